@@ -51,11 +51,13 @@ WAYS = ("hitoku", "highs", "clarabel")
 
 def generated(name):
     """Skewed magnitudes, a twentieth of the inner cells unsafe with a level of ten percent."""
-    from hitoku.model.dimension import Dimension  # noqa: PLC0415 - a process loads what it measures
-    from hitoku.model.hierarchy import Hierarchy  # noqa: PLC0415 - see above
-    from hitoku.model.need import Need  # noqa: PLC0415 - see above
-    from hitoku.model.relations import add_up  # noqa: PLC0415 - see above
-    from hitoku.model.table import Table  # noqa: PLC0415 - see above
+    from hitoku.model import (  # noqa: PLC0415 - a process loads what it measures
+        Dimension,
+        Hierarchy,
+        Need,
+        Table,
+        add_up,
+    )
 
     rng = np.random.default_rng([SEED, sum(name.encode())])
     if name == "2d_1000":

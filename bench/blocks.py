@@ -23,7 +23,7 @@ import numpy as np
 from hitoku.errors import NeedError
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.greedy import Greedy
-from hitoku.model.table import Table
+from hitoku.model import Table
 from hitoku.rules import MinFrequency, assess
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -24,7 +24,7 @@ from hitoku.checks.submission.leaving import csv_text
 from hitoku.checks.submission.rejudge import judge_again
 from hitoku.checks.submission.submission import Submission, read_submission
 from hitoku.errors import HitokuError
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 
 N = 240
 

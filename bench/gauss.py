@@ -101,10 +101,7 @@ def measured(name):
     """Run one case in this process."""
     counts, trees = counted(name)
     from hitoku.methods.gauss import Gauss  # noqa: PLC0415 - imports are no part of the first call
-    from hitoku.model.dimension import Dimension  # noqa: PLC0415 - see above
-    from hitoku.model.hierarchy import Hierarchy  # noqa: PLC0415 - see above
-    from hitoku.model.relations import add_up  # noqa: PLC0415 - see above
-    from hitoku.model.table import Table  # noqa: PLC0415 - see above
+    from hitoku.model import Dimension, Hierarchy, Table, add_up  # noqa: PLC0415 - see above
     from hitoku.rules.min_frequency import MinFrequency  # noqa: PLC0415 - see above
 
     clock = [time.process_time()]

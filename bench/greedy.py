@@ -22,11 +22,7 @@ from tests.oracles.greedy import literal_greedy
 
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy import Greedy
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.relations import add_up
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Need, Table, add_up
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261115

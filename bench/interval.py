@@ -23,12 +23,7 @@ import numpy as np
 
 from hitoku.attacks.exposure import null_dimension
 from hitoku.attacks.interval import Interval
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.relations import add_up
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Protection, Release, Table, add_up
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261115

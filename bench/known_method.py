@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from hitoku.methods import Blocks, Greedy, Optimal
-from hitoku.model.table import Table
+from hitoku.model import Table
 from hitoku.pipeline.known_method import against_known_method
 from hitoku.rules import MinFrequency, assess
 

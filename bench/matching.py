@@ -22,8 +22,7 @@ import numpy as np
 from hitoku.attacks.matching import Matching
 from hitoku.errors import NeedError
 from hitoku.methods.optimal import Optimal
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Release, Table
 from hitoku.rules import MinFrequency, assess
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"

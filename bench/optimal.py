@@ -41,9 +41,7 @@ from hitoku.kernels import (
     zero_half,
 )
 from hitoku.methods.optimal import Optimal
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Hierarchy, Need, Table
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / ".bench"

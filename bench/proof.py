@@ -21,10 +21,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.verify import verify
 from hitoku.kernels import circulation
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 
 
 def table_of(random: np.random.Generator, rows: int, columns: int) -> Table:

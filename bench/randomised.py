@@ -20,10 +20,7 @@ import numpy as np
 from hitoku.attacks.matching import Likelihood, Matching
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Need, Release, Table
 from hitoku.rules import MinFrequency, assess
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from bench.tabulation import levels
 
+from hitoku.model import Dimension, cross_relations
 from hitoku.model.arrays import frozen_relations
-from hitoku.model.dimension import Dimension
-from hitoku.model.relations import cross_relations
 
 
 def dimensions() -> list[Dimension]:

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 from hitoku.tabulation.tabulate import tabulate
 
 SINGLE_SHARE = {"hard": 0.2, "easy": 0.93, "any": 0.2}

@@ -25,7 +25,7 @@ from hitoku.io.argus import (
     read_table,
     write_table,
 )
-from hitoku.model.table import Table
+from hitoku.model import Table
 
 N_RECORDS = 100_000
 WIDTHS = [("Year", 2), ("Industry", 5), ("Size", 2), ("Region", 2), ("Request", 1)]

@@ -14,12 +14,7 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.relations import add_up
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Dimension, Hierarchy, Protection, Table, add_up
 
 
 @dataclass(frozen=True)

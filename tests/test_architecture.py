@@ -102,7 +102,7 @@ OTHER_NAMES = {"argon2": "argon2-cffi", "ibis": "ibis-framework"}
 
 # An attack uses published information only, and so does the toolbox that attacks share with methods.
 WITHOUT_THE_TRUTH = {"attacks", "feasibility"}
-THE_TRUTH = ("table", "table_parts", "link", "Table")
+THE_TRUTH = ("table", "table_parts", "link", "Table", "counted_table")
 
 HOMELESS = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
 MAX_LINES = 540

@@ -9,8 +9,7 @@ import pytest
 
 from hitoku.attacks.exposure import exposed
 from hitoku.attacks.group import Group
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
+from hitoku.model import Protection, Release
 from hitoku.rules.direct_disclosure import DirectDisclosure
 from hitoku_papers.lupp_langsrud_2021 import page, results
 from hitoku_papers.lupp_langsrud_2021.published import (

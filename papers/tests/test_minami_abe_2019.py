@@ -10,8 +10,7 @@ import pytest
 
 from hitoku.attacks.matching import Matching
 from hitoku.errors import ParameterError
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Release, Table
 from hitoku_papers.minami_abe_2019 import report
 from hitoku_papers.minami_abe_2019.figures import by_method, figure_6, figure_7, figure_8, share
 from hitoku_papers.minami_abe_2019.price import price

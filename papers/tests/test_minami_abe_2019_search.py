@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.attacks.matching import Matching
-from hitoku.model.release import Release
+from hitoku.model import Release
 from hitoku_papers.minami_abe_2019.published import SIDES, TABLES, UNSAFE
 from hitoku_papers.minami_abe_2019.reading import Reading, drawn
 from hitoku_papers.minami_abe_2019.search import (

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hitoku.errors import ParameterError
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.hierarchy import TOTAL, Hierarchy
+from hitoku.model import TOTAL, Floats, Hierarchy, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

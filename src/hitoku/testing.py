@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.model.bounds import Bounds
-from hitoku.model.contributors import Contributors
-from hitoku.model.need import Need
-from hitoku.model.table import Table
-from hitoku.model.tolerance import BOUND
+from hitoku.model import BOUND, Bounds, Contributors, Need, Table
 
 
 def one_cell(*contributions: float, top: int = 3) -> Table:

@@ -16,10 +16,7 @@ from hitoku.attacks.adjustment.draws import DRAWS, relative
 from hitoku.attacks.adjustment.scenario import FACTS
 from hitoku.errors import ParameterError
 from hitoku.metrics.recovery import known
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 from hitoku.solver.closest import DeviationProgram, closest, reciprocal
 
 ALL = Scenario(FACTS, "all")

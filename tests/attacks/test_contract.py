@@ -47,12 +47,7 @@ from hitoku.attacks.adjustment.scenario import FACTS
 from hitoku.errors import HitokuError
 from hitoku.methods.adjust import Adjust
 from hitoku.metrics.recovery import known
-from hitoku.model.bounds import Bounds, Estimates
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.tolerance import slack
+from hitoku.model import Bounds, Estimates, Need, Protection, Release, Table, slack
 from hitoku.rules import MinFrequency
 
 # What attacks share, and differencing, which reads several releases at once and is no registered attack.

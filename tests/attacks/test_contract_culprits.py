@@ -15,8 +15,7 @@ from hypothesis.errors import NoSuchExample
 from tests.attacks.test_contract import SOON, complaints, informative, leaks, outsider, telling
 
 from hitoku.attacks import ATTACKS, Inference
-from hitoku.model.bounds import Bounds, Estimates
-from hitoku.model.verdict import Finding
+from hitoku.model import Bounds, Estimates, Finding
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ import numpy as np
 from dataclasses import dataclass
 from typing import ClassVar
 from hitoku.attacks.attack import Inference
-from hitoku.model.bounds import Bounds
+from hitoku.model import Bounds
 
 @dataclass(frozen=True)
 class Liar:

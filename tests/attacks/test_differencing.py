@@ -11,10 +11,7 @@ from hitoku.attacks.differencing.joined import differencing
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.attacks.differencing.search import DifferencingSearch
 from hitoku.errors import DataError, HitokuError, ParameterError
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Hierarchy, Protection, Release, Table
 
 THRESHOLD = 4
 

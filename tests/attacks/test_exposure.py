@@ -10,9 +10,7 @@ from tests.strategies import count_tables, protections
 
 from hitoku.attacks.exposure import exposed, fixed, null_dimension
 from hitoku.attacks.interval import Interval
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 
 
 @settings(deadline=None, max_examples=52)

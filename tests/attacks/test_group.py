@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 from hitoku.attacks.group import Group, Pinned
 from hitoku.errors import ParameterError
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.relations import add_up
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Protection, Release, Table, add_up
 
 INJURIES = ("None", "Light", "Serious", "Unknown")
 # Lupp and Langsrud, Figure 1: car drivers in Oslo and Bergen; no totals over the two are printed.

@@ -12,9 +12,7 @@ from tests.strategies import Record, contributions, dimension_tuples, protection
 from hitoku.attacks.insider import Contribution, Insider
 from hitoku.attacks.interval import Interval
 from hitoku.errors import HitokuError, ParameterError
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 
 
 def released(table, cells):

@@ -17,10 +17,7 @@ from hitoku.errors import ParameterError, TableError
 from hitoku.feasibility.incidence import parts_of
 from hitoku.feasibility.presolve import settle
 from hitoku.feasibility.problem import Problem
-from hitoku.model.dimension import Labels
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Labels, Protection, Release, Table
 
 TOL = 1e-7
 

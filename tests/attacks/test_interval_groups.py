@@ -9,9 +9,7 @@ from tests.oracles.enumeration import enumerated_bounds
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import TableError
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 
 SQUARE = Table.from_array([[7, 11], [10, 60]])  # a network: 7 + k, 11 - k, 10 - k, 60 + k for k in -7..10
 CUBE = Table.from_array([[[3, 5], [4, 6]], [[7, 2], [9, 8]]])  # no network: k in -2..4, signs of a chessboard

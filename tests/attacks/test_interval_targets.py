@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from hitoku.attacks.interval import Interval
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.tolerance import BOUND
+from hitoku.model import BOUND, Protection, Release, Table
 
 
 @pytest.mark.parametrize(("more", "reached"), [(0.0, True), (0.4 * BOUND, True), (1.5 * BOUND, False)])

@@ -17,9 +17,7 @@ from hitoku.errors import NeedError, ParameterError
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 from hitoku.rules import MinFrequency, assess
 
 RULES = [MinFrequency(5, zeros=True)]

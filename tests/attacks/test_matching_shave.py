@@ -9,8 +9,7 @@ from tests.oracles.matching import fitting, matches
 from hitoku.attacks.matching import Bayes, Matching
 from hitoku.errors import NeedError
 from hitoku.methods.optimal import Optimal
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Release, Table
 from hitoku.rules import MinFrequency, assess
 
 SHAPES = [(2, 3), (3, 2), (3, 3), (2, 5), (3, 4), (4, 4), (3, 5)]

@@ -13,8 +13,7 @@ from hitoku.attacks.matching.candidates import Lattice
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.errors import ParameterError
 from hitoku.methods.optimal import Optimal
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Release, Table
 from hitoku.rules import MinFrequency, PPercent, assess
 
 METHOD = Optimal(cost="unit", keep="margins")

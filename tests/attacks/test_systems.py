@@ -12,8 +12,7 @@ from tests.oracles.enumeration import enumerated_bounds
 from hitoku.attacks.exposure import exposed
 from hitoku.attacks.interval import Interval
 from hitoku.errors import TableError
-from hitoku.model.dimension import Labels
-from hitoku.model.release import Release
+from hitoku.model import Labels, Release
 
 
 def system(seed, *, largest=5, open_totals=0.2):

@@ -13,7 +13,7 @@ from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerd
 from hitoku.checks.session import Session
 from hitoku.checks.submission.recheck import recheck
 from hitoku.checks.submission.rechecked import fault
-from hitoku.model.verdict import Colour, Status
+from hitoku.model import Colour, Status
 
 
 def said(principle, status=Clearance.PASS, reason="met", text="a sentence", **numbers):

@@ -10,7 +10,7 @@ from hitoku.cli.commands import app
 from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.io.release.write import write_release
 from hitoku.methods.greedy import Greedy
-from hitoku.model.table import Table
+from hitoku.model import Table
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 

@@ -14,7 +14,7 @@ from hitoku.cli import main
 from hitoku.cli.commands import app
 from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import Finding, Severity
 from hitoku.pipeline.recipe import run_recipe
 
 # Table 1 of Minami and Abe's second example, one record per person.

@@ -12,10 +12,7 @@ from hitoku.evidence.verify import verify
 from hitoku.io.formats.tabular import write_table_csv
 from hitoku.io.jj import write_jj
 from hitoku.io.publication import Publication
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 
 TABLE = Table.from_array(
     [[20, 15], [72, 1]], names=["region", "sector"], codes=[["North", "South"], ["farms", "mills"]]

@@ -16,9 +16,7 @@ from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.errors import ParameterError
 from hitoku.files import rearm
 from hitoku.io.jj import write_jj
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Table
 
 EXCEPTION = """
 [[exception]]

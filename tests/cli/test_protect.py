@@ -14,7 +14,7 @@ from hitoku.cli.commands import app
 from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.evidence.verify import verify
 from hitoku.methods import METHODS
-from hitoku.model.protection import Protection
+from hitoku.model import Protection
 
 TELLTALE = "48151623"
 

@@ -15,7 +15,7 @@ from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.evidence.verify import verify
 from hitoku.io.release import write
 from hitoku.methods import METHODS
-from hitoku.model.protection import Protection
+from hitoku.model import Protection
 
 RECIPE = 'data = "firms.csv"\nby = ["trade", "size"]\nrules = ["min_frequency:n=4"]\nwidth = 4.0\n'
 OPTIONS = ["firms.csv", "--by", "trade", "--by", "size", "--rule", "min_frequency:n=4", "--width", "4"]

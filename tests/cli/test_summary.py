@@ -9,7 +9,7 @@ from rich.console import Console
 from hitoku.cli.summary import counts, show
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
-from hitoku.model.table import Table
+from hitoku.model import Table
 from hitoku.pipeline import protect_table
 from hitoku.rules import MinFrequency
 

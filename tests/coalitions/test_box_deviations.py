@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
 from hitoku.coalitions.box_deviations import EFFORTS, BoxDeviations, Wanted
-from hitoku.model.table import Table
+from hitoku.model import Table
 
 
 def changes_of(found, n_cells):

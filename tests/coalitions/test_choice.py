@@ -10,8 +10,7 @@ from hitoku.coalitions.contributions import choose_insiders, contributions_in, p
 from hitoku.errors import ParameterError
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods import Adjust, Gauss, Greedy
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.table import Table
+from hitoku.model import Hierarchy, Table
 from hitoku.pipeline import protect_table
 from hitoku.rules import PPercent
 from hitoku.tabulation.tabulate import tabulate

@@ -24,11 +24,7 @@ from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.insiders import against_insiders
 from hitoku.methods.optimal import Optimal
-from hitoku.model.contributors import Contributors
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Need, Protection, Release, Table
 from hitoku.pipeline import protect_table
 from hitoku.rules import FewContributors, Given, PPercent
 from hitoku.rules.assess import assess

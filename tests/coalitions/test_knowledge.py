@@ -10,9 +10,7 @@ from tests.strategies import magnitude_tables
 from hitoku.coalitions.knowledge import Knowledge
 from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.propagation import Propagation
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.tolerance import slack
+from hitoku.model import Protection, Release, slack
 
 
 @given(table=magnitude_tables(), seed=st.integers(0, 2**16))

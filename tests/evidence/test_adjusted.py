@@ -19,10 +19,7 @@ from hitoku.evidence.outcome import Outcome
 from hitoku.evidence.verify import ADJUSTED, Refuted, fingerprint, prove, verify
 from hitoku.io.release.read import read_release
 from hitoku.io.release.write import write_release
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 
 TABLE = Table.from_array([[20, 15], [72, 5]])
 NEED = Need(unsafe=TABLE.value == 5, lower=2.0, upper=3.0, rules={"given": TABLE.value == 5})

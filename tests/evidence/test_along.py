@@ -9,10 +9,7 @@ import pytest
 
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 
 CIRCLE = {0: 1, 1: -1, 2: -1, 3: 1}  # round the four inner cells of a square
 

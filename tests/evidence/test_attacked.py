@@ -9,12 +9,7 @@ import pytest
 
 from hitoku.attacks import Attack, Contribution, Inference, Insider
 from hitoku.evidence.attacked import judge_attack
-from hitoku.model.bounds import Bounds, Estimates
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import Bounds, Estimates, Finding, Need, Protection, Release, Severity, Table
 
 TABLE = Table.from_array([[7, 11], [10, 60]])
 NEED = Need(unsafe=(TABLE.value == 7) | (TABLE.value == 60), lower=2.0)

@@ -8,12 +8,7 @@ import pytest
 from hitoku.evidence.attributed import required_of
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import prove
-from hitoku.model.attribution import Attributions
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Severity
+from hitoku.model import Attributions, Need, Protection, Release, Severity, Table
 
 # All 17 of the first row are in its first column. With inner cells withheld up to 9 might be in the other:
 # 17 - k, 0 + k, 5 + k, 9 - k.

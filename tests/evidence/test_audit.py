@@ -19,11 +19,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.verify import prove, verify
 from hitoku.io.jj import read_jj
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Severity
+from hitoku.model import Need, Protection, Release, Severity, Table
 
 CASES = settings(max_examples=39, deadline=None)
 

@@ -19,10 +19,7 @@ from hitoku.evidence.json_stream import Stream, pieces
 from hitoku.evidence.problem import AuditProblem, Demand, Witness
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
 from hitoku.evidence.verify import divided, fingerprint, verify
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.feasibility.circulation import NetworkCirculation
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 
 
 def case(seed, *, decimals=0):

@@ -10,10 +10,7 @@ import pytest
 from hitoku.evidence.audit import audit
 from hitoku.evidence.certificate import asks_for_less, claim, is_about
 from hitoku.metrics.comparison import Compared, Comparison
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 
 TABLE = Table.from_array([[20, 15], [72, 8]])
 

@@ -15,14 +15,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.derivable_groups import derivable_groups
 from hitoku.methods import Adjust, Blocks, Circulation, Gauss, Randomised
 from hitoku.methods.circulation import reach
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.relations import add_up
-from hitoku.model.release import Release
-from hitoku.model.table import Table, counted_table
-from hitoku.model.verdict import Status
+from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Status, Table, add_up, counted_table
 from hitoku.pipeline.magnitude import suppress_magnitude
 from hitoku.pipeline.whole_way import protect
 from hitoku.rules import Dominance, FewContributors, GroupDisclosure, MinFrequency, PPercent, assess

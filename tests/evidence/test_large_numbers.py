@@ -8,10 +8,7 @@ import pytest
 
 from hitoku.evidence.audit import audit
 from hitoku.methods import Optimal
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Hierarchy, Protection, Release, Table
 from hitoku.rules import MinFrequency, assess
 
 TREE = {f"g{i}": {f"h{i}{j}": [f"l{6 * i + 2 * j + k}" for k in (0, 1)] for j in range(3)} for i in range(5)}

@@ -11,10 +11,7 @@ from tests.methods.circulation.test_circulation import hierarchy
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify
 from hitoku.methods.circulation import Circulation
-from hitoku.model.need import Need
-from hitoku.model.protection import Moves, Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Moves, Need, Protection, Release, Table
 
 
 def test_moves_are_a_sequence_of_mappings():

@@ -11,11 +11,7 @@ from hitoku.attacks.contribution import Contribution
 from hitoku.attacks.insider import Insider
 from hitoku.evidence.audit import audit
 from hitoku.evidence.outcome import Outcome
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Colour, Finding, Severity, Status
+from hitoku.model import Colour, Finding, Need, Protection, Release, Severity, Status, Table
 
 TABLE = Table.from_array([[20, 15], [72, 1]])
 NEED = Need(unsafe=TABLE.value == 1, lower=1.0, upper=1.0, rules={"given": TABLE.value == 1})

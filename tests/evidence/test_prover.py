@@ -13,10 +13,7 @@ from hitoku.evidence.nearby import settle_nearby
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.evidence.witness_search import WitnessSearch
-from hitoku.model.need import Need
-from hitoku.model.protection import Moves, Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Moves, Need, Protection, Release, Table
 
 # All four inner cells move together by some d: -1 <= d <= 15, and the last one is 1 + d.
 SQUARE = [[20, 15], [72, 1]]

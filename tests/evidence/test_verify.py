@@ -21,13 +21,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import fingerprint, prove, verify
 from hitoku.io.formats.tabular import write_table_csv
 from hitoku.io.publication import Publication
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.relations import add_up
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Table, add_up
 
 
 def counts():

@@ -20,8 +20,7 @@ from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import tree
 from hitoku.methods.greedy import Greedy
-from hitoku.model.table import Table
-from hitoku.model.verdict import Status
+from hitoku.model import Status, Table
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 

@@ -13,7 +13,7 @@ from hitoku.checks.principles.verdict import Principle
 from hitoku.checks.submission.recheck import recheck
 from hitoku.checks.submission.rechecked import Recheck, Rechecked
 from hitoku.io.check_page import SIGNS, page
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import Finding, Severity
 
 
 @pytest.fixture

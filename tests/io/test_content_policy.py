@@ -20,10 +20,7 @@ from hitoku.io.formats import html as table_page
 from hitoku.io.pages import content_policy
 from hitoku.io.release.overview import OverviewGroup, overview_page
 from hitoku.io.report import report
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 
 SRC = Path(report.__file__).resolve().parents[2]
 

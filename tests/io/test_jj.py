@@ -11,9 +11,7 @@ from tests.strategies import count_tables, magnitude_tables, protections
 
 from hitoku.errors import DataError, HitokuError, NeedError, OutputError, ProtectionError
 from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Table
 
 SMALL = """0
 3

@@ -19,8 +19,7 @@ from hitoku.io.check_page import page
 from hitoku.io.language import FOLDER, PLACE, catalogue, languages, read_po, speaker
 from hitoku.io.report.report import WORDS
 from hitoku.io.report.report import page as report_page
-from hitoku.model.table import Table
-from hitoku.model.verdict import Row, Status, Verdict
+from hitoku.model import Row, Status, Table, Verdict
 from hitoku.pipeline.whole_way import protect
 
 ENTRIES = read_po((FOLDER / "ja" / "pages.po").read_text("utf-8"))

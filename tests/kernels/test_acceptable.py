@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from hitoku.attacks.interval import Interval
 from hitoku.kernels.acceptable import ALL, maximum_matching, spread, survey, weight, weights
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 
 
 def listed(

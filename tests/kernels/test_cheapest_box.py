@@ -8,7 +8,7 @@ from tests.strategies import count_tables
 
 from hitoku.boxes.cover import cover_of
 from hitoku.kernels.cheapest_box import NO_ROOM, cheapest_box, near_of, product_of
-from hitoku.model.table import Table
+from hitoku.model import Table
 
 TABLES = st.one_of(
     count_tables(max_side=3, dims=1, hierarchical=True),

@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 from tests.oracles.matching import fitting
 
 from hitoku.kernels.fibre import count, list_tables
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 
 
 @settings(max_examples=39)

@@ -12,7 +12,7 @@ from tests.oracles.gauss import Reach, columns_of
 
 from hitoku.kernels import basis
 from hitoku.methods.gauss.dual import CHOICES, eliminate, residues
-from hitoku.model.table import Table
+from hitoku.model import Table
 
 
 @st.composite

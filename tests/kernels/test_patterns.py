@@ -9,8 +9,7 @@ from tests.oracles.patterns import safe
 
 from hitoku.kernels.line_masks import lines_of, precedes
 from hitoku.kernels.patterns import FAR, cheapest
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 
 
 def mask_of(bits: int, n: int) -> np.ndarray:

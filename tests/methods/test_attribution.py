@@ -24,11 +24,7 @@ from hitoku.evidence.verify import fingerprint, verify
 from hitoku.methods import METHODS
 from hitoku.methods.attribution import given_away
 from hitoku.methods.method import informed
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.relations import add_up
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table, add_up
 from hitoku.rules import RULES, DirectDisclosure, GroupDisclosure, KDisclosure, assess
 
 INJURIES = ("None", "Light", "Serious", "Unknown")

@@ -14,9 +14,7 @@ from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import kept
 from hitoku.methods.least_cost import least_cost
 from hitoku.methods.optimal import Optimal
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 from hitoku.rules.p_percent import PPercent

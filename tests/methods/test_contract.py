@@ -18,11 +18,7 @@ from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, ScopeError
 from hitoku.methods import METHODS
 from hitoku.methods.method import Method, Promise, informed
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.relations import add_up
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table, add_up
 from hitoku.rules import MinFrequency, PPercent, assess
 from hitoku.testing import covers
 

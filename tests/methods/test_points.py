@@ -12,10 +12,7 @@ from hitoku.errors import NeedError, ScopeError
 from hitoku.methods import METHODS, Greedy
 from hitoku.methods.method import informed
 from hitoku.methods.points import points
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 from hitoku.rules import MinFrequency, assess
 
 # What was drawn, or follows from blocks, must stay as it is: to publish a cell would tell more.

@@ -13,10 +13,7 @@ from hitoku.methods import METHODS, Gauss, Greedy
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.method import Promise, informed
 from hitoku.methods.optimal import Optimal
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 from hitoku.rules import MinFrequency, assess
 
 

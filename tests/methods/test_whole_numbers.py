@@ -18,10 +18,7 @@ from hitoku.methods.greedy import Greedy
 from hitoku.methods.method import Promise, informed
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.whole_numbers import narrow_in_whole_numbers, shown_by_moves
-from hitoku.model.need import Need
-from hitoku.model.protection import Moves, Protection, Reason
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Moves, Need, Protection, Reason, Release, Table
 from hitoku.rules import MinFrequency, assess
 
 CLOSING = Greedy(prefer="closing", tidy=True)

@@ -10,9 +10,7 @@ from tests.strategies import count_tables, protections
 
 from hitoku.errors import ProtectionError
 from hitoku.metrics.loss import loss
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 
 TABLE = Table.from_array([[20, 15], [72, 1]])
 

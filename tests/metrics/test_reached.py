@@ -9,11 +9,7 @@ from hitoku.errors import NeedError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
 from hitoku.metrics.loss import reached
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Need, Protection, Release, Table
 
 TABLE = Table.from_array([20, 10, 6])  # and 36
 UNSAFE = TABLE.value == 10

@@ -12,8 +12,7 @@ from tests.oracles.record_risk import listed_risk
 import hitoku as ht
 from hitoku.errors import DataError, ScopeError
 from hitoku.metrics.record_risk import risk_per_record
-from hitoku.model.contributors import Shares
-from hitoku.model.dimension import Dimension
+from hitoku.model import Dimension, Shares
 from hitoku.testing import one_cell
 
 REGIONS, TRADES = ("N", "S"), ("a", "b", "c")

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from hitoku.errors import NeedError, ProtectionError, TableError
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import Bounds, Finding, Need, Protection, Release, Severity, Table
 from hitoku.testing import covers
 
 TABLE = Table.from_array([[20, 15], [72, 1]], fixed=[False] * 8 + [True])

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from hitoku.errors import DataError, ParameterError, TableError
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.table import Table
+from hitoku.model import Hierarchy, Table
 
 CELLS = pd.DataFrame(
     {

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from hitoku.errors import HierarchyError
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Dimension, Hierarchy
 
 REGION = {"North": ["N1", "N2"], "South": ["S1", "S2"]}
 

@@ -6,10 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.errors import TableError
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.relations import add_up
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Table, add_up
 
 
 def margins(cube, keep, names=("a", "b", "c")):

@@ -7,10 +7,8 @@ from html.parser import HTMLParser
 import numpy as np
 
 from hitoku.evidence.audit import audit
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import MOST_IN_A_NOTEBOOK, Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
+from hitoku.model.release import MOST_IN_A_NOTEBOOK
 
 EVIL = "<script>alert(1)</script>"
 TABLE = Table.from_array(

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 
 from hitoku.errors import NeedError
 from hitoku.evidence.problem import Demand
-from hitoku.model.attribution import Attributions
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need, reaches
-from hitoku.model.table import Table
-from hitoku.model.tolerance import BOUND
+from hitoku.model import BOUND, Attributions, Bounds, Need, Table, reaches
 from hitoku.testing import covers
 
 FAR = np.inf

@@ -5,10 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles.additivity import every_cell, every_relation
 
-from hitoku.model.dimension import Dimension, Labels
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.relations import add_up, broken, cross_relations
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Labels, Table, add_up, broken, cross_relations
 
 
 @st.composite

@@ -5,10 +5,7 @@ import pytest
 from scipy import sparse
 
 from hitoku.errors import TableError
-from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import Dimension, Labels
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Dimension, Hierarchy, Labels, Table
 from hitoku.testing import one_cell
 
 # Minami & Abe 2019, Figure 1: counts by region and occupation, with the printed sums.

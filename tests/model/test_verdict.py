@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 
 from hitoku.errors import ParameterError
-from hitoku.model.verdict import ATTACKERS, DEFAULT_SCOPE, SCOPES, Colour, Row, Status, Verdict, parse_scope
+from hitoku.model import ATTACKERS, DEFAULT_SCOPE, SCOPES, Colour, Row, Status, Verdict, parse_scope
 
 
 def verdict(**statuses):

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from scipy.optimize import linprog
 
-from hitoku.model.relations import add_up
+from hitoku.model import add_up
 
 
 def closest_l1(relations, weight, lower, upper):

@@ -8,8 +8,7 @@ from itertools import combinations
 import numpy as np
 from tests.oracles.enumeration import fitting_tables
 
-from hitoku.model.bounds import Bounds
-from hitoku.model.release import Release
+from hitoku.model import Bounds, Release
 
 Column = np.ndarray
 

@@ -8,10 +8,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import linprog
 
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Need, Release, Table
 
 ROUNDING = 1e-6
 

@@ -12,7 +12,7 @@ from math import lcm
 
 import numpy as np
 
-from hitoku.model.table import Table
+from hitoku.model import Table
 
 
 def memberships(table: Table) -> np.ndarray:

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hitoku.model.bounds import Bounds
-from hitoku.model.release import Release
+from hitoku.model import Bounds, Release
 
 
 def fitting_tables(release: Release, largest: int) -> list[tuple[int, ...]]:

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from hitoku.model.table import Table
+from hitoku.model import Table
 
 
 def fitting(table, release):

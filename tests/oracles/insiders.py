@@ -8,9 +8,7 @@ from itertools import combinations
 import numpy as np
 from tests.oracles.both_ends import both_ends
 
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 
 # Far above what scipy's solver leaves of rounding in tables of small numbers.
 SLACK = 1e-6

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
-from hitoku.model.table import Table
+from hitoku.model import Table
 
 
 def memberships(table: Table, where: dict[str, list[str]], cross: pd.DataFrame) -> np.ndarray:

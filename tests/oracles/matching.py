@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.methods.optimal.tie_break import number
-from hitoku.model.release import Release
+from hitoku.model import Release
 
 FAR = 10**6
 

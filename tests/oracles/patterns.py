@@ -8,8 +8,7 @@ import numpy as np
 from tests.oracles.both_ends import both_ends
 
 from hitoku.methods.optimal.tie_break import number
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 
 ROUNDING = 1e-7
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tests.oracles.enumeration import fitting_tables
 
-from hitoku.model.release import Release
+from hitoku.model import Release
 
 Records = list[tuple[tuple[str, ...], str, int]]  # codes, contributor, amount
 TOTAL = "Total"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hitoku as ht
 from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles.verdict import Clearance
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 from hitoku.pipeline.every_table import in_every_table
 
 ROWS = {"Oslo": (0, 0, 17, 0), "Bergen": (9, 12, 8, 11), "Tromso": (6, 7, 9, 13), "Bodo": (10, 6, 7, 8)}

@@ -14,8 +14,7 @@ from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
 from hitoku.io.argus.safe_reader import read_code_value
 from hitoku.io.jj import read_jj
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
+from hitoku.model import Protection, Release
 from hitoku.pipeline.batch import run_batch
 
 

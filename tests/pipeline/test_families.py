@@ -21,9 +21,7 @@ from tests.oracles.linked import extremes, memberships
 from hitoku.errors import NeedError
 from hitoku.evidence.audit import audit
 from hitoku.methods import Auto, Circulation, Greedy
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
+from hitoku.model import Hierarchy, Protection, Release
 from hitoku.pipeline.rest import judge_rest
 from hitoku.rules import MinFrequency, PPercent, assess
 from hitoku.tabulation.linked import LinkedTables, link

@@ -19,9 +19,7 @@ from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.evidence.derivable_groups import derivable_groups
 from hitoku.methods import Circulation, Optimal
 from hitoku.methods.costs import costs
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Status
+from hitoku.model import Release, Status, Table
 from hitoku.pipeline.demo import run_demo
 from hitoku.pipeline.protect import protect_table
 from hitoku.pipeline.recipe import run_recipe

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from hitoku.cli.commands import app
 from hitoku.errors import ParameterError
 from hitoku.evidence.verify import verify
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 from hitoku.model.linked_groups import merge_groups
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.pipeline.recipe_links import divide

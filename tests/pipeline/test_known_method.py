@@ -15,9 +15,7 @@ from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.attacks.matching.walks import random_cycle, walked
 from hitoku.errors import ParameterError
 from hitoku.methods import Blocks, Greedy, Optimal, Randomised
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 from hitoku.pipeline.compare import compare
 from hitoku.pipeline.known_method import KnownMethod, against_known_method
 from hitoku.rules import MinFrequency, assess

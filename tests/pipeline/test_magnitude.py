@@ -13,9 +13,7 @@ from hitoku.errors import HitokuError, ProtectionError, RuleError, TableError
 from hitoku.evidence.audit import audit
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 from hitoku.pipeline import STAGES, suppress_magnitude
 from hitoku.pipeline.magnitude import counts_of
 from hitoku.rules import Dominance, FewContributors, MinFrequency, PPercent

@@ -14,10 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.relations import add_up
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Table, add_up
 from hitoku.pipeline.whole_way import protect
 from hitoku.samples import register
 from hitoku.tabulation.tabulate import tabulate

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from hitoku.methods.greedy import Greedy
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Protection, Table
 from hitoku.pipeline import STAGES, protect_table, recomputable
 from hitoku.rules.assess import assess
 from hitoku.rules.min_frequency import MinFrequency

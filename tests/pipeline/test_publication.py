@@ -25,8 +25,7 @@ import hitoku as ht
 from hitoku.cli.commands import app
 from hitoku.errors import CertificateError, HitokuError
 from hitoku.evidence.verify import verify
-from hitoku.model.table import Table
-from hitoku.model.verdict import Status
+from hitoku.model import Status, Table
 from hitoku.pipeline.recipe import run_recipe
 
 A10 = {"BE": ["C", "E"], "FZ": ["F"], "GI": ["G", "H"]}

@@ -14,8 +14,7 @@ from hitoku.errors import HitokuError, OutputError
 from hitoku.evidence.verify import verify
 from hitoku.io.release import write
 from hitoku.methods import METHODS
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Protection, Table
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.pipeline.recipe_tables import positions
 

@@ -19,7 +19,7 @@ from hitoku.errors import ParameterError, ProtectionError
 from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.outcome import Outcome
 from hitoku.evidence.verdict import combine
-from hitoku.model.verdict import ATTACKERS, Colour, Row, Status, Verdict
+from hitoku.model import ATTACKERS, Colour, Row, Status, Verdict
 from hitoku.pipeline.demo import run_demo
 
 PEOPLE = ["sex", "works", "region"]

@@ -22,8 +22,7 @@ from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.attacked import judge_attack
 from hitoku.methods import METHODS
 from hitoku.metrics.recovery import known
-from hitoku.model.table import counts_units
-from hitoku.model.verdict import Colour, Severity, Status
+from hitoku.model import Colour, Severity, Status, counts_units
 from hitoku.rules import RULES
 
 # The attack behind each row that an attack can try, by its name in the registry.

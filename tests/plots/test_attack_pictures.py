@@ -8,11 +8,7 @@ from hitoku import plots
 from hitoku.errors import ParameterError
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Need, Protection, Release, Table
 from hitoku.pipeline.compare import Comparison, compare
 from hitoku.plots.intervals import ALARM, ASKED, FAR
 from hitoku.plots.style import WITHHELD

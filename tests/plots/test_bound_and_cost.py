@@ -7,7 +7,7 @@ import pytest
 
 from hitoku import plots
 from hitoku.errors import ParameterError
-from hitoku.model.protection import Protection
+from hitoku.model import Protection
 
 
 def searched(trace, **options):

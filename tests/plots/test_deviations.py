@@ -5,10 +5,7 @@ import pytest
 
 from hitoku.errors import ParameterError
 from hitoku.evidence.audit import audit
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 from hitoku.plots.deviations import deviations
 
 TABLE = Table.from_array([20, 15, 4])

@@ -5,9 +5,7 @@ import pytest
 
 from hitoku.attacks.group import Group
 from hitoku.errors import ParameterError
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 from hitoku.plots.pinned_groups import ALARM, pinned_groups
 
 TABLE = Table.from_array([[17, 0], [12, 9]])

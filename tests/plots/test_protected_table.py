@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from hitoku.errors import ParameterError
-from hitoku.model.bounds import Bounds
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Protection, Release, Table
 from hitoku.plots.protected_table import protected_table
 
 TABLE = Table.from_array([[20, 15], [72, 1]])

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
 from hitoku.errors import HitokuError, NeedError, ParameterError, RuleError
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 from hitoku.rules import (
     RULES,
     DirectDisclosure,

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from hitoku.errors import NeedError, RuleError
-from hitoku.model.contributors import Contributors
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Need, Table
 from hitoku.rules import DirectDisclosure, GroupDisclosure, KDisclosure, MinFrequency, PPercent, assess
 from hitoku.rules.contributions import contributors_at, ranked_at
 from hitoku.rules.levels import per_person

@@ -8,11 +8,7 @@ from tests.strategies import count_tables
 
 from hitoku.attacks.group import Group
 from hitoku.errors import RuleError
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Protection, Release, Table
 from hitoku.rules import DirectDisclosure, assess
 
 # Lupp & Langsrud 2021, Table 1: the printed rows, and their printed totals.

@@ -16,8 +16,7 @@ from tests.strategies import (
 )
 
 from hitoku.errors import RuleError
-from hitoku.model.contributors import Contributors
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Table
 from hitoku.rules import Dominance
 from hitoku.tabulation.tabulate import tabulate
 from hitoku.testing import one_cell

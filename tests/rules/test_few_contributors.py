@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
 from hitoku.errors import RuleError
-from hitoku.model.contributors import Contributors
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Table
 from hitoku.rules import FewContributors
 from hitoku.testing import one_cell
 

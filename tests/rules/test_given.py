@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hitoku.errors import HitokuError, NeedError
-from hitoku.model.table import Table
+from hitoku.model import Table
 from hitoku.rules import Given, assess
 
 TABLE = Table.from_array([[20, 15], [72, 1]], measures={"secret": np.array([1, 0, 0, 0, 1, 0, 0, 0, 0])})

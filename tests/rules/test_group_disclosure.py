@@ -11,12 +11,7 @@ from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, RuleError
 from hitoku.evidence.audit import audit
 from hitoku.methods import Greedy
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.relations import add_up
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Protection, Release, Table, add_up
 from hitoku.rules import DirectDisclosure, GroupDisclosure, KDisclosure, assess
 
 

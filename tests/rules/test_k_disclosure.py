@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables
 
 from hitoku.errors import RuleError
-from hitoku.model.table import Table
+from hitoku.model import Table
 from hitoku.rules import KDisclosure
 
 # Two towns by two states of work: everybody of the first town is out of work.

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.model.contributors import Contributors
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Table
 from hitoku.rules.levels import from_distance, needed, percent_of_value, structural_zero
 from hitoku.rules.parts import parts_of
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.strategies import contributions, dimension_tuples, record_lists, table_from_records
 
 from hitoku.errors import RuleError
-from hitoku.model.contributors import Contributors
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Table
 from hitoku.rules import PPercent
 from hitoku.testing import one_cell
 

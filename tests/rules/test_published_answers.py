@@ -10,10 +10,7 @@ import pandas as pd
 import pytest
 from tests.strategies import Record, table_from_records
 
-from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Dimension, Hierarchy, Table
 from hitoku.rules import (
     DirectDisclosure,
     Dominance,

@@ -12,8 +12,7 @@ from tests.strategies import magnitude_tables
 
 import hitoku.rules
 from hitoku.errors import HitokuError, RuleError
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 from hitoku.rules import RULES, Rule, assess
 
 # One valid way to make each rule, for tables of any size; a new rule adds its line.

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from hitoku.errors import RuleError
-from hitoku.model.contributors import Contributors
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Table
 from hitoku.rules import Zero
 from hitoku.testing import one_cell
 

@@ -10,7 +10,7 @@ from tests.oracles.adjustment import closest_l1, kkt_violation
 from tests.strategies import count_tables
 
 from hitoku.errors import ParameterError
-from hitoku.model.table import Table
+from hitoku.model import Table
 from hitoku.solver import quadratic
 from hitoku.solver.closest import DeviationProgram, SolverStatus, closest, reciprocal
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hitoku.errors import HitokuError
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 from hitoku.tabulation.tabulate import tabulate
 
 REGION = Hierarchy.from_tree({"N": {"N1": ["N11", "N12"], "N2": None}, "S": ["S1", "S2", "S3"]})

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hitoku.errors import DataError, HierarchyError
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.tabulation.tabulate import tabulate
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from hitoku.errors import ParameterError
 from hitoku.io.publication import Publication
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
+from hitoku.model import Protection, Release
 from hitoku.tabulation.tabulate import tabulate
 
 

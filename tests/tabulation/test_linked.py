@@ -11,10 +11,7 @@ from tests.oracles.linked import extremes, memberships
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import DataError, ParameterError
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.verdict import Severity
+from hitoku.model import Hierarchy, Protection, Release, Severity
 from hitoku.tabulation import linked as linking
 from hitoku.tabulation.linked import link
 from hitoku.tabulation.tabulate import tabulate

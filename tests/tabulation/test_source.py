@@ -15,7 +15,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hitoku.errors import DataError, HitokuError, ParameterError, TableError
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 from hitoku.tabulation.tabulate import tabulate
 
 RECORDS = pd.DataFrame(

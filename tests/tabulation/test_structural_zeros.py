@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 from hitoku.tabulation.tabulate import tabulate
 
 RECORDS = pd.DataFrame({"crop": ["rye", "rye", "oats"], "zone": ["N1", "S1", "N1"], "x": [3, 4, 5]})

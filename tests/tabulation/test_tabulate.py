@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles.tabulation import tabulated
 
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 from hitoku.tabulation.engines import duckdb
 from hitoku.tabulation.tabulate import tabulate
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 from hitoku.tabulation.tabulate import tabulate
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "tables" / "tauargus"

@@ -24,10 +24,7 @@ from tools.campaign.judge import cheapest, ends, worked_out
 
 from hitoku.attacks.interval import Interval
 from hitoku.methods import METHODS
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 
 
 @pytest.mark.parametrize("family", FAMILIES)

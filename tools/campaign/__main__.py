@@ -30,9 +30,7 @@ from hitoku.evidence.verify import verify
 from hitoku.methods import METHODS
 from hitoku.methods.method import Promise
 from hitoku.methods.optimal import Optimal
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
+from hitoku.model import Need, Protection, Release
 
 TRIED = Path(".campaign") / "tried.jsonl"
 # Ends that are compared in one table; a program of its own each.

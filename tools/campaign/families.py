@@ -13,10 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.relations import add_up
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Table, add_up
 
 Code = tuple[int, ...]
 Cell = tuple[Any, ...]

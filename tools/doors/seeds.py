@@ -20,7 +20,7 @@ from hitoku.checks.submission.releasing import release
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.blocks import Blocks
-from hitoku.model.table import Table
+from hitoku.model import Table
 from hitoku.pipeline.protect import protect_table
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.rules import MinFrequency

@@ -8,12 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.relations import add_up
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Floats, Hierarchy, Mask, Need, Table, add_up
 from hitoku_papers.resumable import fingerprint
 
 

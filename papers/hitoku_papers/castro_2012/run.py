@@ -19,7 +19,7 @@ from hitoku.attacks.adjustment.scenario import SCENARIOS, Scenario
 from hitoku.errors import HitokuError
 from hitoku.methods.adjust import Adjust
 from hitoku.metrics.recovery import errors, known
-from hitoku.model.release import Release
+from hitoku.model import Release
 from hitoku.solver.closest import Norm
 from hitoku_papers.castro_2012.instances import TableInstance
 from hitoku_papers.resumable import Facts, Progress, Store, Task, run_all

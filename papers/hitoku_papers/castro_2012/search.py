@@ -20,9 +20,7 @@ from hitoku.attacks.adjustment.adjustment import DELTA, Adjustment, soften
 from hitoku.attacks.adjustment.scenario import Known
 from hitoku.errors import SolverError
 from hitoku.metrics.recovery import EXACT, errors, known
-from hitoku.model.arrays import Floats
-from hitoku.model.bounds import Estimates
-from hitoku.model.release import Release
+from hitoku.model import Estimates, Floats, Release
 from hitoku.solver.closest import PENALTY, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.quadratic import QuadraticProgram, solve
 from hitoku.solver.solution import SolverStatus

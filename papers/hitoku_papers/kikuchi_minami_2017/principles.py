@@ -15,9 +15,7 @@ from hitoku.checks.outputs import OUTPUT_TYPES
 from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.session import Session
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 from hitoku.rules.p_percent import PPercent
 from hitoku.rules.rule import Rule
 from hitoku.testing import one_cell

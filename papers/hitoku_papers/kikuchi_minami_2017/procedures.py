@@ -19,9 +19,7 @@ from hitoku.io.argus.table_file import read_table
 from hitoku.io.argus.table_writer import write_table
 from hitoku.io.release.write import write_release
 from hitoku.methods.greedy import Greedy
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.tolerance import LIMIT
+from hitoku.model import LIMIT, Release, Table
 from hitoku.pipeline.magnitude import suppress_magnitude
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules.assess import assess

@@ -19,14 +19,7 @@ from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.method import Method
 from hitoku.methods.optimal import Optimal
-from hitoku.model.arrays import Mask
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.relations import add_up
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Mask, Need, Protection, Release, Table, add_up
 from hitoku.rules.assess import assess
 from hitoku.rules.direct_disclosure import DirectDisclosure
 from hitoku.rules.min_frequency import MinFrequency

@@ -12,8 +12,7 @@ from hitoku.methods.blocks import Blocks
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.method import Method
 from hitoku.methods.optimal import Optimal
-from hitoku.model.arrays import Integers
-from hitoku.model.table import Table
+from hitoku.model import Integers, Table
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 from hitoku_papers.minami_abe_2019.published import THRESHOLD

@@ -18,8 +18,7 @@ import numpy as np
 from hitoku.attacks.matching import Matching
 from hitoku.attacks.matching.candidates import Lattice
 from hitoku.attacks.matching.suppressor import Suppressor
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.release import Release
+from hitoku.model import Floats, Integers, Release
 from hitoku_papers.minami_abe_2019.published import TABLES, UNSAFE, WIDTH, WIDTHS
 from hitoku_papers.minami_abe_2019.reading import NEGATIVES, Reading, Ties, drawn
 from hitoku_papers.minami_abe_2019.ties import method_of

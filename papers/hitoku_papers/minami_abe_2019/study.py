@@ -18,9 +18,7 @@ from hitoku.errors import ParameterError
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.randomised import Randomised
-from hitoku.model.arrays import Mask
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Mask, Release, Table
 from hitoku_papers.minami_abe_2019.published import SIDES, TABLES, WIDTH
 from hitoku_papers.minami_abe_2019.reading import NEGATIVES, TIES, WIDER, ZEROS, Reading, drawn
 from hitoku_papers.minami_abe_2019.ties import method_of

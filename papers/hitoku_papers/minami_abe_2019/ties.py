@@ -16,11 +16,7 @@ from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError
 from hitoku.methods.method import Progress
 from hitoku.methods.optimal import Optimal
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Need, Protection, Release, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 from hitoku_papers.minami_abe_2019.reading import Reading

@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
-from hitoku.model.bounds import Bounds, Estimates
-from hitoku.model.release import Release
-from hitoku.model.verdict import Finding
+from hitoku.model import Bounds, Estimates, Finding, Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

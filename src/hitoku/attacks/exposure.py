@@ -12,9 +12,7 @@ from scipy import sparse
 
 from hitoku.errors import SolverError
 from hitoku.feasibility.incidence import Incidence
-from hitoku.model.arrays import Mask
-from hitoku.model.rational import rational
-from hitoku.model.release import Release
+from hitoku.model import Mask, Release, rational
 
 
 def exposed(release: Release) -> Mask:
@@ -22,8 +20,8 @@ def exposed(release: Release) -> Mask:
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> release = Release.of(table, Protection.withhold(table, table.value == 1))
     >>> [release.describe(cell) for cell in np.flatnonzero(exposed(release))]
@@ -42,8 +40,8 @@ def null_dimension(release: Release) -> int:
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> null_dimension(Release.of(table, Protection.withhold(table, table.inner)))
     1

@@ -18,15 +18,21 @@ from scipy import sparse
 from hitoku.attacks.attack import Inference
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.attribution import Attributions
-from hitoku.model.bounds import Bounds
-from hitoku.model.dimension import Labels
-from hitoku.model.rational import rational
-from hitoku.model.relations import only_categories, variable_of_relation
-from hitoku.model.release import Release
-from hitoku.model.tolerance import slack
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import (
+    Attributions,
+    Bounds,
+    Finding,
+    Floats,
+    Integers,
+    Labels,
+    Mask,
+    Release,
+    Severity,
+    only_categories,
+    rational,
+    slack,
+    variable_of_relation,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +79,8 @@ class Group:
     The second table of Figure 1 of Lupp and Langsrud: for nobody in the first row is the injury in doubt,
     nor, for the one driver of the second row who was not hurt, that of the others, there or in all.
 
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> drivers = Table.from_array([[0, 0, 17, 0], [1, 0, 12, 0]], names=("city", "injury"))
     >>> hidden = np.isin(np.arange(15), [2, 4, 5, 6])
     >>> release = Release.of(drivers, Protection.withhold(drivers, hidden | (np.arange(15) >= 10)))

@@ -19,10 +19,7 @@ from hitoku.feasibility.incidence import parts_of
 from hitoku.feasibility.linear import REACHED
 from hitoku.feasibility.presolve import settle
 from hitoku.feasibility.problem import Problem
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.bounds import Bounds
-from hitoku.model.release import Release
-from hitoku.model.tolerance import BOUND
+from hitoku.model import BOUND, Bounds, Floats, Integers, Mask, Release
 
 __all__ = ["Contribution", "Insider", "Worst"]
 
@@ -81,8 +78,8 @@ class Insider:
     Two cells of a row are withheld, and two more below them. Firm A is alone in the first and can tell the
     rest.
 
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[7, 11], [10, 60]])
     >>> release = Release.of(table, Protection.withhold(table, table.inner))
     >>> attack = Insider([Contribution("A", cell=0, amount=7, sole=True)])

@@ -18,10 +18,7 @@ from hitoku.feasibility.network import stretch_network
 from hitoku.feasibility.presolve import Settled, settle
 from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.feasibility.whole import stretch_whole
-from hitoku.model.arrays import Floats, Integers, Mask, frozen
-from hitoku.model.bounds import Bounds
-from hitoku.model.release import Release
-from hitoku.model.tolerance import BOUND
+from hitoku.model import BOUND, Bounds, Floats, Integers, Mask, Release, frozen
 from hitoku.solver.work import CountedWork
 
 __all__ = ["Interval", "exposed", "null_dimension"]
@@ -60,8 +57,8 @@ class Interval:
     --------
     Four cells of a table are withheld; the first of them may be anything from 0 to 17.
 
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
     >>> withheld = np.isin(np.arange(16), [0, 1, 4, 5])
     >>> bounds = Interval().bounds(Release.of(table, Protection.withhold(table, withheld)))
@@ -140,8 +137,8 @@ class Interval:
 
         Examples
         --------
-        >>> from hitoku.model.protection import Protection
-        >>> from hitoku.model.table import Table
+        >>> from hitoku.model import Protection
+        >>> from hitoku.model import Table
         >>> table = Table.from_array([[7, 11], [10, 60]])
         >>> release = Release.of(table, Protection.withhold(table, table.inner))
         >>> nothing = np.full(9, np.nan)

@@ -14,7 +14,7 @@ import numpy as np
 
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.boxes.cover import Cover
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 
 # Share of its cost that a cell in use still has for others, divided by the number of users.
 SHARE = 0.1

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.errors import NeedError, some
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Mask, Need, Table
 
 MOST_DECIMALS = 6
 # Sums of some numbers up to here are exact in doubles; values that lie on no grid get steps as fine as this.

@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.model.arrays import Integers
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Integers, Release, Table
 
 # A cover of more positions would take more memory than the tables are worth.
 LARGEST = 2**26

@@ -6,8 +6,7 @@ import numpy as np
 
 from hitoku.boxes.box_search import Boxes
 from hitoku.boxes.claims import Rooms
-from hitoku.model.arrays import Integers
-from hitoku.model.protection import Moves
+from hitoku.model import Integers, Moves
 
 # Common tables that are filled at once; what fits in none of them is handed over alone.
 MOST_PACKS = 48

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hitoku.errors import DataError, did_you_mean
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 
 @dataclass(frozen=True, eq=False, repr=False)

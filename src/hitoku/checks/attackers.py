@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
-from hitoku.model.verdict import Row, Status, Verdict
+from hitoku.model import Row, Status, Verdict
 
 # A principle that needs a look is decided by a person, not by the program.
 STATUSES = {

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from hitoku.checks.arrow_columns import arrow_table, find_column, list_values, packed_texts, storable, widest
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 from hitoku.model.frames import code_list, refuse_nul
 
 MISSING = "missing"

@@ -13,7 +13,7 @@ from hitoku.cli.exit_codes import FOUND
 from hitoku.cli.terminal import AsJson, print_json, progress
 
 if TYPE_CHECKING:
-    from hitoku.model.verdict import Finding
+    from hitoku.model import Finding
 
 MOST_FINDINGS = 10
 
@@ -66,7 +66,7 @@ def attack(
     # A command loads what it needs.
     from hitoku.files import require_path
     from hitoku.io.release.evidence_files import release_folders
-    from hitoku.model.verdict import Severity
+    from hitoku.model import Severity
     from hitoku.pipeline.attack import AttackedFolder, attack_folder
 
     folders = release_folders(require_path(release))

@@ -15,7 +15,7 @@ from hitoku.files import refuse_existing, require_path
 
 if TYPE_CHECKING:
     from hitoku.evidence.audit_result import Audit
-    from hitoku.model.verdict import Finding, Verdict
+    from hitoku.model import Finding, Verdict
 
 MOST_FINDINGS = 10
 # With one move, any hidden value that leaks gives away all; the papers warn of a handful.
@@ -73,8 +73,7 @@ def audit(
     from hitoku.io.jj import read_jj, read_jj_pattern
     from hitoku.io.marked_cells import read_marked_cells
     from hitoku.io.release.evidence_files import release_folders
-    from hitoku.model.protection import Protection
-    from hitoku.model.release import Release
+    from hitoku.model import Protection, Release
     from hitoku.pipeline.attack import AttackedFolder
     from hitoku.pipeline.folder_verdict import judge_cells, judge_folder
     from hitoku.rules import RULES, assess, rule_from_word

@@ -16,7 +16,7 @@ from hitoku.files import require_path
 if TYPE_CHECKING:
     from hitoku.checks.submission.rechecked import Recheck
     from hitoku.checks.submission.releasing import Released
-    from hitoku.model.verdict import Finding
+    from hitoku.model import Finding
 
 
 def check(

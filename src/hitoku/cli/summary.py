@@ -10,9 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from hitoku.metrics.loss import loss
-from hitoku.model.dimension import Dimension
-from hitoku.model.release import Release
-from hitoku.model.verdict import SYMBOLS, Colour, Verdict
+from hitoku.model import SYMBOLS, Colour, Dimension, Release, Verdict
 from hitoku.pipeline import Comparison, Outcome
 from hitoku.pipeline.recipe import Run
 

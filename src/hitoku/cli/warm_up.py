@@ -35,9 +35,7 @@ def attack_a_little() -> None:
 
     from hitoku.attacks.exposure import exposed
     from hitoku.attacks.interval import Interval
-    from hitoku.model.protection import Protection
-    from hitoku.model.release import Release
-    from hitoku.model.table import Table
+    from hitoku.model import Protection, Release, Table
 
     for shape in ((3, 3), (3, 3, 3)):
         table = Table.from_array(np.arange(1, 1 + np.prod(shape)).reshape(shape))
@@ -51,7 +49,7 @@ def eliminate_a_little() -> None:
     import numpy as np
 
     from hitoku.methods.gauss.dual import eliminate
-    from hitoku.model.table import Table
+    from hitoku.model import Table
 
     table = Table.from_array(np.arange(1, 10).reshape(3, 3))
     unsafe = table.value == 1
@@ -114,8 +112,7 @@ def circulate_a_little() -> None:
     import numpy as np
 
     from hitoku.methods.circulation import Circulation
-    from hitoku.model.need import Need
-    from hitoku.model.table import Table
+    from hitoku.model import Need, Table
 
     table = Table.from_array(np.arange(1, 10).reshape(3, 3))
     Circulation().protect(table, Need(unsafe=table.value == 1, upper=np.where(table.value == 1, 1.0, 0.0)))
@@ -128,10 +125,7 @@ def look_inside_a_little() -> None:
     from hitoku.attacks.contribution import Contribution
     from hitoku.attacks.insider import Insider
     from hitoku.coalitions.coalition_search import CoalitionSearch
-    from hitoku.model.need import Need
-    from hitoku.model.protection import Protection
-    from hitoku.model.release import Release
-    from hitoku.model.table import Table
+    from hitoku.model import Need, Protection, Release, Table
 
     table = Table.from_array(np.arange(10, 19).reshape(3, 3))
     release = Release.of(table, Protection.withhold(table, table.inner))

@@ -16,8 +16,7 @@ from hitoku.boxes.box_search import Boxes
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.boxes.cover import Cover, cover_of
 from hitoku.coalitions.cell_witnesses import Deviations
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Mask, Table
 
 # A cell that must come out as it was costs so many times as much as the dearest other one.
 PUBLISHED = 100.0

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import reaches
+from hitoku.model import Floats, Integers, Mask, reaches
 
 # Witnesses are sorted again when this share of their entries is not.
 FRESH = 0.05

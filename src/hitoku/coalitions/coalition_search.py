@@ -39,11 +39,7 @@ from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.least_change import CellChanges
 from hitoku.feasibility.problem import Problem
 from hitoku.feasibility.propagation import Propagation
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need, reaches
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.tolerance import slack
+from hitoku.model import Floats, Integers, Mask, Need, Release, Table, reaches, slack
 from hitoku.solver.linear import LinearProgram, Warm
 
 NOBODY: Coalition = ()
@@ -80,7 +76,7 @@ class CoalitionSearch:
     Examples
     --------
     >>> from hitoku.attacks.contribution import Contribution
-    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model import Protection
     >>> table = Table.from_array([[7, 11], [10, 60]])
     >>> release = Release.of(table, Protection.withhold(table, table.inner))
     >>> attack = Insider([Contribution("A", cell=0, amount=7, sole=True)])

@@ -11,8 +11,7 @@ import numpy as np
 from hitoku.attacks.contribution import Contribution
 from hitoku.attacks.insider import MOST_COALITIONS, Insider
 from hitoku.errors import NeedError, ParameterError, did_you_mean
-from hitoku.model.arrays import Integers
-from hitoku.model.table import Table
+from hitoku.model import Integers, Table
 
 # Whom a release may be protected from beside outsiders; each includes those before it.
 INSIDERS = ("none", "singletons", "contributors")

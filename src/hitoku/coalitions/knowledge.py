@@ -15,10 +15,7 @@ from hitoku.coalitions.cell_witnesses import Sight
 from hitoku.errors import ParameterError
 from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.propagation import Propagation
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.tolerance import slack
+from hitoku.model import Floats, Integers, Release, Table, slack
 
 # A deviation this small, as a share of the cell, is dust that the solver left.
 DUST = 1e-10

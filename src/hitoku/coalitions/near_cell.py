@@ -14,7 +14,7 @@ import numpy as np
 from hitoku.coalitions.cell_witnesses import CoalitionReach
 from hitoku.feasibility.least_change import CellChanges
 from hitoku.feasibility.push import push_engine
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 
 # Near a cell are no more cells than this.
 NEARBY_CELLS = 20_000

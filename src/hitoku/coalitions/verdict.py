@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from hitoku.attacks.contribution import Coalition
 from hitoku.coalitions.knowledge import KnownBounds
-from hitoku.model.arrays import Integers
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import Finding, Integers, Severity
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -25,15 +25,19 @@ from hitoku.evidence.certificate import AdjustedCertificate
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.attribution import Attributions
-from hitoku.model.need import Need
-from hitoku.model.rational import rational
-from hitoku.model.relations import broken
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.tolerance import ADDITIVITY
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import (
+    ADDITIVITY,
+    Attributions,
+    Finding,
+    Floats,
+    Mask,
+    Need,
+    Release,
+    Severity,
+    Table,
+    broken,
+    rational,
+)
 
 REASONS = {
     CellOutcome.PUBLISHED: ("unsafe, and published with its true value", "adjust it, or withhold it"),

@@ -13,11 +13,7 @@ from hitoku.attacks.attack import Attack
 from hitoku.attacks.insider import Insider
 from hitoku.coalitions.coalition_search import CoalitionSearch
 from hitoku.metrics.recovery import errors
-from hitoku.model.bounds import Bounds, Estimates
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import Bounds, Estimates, Finding, Need, Release, Severity, Table
 
 
 @singledispatch
@@ -36,7 +32,7 @@ def judge_attack(attack: Attack, table: Table, need: Need, release: Release) -> 
     Examples
     --------
     >>> from hitoku.attacks.interval import Interval
-    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model import Protection
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> need = Need(unsafe=table.value == 1)
     >>> release = Release.of(table, Protection.withhold(table, need.unsafe))

@@ -20,14 +20,7 @@ from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.evidence.witness_search import Proof
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.attribution import Attributions
-from hitoku.model.dimension import Labels
-from hitoku.model.need import Need
-from hitoku.model.rational import rational
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import Attributions, Finding, Floats, Labels, Mask, Need, Release, Severity, Table, rational
 
 REASON = "what is published tells where all but a few of the group are"
 ADVICE = "withhold another cell of the group, so that more of its people could be elsewhere"

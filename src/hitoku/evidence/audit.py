@@ -23,10 +23,7 @@ from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.evidence.witness_search import Progress, Proof
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Need, Release, Table
 
 
 def audit(
@@ -70,7 +67,7 @@ def audit(
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model import Protection
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     >>> alone = Release.of(table, Protection.withhold(table, need.unsafe))

@@ -21,12 +21,7 @@ from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.verify import Refuted, prove
 from hitoku.evidence.witness_search import Proof
-from hitoku.model.bounds import Bounds
-from hitoku.model.markup import small_table
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import Bounds, Finding, Need, Release, Severity, Table, small_table
 
 
 class CellOutcome(StrEnum):

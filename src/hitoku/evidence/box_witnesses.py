@@ -16,9 +16,7 @@ from hitoku.boxes.claims import Claims, Rooms
 from hitoku.boxes.cover import Cover, cover_of
 from hitoku.boxes.packs import packed
 from hitoku.evidence.problem import AuditProblem
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.protection import Moves
-from hitoku.model.release import Release
+from hitoku.model import Floats, Integers, Mask, Moves, Release
 
 # Levels of more steps than this are left to linear programs: sums of some must be exact in doubles.
 LARGEST = 2.0**50

@@ -23,10 +23,7 @@ from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.verify import ADJUSTED, FORMAT, fingerprint
 from hitoku.evidence.witness_search import Proof
 from hitoku.files import make_parent, new_file, sha256
-from hitoku.model.arrays import Floats
-from hitoku.model.dimension import Labels
-from hitoku.model.rational import rational
-from hitoku.model.release import Release
+from hitoku.model import Floats, Labels, Release, rational
 
 FOLDER = Path("checker")
 NAMES = ("certificate.json", "certificate.json.gz")

@@ -20,10 +20,7 @@ from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.grid import Grid
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table, counted_table
-from hitoku.model.verdict import WORST_LAST, Status
+from hitoku.model import WORST_LAST, Protection, Release, Status, Table, counted_table
 from hitoku.rules.group_size import GroupSize, group_sizes
 from hitoku.rules.rule import Rule
 

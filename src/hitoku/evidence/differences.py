@@ -8,7 +8,7 @@ from collections.abc import ItemsView, Iterator, Mapping
 
 import numpy as np
 
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 
 class WholeDifferences(Mapping[int, int]):

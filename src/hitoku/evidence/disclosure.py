@@ -20,8 +20,7 @@ from scipy import sparse
 from hitoku.evidence.exact import Row, solve
 from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import AuditProblem
-from hitoku.model.arrays import Floats
-from hitoku.model.release import Release
+from hitoku.model import Floats, Release
 from hitoku.solver.linear import BASIC, LinearProgram, Solution, opened
 from hitoku.solver.linear import solve as solve_linear
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from hitoku.evidence.exact import Row, solve
 from hitoku.evidence.grid import common_denominator
 from hitoku.evidence.problem import AuditProblem, Witness
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 from hitoku.solver.linear import BASIC, UPPER, Basis, LinearProgram
 
 # A basis that the solver calls feasible may leave a bound by its tolerance; pulling the whole point this

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.rational import rational
+from hitoku.model import Floats, Mask, rational
 
 MOST_DECIMALS = 6
 # Off the grid by more than this share of a step, a number was not printed on that grid.

@@ -15,7 +15,7 @@ from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.surroundings import CellSurroundings, ProblemPart
 from hitoku.evidence.witness_search import WitnessSearch
 from hitoku.feasibility.least_change import LeastChange
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 from hitoku.solver.linear import opened
 
 # Near a cell are no more cells than this, at first and then; nodes of integer programs are few.

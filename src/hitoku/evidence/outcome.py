@@ -15,12 +15,18 @@ from hitoku.evidence.derivable_groups import DerivableGroups
 from hitoku.evidence.grid import texts
 from hitoku.evidence.verdict import UNKNOWN_METHOD, judge
 from hitoku.metrics.loss import loss
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding, Row, Severity, Verdict, parse_scope
+from hitoku.model import (
+    Bounds,
+    Finding,
+    Need,
+    Protection,
+    Release,
+    Row,
+    Severity,
+    Table,
+    Verdict,
+    parse_scope,
+)
 from hitoku.rules.rule import Rule
 
 # A release that shows less than this share of the value in single cells is hardly worth publishing.

@@ -22,11 +22,7 @@ from hitoku.evidence.exact import Row
 from hitoku.evidence.grid import Grid, common_denominator, exact_rows
 from hitoku.feasibility.levels import Levels
 from hitoku.feasibility.problem import Problem
-from hitoku.model.arrays import Integers
-from hitoku.model.need import Need
-from hitoku.model.rational import rational
-from hitoku.model.release import Release
-from hitoku.model.tolerance import groups_by_size
+from hitoku.model import Integers, Need, Release, groups_by_size, rational
 
 # Stands for "no bound" among whole steps; sums of a few of them still fit 64 bits.
 FAR = 2**58

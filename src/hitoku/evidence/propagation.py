@@ -16,7 +16,7 @@ import numpy as np
 from hitoku.evidence.disclosure import Disclosure, bound_from
 from hitoku.evidence.problem import AuditProblem
 from hitoku.feasibility.levels import Levels
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 
 ROUNDS = 40
 # A bound is narrowed when that gains this share of it, and half a step: less leads round in circles.

@@ -12,7 +12,7 @@ from hitoku.evidence.disclosure import SHORT_CELLS
 from hitoku.evidence.nearby import settle_nearby
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.witness_search import Progress, Proof, WitnessSearch
-from hitoku.model.release import Release
+from hitoku.model import Release
 from hitoku.solver.linear import opened
 
 # Beyond so many withheld cells, programs over all of them are the last resort.

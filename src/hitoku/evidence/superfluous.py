@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from hitoku.evidence.problem import AuditProblem, Witness
-from hitoku.model.arrays import Mask
+from hitoku.model import Mask
 
 # Whole numbers below this are exact in doubles.
 EXACT = 2.0**52

@@ -15,8 +15,7 @@ from hitoku.evidence.adjusted import REASONS as MOVED_REASONS
 from hitoku.evidence.audit_result import REASONS, Audit, CellOutcome
 from hitoku.evidence.derivable_groups import SWITCHED_OFF, DerivableGroups, not_considered
 from hitoku.evidence.grid import text
-from hitoku.model.table import counts_units
-from hitoku.model.verdict import ATTACKERS, WORST_LAST, Finding, Row, Severity, Status, Verdict
+from hitoku.model import ATTACKERS, WORST_LAST, Finding, Row, Severity, Status, Verdict, counts_units
 
 # Rules that compare contributions, and rules on attributes of groups.
 DOMINANCE_RULES = frozenset({"p_percent", "prior_posterior", "dominance"})
@@ -62,9 +61,9 @@ def judge(
     Examples
     --------
     >>> from hitoku.evidence.audit import audit
-    >>> from hitoku.model.need import Need
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.release import Release
+    >>> from hitoku.model import Need
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Release
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     >>> alone = Release.of(table, Protection.withhold(table, need.unsafe))

@@ -21,9 +21,7 @@ from hitoku.evidence.problem import AuditProblem, Demand, Witness
 from hitoku.evidence.propagation import ruled_out
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
 from hitoku.feasibility.circulation import NetworkCirculation
-from hitoku.model.arrays import Floats
-from hitoku.model.protection import Moves
-from hitoku.model.release import Release
+from hitoku.model import Floats, Moves, Release
 from hitoku.solver import integer
 from hitoku.solver.linear import Solution, SolverStatus, Warm
 from hitoku.solver.work import CountedWork

@@ -17,7 +17,7 @@ from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.levels import Levels
 from hitoku.feasibility.network import arcs
 from hitoku.feasibility.problem import Problem
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.work import CountedWork
 
 # A round that settles less than this share of what is open is the last one for all cells together.

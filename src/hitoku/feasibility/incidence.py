@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 
 # CSR arrays, or CSC arrays by column: where each line begins, its indices, its coefficients.
 Lines = tuple[Integers, Integers, Floats]

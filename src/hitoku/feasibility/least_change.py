@@ -15,7 +15,7 @@ from scipy import sparse
 
 from hitoku.feasibility.incidence import entries_of
 from hitoku.feasibility.problem import Problem
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 from hitoku.solver.growing import GrowingProgram
 
 # What moving the cell is worth beside a move of others as far, so that none of them is a reason to stay.

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
+from hitoku.model import Floats, Integers, Mask, Need
 
 
 @dataclass(frozen=True, eq=False)

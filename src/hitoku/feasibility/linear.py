@@ -13,8 +13,7 @@ import numpy as np
 from hitoku.feasibility.deadline import Deadline
 from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.feasibility.tied import Tied, tied
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model import ADDITIVITY, Floats, Mask
 from hitoku.solver.linear import LinearProgram, SolverStatus, Warm, opened
 
 # Solver output this close to a goal, as a share of the numbers in the cell's relations, has reached it; in

@@ -11,8 +11,7 @@ import numpy as np
 from hitoku.feasibility.deadline import Deadline
 from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.problem import Problem, contradiction
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model import ADDITIVITY, Floats, Integers, Mask
 
 # Room below this share of the largest number is rounding, where numbers are not whole.
 TINY = 1e-13

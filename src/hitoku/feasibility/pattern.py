@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.feasibility.incidence import Incidence, parts_of
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 
 class Pattern:

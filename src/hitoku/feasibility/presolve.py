@@ -10,8 +10,7 @@ from scipy import sparse
 from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.feasibility.propagation import ROUNDS
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model import ADDITIVITY, Floats, Integers, Mask
 
 # Rounding of a sum of doubles, as a share of the sum of the terms' sizes.
 ROUNDING = 1e-14

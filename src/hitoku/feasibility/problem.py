@@ -9,9 +9,7 @@ from scipy import sparse
 
 from hitoku.errors import ParameterError, TableError, must_be, some
 from hitoku.feasibility.incidence import parts_of
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.release import Release
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model import ADDITIVITY, Floats, Integers, Release
 
 # Whole multiples of the unit are kept in doubles; below this their sums are exact too.
 LARGEST_EXACT = 2.0**50

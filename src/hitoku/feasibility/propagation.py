@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hitoku.feasibility.incidence import Incidence
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 
 # Rounds of propagation. More would only help long chains of relations, which are left to the solver.
 ROUNDS = 10

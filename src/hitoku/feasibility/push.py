@@ -14,7 +14,7 @@ from scipy import sparse
 from hitoku.errors import SolverError
 from hitoku.feasibility.incidence import Components, Incidence
 from hitoku.feasibility.network import TINY, arcs
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, Warm
 from hitoku.solver.work import CountedWork
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.feasibility.problem import Problem
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 
 Pair = tuple[Floats, Floats]
 

@@ -13,7 +13,7 @@ import numpy as np
 from hitoku.feasibility.deadline import Deadline
 from hitoku.feasibility.linear import Met
 from hitoku.feasibility.problem import Problem, contradiction
-from hitoku.model.arrays import Floats, Mask
+from hitoku.model import Floats, Mask
 from hitoku.solver.integer import IntegerProgram, solve
 from hitoku.solver.linear import SolverStatus
 

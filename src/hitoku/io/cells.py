@@ -16,13 +16,7 @@ from hitoku.evidence.derivable_groups import DerivableGroups
 from hitoku.io.numbers import MINUS, bound
 from hitoku.io.report.pictures import Bar, adjusted_bar, interval_bar
 from hitoku.metrics.loss import reached
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
-from hitoku.model.tolerance import BOUND
-from hitoku.model.verdict import Finding
+from hitoku.model import BOUND, Bounds, Finding, Floats, Mask, Need, Protection, Table
 
 # A sign and a word for each verdict: colour is never the only difference.
 VERDICTS = {

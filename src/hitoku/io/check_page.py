@@ -25,7 +25,7 @@ from hitoku.files import replaced_folder, sha256
 from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.pages import render
 from hitoku.io.report.findings import LIGHTS, Light, row_class
-from hitoku.model.verdict import Verdict
+from hitoku.model import Verdict
 
 # Rows of what would leave that are shown; the CSV file has them all.
 MOST_ROWS = 200

@@ -19,12 +19,7 @@ from scipy import sparse
 
 from hitoku.errors import DataError, NeedError, ProtectionError
 from hitoku.files import new_file, unpacked
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.dimension import Labels
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.relations import broken
-from hitoku.model.table import Table
+from hitoku.model import Floats, Labels, Mask, Need, Protection, Table, broken
 
 # Programs that read JJ files know no infinity; a bound as far out as this one says "no bound".
 NO_BOUND = 1e30

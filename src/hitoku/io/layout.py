@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.model.dimension import Dimension, Labels
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Labels, Release, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ def lines_of(labels: Labels, variable: int, dimensions: Sequence[Dimension]) -> 
 
     Examples
     --------
-    >>> from hitoku.model.hierarchy import Hierarchy
+    >>> from hitoku.model import Hierarchy
     >>> regions = Dimension.of("region", Hierarchy.from_tree({"North": ["N1", "N2"], "South": None}))
     >>> [(line.code, line.depth) for line in lines_of(Labels.cross([regions]), 0, [regions])]
     [('Total', 0), ('North', 1), ('N1', 2), ('N2', 2), ('South', 1)]
@@ -107,8 +105,8 @@ def sheets_of(release: Release) -> list[Sheet]:
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> [sheet] = sheets_of(Release.of(table, Protection.withhold(table, table.value == 1)))
     >>> sheet.stub, [line.code for line in sheet.columns], sheet.rows[-1].cells

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import DataError, some
-from hitoku.model.arrays import Mask
-from hitoku.model.dimension import Labels
+from hitoku.model import Labels, Mask, Table
 from hitoku.model.frames import opened, texts
-from hitoku.model.table import Table
 from hitoku.tabulation.text_files import READING, FileFormat, look_at, shape_of, style_of, whole
 
 WITHHELD = {"withheld", "primary", "secondary", "true", "yes", "1", "x", "c", "u", "m"}

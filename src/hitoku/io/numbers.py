@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.files import write_csv
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.dimension import Labels
+from hitoku.model import Floats, Integers, Labels
 
 MINUS = "\N{MINUS SIGN}"
 INFINITY = "\N{INFINITY}"

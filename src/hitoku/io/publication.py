@@ -17,8 +17,7 @@ import numpy as np
 
 from hitoku.evidence.grid import texts
 from hitoku.io.language import ENGLISH
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.release import Release
+from hitoku.model import Floats, Integers, Release
 
 WITHHELD = "c"
 MOST_SIGNS = 20  # digits of a number, its sign and point
@@ -55,8 +54,8 @@ class Publication:
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]], measure="persons")
     >>> shown = Publication(release=Release.of(table, Protection.withhold(table, table.value == 1)))
     >>> shown.heading, shown.subtitle

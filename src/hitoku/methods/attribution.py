@@ -33,12 +33,7 @@ from hitoku.methods.keep import staying
 from hitoku.methods.method import Progress
 from hitoku.methods.scale import out_of_scale, refuse_cramped, within_scale
 from hitoku.methods.whole_numbers import asked_of, close_in_whole_numbers
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.attribution import Attributions
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection, Reason, Step
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Attributions, Floats, Mask, Need, Protection, Reason, Release, Step, Table
 from hitoku.solver.linear import LinearProgram, solve
 
 Protect = TypeVar("Protect", bound=Callable[..., Protection])

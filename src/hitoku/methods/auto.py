@@ -20,9 +20,7 @@ from hitoku.methods.least_cost import least_cost
 from hitoku.methods.method import Progress
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Table
 from hitoku.rules.rule import Rule
 
 # Up to so many cells the optimal method is given a fair amount of work; see bench/large.py.

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.arrays import Floats
-from hitoku.model.table import Table
+from hitoku.model import Floats, Table
 
 COSTS = ("unit", "value", "frequency", "own", "log")
 

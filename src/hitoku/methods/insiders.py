@@ -36,11 +36,7 @@ from hitoku.methods.keep import kept, staying
 from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.points import points
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Floats, Mask, Need, Protection, Release, Table
 
 
 def against_insiders(

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ProtectionError, did_you_mean, some
-from hitoku.model.arrays import Mask, frozen
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Mask, Need, Protection, Table, frozen
 
 Keep = Literal["margins"]
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Floats, Mask, Need, Table
 
 
 def least_cost(table: Table, need: Need, cost: Floats, stay: Mask, first: Mask) -> float:

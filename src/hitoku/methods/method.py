@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Table
 from hitoku.rules.rule import Rule
 
 # Called with how much is done and how much there is in all; what is counted is the method's own.

@@ -11,11 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from hitoku.attacks.interval import Interval
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection, Reason, Step
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Floats, Mask, Need, Protection, Reason, Release, Step, Table
 
 # A cell that cannot move by this share of the least that is asked of any (of one, where that is smaller) is a
 # point; a hundred times what the attack takes for rounding. Its own size does not matter: beside a count of

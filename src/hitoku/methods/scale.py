@@ -14,10 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from hitoku.errors import NeedError, SolverError, some
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
-from hitoku.model.tolerance import groups_by_size, slack
+from hitoku.model import Floats, Integers, Mask, Need, Table, groups_by_size, slack
 from hitoku.solver.linear import LinearProgram, SolverStatus, opened
 
 # Values and levels that are further apart than this are out of scale.

@@ -23,12 +23,7 @@ from hitoku.feasibility.problem import Problem
 from hitoku.methods.costs import costs
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Promise
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Moves, Protection, Reason, Step
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.tolerance import slack
+from hitoku.model import Floats, Integers, Mask, Moves, Need, Protection, Reason, Release, Step, Table, slack
 from hitoku.solver.work import CountedWork
 
 # What flows and programs over whole numbers may look at, for one table.

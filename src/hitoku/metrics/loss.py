@@ -7,12 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.errors import NeedError, ProtectionError
-from hitoku.model.arrays import Floats
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Floats, Need, Protection, Release, Table
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)

@@ -21,11 +21,7 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.errors import DataError, ScopeError
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.bounds import Bounds
-from hitoku.model.contributors import Shares
-from hitoku.model.table import Table
-from hitoku.model.tolerance import ADDITIVITY, slack
+from hitoku.model import ADDITIVITY, Bounds, Floats, Integers, Mask, Shares, Table, slack
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -13,11 +13,7 @@ import numpy as np
 from hitoku.attacks.adjustment.adjustment import DELTA, Adjustment
 from hitoku.attacks.adjustment.scenario import Known
 from hitoku.errors import NeedError, ParameterError
-from hitoku.model.arrays import Floats, Integers, frozen
-from hitoku.model.bounds import Estimates
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Estimates, Floats, Integers, Need, Release, Table, frozen
 from hitoku.solver.closest import Norm, reciprocal
 
 # The paper's intervals, in percent: exactly 0, (0, 5], (5, 10], ... and above 100.
@@ -171,7 +167,7 @@ def recovery(
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model import Protection
     >>> table = Table.from_array([[4.0, 6.0], [9.0, 9.0]])
     >>> need = Need(unsafe=table.value == 4, lower=1.0, upper=1.0)
     >>> published = table.value + [1, -1, 0, -1, 1, 0, 0, 0, 0]

@@ -25,11 +25,7 @@ from hitoku.io.recipe.recipe import Counts, Recipe
 from hitoku.io.release.read import read_numbers, read_release
 from hitoku.messages import Text
 from hitoku.metrics.recovery import known
-from hitoku.model.contributors import Contributors
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding
+from hitoku.model import Contributors, Finding, Need, Release, Table
 from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.recipe import equip
 from hitoku.pipeline.recipe_cells import Whole, cells_for, cost_factors, rules_for

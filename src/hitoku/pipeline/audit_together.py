@@ -22,14 +22,18 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit
 from hitoku.io.release.evidence_files import read_fingerprints, read_hierarchies, read_nested
 from hitoku.io.release.read import read_release
-from hitoku.model.arrays import Integers
-from hitoku.model.dimension import Dimension, Labels
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.relations import add_up
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import (
+    Dimension,
+    Finding,
+    Hierarchy,
+    Integers,
+    Labels,
+    Need,
+    Release,
+    Severity,
+    Table,
+    add_up,
+)
 from hitoku.pipeline.recipe_links import alike_codes, link_groups
 from hitoku.tabulation.linked import LinkedTables
 from hitoku.tabulation.source import Where

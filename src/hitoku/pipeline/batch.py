@@ -31,11 +31,7 @@ from hitoku.methods.costs import costs
 from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.word import method_from_word
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Integers, Mask, Need, Protection, Table
 from hitoku.pipeline.batch_apart import compare_apart
 from hitoku.pipeline.batch_tables import Sources, build
 from hitoku.pipeline.protect import STAGES, attack_and_audit

@@ -9,7 +9,7 @@ import numpy as np
 
 from hitoku.errors import HitokuError
 from hitoku.io.argus.batch_write import Done
-from hitoku.model.table import Table
+from hitoku.model import Table
 from hitoku.pipeline.recipe_tables import positions
 
 TOGETHER = "suppress them together, <SUPPRESS> OPT(0,10)"

@@ -9,9 +9,7 @@ import numpy as np
 
 from hitoku.io.argus.batch_request import Safety
 from hitoku.io.argus.cell_status import BY_HAND, ArgusStatus, Judged, Marks
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Mask, Need, Table
 from hitoku.rules.assess import name_of
 from hitoku.rules.dominance import Dominance
 from hitoku.rules.few_contributors import FewContributors

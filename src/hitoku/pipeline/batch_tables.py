@@ -28,10 +28,7 @@ from hitoku.io.argus.table_file import (
     read_table,
 )
 from hitoku.io.argus.tree import tree_of
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.contributors import Contributors
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Floats, Hierarchy, Integers, Mask, Table
 from hitoku.pipeline.batch_rules import judge
 from hitoku.tabulation.tabulate import tabulate
 

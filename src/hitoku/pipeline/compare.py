@@ -17,10 +17,7 @@ from hitoku.methods.method import Method, informed
 from hitoku.methods.word import method_from_word
 from hitoku.metrics.comparison import Compared, Comparison
 from hitoku.metrics.loss import loss, reached
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 from hitoku.pipeline.known_method import against_known_method
 from hitoku.rules.rule import Rule
 

@@ -11,7 +11,7 @@ from hitoku.files import refuse_occupied, spill_folder, write_csv
 from hitoku.io.language import ENGLISH
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods.method import Progress
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 from hitoku.pipeline.recipe import STEPS, Run, run_recipe
 from hitoku.samples import Register, register
 

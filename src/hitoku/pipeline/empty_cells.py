@@ -13,8 +13,7 @@ import numpy as np
 
 from hitoku.evidence.outcome import Outcome
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.table import Table
+from hitoku.model import Integers, Mask, Table
 from hitoku.pipeline.recipe_tables import Built
 from hitoku.rules.given import Given
 from hitoku.rules.withheld_counts import FROM_COUNTS

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.errors import RuleError
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Need, Table
 from hitoku.rules import DirectDisclosure, GroupDisclosure, KDisclosure
 from hitoku.rules.assess import name_of
 from hitoku.rules.rule import Rule

@@ -9,8 +9,7 @@ from hitoku.errors import HitokuError
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.derivable_groups import DerivableGroups, derivable_groups
 from hitoku.evidence.verdict import UNKNOWN_METHOD, judge
-from hitoku.model.protection import Protection
-from hitoku.model.verdict import Row, Verdict, parse_scope
+from hitoku.model import Protection, Row, Verdict, parse_scope
 from hitoku.pipeline.attack import AttackedFolder
 from hitoku.pipeline.verdict import known_method_row
 from hitoku.rules.rule import Rule

@@ -20,11 +20,7 @@ from hitoku.methods.costs import costs
 from hitoku.methods.insiders import extended, go_on
 from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
-from hitoku.model.arrays import Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table, counted_table
+from hitoku.model import Mask, Need, Protection, Release, Table, counted_table
 from hitoku.rules.group_size import GroupSize, group_sizes
 from hitoku.rules.rule import Rule
 

@@ -23,11 +23,7 @@ from hitoku.attacks.matching.walks import flat_two_way, several
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
 from hitoku.methods.method import Method, informed
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Need, Protection, Release, Table
 from hitoku.rules.rule import Rule
 
 # The matching attack is tried in full up to so many withheld cells, and candidates or nodes of its search.

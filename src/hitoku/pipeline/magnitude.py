@@ -18,10 +18,7 @@ from hitoku.coalitions.contributions import Insiders, choose_insiders
 from hitoku.errors import ParameterError, RuleError, TableError
 from hitoku.evidence.verdict import combine
 from hitoku.methods.method import Method, Progress, requires_groups
-from hitoku.model.protection import Protection
-from hitoku.model.relations import broken
-from hitoku.model.table import Table, counted_table
-from hitoku.model.verdict import Verdict
+from hitoku.model import Protection, Table, Verdict, broken, counted_table
 from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.outcome import WritableOutcome
 from hitoku.pipeline.protect import Report, attack_and_audit, promises_intervals

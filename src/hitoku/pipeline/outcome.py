@@ -12,7 +12,7 @@ from hitoku.evidence.outcome import Outcome
 from hitoku.io.language import ENGLISH
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.write import write_release
-from hitoku.model.verdict import Row
+from hitoku.model import Row
 from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.verdict import known_method_row
 
@@ -31,7 +31,7 @@ class WritableOutcome(Outcome):
     Examples
     --------
     >>> from hitoku.pipeline.whole_way import protect
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Table
     >>> outcome = protect(Table.from_array([[20, 15, 9], [72, 1, 30]]), rules=["min_frequency:n=3"], width=3)
     >>> outcome.audit.safe, int((outcome.frame["status"] == "withheld").sum())
     (True, 4)

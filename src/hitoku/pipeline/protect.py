@@ -12,11 +12,7 @@ from hitoku.evidence.derivable_groups import derivable_groups
 from hitoku.evidence.outcome import inferable
 from hitoku.methods.insiders import against_insiders
 from hitoku.methods.method import Method, Progress, Promise, informed, requires_groups
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import parse_scope
+from hitoku.model import Need, Protection, Release, Table, parse_scope
 from hitoku.pipeline.group_pattern import withhold_for_groups
 from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.outcome import WritableOutcome

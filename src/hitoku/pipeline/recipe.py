@@ -24,11 +24,7 @@ from hitoku.methods import METHODS
 from hitoku.methods.costs import costs
 from hitoku.methods.keep import kept
 from hitoku.methods.method import Method, Progress
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding, Verdict
+from hitoku.model import Finding, Floats, Integers, Mask, Protection, Release, Table, Verdict
 from hitoku.pipeline.compare import recomputable
 from hitoku.pipeline.empty_cells import sums_beside_counts, withheld_empty_cells
 from hitoku.pipeline.fan_out import Jobs, parse_jobs

@@ -11,9 +11,7 @@ from hitoku.io.recipe.keys import UNLESS_UNSAFE
 from hitoku.io.recipe.lines import Path as KeyPath
 from hitoku.io.recipe.origin import Origin
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.dimension import Labels
-from hitoku.model.table import Table
+from hitoku.model import Floats, Labels, Mask, Table
 from hitoku.pipeline.recipe_tables import Parts
 from hitoku.rules.assess import assess
 from hitoku.rules.given import Given

@@ -10,13 +10,9 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import some
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.dimension import Dimension
+from hitoku.model import ADDITIVITY, Dimension, Finding, Integers, Mask, Severity, Table
 from hitoku.model.link import Levels, by_names
 from hitoku.model.linked_groups import components, merge_groups, only, overlapping
-from hitoku.model.table import Table
-from hitoku.model.tolerance import ADDITIVITY
-from hitoku.model.verdict import Finding, Severity
 from hitoku.pipeline.same_records import Shared, same_records
 from hitoku.tabulation.divisions import TableSpec
 from hitoku.tabulation.linked import LinkedTables, acyclic, put_together

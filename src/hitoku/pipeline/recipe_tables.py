@@ -18,11 +18,8 @@ from hitoku.io.recipe.keys import COLUMN_KEYS, TableKeys
 from hitoku.io.recipe.lines import Path as KeyPath
 from hitoku.io.recipe.origin import Origin
 from hitoku.io.recipe.recipe import OF_CELLS, OF_RECORDS, Recipe
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Finding, Hierarchy, Integers, Mask, Table
 from hitoku.model.link import MEASURE
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding
 from hitoku.pipeline.recipe_links import MadeTable, link_made
 from hitoku.tabulation.column_tree import read_column_tree
 from hitoku.tabulation.divisions import TableSpec

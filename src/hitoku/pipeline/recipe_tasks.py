@@ -13,9 +13,7 @@ import numpy as np
 
 from hitoku.evidence.outcome import Outcome
 from hitoku.methods.method import Method, Progress, requires_groups
-from hitoku.model.arrays import Integers
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding, parse_scope
+from hitoku.model import Finding, Integers, Table, parse_scope
 from hitoku.pipeline.every_table import in_every_table
 from hitoku.pipeline.fan_out import Jobs, fan_out
 from hitoku.pipeline.magnitude import counts_of, suppress_magnitude

@@ -14,8 +14,7 @@ from hitoku.errors import DataError, OutputError, ScopeError
 from hitoku.files import new_file, refuse_existing, write_csv
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.metrics.record_risk import RecordRisk, risk_per_record
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Release, Table
 from hitoku.pipeline.attack import SAME, AttackedFolder
 from hitoku.tabulation.placement import shares_in
 from hitoku.tabulation.source import Where

@@ -8,10 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.attribution import Attributions
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Attributions, Floats, Integers, Mask, Need, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.given import Given
 from hitoku.rules.rule import Rule

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hitoku.model.arrays import Integers
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model import ADDITIVITY, Integers
 from hitoku.tabulation.linked import LinkedTables
 
 # For each group positions of cells, and numbers that mean the same in all groups.

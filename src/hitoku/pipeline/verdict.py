@@ -16,9 +16,7 @@ from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.verdict import UNKNOWN_METHOD
 from hitoku.metrics.recovery import known
-from hitoku.model.protection import Protection
-from hitoku.model.table import counts_units
-from hitoku.model.verdict import Finding, Row, Severity, Status
+from hitoku.model import Finding, Protection, Row, Severity, Status, counts_units
 from hitoku.pipeline.known_method import Made, against_known_method
 from hitoku.solver.closest import Norm
 

@@ -11,7 +11,7 @@ from hitoku.methods import METHODS
 from hitoku.methods.auto import Auto
 from hitoku.methods.method import Method, Progress
 from hitoku.methods.word import method_from_word
-from hitoku.model.table import Table
+from hitoku.model import Table
 from hitoku.model.table_parts import frame_parts
 from hitoku.pipeline.outcome import WritableOutcome
 from hitoku.pipeline.protect import Report, protect_table

@@ -10,10 +10,7 @@ from matplotlib.figure import Figure
 
 from hitoku.errors import ParameterError
 from hitoku.metrics.loss import reached
-from hitoku.model.arrays import Floats
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Floats, Need, Table
 from hitoku.plots.intervals import ALARM
 from hitoku.plots.style import INK, PAPER, WITHHELD, plain
 

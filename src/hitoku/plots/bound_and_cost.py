@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from hitoku.errors import ParameterError
-from hitoku.model.protection import Protection
+from hitoku.model import Protection
 from hitoku.plots.style import INK, PAPER
 
 KNOWN, PROVEN = "#b3402a", "#2a6f97"
@@ -28,8 +28,8 @@ def bound_and_cost(protection: Protection, *, title: str | None = None) -> Figur
     --------
     >>> import numpy as np
     >>> from hitoku.methods.optimal import Optimal
-    >>> from hitoku.model.need import Need
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Need
+    >>> from hitoku.model import Table
     >>> table = Table.from_array(np.arange(1, 28).reshape(3, 3, 3))
     >>> need = Need(unsafe=table.value < 3, width=2)
     >>> figure = bound_and_cost(Optimal(cost="value").protect(table, need))

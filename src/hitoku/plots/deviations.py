@@ -28,10 +28,10 @@ def deviations(audits: Mapping[str, AdjustedAudit]) -> Figure:
     Examples
     --------
     >>> from hitoku.evidence.audit import audit
-    >>> from hitoku.model.need import Need
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.release import Release
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Need
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Release
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([20, 15, 4])
     >>> need = Need(unsafe=table.value == 4, lower=2.0, upper=2.0)
     >>> moved = Protection(

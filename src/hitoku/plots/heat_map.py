@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from hitoku.errors import ParameterError
-from hitoku.model.release import Release
+from hitoku.model import Release
 from hitoku.plots.style import INK, PAPER, WITHHELD, plain
 
 # Beyond this many codes their names would overlap.
@@ -22,8 +22,8 @@ def heat_map(release: Release, *, title: str = "") -> Figure:
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> figure = heat_map(Release.of(table, Protection.withhold(table, table.value == 1)))
     >>> len(figure.axes[0].patches)

@@ -9,9 +9,7 @@ from matplotlib.figure import Figure
 
 from hitoku.errors import ParameterError
 from hitoku.metrics.loss import reached
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Need, Table
 from hitoku.plots.style import INK, PAPER, WITHHELD, plain
 
 ALARM, ASKED = "#b3261e", "#e0a458"

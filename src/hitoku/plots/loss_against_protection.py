@@ -25,8 +25,8 @@ def loss_against_protection(comparison: Comparison, *, title: str = "") -> Figur
     Examples
     --------
     >>> from hitoku.methods.greedy import Greedy
-    >>> from hitoku.model.need import Need
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Need
+    >>> from hitoku.model import Table
     >>> from hitoku.pipeline.compare import compare
     >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
     >>> compared = compare(table, Need(unsafe=table.value == 3, width=9), [Greedy(tidy=True)])

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 
 from hitoku.attacks.group import Group
 from hitoku.errors import ParameterError
-from hitoku.model.release import Release
+from hitoku.model import Release
 from hitoku.plots.protected_table import draw_table
 from hitoku.plots.style import INK, PAPER
 
@@ -22,8 +22,8 @@ def pinned_groups(releases: Mapping[str, Release], attack: Group) -> Figure:
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[17, 0], [12, 1]])
     >>> release = Release.of(table, Protection.withhold(table, table.value < 0))
     >>> figure = pinned_groups({"as counted": release}, Group(k=0, sensitive="column"))

@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from hitoku.errors import ParameterError
-from hitoku.model.bounds import Bounds
-from hitoku.model.release import Release
+from hitoku.model import Bounds, Release
 from hitoku.plots.style import INK, MARGIN, PAPER, WITHHELD
 
 
@@ -19,8 +18,8 @@ def protected_table(release: Release, bounds: Bounds | None = None, *, title: st
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> release = Release.of(table, Protection.withhold(table, table.value == 1))
     >>> len(protected_table(release).axes)

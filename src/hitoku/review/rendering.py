@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from hitoku.io.report.findings import LIGHTS, Light
-from hitoku.model.verdict import NOT_THERE, SYMBOLS, Colour, Status
+from hitoku.model import NOT_THERE, SYMBOLS, Colour, Status
 from hitoku.review.drawing import entry, mark
 from hitoku.review.states import OWNERS, Role
 from hitoku.web import Site

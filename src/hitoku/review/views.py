@@ -27,7 +27,7 @@ from hitoku.evidence.audit import audit
 from hitoku.io.cells import Cells
 from hitoku.io.check_page import asked_for
 from hitoku.io.layout import sections
-from hitoku.model.protection import Protection
+from hitoku.model import Protection
 from hitoku.review.drawing import as_text
 
 # Exact intervals take two linear programs for each withheld cell; beyond so many, the proof has them.

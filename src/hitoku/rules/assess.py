@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, RuleError, must_not_be_a_class, some
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Floats, Mask, Need, Table
 from hitoku.rules.given import Given
 from hitoku.rules.group_size import require_groups
 from hitoku.rules.levels import DEFAULT_PERCENT, percent_of_value

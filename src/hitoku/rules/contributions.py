@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hitoku.errors import RuleError
-from hitoku.model.contributors import Contributors
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Table
 from hitoku.rules.parameters import Level
 
 

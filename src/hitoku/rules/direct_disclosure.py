@@ -13,10 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hitoku.errors import RuleError, did_you_mean
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.attribution import Attributions
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Attributions, Floats, Integers, Mask, Need, Table
 from hitoku.rules.levels import needed, per_person, tells_of_people
 from hitoku.rules.parameters import check_whole, codes_of, variables_of
 from hitoku.rules.parts import Parts, parts_of, require_variables

@@ -10,9 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hitoku.model.need import Need
-from hitoku.model.table import Table
-from hitoku.model.tolerance import LIMIT
+from hitoku.model import LIMIT, Need, Table
 from hitoku.rules.contributions import ranked_at
 from hitoku.rules.levels import from_distance, needed
 from hitoku.rules.parameters import Level, check_level, check_percent, check_whole

@@ -8,9 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hitoku.model.arrays import Integers
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Integers, Need, Table
 from hitoku.rules.contributions import contributors_at
 from hitoku.rules.levels import needed, percent_of_value
 from hitoku.rules.parameters import Level, check_level, check_range, check_whole

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import RuleError, did_you_mean
-from hitoku.model.arrays import Floats, Mask, frozen
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Floats, Mask, Need, Table, frozen
 from hitoku.rules.levels import DEFAULT_PERCENT, percent_of_value
 from hitoku.rules.parameters import check_range
 

@@ -11,11 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hitoku.model.attribution import Attributions
-from hitoku.model.need import Need
-from hitoku.model.rational import rational
-from hitoku.model.table import Table
-from hitoku.model.tolerance import LIMIT
+from hitoku.model import LIMIT, Attributions, Need, Table, rational
 from hitoku.rules.levels import needed, tells_of_people
 from hitoku.rules.parameters import check_share, variables_of
 from hitoku.rules.parts import parts_of, require_variables

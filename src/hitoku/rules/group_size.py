@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import NeedError, some
-from hitoku.model.arrays import Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table, adds_up, are_units
+from hitoku.model import Mask, Need, Table, adds_up, are_units
 from hitoku.rules.rule import Rule
 
 SEVERAL_CELLS = "units are in several cells, so that their numbers do not add up"

@@ -15,11 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import RuleError
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.attribution import Attributions
-from hitoku.model.need import Need
-from hitoku.model.relations import only_categories, variable_of_relation
-from hitoku.model.table import Table
+from hitoku.model import Attributions, Integers, Mask, Need, Table, only_categories, variable_of_relation
 from hitoku.rules.levels import needed, per_person, tells_of_people
 from hitoku.rules.parameters import check_whole, variables_of
 from hitoku.rules.parts import parts_of, require_variables

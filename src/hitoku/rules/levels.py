@@ -10,11 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.attribution import Attributions
-from hitoku.model.contributors import Contributors
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Attributions, Contributors, Floats, Integers, Mask, Need, Table
 
 # The range of a cell that somebody marked unsafe without saying how far to blur it, in percent of its value.
 DEFAULT_PERCENT = 20.0

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import RuleError
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 from hitoku.rules.levels import needed, percent_of_value
 from hitoku.rules.parameters import check_range, check_whole
 

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.errors import RuleError, did_you_mean
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.relations import only_categories, variable_of_relation
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Mask, Table, only_categories, variable_of_relation
 
 
 @dataclass(frozen=True, slots=True, eq=False)

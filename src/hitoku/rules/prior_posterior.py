@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hitoku.errors import RuleError
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 from hitoku.rules.p_percent import small_remainder
 from hitoku.rules.parameters import Level, check_level, check_percent, check_whole
 

@@ -13,10 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import RuleError, did_you_mean
-from hitoku.model.arrays import Floats, frozen
-from hitoku.model.need import Need
-from hitoku.model.table import Table
-from hitoku.model.tolerance import LIMIT
+from hitoku.model import LIMIT, Floats, Need, Table, frozen
 from hitoku.rules.contributions import contributors_at
 from hitoku.rules.levels import needed, percent_of_value
 from hitoku.rules.parameters import Level, check_level, check_percent, check_range, check_whole

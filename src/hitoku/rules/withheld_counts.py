@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.model.arrays import Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Mask, Need, Table
 
 # What a need names as the reason.
 FROM_COUNTS = "frequency_table"

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 from hitoku.rules.contributions import contributors_at, ranked_at
 from hitoku.rules.levels import needed
 from hitoku.rules.parameters import Level, check_level, check_positive

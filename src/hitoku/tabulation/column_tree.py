@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hitoku.errors import DataError, HierarchyError, some
-from hitoku.model.hierarchy import TOTAL, Hierarchy
-from hitoku.model.table_parts import Hierarchies
+from hitoku.model import TOTAL, Hierarchies, Hierarchy
 from hitoku.tabulation.placement import RecordAtoms
 from hitoku.tabulation.text_files import FileFormat
 

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from hitoku.errors import DataError, ParameterError
 from hitoku.kernels import cell_rows, fixed_point, record_order, topk
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.dimension import Dimension
-from hitoku.model.relations import add_up
+from hitoku.model import Dimension, Floats, Integers, add_up
 from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.numbers import Numbers
 

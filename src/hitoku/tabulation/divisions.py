@@ -15,10 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.table import Table
-from hitoku.model.table_parts import Hierarchies
+from hitoku.model import Hierarchies, Hierarchy, Integers, Mask, Table
 from hitoku.tabulation.placement import RecordAtoms
 from hitoku.tabulation.source import Where
 from hitoku.tabulation.tabulate import tabulate

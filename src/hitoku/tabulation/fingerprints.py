@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hitoku.model import Table
 from hitoku.model.record_sets import Hashes, RecordSets, add_up_atoms
-from hitoku.model.table import Table
 from hitoku.tabulation.cube import FLOATS, texts
 from hitoku.tabulation.database import translate_errors
 from hitoku.tabulation.placement import Coded, RecordAtoms

@@ -18,10 +18,8 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import ParameterError
-from hitoku.model.arrays import Integers
+from hitoku.model import Finding, Integers, Severity, Table
 from hitoku.model.joint import Joint, join, whole
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding, Severity
 from hitoku.tabulation.divisions import (
     TableSpec,
     common_filter,

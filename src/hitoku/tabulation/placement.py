@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import DataError
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.contributors import Shares
-from hitoku.model.dimension import Dimension
+from hitoku.model import Dimension, Integers, Mask, Shares, Table
 from hitoku.model.record_sets import Placement
-from hitoku.model.table import Table
 from hitoku.tabulation.cube import FLOATS, MISSING, OTHER, texts
 from hitoku.tabulation.database import translate_errors
 from hitoku.tabulation.engines.engine import count_combinations

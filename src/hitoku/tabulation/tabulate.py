@@ -13,13 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import DataError, ParameterError, some
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.contributors import Contributors, Magnitude
-from hitoku.model.dimension import Dimension, Labels
+from hitoku.model import (
+    ADDITIVITY,
+    TOTAL,
+    Contributors,
+    Dimension,
+    Floats,
+    Integers,
+    Labels,
+    Magnitude,
+    Mask,
+    Table,
+)
 from hitoku.model.frames import opened, require_columns, texts, unseen_codes
-from hitoku.model.hierarchy import TOTAL
-from hitoku.model.table import Table
-from hitoku.model.tolerance import ADDITIVITY
 from hitoku.tabulation.column_tree import Groupings, grown
 from hitoku.tabulation.columns import WORDS_FOR_TOTALS
 from hitoku.tabulation.cube import Cube, cube_of, refuse_large_cube

@@ -42,7 +42,7 @@ from hitoku.checks.session import Session
 from hitoku.checks.submission.agreement import disagreements
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 
 FOLDER = Path(outputs.__file__).parent
 RANDOM = np.random.default_rng(3)

@@ -13,8 +13,7 @@ import pytest
 from hitoku.checks import policies
 from hitoku.checks.policies.policy import Policy, parsed, policy, policy_names
 from hitoku.errors import ParameterError
-from hitoku.model.contributors import Contributors
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Table
 from hitoku.rules import assess
 
 FOLDER = Path(policies.__file__).parent

@@ -11,7 +11,7 @@ import hitoku as ht
 from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles.verdict import Clearance
 from hitoku.checks.submission.recheck import recheck
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 
 # Kikuchi and Minami (2017), Table 1: one person is 19 or 20.
 AGES = pd.DataFrame(

@@ -10,10 +10,7 @@ import pytest
 from hitoku.checks.principles.insiders import attack_on, insider_verdicts, kept_out
 from hitoku.checks.principles.verdict import Clearance
 from hitoku.errors import NeedError
-from hitoku.model.contributors import Contributors
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Need, Protection, Table
 
 
 def behind(value, count, largest=0.0):

@@ -13,7 +13,7 @@ from hitoku.checks.principles import fit as fits
 from hitoku.checks.principles.groups import in_order, judge_mask, merging
 from hitoku.checks.principles.tables import _companions, count_need, merge_remedy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
-from hitoku.model.table import Table
+from hitoku.model import Table
 
 # At least 10 units, more than 11 degrees of freedom, (1, 50) dominance, no part above 90 %.
 JAPAN = policy("japan-2017")

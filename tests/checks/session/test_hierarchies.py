@@ -25,8 +25,7 @@ from hitoku.checks.submission.draft_ledger import DraftLedger, definition_of
 from hitoku.checks.submission.recheck import recheck
 from hitoku.checks.submission.releasing import release
 from hitoku.errors import DataError, HitokuError
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Dimension, Hierarchy
 
 JAPAN = policy("japan-2017")
 TREE = Hierarchy.from_tree({"North": ["N1", "N2", "N3"], "South": ["S1", "S2"], "W": None})

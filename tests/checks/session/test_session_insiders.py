@@ -17,8 +17,7 @@ from hitoku.checks.principles import insiders, tables
 from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.records import Records
 from hitoku.coalitions.contributions import contributions_in
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
+from hitoku.model import Protection, Release
 
 JAPAN = policy("japan-2017")
 KIND = MagnitudeTable(("region", "job"), "income")

@@ -8,7 +8,7 @@ import pandas as pd
 from hitoku.checks.session import Session
 from hitoku.checks.submission.cell_facts import cell_facts
 from hitoku.checks.submission.recheck import recheck
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 from hitoku.review.views import draw
 from hitoku.rules.group_disclosure import GroupDisclosure
 

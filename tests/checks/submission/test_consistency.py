@@ -18,7 +18,7 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.session import Session
 from hitoku.checks.submission.agreement import disagreements
 from hitoku.errors import DataError
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 
 DATA = PEOPLE.assign(
     age=20 + np.arange(240) * 13 % 41,

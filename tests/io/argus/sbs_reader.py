@@ -9,8 +9,7 @@ import numpy as np
 from hitoku.errors import DataError, TableError
 from hitoku.io.argus.cell_status import ArgusStatus
 from hitoku.io.argus.safe_reader import SafeCells, _count, _rows, _value
-from hitoku.model.arrays import Mask
-from hitoku.model.table import Table
+from hitoku.model import Mask, Table
 
 # What a flag of an SBS file says, as a status; B and C are rules alike.
 OF_FLAG = {

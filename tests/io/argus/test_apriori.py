@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from hitoku.errors import DataError, OutputError
 from hitoku.io.argus.apriori import AprioriEntry, apply_apriori, read_apriori, write_apriori
 from hitoku.io.argus.batch_request import Safety, parse_safety
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Table
 from hitoku.pipeline.batch_rules import judge
 
 RULES = parse_safety("FREQ(3,20)|MAN(10)", print)

@@ -18,12 +18,7 @@ from hitoku.io.jj import read_jj, read_jj_pattern
 from hitoku.io.release.write import write_release
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.greedy import Greedy
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Table
 from hitoku.pipeline.batch import run_batch
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules import FewContributors, MinFrequency, PPercent

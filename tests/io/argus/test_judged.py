@@ -9,8 +9,7 @@ from tests.oracles.argus_status import cell_level, cell_status
 
 from hitoku.io.argus.batch_request import parse_safety
 from hitoku.io.argus.cell_status import Marks
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Protection, Table
 from hitoku.pipeline.batch_rules import judge
 from hitoku.tabulation.tabulate import tabulate
 from hitoku.testing import one_cell

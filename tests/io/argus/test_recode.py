@@ -9,7 +9,7 @@ from hitoku.io.argus.metadata import read_metadata
 from hitoku.io.argus.microdata import read_microdata
 from hitoku.io.argus.recode import GroupRecode, Range, TreeRecode, parse_recode, read_recode
 from hitoku.io.argus.tree import tree_by_digits
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 
 SIZES = [" 1", " 2", " 3", " 4", " 5", " 6", "10"]
 TREE = Hierarchy.from_tree({"N": {"N1": ["N1a", "N1b"], "N2": None}, "S": ["S1", "S2"]})

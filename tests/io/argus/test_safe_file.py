@@ -14,13 +14,7 @@ from hitoku.io.argus.safe_files import SafeTable, confidential, write_safe_file
 from hitoku.io.argus.safe_reader import read_code_value
 from hitoku.io.argus.table_file import read_table
 from hitoku.io.jj import read_jj, read_jj_pattern
-from hitoku.model.bounds import Bounds
-from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Contributors, Dimension, Hierarchy, Protection, Release, Table
 from hitoku.pipeline.batch_rules import judge
 
 REGION = Dimension.of("region", Hierarchy.from_tree({"North": [" 1", " 2"], "South": None}))

@@ -20,8 +20,7 @@ from hitoku.io.jj import read_jj
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Release, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.p_percent import PPercent
 from hitoku.tabulation.tabulate import tabulate

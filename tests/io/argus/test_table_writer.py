@@ -11,9 +11,7 @@ from hitoku.errors import OutputError, TableError
 from hitoku.io.argus.metadata import read_metadata
 from hitoku.io.argus.table_file import read_table
 from hitoku.io.argus.table_writer import write_table
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Hierarchy, Need, Table
 
 
 @given(

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hitoku.errors import DataError, HierarchyError, OutputError
 from hitoku.io.argus.metadata import Metadata, Variable, read_metadata
 from hitoku.io.argus.tree import parse_tree, read_tree, tree_by_digits, tree_of, write_tree
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Dimension, Hierarchy
 
 
 def pairs(tree: Hierarchy) -> list[tuple[str, str]]:

@@ -12,9 +12,7 @@ from tests.oracles.leaks import leaked, numbers_in, words_in
 
 from hitoku.io.formats import FORMATS
 from hitoku.io.publication import Format, Publication
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 
 # Numbers that stand in no file by chance; the first two are withheld.
 TABLE = Table.from_array([[4711, 1933], [2917, 6007]], codes=[["north", "south"], ["mills", "inns"]])

@@ -22,9 +22,7 @@ from hitoku.files import rearm
 from hitoku.io import formats
 from hitoku.io.formats import FORMATS, USUAL, known_format, write_formats
 from hitoku.io.publication import Format, Publication
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 
 
 def shown(table, hidden, **words) -> Publication:

@@ -13,10 +13,7 @@ from hitoku.io.formats.html import page
 from hitoku.io.formats.tabular import write_table_csv
 from hitoku.io.numbers import printed
 from hitoku.io.publication import Publication
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Hierarchy, Protection, Release, Table
 
 SECRET = 4711
 

@@ -10,11 +10,7 @@ import pytest
 
 from hitoku.io.formats.json_stat import write_json_stat
 from hitoku.io.publication import Publication
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Protection, Release, Table
 
 
 def told(tmp_path, table, hidden, **words):

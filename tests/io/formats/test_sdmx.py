@@ -11,10 +11,7 @@ import pytest
 from hitoku.errors import OutputError
 from hitoku.io.formats.tabular import write_parquet, write_sdmx_csv, write_transmission
 from hitoku.io.publication import Publication
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 
 # From the code lists: A normal value, E estimated value, Q missing value, suppressed;
 # F free, C confidential statistical information, D secondary confidentiality set by the sender.

@@ -17,11 +17,7 @@ from hitoku.io.formats import xlsx
 from hitoku.io.formats.xlsx import write_xlsx
 from hitoku.io.layout import FORBIDDEN, sheet_names, sheets_of
 from hitoku.io.publication import LEGEND, Publication
-from hitoku.model.dimension import Dimension, Labels
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Labels, Protection, Release, Table
 
 HEAD = 6  # the row with the codes; the table begins below
 

@@ -20,11 +20,7 @@ from hitoku.evidence.outcome import Outcome
 from hitoku.io.formats import FORMATS
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.write import write_release
-from hitoku.model.contributors import Contributors
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Need, Protection, Release, Table
 
 # No two cells, levels or contributions share a number, and none is a round one.
 INNER = np.array(

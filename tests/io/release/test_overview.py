@@ -13,7 +13,7 @@ from hitoku.evidence.verdict import combine
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.overview import OverviewGroup, overview_page, write_publication
 from hitoku.io.release.write import write_release
-from hitoku.model.verdict import ATTACKERS
+from hitoku.model import ATTACKERS
 
 TOGETHER = "2 tables: sums that they share were audited, other combinations of their cells were not"
 

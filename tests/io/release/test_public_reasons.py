@@ -13,8 +13,7 @@ from hitoku.io.formats import FORMATS
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.write import write_release
 from hitoku.methods import METHODS
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 

@@ -20,11 +20,7 @@ from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.read import read_cells, read_release
 from hitoku.io.release.write import write_release
 from hitoku.methods.greedy import Greedy
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Hierarchy, Need, Protection, Release, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.few_contributors import FewContributors
 from hitoku.rules.min_frequency import MinFrequency

@@ -12,11 +12,7 @@ from hitoku.evidence.audit import audit
 from hitoku.io.cells import Cells
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.greedy import Greedy
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Hierarchy, Need, Protection, Release, Table
 from hitoku.pipeline import protect_table
 from hitoku.rules.assess import assess
 from hitoku.rules.few_contributors import FewContributors

@@ -11,10 +11,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.derivable_groups import derivable_groups
 from hitoku.io.cells import Cells
 from hitoku.io.report.report import page
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 from hitoku.rules import MinFrequency
 from hitoku.rules.assess import assess
 

@@ -13,9 +13,7 @@ from tests.io.report.releases import NASTY, evidence, nasty
 
 from hitoku.io.pages import TEMPLATES
 from hitoku.io.report.report import page
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Table
 
 # One file that asks nobody and runs nothing but its own
 

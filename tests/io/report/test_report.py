@@ -30,12 +30,7 @@ from hitoku.io.release.write import write_release
 from hitoku.io.report import report
 from hitoku.io.report.report import page, write_report
 from hitoku.metrics.loss import loss
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.verdict import ATTACKERS, Row, Status, Verdict
+from hitoku.model import ATTACKERS, Bounds, Need, Protection, Release, Row, Status, Table, Verdict
 from hitoku.rules import DirectDisclosure
 
 # What is shown

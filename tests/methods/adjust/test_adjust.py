@@ -20,9 +20,7 @@ from hitoku.methods import METHODS
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.adjust.senses import hashed
 from hitoku.metrics.recovery import recovery
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.rules.p_percent import PPercent
 from hitoku.solver.closest import DeviationProgram, closest, reciprocal
 

@@ -17,9 +17,7 @@ from hitoku.methods.adjust.allowed_deviations import AllowedDeviations
 from hitoku.methods.adjust.disjunction import Disjunction
 from hitoku.methods.adjust.sense_repair import fewest_changes
 from hitoku.methods.keep import kept
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.solver import quadratic
 from hitoku.solver.closest import reciprocal
 

@@ -13,7 +13,7 @@ from tests.strategies import count_tables
 
 from hitoku.methods.adjust.rounding import RoundingGrid, finest, round_controlled
 from hitoku.methods.adjust.sums import Sums
-from hitoku.model.table import Table
+from hitoku.model import Table
 
 
 def kept_cells(table, draw):

@@ -23,11 +23,7 @@ from hitoku.methods.blocks.reach import FAR, Local, wide_alone, wide_together
 from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import tree
 from hitoku.methods.greedy import Greedy
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.relations import add_up
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Release, Table, add_up
 from hitoku.rules import GroupDisclosure, MinFrequency, assess
 
 

@@ -21,9 +21,7 @@ from hitoku.methods.blocks.expectation import expectation
 from hitoku.methods.blocks.magnitudes import MagnitudeLevels, magnitude_pattern
 from hitoku.methods.blocks.tree import tree
 from hitoku.methods.greedy import Greedy
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.rules import Dominance, FewContributors, PPercent, assess
 from hitoku.tabulation.tabulate import tabulate
 

@@ -12,8 +12,7 @@ from tests.oracles import blocks as oracle
 from hitoku.errors import ParameterError, ScopeError
 from hitoku.evidence.audit import audit
 from hitoku.methods.blocks import Blocks
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Release, Table
 from hitoku.rules import GroupDisclosure, MinFrequency, assess
 
 RULES, WIDTH = [MinFrequency(3)], 2

@@ -16,8 +16,7 @@ import hitoku as ht
 from hitoku.methods.blocks.reach import FAR
 from hitoku.methods.blocks.structural_zeros import Rectangle, push_beside, reach, wide_around_zeros
 from hitoku.methods.blocks.terms import beside_zeros
-from hitoku.model.dimension import Dimension
-from hitoku.model.relations import add_up
+from hitoku.model import Dimension, add_up
 
 
 @st.composite

@@ -21,9 +21,7 @@ from hitoku.methods.blocks import Blocks
 from hitoku.methods.blocks.expectation import expectation
 from hitoku.methods.blocks.flags import AMPLE, PARTS, closure, flagged, groups_of
 from hitoku.methods.blocks.terms import Terms
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency, PPercent, assess
 

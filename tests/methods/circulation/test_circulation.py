@@ -18,13 +18,7 @@ from hitoku.methods.circulation import Circulation
 from hitoku.methods.circulation.batches import Batches, WitnessBatch
 from hitoku.methods.circulation.free import free_moves
 from hitoku.methods.circulation.reach import CHEAPEST, DEAREST, levelled
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.relations import add_up
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Table, add_up
 from hitoku.testing import covers
 
 

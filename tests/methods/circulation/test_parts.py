@@ -14,8 +14,7 @@ from hitoku.methods.circulation import Circulation
 from hitoku.methods.circulation.circulation import Clock, Search
 from hitoku.methods.circulation.parts import PartSearch
 from hitoku.methods.circulation.reach import CellReach
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 
 
 def begun(table, need, cost):

@@ -9,7 +9,7 @@ from tests.methods.circulation.test_circulation import cross_tables, hierarchy
 
 from hitoku.boxes.claims import Rooms
 from hitoku.methods.circulation.reach import CellReach
-from hitoku.model.table import Table
+from hitoku.model import Table
 
 
 @settings(deadline=None, max_examples=25)

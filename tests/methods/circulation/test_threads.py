@@ -16,8 +16,8 @@ engine.run = lambda highs, _: n_runs.append(1) or run(highs, threads)
 
 import numba, numpy
 from hitoku.methods.circulation import Circulation
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need
+from hitoku.model import Table
 assert numba.get_num_threads() == threads
 counts = numpy.exp(numpy.random.default_rng(0).normal(2.4, 1.3, (5, 6, 4))).astype(int)
 table = Table.from_array(counts)

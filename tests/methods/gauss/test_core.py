@@ -17,10 +17,7 @@ from hitoku.methods.gauss import secondary
 from hitoku.methods.gauss.dual import eliminate
 from hitoku.methods.gauss.incidence import incidence_of, relations_of
 from hitoku.methods.gauss.span import PRIME
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.relations import add_up
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Table, add_up
 
 ORACLES = Path(__file__).resolve().parents[3].parent / "shared" / "oracles" / "gausssuppression"
 # One large case was recorded without what the wrapper handed to the core; test_gauss_published runs it whole.

@@ -21,9 +21,7 @@ from hitoku.methods.gauss.dual import eliminate
 from hitoku.methods.gauss.elimination_problem import _compiled
 from hitoku.methods.gauss.incidence import incidence_of
 from hitoku.methods.gauss.primal import walk
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.direct_disclosure import DirectDisclosure
 from hitoku.rules.min_frequency import MinFrequency

@@ -12,9 +12,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import prove
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.gauss.proof import _fraction, proof
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.rules.min_frequency import MinFrequency
 
 

@@ -16,11 +16,7 @@ from hitoku.attacks.group import Group
 from hitoku.attacks.interval import Interval
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Hierarchy, Need, Protection, Release, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.direct_disclosure import DirectDisclosure
 from hitoku.rules.dominance import Dominance

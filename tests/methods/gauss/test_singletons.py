@@ -27,8 +27,7 @@ from hitoku.methods.gauss.singletons import (
     ZeroSums,
     named,
 )
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 
 
 def incidence(shape):

@@ -12,10 +12,7 @@ from hitoku.errors import NeedError, ParameterError, ProtectionError
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import kept
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection, Reason
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Reason, Release, Table
 from hitoku.rules import GroupDisclosure, MinFrequency, PPercent, assess
 from hitoku.testing import covers
 

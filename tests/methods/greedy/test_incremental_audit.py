@@ -15,10 +15,7 @@ from hitoku.feasibility.pattern import Pattern
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit
 from hitoku.methods.greedy.tidy import unnecessary
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 
 TABLES = count_tables(max_side=4, hierarchical=True) | count_tables(max_side=2, dims=3) | magnitude_tables()
 

@@ -13,9 +13,7 @@ from hitoku.errors import NeedError
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.optimal.components import components, part_of
 from hitoku.methods.optimal.presolve import presolve
-from hitoku.model.dimension import Labels
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Labels, Need, Table
 
 
 def numbered(table: Table, first: int) -> Table:

@@ -25,8 +25,7 @@ from hitoku.methods.optimal.presolve import presolve
 from hitoku.methods.optimal.repair_heuristic import repair_pattern
 from hitoku.methods.optimal.star_cuts import star_cuts
 from hitoku.methods.optimal.starting_patterns import first_patterns
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 
 MOST_FREE = 8
 

@@ -14,8 +14,7 @@ from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.presolve import presolve
 from hitoku.methods.optimal.search import PatternSearch, search
 from hitoku.methods.optimal.star_cuts import star_cuts
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 
 
 def tiny(seed, shape, n_free):

@@ -18,11 +18,7 @@ from hitoku.methods.optimal import Optimal
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.relaxation import Relaxation
 from hitoku.methods.optimal.tie_break import number, numbers, smaller
-from hitoku.model.dimension import Labels
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Labels, Need, Protection, Release, Table
 from hitoku.testing import covers
 
 

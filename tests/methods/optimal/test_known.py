@@ -12,9 +12,7 @@ import pytest
 from hitoku.attacks.interval import Interval
 from hitoku.io.jj import read_jj
 from hitoku.methods.optimal import Optimal
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.testing import covers
 
 PROVED = ["t2d_10x10", "t2d_20x20", "t2d_50x50", "s2d_20x20", "h2d_4.5_6", "h2d_5.4.3_3.4"]

@@ -9,9 +9,7 @@ from hitoku.attacks.interval import Interval
 from hitoku.methods.optimal import Optimal, pattern_check, stages, starting_patterns
 from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, ProtectionLevels
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.testing import covers
 
 

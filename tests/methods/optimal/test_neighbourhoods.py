@@ -22,8 +22,7 @@ from hitoku.methods.optimal.neighbourhood_search import NeighbourhoodSearch
 from hitoku.methods.optimal.neighbourhoods import WIDE, Neighbourhoods
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.search import search
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 
 
 def is_safe(instance, pattern) -> bool:

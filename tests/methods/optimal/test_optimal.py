@@ -14,8 +14,7 @@ from tests.strategies import count_tables
 from hitoku.errors import NeedError
 from hitoku.methods.costs import costs
 from hitoku.methods.optimal import Optimal
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 
 MOST_FREE = 9
 

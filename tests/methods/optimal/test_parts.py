@@ -15,9 +15,7 @@ from hitoku.methods.optimal.attacker_subproblems import (
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.cuts import capacity_cuts
 from hitoku.methods.optimal.presolve import presolve
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Hierarchy, Need, Table
 
 
 def two_hierarchies(seed: int, *, width: bool):

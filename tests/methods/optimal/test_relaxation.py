@@ -17,8 +17,7 @@ from hitoku.methods.optimal.instance import Instance, ProtectionLevels
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.relaxation import Relaxation
 from hitoku.methods.optimal.star_cuts import star_cuts
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Need, Table
 from hitoku.solver.solution import SolverStatus
 
 

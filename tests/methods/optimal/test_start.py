@@ -10,9 +10,7 @@ from hitoku.errors import ProtectionError
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.optimal.budget import MOST_POINTS, Trace
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.testing import covers
 
 

@@ -21,9 +21,7 @@ from hitoku.methods.optimal.attacker_subproblems import (
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.cuts import filled
 from hitoku.methods.optimal.presolve import presolve
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.testing import covers
 
 

@@ -12,9 +12,7 @@ import pytest
 from tests.oracles.randomised import Cells, Pattern, World, left, spread
 
 from hitoku.methods.randomised import Randomised
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Protection, Release, Table
 from hitoku.rules import MinFrequency, assess
 
 FLAT = World(

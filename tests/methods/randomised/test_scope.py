@@ -12,9 +12,7 @@ from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.io.release.write import write_release
 from hitoku.methods.randomised import Randomised, randomised
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 from hitoku.pipeline import protect_table
 from hitoku.rules import GroupDisclosure, MinFrequency, assess
 

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from hitoku.attacks.adjustment.adjustment import Adjustment
 from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
-from hitoku.model.bounds import Estimates
+from hitoku.model import Estimates
 
 __all__ = ["SCENARIOS", "Adjustment", "Estimates", "Known", "Scenario"]

@@ -16,11 +16,7 @@ from hitoku.attacks.adjustment.draws import DRAWS, Draws, relative
 from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
 from hitoku.attacks.attack import Inference
 from hitoku.errors import ParameterError, SolverError, did_you_mean
-from hitoku.model.arrays import Floats, Mask, frozen
-from hitoku.model.bounds import Estimates
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model import ADDITIVITY, Estimates, Floats, Mask, Need, Release, frozen
 from hitoku.solver.closest import NORMS, PENALTY, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import SolverStatus
 from hitoku.solver.work import CountedWork
@@ -72,8 +68,8 @@ class Adjustment:
     One unsafe cell of 4 was raised by 1, and the other cells followed. Somebody who knows levels and senses
     takes it back.
 
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[4.0, 6.0], [9.0, 9.0]])
     >>> published = table.value + [1, -1, 0, -1, 1, 0, 0, 0, 0]
     >>> adjusted = Protection(withheld=np.zeros(9, bool), value=published, secondary=np.zeros(9, bool))

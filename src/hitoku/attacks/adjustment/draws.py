@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 
 Draws = Literal["uniform", "normal", "laplace", "lognormal"]
 DRAWS: tuple[Draws, ...] = ("uniform", "normal", "laplace", "lognormal")

@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.arrays import Floats, Mask, frozen
-from hitoku.model.need import Need
-from hitoku.model.release import Release
+from hitoku.model import Floats, Mask, Need, Release, frozen
 
 # Each needs the ones before it that it speaks of: levels and senses are those of the unsafe cells.
 FACTS = ("unsafe", "bounds", "senses", "levels", "room", "weights")

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 
 @dataclass(frozen=True, eq=False, repr=False)

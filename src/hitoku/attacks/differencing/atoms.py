@@ -18,10 +18,7 @@ from scipy import sparse
 from hitoku.attacks.differencing.axes import in_words
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.dimension import Labels
-from hitoku.model.rational import rational
-from hitoku.model.release import Release
+from hitoku.model import Floats, Integers, Labels, Mask, Release, rational
 from hitoku.solver.linear import LinearProgram, SolverStatus, solve
 
 # Combinations of codes beyond this many are not looked at one by one.

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.errors import ParameterError, some
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.release import Release
+from hitoku.model import Integers, Mask, Release
 
 RANGE = re.compile(r"[\[(]?\s*(\d+)\s*(?:(?:-|\N{EN DASH}|to|\.\.)\s*(\d+)|(\+))?\s*[\])]?")
 # The end of a range without one; no classification counts this far.
@@ -50,8 +49,8 @@ def axes_of(releases: Sequence[Release], meanings: Meanings) -> tuple[Axis, ...]
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> def ages(codes):
     ...     table = Table.from_array([18, 19, 20], names=["age"], codes=[codes])
     ...     return Release.of(table, Protection.withhold(table, table.value < 0))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hitoku.attacks.differencing.partition import Codes, Partition
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 # With more blocks than this, going through them takes as long as going through the units.
 MOST = 512

@@ -17,7 +17,7 @@ from hitoku.attacks.differencing.alike import Alike
 from hitoku.attacks.differencing.common_refinement import CommonRefinement
 from hitoku.attacks.differencing.joint_partition import DENSE, Difference, JointPartition, by_code
 from hitoku.attacks.differencing.partition import Cell, Certificate, Hashes, Partition
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 # Steps that a search beyond two outputs takes at most, some seconds of them: a comparison has as many as
 # there are units to go through, and never fewer than PAIR.

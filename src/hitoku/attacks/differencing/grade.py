@@ -16,7 +16,7 @@ import numpy as np
 from hitoku.attacks.differencing.axes import as_range, in_words, ranges
 from hitoku.attacks.differencing.definition import MISSING, Definition, Nested, cut_alike
 from hitoku.attacks.differencing.partition import Certificate
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 # Combinations beyond this many are not looked at one by one.
 MOST_POINTS = 2_000_000

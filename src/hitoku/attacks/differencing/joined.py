@@ -10,8 +10,7 @@ from scipy import sparse
 
 from hitoku.attacks.differencing.atoms import Atoms, Disclosed, number_of_atoms
 from hitoku.attacks.differencing.axes import Axis, Meanings, axes_of
-from hitoku.model.arrays import Integers
-from hitoku.model.release import Release
+from hitoku.model import Integers, Release
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,8 +59,8 @@ def differencing(
     --------
     Table 1 of Kikuchi and Minami (2017): every cell has ten units or more, and one person is aged 19 or 20.
 
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> def ages(counts, codes):
     ...     table = Table.from_array(counts, names=["age"], codes=[codes])
     ...     return Release.of(table, Protection.withhold(table, table.value < 0))

@@ -15,7 +15,7 @@ import numpy as np
 
 from hitoku.attacks.differencing.common_refinement import CommonRefinement, Joint
 from hitoku.attacks.differencing.partition import Cell, Codes, Hashes, Partition, added, combined
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # Two partitions with fewer joint cells than this are counted in a matrix of all of them.
 DENSE = 2**20

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hitoku.attacks.differencing.alike import Alike
 from hitoku.errors import DataError
-from hitoku.model.arrays import Integers, frozen
+from hitoku.model import Integers, frozen
 
 Codes = NDArray[np.int32]
 Hashes = NDArray[np.uint64]

@@ -18,7 +18,7 @@ from hitoku.attacks.differencing.condensed import condense, divided, expand, in_
 from hitoku.attacks.differencing.partition import Certificate, Codes, Hashes, Partition, unit_keys
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.errors import DataError, ParameterError
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 
 class DifferencingSearch:

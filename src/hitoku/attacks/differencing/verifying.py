@@ -10,7 +10,7 @@ import numpy as np
 from hitoku.attacks.differencing.common_refinement import combinations
 from hitoku.attacks.differencing.partition import Certificate, Partition
 from hitoku.errors import SolverError
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 # The name of an output and the number of one of its partitions.
 Place = tuple[str, int]

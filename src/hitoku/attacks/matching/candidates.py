@@ -17,10 +17,7 @@ from scipy import sparse
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError
 from hitoku.feasibility.problem import Problem, contradiction
-from hitoku.model.arrays import Integers
-from hitoku.model.bounds import Bounds
-from hitoku.model.rational import rational
-from hitoku.model.release import Release
+from hitoku.model import Bounds, Integers, Release, rational
 from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
 
 

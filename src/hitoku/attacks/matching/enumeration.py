@@ -12,9 +12,7 @@ from hitoku.attacks.matching.matched import Matched, over_all, summed_up
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.errors import ParameterError
 from hitoku.feasibility.deadline import Deadline
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.bounds import Bounds
-from hitoku.model.release import Release
+from hitoku.model import Bounds, Floats, Integers, Release
 
 
 def enumerated(

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hitoku.errors import ParameterError
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.bounds import Bounds
+from hitoku.model import Bounds, Floats, Integers, Mask
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -22,9 +22,7 @@ from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.attacks.matching.walks import flat_two_way, several
 from hitoku.errors import ParameterError, did_you_mean, must_be_numbers
 from hitoku.feasibility.deadline import Deadline
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.bounds import Bounds
-from hitoku.model.release import Release
+from hitoku.model import Bounds, Integers, Mask, Release
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 
@@ -76,8 +74,8 @@ class Matching:
     Table 1 of the paper, with the cells that it withholds. They can be completed in ten ways, and a method
     that withholds them only where the last is empty gives it away.
 
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> from hitoku.rules import MinFrequency
     >>> class Corners:
     ...     def protect(self, table, need):

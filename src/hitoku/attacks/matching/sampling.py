@@ -16,9 +16,7 @@ from hitoku.attacks.matching.candidates import Lattice
 from hitoku.attacks.matching.matched import Matched, over_all
 from hitoku.errors import ParameterError
 from hitoku.feasibility.problem import Problem
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.bounds import Bounds
-from hitoku.model.release import Release
+from hitoku.model import Bounds, Integers, Mask, Release
 
 # Random moves prepared for a walk, per independent move.
 MOVES = 60

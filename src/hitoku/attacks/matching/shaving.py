@@ -16,9 +16,7 @@ from hitoku.attacks.matching.attackers import Attacker
 from hitoku.attacks.matching.enumeration import judged, nobody
 from hitoku.attacks.matching.matched import Matched, over_all
 from hitoku.attacks.matching.suppressor import Suppressor
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.bounds import Bounds
-from hitoku.model.release import Release
+from hitoku.model import Bounds, Integers, Mask, Release
 from hitoku.rules.min_frequency import MinFrequency
 
 # Lines longer than this do not fit the kernels' masks.

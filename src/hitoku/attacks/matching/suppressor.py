@@ -10,9 +10,7 @@ import numpy as np
 
 from hitoku.errors import NeedError
 from hitoku.feasibility.deadline import Deadline
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
+from hitoku.model import Floats, Integers, Protection, Release
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 

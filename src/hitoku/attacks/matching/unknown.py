@@ -16,8 +16,7 @@ import numpy as np
 from hitoku.attacks.interval import Interval
 from hitoku.attacks.matching.matching import Matching
 from hitoku.errors import ParameterError
-from hitoku.model.bounds import Bounds
-from hitoku.model.release import Release
+from hitoku.model import Bounds, Release
 from hitoku.rules.min_frequency import MinFrequency
 
 Pair = tuple[int, int]
@@ -31,8 +30,8 @@ def possible_parameters(release: Release, rule: MinFrequency) -> list[Pair]:
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[3, 5], [6, 4]])
     >>> inner = Release.of(table, Protection.withhold(table, table.inner))
     >>> pairs = possible_parameters(inner, MinFrequency(4))
@@ -81,7 +80,7 @@ def less_informed(
     knows all four of them exactly; whoever does not is left with a choice.
 
     >>> from hitoku.methods.optimal import Optimal
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Table
     >>> from hitoku.rules import assess
     >>> table = Table.from_array([[3, 12, 9, 14], [8, 2, 11, 21], [15, 9, 4, 8], [12, 16, 8, 1]])
     >>> rules, method = [MinFrequency(5)], Optimal(cost="unit", keep="margins")

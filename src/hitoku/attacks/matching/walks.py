@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.release import Release
+from hitoku.model import Floats, Integers, Mask, Release
 
 # Cycles of at most so many cells; how many proposals that do not add up to a table count as one step.
 LONGEST, PROPOSALS = 12, 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

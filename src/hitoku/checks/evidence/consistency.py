@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model import ADDITIVITY, Floats, Integers
 
 
 def compare_units(n_units: Integers, records: Integers) -> Iterator[str]:

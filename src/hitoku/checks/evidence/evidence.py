@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass
 
 from hitoku.checks.evidence.left_out import LeftOut
 from hitoku.errors import DataError
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 
 STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 WITHHELD = "withheld"

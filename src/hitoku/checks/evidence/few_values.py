@@ -10,8 +10,7 @@ import numpy as np
 from hitoku.checks.evidence.groups import count_each
 from hitoku.checks.evidence.trees import layers
 from hitoku.checks.records import Groups
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.dimension import Dimension
+from hitoku.model import Dimension, Floats, Integers
 
 # With more values than this a cell is one of amounts.
 MOST = 10

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hitoku.checks.records import Records
 from hitoku.errors import DataError
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 
 
 class FittedModel(NamedTuple):

@@ -25,7 +25,7 @@ from hitoku.checks.evidence.evidence import (
 )
 from hitoku.checks.records import Groups, Records, in_order, per_contributor
 from hitoku.errors import DataError
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 
 TOP = 3
 # Of so many of the most frequent values of a group it is known how many units have each.

@@ -11,7 +11,7 @@ from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence.evidence import STRICT, CountRows, Counts, Numbers, Texts, Wholes
 from hitoku.checks.evidence.groups import ValuesEvidence, compare_values
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model import ADDITIVITY
 
 # A statistic, or None where it is not defined; of tests the p value is beside it.
 Statistic = Annotated[float, Field(strict=True, allow_inf_nan=False)] | None

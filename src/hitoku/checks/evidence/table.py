@@ -26,10 +26,7 @@ from hitoku.checks.evidence.evidence import (
 )
 from hitoku.checks.evidence.trees import dimension_of, plain_trees, read_trees, unions
 from hitoku.errors import DataError
-from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import TOTAL, Hierarchy
-from hitoku.model.table import Table
+from hitoku.model import TOTAL, Contributors, Dimension, Hierarchy, Table
 
 # Of cells whose units have few different values.
 FEW_FIELDS = ("few_cells", "few_values", "few_most", "few_least")

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.model.arrays import Integers
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import TOTAL, Hierarchy
+from hitoku.model import TOTAL, Dimension, Hierarchy, Integers
 
 # For each variable with a hierarchy its groupings, as JSON knows them.
 Trees = dict[str, list[dict[str, Any]]]

@@ -13,9 +13,7 @@ from hitoku.attacks.differencing.alike import Alike
 from hitoku.attacks.differencing.comparing import SingledOut
 from hitoku.attacks.differencing.partition import Cell
 from hitoku.errors import DataError
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.contributors import Contributors
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Floats, Integers, Table
 from hitoku.rules.rule import Rule
 
 # No rule in use takes more of the largest contributors than this together.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hitoku.attacks.differencing.partition import Codes
 from hitoku.checks.arrow_columns import PackedTexts
 from hitoku.errors import DataError
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # A ledger's first partitions say in which order the units of later ones are written: who is alike stands
 # together, and that compresses to less than half.

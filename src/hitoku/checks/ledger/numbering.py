@@ -16,7 +16,7 @@ from hitoku.checks.ledger.membership import Pseudonyms, damaged, joined, pseudon
 from hitoku.checks.ledger.population import keyed
 from hitoku.checks.ledger.store import LedgerStore
 from hitoku.errors import DataError, ParameterError
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 Words = NDArray[np.uint64]
 # How Arrow's types of numbers are called.

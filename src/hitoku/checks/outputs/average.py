@@ -29,7 +29,7 @@ from hitoku.checks.principles.values import counts_told, few_values
 from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 
 STATISTICS = ("mean", "sum")
 

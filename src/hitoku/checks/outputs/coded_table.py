@@ -17,10 +17,7 @@ from hitoku.checks.outputs.membership import Membership, table_membership
 from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.principles.together import Said
 from hitoku.checks.records import COMPLETE, ERROR, Records
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Protection, Release, Table
 from hitoku.tabulation.tabulate import tabulate
 
 UNIT = "hitoku unit"

@@ -42,8 +42,7 @@ from hitoku.checks.principles.values import (
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records, per_contributor
 from hitoku.errors import DataError, ParameterError, did_you_mean
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model import ADDITIVITY, Floats, Mask
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from hitoku.checks.principles import tables
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # What a percentage is of: nothing for counts.
 OF = ("count", "all", "row", "column")

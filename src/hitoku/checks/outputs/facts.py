@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from hitoku.checks.evidence.cells import CodedCells
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 
 Kind = tuple[str | None, ...]
 

@@ -19,7 +19,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.together import Said
 from hitoku.checks.records import Records
 from hitoku.errors import ParameterError
-from hitoku.model.arrays import Mask
+from hitoku.model import Mask
 
 MOST_DECIMALS = 15
 OTHER_VARIABLES = "groups by other variables than the definition says"

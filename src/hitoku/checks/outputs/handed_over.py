@@ -22,7 +22,7 @@ from hitoku.checks.principles.groups import judge_mask, too_little_freedom
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.errors import DataError, ParameterError
-from hitoku.model.arrays import Mask
+from hitoku.model import Mask
 
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)

@@ -25,7 +25,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 
 MOST_EDGES = 200
 

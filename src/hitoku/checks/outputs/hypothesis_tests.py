@@ -10,7 +10,7 @@ import numpy as np
 from hitoku.checks.evidence.groups import count_values
 from hitoku.checks.records import per_contributor
 from hitoku.errors import DataError
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 
 # Of a variable and groups: Welch's t, the F test of one-way analysis of variance, rank tests of two groups
 # and of several; of two groupings: chi square.

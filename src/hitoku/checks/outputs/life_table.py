@@ -25,7 +25,7 @@ from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import DataError
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)

@@ -32,7 +32,7 @@ from hitoku.checks.principles.together import Said
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.need import Need
+from hitoku.model import Need
 from hitoku.rules.withheld_counts import FROM_COUNTS
 
 MEAN = "mean"

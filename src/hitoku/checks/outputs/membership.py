@@ -17,7 +17,7 @@ from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.evidence.trees import layers
 from hitoku.checks.ledger import implied_tables
 from hitoku.checks.records import Groups, Records
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 
 # The cell of every unit, the codes of the cells, and the period they are within, such as "year=2020".
 Part = tuple[NDArray[np.int32], tuple[tuple[str | None, ...], ...], str]

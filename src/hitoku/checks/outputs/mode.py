@@ -17,8 +17,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
-from hitoku.model.arrays import Mask
-from hitoku.model.tolerance import LIMIT
+from hitoku.model import LIMIT, Mask
 
 # So many modes are listed at most where they tie.
 LISTED = 9

@@ -9,7 +9,7 @@ import numpy as np
 
 from hitoku.checks.outputs.hypothesis_tests import TESTS
 from hitoku.checks.principles.together import SPREAD
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 
 
 def centred(x: Floats, w: Floats) -> Floats:

@@ -19,9 +19,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.together import Said
 from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import Records
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Need, Release, Table
 
 E = TypeVar("E", bound=Evidence)
 

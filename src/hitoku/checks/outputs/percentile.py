@@ -26,7 +26,7 @@ from hitoku.checks.principles.values import alike, nearly_all_equal
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError
-from hitoku.model.arrays import Floats, Mask
+from hitoku.model import Floats, Mask
 
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)

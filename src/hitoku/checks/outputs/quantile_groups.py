@@ -40,8 +40,7 @@ from hitoku.checks.principles.values import held_by_few, unknown
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.tolerance import ADDITIVITY, LIMIT
+from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers, Mask
 
 STATISTICS = ("mean", "share", "lorenz")
 MOST_GROUPS = 100

@@ -30,7 +30,7 @@ from hitoku.checks.principles.together import MEAN, SPREAD, Said, own_verdicts
 from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict, worst
 from hitoku.checks.records import CODE, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 MODELS = ("ols", "logit", "probit")
 # Models whose normal equations hold the sums of the outcome over every dummy.

@@ -35,7 +35,7 @@ from hitoku.checks.principles.together import Determined, Said, determined_verdi
 from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
-from hitoku.model.arrays import Mask
+from hitoku.model import Mask
 
 COUNT, MEDIAN = "count", "median"
 DESCRIBED = (COUNT, "mean", "std", "p25", MEDIAN, "p75")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from hitoku.checks.evidence.groups import GroupEvidence
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # A step, by the first and the last place in it.
 Step = tuple[int, int]

@@ -59,7 +59,7 @@ from hitoku.checks.principles.values import counts_told, determined, few_values,
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.arrays import Floats, Mask
+from hitoku.model import Floats, Mask
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,7 @@ from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import DataError
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.tolerance import ADDITIVITY, LIMIT
+from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers
 
 TIME = "hitoku time"
 

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from hitoku.checks.policies.sampling import population_risk
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.verdict import parse_scope
+from hitoku.model import parse_scope
 from hitoku.rules.dominance import Dominance
 from hitoku.rules.group_disclosure import GroupDisclosure
 from hitoku.rules.min_frequency import MinFrequency

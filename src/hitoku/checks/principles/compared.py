@@ -17,8 +17,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.values import MOST_SAFE_DECIMALS
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.tolerance import LIMIT
+from hitoku.model import LIMIT, Integers, Mask
 
 
 class ComparedGroups(NamedTuple):

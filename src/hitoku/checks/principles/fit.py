@@ -11,7 +11,7 @@ import numpy as np
 from hitoku.checks.evidence.groups import GroupEvidence
 from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.model.arrays import Floats, Mask
+from hitoku.model import Floats, Mask
 
 # What may be left unexplained, as a share of the squares: less is rounding, or as good as nothing.
 UNEXPLAINED = 1e-6

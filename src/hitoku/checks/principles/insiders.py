@@ -16,11 +16,7 @@ from hitoku.coalitions.contributions import contributions_in
 from hitoku.errors import NeedError, some
 from hitoku.methods.insiders import against_insiders
 from hitoku.methods.method import Method
-from hitoku.model.arrays import Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Mask, Need, Protection, Release, Table
 
 # More than so many are not tried: the largest of each cell first, then those who are alone in one.
 MOST = 1_000

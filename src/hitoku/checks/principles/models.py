@@ -11,7 +11,7 @@ from hitoku.checks.principles.values import counts_told, determined
 from hitoku.checks.principles.values import unknown as values_unknown
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import some
-from hitoku.model.tolerance import LIMIT
+from hitoku.model import LIMIT
 
 
 def judge_model(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:

@@ -12,8 +12,7 @@ from hitoku.checks.evidence.groups import GroupEvidence
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.tolerance import LIMIT
+from hitoku.model import LIMIT, Floats, Integers, Mask
 
 REASON = "dominated_squares"
 

@@ -18,12 +18,7 @@ from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerd
 from hitoku.errors import NeedError, some
 from hitoku.evidence.audit import audit
 from hitoku.methods.greedy import Greedy
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.tolerance import LIMIT
+from hitoku.model import LIMIT, Floats, Integers, Mask, Need, Protection, Release, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.group_disclosure import GroupDisclosure
 from hitoku.rules.parts import line_shares

@@ -24,7 +24,7 @@ from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.values import counts_told
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import some
-from hitoku.model.arrays import Mask
+from hitoku.model import Mask
 
 MEAN, SPREAD = "mean", "spread"
 

@@ -16,8 +16,7 @@ from hitoku.checks.evidence.groups import COUNTED, GroupEvidence, ValuesEvidence
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.tolerance import LIMIT
+from hitoku.model import LIMIT, Integers, Mask
 
 # A variable with at most so many values counts things, and its sum bounds how many units differ from most.
 FEW = 10

@@ -26,7 +26,7 @@ from hitoku.checks.outputs.summary import Summary
 from hitoku.checks.outputs.survival import Survival
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.table_parts import Hierarchies
+from hitoku.model import Hierarchies
 
 # A column by its name, or the column of the data itself.
 Column = Any

@@ -28,7 +28,7 @@ from hitoku.checks.session.pandas_habits import PandasHabits
 from hitoku.checks.submission.draft_ledger import DraftLedger
 from hitoku.checks.submission.writing import write_submission
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.verdict import Verdict
+from hitoku.model import Verdict
 
 
 class Session(PandasHabits):

@@ -14,7 +14,7 @@ from hitoku.checks.outputs.facts import Fact, Kind
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.records import MISSING
 from hitoku.errors import some
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model import ADDITIVITY
 
 # Variables and their codes; under a filter also the codes it keeps.
 Group = frozenset[tuple[str, str | tuple[str, ...]]]

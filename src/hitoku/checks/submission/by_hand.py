@@ -25,10 +25,7 @@ from hitoku.checks.submission.differences import not_tested
 from hitoku.checks.submission.rechecked import Recheck, Rechecked
 from hitoku.checks.submission.submission import Submission
 from hitoku.errors import ParameterError
-from hitoku.model.arrays import Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding
+from hitoku.model import Finding, Mask, Need, Table
 from hitoku.rules.withheld_counts import merge_withheld
 
 

@@ -17,7 +17,7 @@ from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.tables import count_shares
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 
 # Beyond so many cells the intervals of a table are left to the file of its certificate.
 MOST_CELLS = 20_000

@@ -13,8 +13,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.errors import ParameterError
 from hitoku.evidence.audit import audit
-from hitoku.model.arrays import Mask
-from hitoku.model.need import Need
+from hitoku.model import Mask, Need
 
 ORDER = (Clearance.PASS, Clearance.LOOK, Clearance.FAIL)
 

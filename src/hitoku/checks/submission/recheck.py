@@ -26,7 +26,7 @@ from hitoku.checks.submission.rechecked import Recheck, Rechecked, fault
 from hitoku.checks.submission.rejudge import judge_again
 from hitoku.checks.submission.submission import Submission, read_submission
 from hitoku.errors import DataError, ParameterError
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import Finding, Severity
 
 # What the principles say about an output by itself, and what is wrong with it.
 Judged = tuple[tuple[PrincipleVerdict, ...], tuple[Finding, ...]]

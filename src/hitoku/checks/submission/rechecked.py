@@ -14,7 +14,7 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.submission.submission import Submission
-from hitoku.model.verdict import Finding, Severity, Verdict
+from hitoku.model import Finding, Severity, Verdict
 
 EXCEPTED, NOT_ASKED = "excepted", "-"
 

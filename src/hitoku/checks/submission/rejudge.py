@@ -20,7 +20,7 @@ from hitoku.checks.submission.submission import Submission
 from hitoku.errors import HitokuError
 from hitoku.evidence import verify as proof
 from hitoku.evidence.certificate import asks_for_less, is_about
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import Finding, Severity
 
 # Fields that say what stays behind: they follow from the policy.
 WITHHELD = {"withheld", "counts_withheld"}

@@ -13,7 +13,7 @@ from hitoku.checks.ledger import Measure
 from hitoku.checks.ledger.population import NUMBERS
 from hitoku.checks.ledger.ranks import largest_of, ranks_told
 from hitoku.checks.records import Records
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 
 # Columns that differ among the first so many records differ; most do.
 SAMPLE = 1000

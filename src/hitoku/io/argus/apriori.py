@@ -16,9 +16,7 @@ from scipy.sparse import csgraph, csr_array
 from hitoku.errors import DataError, OutputError, did_you_mean
 from hitoku.io.argus.cell_status import BY_HAND, UNSAFE, ArgusStatus, Judged
 from hitoku.io.argus.text import lines_of, quoted, read_text, write_text
-from hitoku.model.arrays import Integers
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Integers, Need, Table
 
 MARKS = {
     "s": ArgusStatus.SAFE_BY_HAND,

@@ -8,10 +8,7 @@ from enum import IntEnum
 import numpy as np
 
 from hitoku.io.argus.batch_request import Safety
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Mask, Need, Protection, Table
 
 
 class ArgusStatus(IntEnum):

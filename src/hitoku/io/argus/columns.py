@@ -10,8 +10,7 @@ import numpy as np
 
 from hitoku.errors import DataError, OutputError
 from hitoku.io.argus.text import quoted
-from hitoku.model.arrays import Floats
-from hitoku.model.hierarchy import TOTAL
+from hitoku.model import TOTAL, Floats
 
 Layout = Literal["fixed", "free", "table"]
 Part = Literal["value", "shadow", "cost", "lower", "upper", "frequency", "largest", "status"]

@@ -27,11 +27,7 @@ from hitoku.io.argus.table_file import GivenTable, read_table
 from hitoku.io.argus.table_writer import SEPARATOR, write_table
 from hitoku.io.argus.text import StandIns, quoted, stand_ins, write_text
 from hitoku.io.release.read import read_numbers, read_release
-from hitoku.model.arrays import Integers
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Integers, Need, Protection, Release, Table
 
 NAME = "table"
 RELEASE, CHECK = "release", "check"

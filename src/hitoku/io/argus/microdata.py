@@ -12,7 +12,7 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.io.argus.columns import bare, parsed_numbers, separated
 from hitoku.io.argus.metadata import Metadata, Variable
 from hitoku.io.argus.text import read_text
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 
 
 def read_microdata(

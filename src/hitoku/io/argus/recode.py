@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from hitoku.errors import DataError, HierarchyError, did_you_mean, some
 from hitoku.io.argus.text import lines_of, read_text, words_of
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model import Hierarchy
 
 TREE = "<TREERECODE>"
 

@@ -24,10 +24,7 @@ from hitoku.io.argus.table_writer import SEPARATOR, only_tree
 from hitoku.io.argus.text import quoted, write_text
 from hitoku.io.argus.tree import LEAD, write_tree
 from hitoku.io.jj import write_jj
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.bounds import Bounds
-from hitoku.model.dimension import Dimension
-from hitoku.model.protection import Protection
+from hitoku.model import Bounds, Dimension, Floats, Integers, Mask, Protection
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,7 +89,7 @@ def ordered_codes(dimension: Dimension) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from hitoku.model.hierarchy import Hierarchy
+    >>> from hitoku.model import Hierarchy
     >>> ordered_codes(Dimension.of("region", Hierarchy.from_tree({"North": ["N1", "N2"], "South": None})))
     ('Total', 'North', 'N1', 'N2', 'South')
     """

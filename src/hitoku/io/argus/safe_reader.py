@@ -16,9 +16,7 @@ from hitoku.errors import DataError, TableError, some
 from hitoku.io.argus.cell_status import UNSAFE, ArgusStatus
 from hitoku.io.argus.safe_files import EMPTY, WITHHELD
 from hitoku.io.argus.text import read_text
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.table import Table
-from hitoku.model.verdict import Finding, Severity
+from hitoku.model import Finding, Floats, Integers, Mask, Severity, Table
 
 HIDDEN = (*UNSAFE, ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_BY_HAND)
 # Whole numbers below this one are told apart by doubles.

@@ -19,12 +19,20 @@ from hitoku.io.argus.metadata import Metadata, Variable
 from hitoku.io.argus.text import read_text
 from hitoku.io.argus.tree import tree_of
 from hitoku.messages import Text
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import Dimension, Labels
-from hitoku.model.need import Need
-from hitoku.model.relations import add_up, broken, cross_relations, refuse_too_large
-from hitoku.model.table import Table
+from hitoku.model import (
+    Contributors,
+    Dimension,
+    Floats,
+    Integers,
+    Labels,
+    Mask,
+    Need,
+    Table,
+    add_up,
+    broken,
+    cross_relations,
+)
+from hitoku.model.relations import refuse_too_large
 
 Additivity = Literal["check", "recompute", "open"]
 Letters = np.ndarray[Any, Any]

@@ -15,11 +15,7 @@ from hitoku.io.argus.metadata import Metadata, Variable, write_metadata
 from hitoku.io.argus.table_file import EMPTY, PROTECTED, SAFE, UNSAFE, Letters
 from hitoku.io.argus.text import quoted, write_text
 from hitoku.io.argus.tree import LEAD, write_tree
-from hitoku.model.arrays import Floats
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Floats, Hierarchy, Need, Table
 
 SEPARATOR = ";"
 STATUSES = {SAFE, UNSAFE, PROTECTED, EMPTY}

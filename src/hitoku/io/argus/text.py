@@ -21,9 +21,7 @@ from typing import NamedTuple
 
 from hitoku.errors import DataError, OutputError, did_you_mean
 from hitoku.files import new_file, read_csv, unpacked, write_csv, write_file
-from hitoku.model.dimension import Dimension, Labels
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Hierarchy, Labels, Table
 
 WORD = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+)')
 

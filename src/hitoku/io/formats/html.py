@@ -14,7 +14,7 @@ from hitoku.evidence.grid import texts
 from hitoku.io.layout import Sheet, SheetRow, sheets_of
 from hitoku.io.pages import content_policy
 from hitoku.io.publication import WITHHELD, Format, Publication
-from hitoku.model.release import Release
+from hitoku.model import Release
 
 # Beyond this a page is slower to open than the CSV beside it is to read.
 MOST_CELLS = 250_000
@@ -57,8 +57,8 @@ def page(release: Release, *, title: str, adjusted: bool = False, footnotes: Seq
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> html = page(Release.of(table, Protection.withhold(table, table.value == 1)), title="Persons")
     >>> html.count('class="withheld"'), "<td>72</td>" in html

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Format, Publication
-from hitoku.model.dimension import Dimension
+from hitoku.model import Dimension
 
 # For every value alike: which ones were changed is not told.
 ESTIMATED = "e"
@@ -24,9 +24,9 @@ def json_stat(publication: Publication) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.release import Release
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Release
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> release = Release.of(table, Protection.withhold(table, table.inner))
     >>> told = json_stat(Publication(release=release))

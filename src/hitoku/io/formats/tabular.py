@@ -20,8 +20,7 @@ from hitoku.errors import OutputError
 from hitoku.evidence.grid import texts
 from hitoku.io.numbers import write_cells
 from hitoku.io.publication import Format, Publication
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.dimension import Labels
+from hitoku.model import Floats, Labels, Mask
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hitoku.errors import DataError, HierarchyError
-from hitoku.model.hierarchy import TOTAL, Hierarchy
+from hitoku.model import TOTAL, Hierarchy
 from hitoku.tabulation.text_files import look_at
 
 

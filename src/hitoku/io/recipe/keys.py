@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from hitoku.coalitions.contributions import INSIDERS, parse_insiders
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.io.formats import FORMATS
-from hitoku.model.verdict import DEFAULT_SCOPE, SCOPES, parse_scope
+from hitoku.model import DEFAULT_SCOPE, SCOPES, parse_scope
 from hitoku.tabulation.text_files import FileFormat
 
 # In a selection of cells to keep: those that a rule calls unsafe are withheld all the same.

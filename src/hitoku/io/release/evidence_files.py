@@ -13,11 +13,7 @@ from scipy import sparse
 from hitoku.errors import DataError, HitokuError
 from hitoku.files import write_csv
 from hitoku.io.numbers import printed
-from hitoku.model.attribution import Attributions
-from hitoku.model.dimension import Dimension
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Attributions, Dimension, Hierarchy, Protection, Table
 
 FILE, NESTED = "fingerprints.json", "nested.json"
 Nested = Mapping[str, Mapping[str, Mapping[str, str]]]

@@ -18,9 +18,7 @@ from hitoku.evidence.verdict import combine
 from hitoku.files import new_file, write_csv
 from hitoku.io.pages import render
 from hitoku.io.report.findings import LIGHTS, row_class
-from hitoku.model.arrays import Integers
-from hitoku.model.release import Release
-from hitoku.model.verdict import ATTACKERS, Verdict
+from hitoku.model import ATTACKERS, Integers, Release, Verdict
 
 # A table by name, with its size and the cells that it shares with others.
 Node = tuple[str, int, Mapping[str, int]]

@@ -17,13 +17,7 @@ from hitoku.files import read_csv, sha256
 from hitoku.io.jj import read_jj
 from hitoku.io.publication import Publication
 from hitoku.io.release.evidence_files import read_groups, read_hierarchies
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.dimension import Dimension, Labels
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.relations import cross_relations
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Floats, Hierarchy, Labels, Mask, Need, Release, Table, cross_relations
 
 
 def read_release(path: str | Path) -> tuple[Table, Need, Release]:

@@ -37,12 +37,7 @@ from hitoku.io.release.evidence_files import (
 )
 from hitoku.io.release.overview import OverviewGroup, write_overview, write_overview_page
 from hitoku.io.report.report import write_report
-from hitoku.model.arrays import Integers
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Bounds, Integers, Need, Protection, Release, Table
 from hitoku.rules.assess import name_of
 from hitoku.rules.rule import Rule
 

@@ -13,7 +13,7 @@ from hitoku.io.cells import Cells
 from hitoku.io.numbers import percent, times
 from hitoku.io.report.pictures import Waterfall, group_sum, waterfall
 from hitoku.metrics.loss import loss
-from hitoku.model.verdict import Colour, Finding, Row, Severity, Status, Verdict
+from hitoku.model import Colour, Finding, Row, Severity, Status, Verdict
 
 # How often a requirement is met, in classes; the first one fails.
 CLASSES = (1.0, 1.5, 2.0, 5.0, 10.0)

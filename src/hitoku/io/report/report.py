@@ -30,8 +30,7 @@ from hitoku.io.pages import render
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.report.findings import classes, disclosed, figures, light, remarks, row_class, steps
 from hitoku.io.report.pictures import adjusted_bar, interval_bar
-from hitoku.model.arrays import Mask
-from hitoku.model.verdict import Verdict
+from hitoku.model import Mask, Verdict
 
 # Beyond this the table itself is left to the CSV file, and the page shows what a checker must look at.
 MOST_CELLS = 20_000
@@ -138,10 +137,10 @@ def page(
     Examples
     --------
     >>> from hitoku.evidence.audit import audit
-    >>> from hitoku.model.need import Need
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.release import Release
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Need
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Release
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     >>> protection = Protection.withhold(table, need.unsafe, need)

@@ -25,12 +25,7 @@ from hitoku.methods.adjust.senses import senses
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.keep import Keep, kept
 from hitoku.methods.method import Progress, Promise
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.attribution import Attributions
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model import ADDITIVITY, Attributions, Floats, Integers, Need, Protection, Table
 from hitoku.solver.closest import NORMS, PENALTY, Closest, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import SolverStatus
 from hitoku.solver.work import CountedWork

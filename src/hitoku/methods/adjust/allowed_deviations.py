@@ -7,9 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.errors import NeedError, some
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Floats, Mask, Need, Table
 
 UP, DOWN = 1, -1
 

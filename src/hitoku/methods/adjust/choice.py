@@ -15,7 +15,7 @@ from hitoku.methods.adjust.allowed_deviations import DOWN, UP, AllowedDeviations
 from hitoku.methods.adjust.disjunction import Disjunction
 from hitoku.methods.adjust.sense_repair import fewest_changes
 from hitoku.methods.method import Progress
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 from hitoku.solver import integer, quadratic
 from hitoku.solver.closest import Closest, DeviationProgram, Norm, closest
 from hitoku.solver.solution import SolverStatus

@@ -9,8 +9,7 @@ from scipy import sparse
 
 from hitoku.errors import some
 from hitoku.methods.adjust.choice import AdjustmentProblem
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.dimension import Labels
+from hitoku.model import Floats, Integers, Labels
 from hitoku.solver.quadratic import QuadraticProgram, solve
 
 # Multipliers below this share of the largest are rounding.

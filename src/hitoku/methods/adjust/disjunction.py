@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.methods.adjust.allowed_deviations import DOWN, UP, AllowedDeviations
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.closest import Norm
 from hitoku.solver.integer import IntegerProgram
 from hitoku.solver.quadratic import QuadraticProgram

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.methods.adjust.sums import Sums
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 from hitoku.solver import integer, quadratic
 from hitoku.solver.work import CountedWork
 

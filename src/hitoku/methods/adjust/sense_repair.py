@@ -9,7 +9,7 @@ from scipy import sparse
 
 from hitoku.errors import ProtectionError, SolverError
 from hitoku.methods.adjust.allowed_deviations import DOWN, UP, AllowedDeviations
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
 from hitoku.solver.work import CountedWork
 

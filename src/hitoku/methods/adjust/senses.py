@@ -13,8 +13,7 @@ import numpy as np
 
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.methods.adjust.allowed_deviations import DOWN, UP, AllowedDeviations
-from hitoku.model.arrays import Floats
-from hitoku.model.table import Table
+from hitoku.model import Floats, Table
 
 SENSES = ("up", "down", "hash", "optimal")
 # Contributions may be added up in another order in another table: so many digits are compared.

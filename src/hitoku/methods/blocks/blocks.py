@@ -33,10 +33,7 @@ from hitoku.methods.blocks.tree import tree
 from hitoku.methods.blocks.witnessed import Step, witnessed
 from hitoku.methods.blocks.witnesses import same_release
 from hitoku.methods.method import Progress
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Integers, Mask, Need, Protection, Table
 from hitoku.rules.rule import Rule
 
 Split = Literal["auto", "count", "mass"]

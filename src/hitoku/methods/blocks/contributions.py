@@ -14,10 +14,7 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import HitokuError, NeedError, ScopeError, some
 from hitoku.methods.blocks.magnitudes import MagnitudeLevels
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.contributors import Contributors
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Contributors, Floats, Integers, Need, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 

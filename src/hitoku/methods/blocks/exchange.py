@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 Cell = tuple[int, int]
 

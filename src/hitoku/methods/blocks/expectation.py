@@ -11,7 +11,7 @@ from hitoku.errors import ParameterError
 from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import Nodes, tree
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 MagnitudeLevels = list[list[Nodes]]
 # Expected counts are kept in parts of this size.

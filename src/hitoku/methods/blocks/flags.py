@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.methods.blocks.expectation import PARTS
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # How many times the width is expected in a cell that is to give way.
 AMPLE = 6

@@ -27,9 +27,7 @@ from hitoku.methods.blocks.terms import (
 )
 from hitoku.methods.blocks.tree import tree
 from hitoku.methods.randomised.public_knowledge import whole_width
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.dimension import Dimension
-from hitoku.model.table import Table
+from hitoku.model import Dimension, Floats, Integers, Mask, Table
 from hitoku.rules.rule import Rule
 
 # Groups of a variable, each before its parts: where it stands among the codes, and where they stand.

@@ -17,7 +17,7 @@ import numpy as np
 
 from hitoku.methods.blocks.reach import FAR, Local, Reach, reach_alone
 from hitoku.methods.blocks.tree import Nodes
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # A cell of one unit gives a leaf a reason, whoever contributes it: the ends of a class are such tables.
 TINY = 1

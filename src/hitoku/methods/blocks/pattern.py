@@ -10,7 +10,7 @@ from hitoku.methods.blocks.reach import wide_alone, wide_together
 from hitoku.methods.blocks.structural_zeros import Rectangle, wide_around_zeros
 from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import Nodes
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 
 def pattern(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -> Mask:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # Larger than every count.
 FAR = np.int64(2**60)

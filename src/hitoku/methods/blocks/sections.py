@@ -15,9 +15,7 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, ScopeError, did_you_mean
 from hitoku.methods.blocks.terms import of_counts
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Integers, Mask, Need, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.min_frequency import MinFrequency
 from hitoku.rules.rule import Rule

@@ -16,7 +16,7 @@ import numpy as np
 
 from hitoku.methods.blocks.exchange import push
 from hitoku.methods.blocks.reach import FAR, Local
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,7 @@ from hitoku.attacks.interval import Interval
 from hitoku.errors import ScopeError, some
 from hitoku.methods.blocks.reach import FAR, Local
 from hitoku.methods.randomised.public_knowledge import judge_counts, whole_width
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Integers, Mask, Protection, Release, Table
 from hitoku.rules.rule import Rule
 
 # Products of two totals fit 64 bits up to here.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 # A node with fewer lines than this is not cut across them.
 LINES = 4

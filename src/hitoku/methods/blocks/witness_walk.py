@@ -20,7 +20,7 @@ import numpy as np
 from hitoku.methods.blocks.exchange import Cell, push
 from hitoku.methods.blocks.reach import FAR
 from hitoku.methods.blocks.terms import Terms
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # How often all cells that are not wide yet are tried, and groups that have no guard yet.
 ROUNDS, STARTS = 4, 6

@@ -16,7 +16,7 @@ from hitoku.methods.blocks.flags import closure, flagged, groups_of
 from hitoku.methods.blocks.reach import FAR
 from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.witness_walk import FlaggedRelease, WitnessWalk
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # A change from one table to the next: cells, and by how much.
 Step = dict[Cell, int]

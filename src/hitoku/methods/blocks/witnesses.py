@@ -16,8 +16,7 @@ from hitoku.methods.blocks.pattern import settled
 from hitoku.methods.blocks.structural_zeros import Rectangle, push_beside
 from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import Nodes
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.protection import Moves
+from hitoku.model import Integers, Mask, Moves
 
 # With more unsafe cells than this it takes too long; the theorem needs no witness.
 MOST_UNSAFE = 200

@@ -16,8 +16,7 @@ from scipy import sparse
 
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.methods.circulation.reach import FAR, CellReach
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.protection import Moves
+from hitoku.model import Floats, Integers, Mask, Moves
 from hitoku.solver.linear import LinearProgram, Warm, opened
 from hitoku.solver.work import CountedWork
 

@@ -32,10 +32,7 @@ from hitoku.methods.costs import costs
 from hitoku.methods.greedy.greedy import unreachable
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Moves, Protection
-from hitoku.model.table import Table
+from hitoku.model import Floats, Mask, Moves, Need, Protection, Table
 from hitoku.solver.work import CountedWork
 
 LOGGER = logging.getLogger(__name__)

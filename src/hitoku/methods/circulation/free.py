@@ -14,8 +14,7 @@ from hitoku.feasibility.circulation import NetworkCirculation
 from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.levels import Levels
 from hitoku.feasibility.problem import Problem
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.protection import Moves
+from hitoku.model import Integers, Mask, Moves
 from hitoku.solver.work import CountedWork
 
 # So many open claims are pushed one by one when flows for all together have no more to give.

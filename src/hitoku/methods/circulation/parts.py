@@ -24,7 +24,7 @@ from hitoku.methods.optimal.instance import DOWN, UP, Instance, ProtectionLevels
 from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.search import search
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 
 # Withheld cells that are set free together; others that may come in; claims that a part may ask again.
 FREED, CANDIDATES, MOST_CLAIMS = 10, 100, 120

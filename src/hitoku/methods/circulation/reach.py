@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Mask, Table
 from hitoku.solver import integer
 from hitoku.solver.linear import LinearProgram, Solution, Warm, opened, solve
 from hitoku.solver.work import CountedWork

@@ -13,7 +13,7 @@ import numpy as np
 
 from hitoku.methods.circulation.batches import Batches, BatchProgram, WitnessBatch
 from hitoku.methods.circulation.reach import levelled
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 from hitoku.solver.linear import Warm
 from hitoku.solver.work import CountedWork
 

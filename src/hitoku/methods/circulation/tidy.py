@@ -17,7 +17,7 @@ from scipy import sparse
 from hitoku.feasibility.pattern import Pattern
 from hitoku.methods.circulation.batches import Batches, BatchProgram, WitnessBatch
 from hitoku.methods.circulation.reach import CellReach, levelled
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 from hitoku.solver.linear import Warm
 from hitoku.solver.work import CountedWork
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hitoku.errors import ParameterError
-from hitoku.model.arrays import Floats, Integers
-from hitoku.model.relations import add_up
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Table, add_up
 
 # The tie-break adds less than one to a count, so that it decides between equal counts only.
 TIE = 0.99

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # Primes 2**61 - c. The second one repeats the whole computation as a check.
 CHOICES = (1, 31)

@@ -20,7 +20,7 @@ from hitoku.methods.gauss.firms import Firms
 from hitoku.methods.gauss.primal import Judge, walk
 from hitoku.methods.gauss.singletons import AnySums, Space, ZeroSums, group_sums, pair_sums
 from hitoku.methods.gauss.span import Column
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # Plain Python is tried first on tables of up to this many cells: it has answered before numba is even
 # imported, let alone compiled. It gives up after so many entries, a third of a second.

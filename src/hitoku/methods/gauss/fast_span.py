@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.methods.gauss.span import PRIME, Column, Span
-from hitoku.model.arrays import Integers
+from hitoku.model import Integers
 
 ONE = np.uint64(1)
 

@@ -25,11 +25,7 @@ from hitoku.methods.gauss.singletons import named
 from hitoku.methods.gauss.table_problem import TableProblem, next_to_withhold, owners_of, too_narrow
 from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Promise
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Integers, Mask, Need, Protection, Release, Table
 
 Zeros = Literal["publish", "withhold", "structural"]
 ORDERS = ("size", "frequency", "value", "coalition")

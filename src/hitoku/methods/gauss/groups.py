@@ -15,12 +15,7 @@ from scipy import sparse
 
 from hitoku.errors import NeedError, some
 from hitoku.methods.greedy import Greedy
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.dimension import Labels
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Floats, Labels, Mask, Need, Protection, Release, Table
 
 # Totals that get withheld on the way change what a group needs, so the attack is asked again.
 MOST_ROUNDS = 50

@@ -10,8 +10,7 @@ from scipy import sparse
 
 from hitoku.methods.gauss.dual import residue
 from hitoku.methods.gauss.span import Column, Span
-from hitoku.model.arrays import Integers
-from hitoku.model.table import Table
+from hitoku.model import Integers, Table
 
 
 def incidence_of(table: Table) -> tuple[list[Column], Integers]:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from hitoku.errors import SolverError
 from hitoku.methods.gauss.dual import CHOICES, residues
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # Weights of the free columns. Small ones keep the fractions small; a chance cancellation only costs one more
 # vector.
@@ -31,7 +31,7 @@ def proof(relations: Any, withheld: Mask, unsafe: Mask) -> tuple[dict[int, int],
 
     Examples
     --------
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> (move,) = proof(table.relations, table.inner, table.value == 1)
     >>> len(set(map(abs, move.values()))), sum(move.values())

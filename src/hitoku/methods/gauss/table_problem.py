@@ -16,10 +16,7 @@ from hitoku.methods.gauss.elimination_problem import EliminationProblem
 from hitoku.methods.gauss.incidence import incidence_of
 from hitoku.methods.gauss.singletons import MAGNITUDE
 from hitoku.methods.gauss.span import PRIME, Column
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Integers, Mask, Need, Release, Table
 
 
 @dataclass(eq=False)

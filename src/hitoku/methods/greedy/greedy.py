@@ -23,10 +23,7 @@ from hitoku.methods.greedy.tidy import unnecessary
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress
 from hitoku.methods.points import publish_points
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection, Reason, Step
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Mask, Need, Protection, Reason, Step, Table
 from hitoku.solver.work import CountedWork
 
 Prefer = Literal["smallest", "closing"]

@@ -18,10 +18,7 @@ from hitoku.feasibility.pattern import Pattern
 from hitoku.feasibility.problem import Problem
 from hitoku.feasibility.propagation import Propagation
 from hitoku.feasibility.push import push_engine
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
-from hitoku.model.tolerance import level_slack
+from hitoku.model import Floats, Integers, Mask, Need, Table, level_slack
 from hitoku.solver.work import CountedWork
 
 # Rounds of propagation before a solver is asked: longer chains of relations are rare.

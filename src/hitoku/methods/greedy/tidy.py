@@ -8,9 +8,7 @@ import numpy as np
 
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit
 from hitoku.methods.method import Progress
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Mask, Need, Table
 from hitoku.solver.work import CountedWork
 
 LOGGER = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from hitoku.feasibility.network import arcs
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
 from hitoku.methods.optimal.tableau_subproblems import Row, Tableau
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 from hitoku.solver.covering import SparseRows
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.methods.optimal.relaxation import WHOLE
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 from hitoku.solver.covering import Relaxed
 from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.master import Master

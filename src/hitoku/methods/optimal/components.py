@@ -12,7 +12,7 @@ import numpy as np
 from hitoku.feasibility.incidence import Incidence, parts_of
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance
-from hitoku.model.arrays import Mask
+from hitoku.model import Mask
 
 
 def components(instance: Instance) -> list[Mask]:

@@ -22,7 +22,7 @@ from hitoku.methods.optimal.attacker_subproblems import (
     pushes_for,
 )
 from hitoku.methods.optimal.instance import Instance
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import SparseRows
 
 # A row whose right-hand side is a smaller share of the level than this says nothing: rounding ate it.

@@ -15,7 +15,7 @@ from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.cuts import Cuts, attacked
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.objective import Objective, SearchResult
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 
 # Cells to decide at most.
 TINY = 14

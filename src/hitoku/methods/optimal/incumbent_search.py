@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 from hitoku.solver.covering import Relaxed
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from hitoku.methods.optimal.attacker_subproblems import (
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 
 # A movement smaller than this share of a level is rounding.
 MOVED = 1e-7

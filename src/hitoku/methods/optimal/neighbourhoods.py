@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.methods.optimal.instance import Instance
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # How many more cells are set free after every quarter of the failures that are the end.
 MORE = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hitoku.methods.optimal.cuts import Cuts
-from hitoku.model.arrays import Floats, Mask
+from hitoku.model import Floats, Mask
 
 # Real costs that differ by a smaller share than this are equal.
 REAL = 1e-9

@@ -19,11 +19,7 @@ from hitoku.methods.optimal.pattern_check import refuse_unprotected
 from hitoku.methods.optimal.presolve import presolve
 from hitoku.methods.optimal.small import TwoWay, fits, pattern_of_small, two_way
 from hitoku.methods.optimal.stages import minimise
-from hitoku.model.arrays import Floats, Mask, frozen
-from hitoku.model.attribution import Attributions
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
+from hitoku.model import Attributions, Floats, Mask, Need, Protection, Table, frozen
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -10,12 +10,7 @@ from hitoku.methods.optimal.attacker_subproblems import pushes_for, subproblems_
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import UP, WIDTH, Instance
 from hitoku.methods.optimal.presolve import levels_of
-from hitoku.model.arrays import Floats, Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.model.tolerance import level_slack
+from hitoku.model import Floats, Mask, Need, Protection, Release, Table, level_slack
 
 
 def refuse_unprotected(table: Table, need: Need, found: Protection) -> None:

@@ -11,9 +11,7 @@ from hitoku.methods.optimal.attacker_subproblems import levels_met, pushes_for, 
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, ProtectionLevels
 from hitoku.methods.optimal.tie_break import numbers
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Mask, Need, Table
 
 # An unsafe cell of which nothing is required must still not be a single point to an outsider: whole numbers
 # must leave two values, real ones this share of their size.

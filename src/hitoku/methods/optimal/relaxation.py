@@ -22,7 +22,7 @@ from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, RowPool
 from hitoku.methods.optimal.zero_half_cuts import factor, zero_half_cuts
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed, SparseRows
 from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.master import Master

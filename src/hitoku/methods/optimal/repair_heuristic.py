@@ -19,7 +19,7 @@ from hitoku.methods.optimal.attacker_subproblems import (
 )
 from hitoku.methods.optimal.budget import Stopped
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 
 # Differences smaller than this share of a level are the solver's rounding.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from hitoku.methods.optimal.zero_half_cuts import FACTORS, WHOLE
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 from hitoku.solver.covering import SparseRows
 
 # Rows taken at once, and the cosine above which a second one says nearly the same.

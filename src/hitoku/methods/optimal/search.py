@@ -21,7 +21,7 @@ from hitoku.methods.optimal.objective import Objective, SearchResult
 from hitoku.methods.optimal.relaxation import HALVED_COLUMNS, WHOLE
 from hitoku.methods.optimal.tree import FAR_OFF, NO_LIMIT, BranchAndCut, Report
 from hitoku.methods.optimal.variable_fixing import fix_cells, restrict_cuts
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed
 
 # After the root, go on with the cells that may still matter, when they are fewer than this share.

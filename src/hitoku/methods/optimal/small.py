@@ -11,9 +11,7 @@ from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH
 from hitoku.methods.optimal.presolve import levels_of
 from hitoku.methods.optimal.tie_break import NUMBERS, numbers
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Mask, Need, Table
 
 MOST_CELLS = 256
 # Longer lines do not fit the kernel's masks.

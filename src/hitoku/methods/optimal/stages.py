@@ -19,7 +19,7 @@ from hitoku.methods.optimal.search import search
 from hitoku.methods.optimal.star_cuts import star_cuts
 from hitoku.methods.optimal.starting_patterns import first_patterns
 from hitoku.methods.optimal.variable_fixing import fix_cells, restrict_cuts
-from hitoku.model.arrays import Mask
+from hitoku.model import Mask
 
 # Added to whole costs where a linear program compares them.
 WHOLE_SLACK = 1e-3

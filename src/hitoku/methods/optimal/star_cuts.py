@@ -11,7 +11,7 @@ from scipy import sparse
 from hitoku.methods.optimal.attacker_subproblems import GRID, Pushed, pushes_for
 from hitoku.methods.optimal.cuts import Cuts, capacity_cuts
 from hitoku.methods.optimal.instance import Instance
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 from hitoku.solver.covering import SparseRows
 
 

@@ -19,7 +19,7 @@ from hitoku.methods.optimal.attacker_subproblems import FlowSubproblems, LinearS
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
 from hitoku.methods.optimal.repair_heuristic import complete_pattern
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 
 # How often prices are set anew at most, and how often cells left behind are moved once more.

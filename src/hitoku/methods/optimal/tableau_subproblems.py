@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.methods.optimal.instance import Instance
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 
 # Entries of a tableau at most, and turns after which it is set up anew against the drift of rounding.
 MOST_ENTRIES, MOST_TURNS = 1_500_000, 1_000

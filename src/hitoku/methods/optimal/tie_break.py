@@ -12,8 +12,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.dimension import Labels
+from hitoku.model import Integers, Labels, Mask
 
 # Numbers below this. Wider ones would ask more of a solver's tolerance than it gives.
 NUMBERS = 1000

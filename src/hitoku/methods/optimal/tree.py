@@ -16,7 +16,7 @@ from hitoku.methods.optimal.objective import Objective, SearchResult
 from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, WHOLE, Relaxation
 from hitoku.methods.optimal.repair_heuristic import repair_pattern
 from hitoku.methods.optimal.tie_break import smaller
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed
 from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.solution import SolverStatus

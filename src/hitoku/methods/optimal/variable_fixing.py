@@ -9,7 +9,7 @@ import numpy as np
 from hitoku.feasibility.incidence import Incidence
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model import Integers, Mask
 
 # A row is left out when cells that are certain fill it but for this share.
 FULL = 1e-6

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 from hitoku.solver.covering import SparseRows
 
 # Rows are scaled to whole coefficients by one of these factors, or not used.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model import Floats, Integers, Mask
 
 # Likelihoods are sums of rounded numbers; the audit stays on the strict side of its ratio by this share.
 ROUNDING = 1e-9

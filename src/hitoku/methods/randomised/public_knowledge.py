@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, ScopeError, some
 from hitoku.methods.optimal.small import fits
-from hitoku.model.arrays import Integers, Mask
-from hitoku.model.table import Table
+from hitoku.model import Integers, Mask, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 

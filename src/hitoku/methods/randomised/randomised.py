@@ -15,11 +15,7 @@ from hitoku.methods.attribution import opens_groups
 from hitoku.methods.method import Progress
 from hitoku.methods.randomised.distribution import PatternDistribution
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
+from hitoku.model import Floats, Integers, Mask, Need, Protection, Release, Table
 from hitoku.rules.rule import Rule
 
 SEEDED = "randomised, seeded: for experiments only"

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hitoku.kernels import record_order
-from hitoku.model.arrays import Floats
+from hitoku.model import Floats
 from hitoku.tabulation.contributors import LeafSums, Ranking, State, by_contributor, leaf_bits
 from hitoku.tabulation.cube import FLOATS, Cube
 from hitoku.tabulation.database import translate_errors

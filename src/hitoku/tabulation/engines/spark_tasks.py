@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from hitoku.kernels import cell_rows, fixed_point, record_order
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model import Floats, Integers
 from hitoku.tabulation.contributors import Ranking, State, leaf_bits
 from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.numbers import Numbers
