@@ -32,7 +32,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PINS := pyproject.toml papers/pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long test-min test-papers fuzz campaign output-campaign golden mutants bench bench-peers docs changelog \
+.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long test-min test-papers fuzz campaign output-campaign golden mutants bench bench-peers docs \
         dist sbom licences clean
 
 help:  ## show this list
@@ -109,9 +109,6 @@ bench-peers: $(VENV)/.installed-dev $(PEERS)/.installed  ## the same work done b
 docs: $(VENV)/.installed-dev  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
-
-changelog: $(VENV)/.created  ## show what the next release will say
-	@$(BIN)/python changelog.d/collect.py $(VERSION)
 
 dist: $(PACK)/.installed  ## wheel and source archive, in dist/, the same bytes for the same commit
 	@rm -rf dist && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PACK)/bin/python -m build --outdir dist . >/dev/null

@@ -337,10 +337,3 @@ def test_make_targets_shown_in_the_documentation_exist():
     }
     assert shown
     assert [use for use in sorted(shown) if use[0] not in targets] == []
-
-
-def test_fragments_of_the_changelog_are_named_properly():
-    script = ROOT / "changelog.d" / "collect.py"
-    listed = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-    assert listed.returncode == 0, listed.stderr
-    assert listed.stdout.startswith("## Next version")
