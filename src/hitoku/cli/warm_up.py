@@ -48,7 +48,7 @@ def eliminate_a_little() -> None:
     """Choose secondary cells of a small table by elimination."""
     import numpy as np
 
-    from hitoku.methods.gauss.dual import eliminate
+    from hitoku.methods.gauss.elimination import eliminate
     from hitoku.model import Table
 
     table = Table.from_array(np.arange(1, 10).reshape(3, 3))
@@ -58,13 +58,11 @@ def eliminate_a_little() -> None:
 
 def walk_a_little() -> None:
     """Publish two cells of a sum of three."""
-    from hitoku.methods.gauss.fast_span import FastSpan
-    from hitoku.methods.gauss.primal import walk
+    from hitoku.methods.gauss.span import Span, walk
 
     cells = [{0: 1}, {1: 1}, {2: 1}, {0: 1, 1: 1, 2: 1}]
-    span = FastSpan(3)
-    walk(cells, [3, 2, 1], [cells[0]], n_rows=3, span=span)
-    span.finish({0: 1})
+    walk(cells, [3, 2, 1], [cells[0]], n_rows=3)
+    Span(3).finish({0: 1})
 
 
 def search_a_little() -> None:

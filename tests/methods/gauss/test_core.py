@@ -14,7 +14,7 @@ from tests.oracles.gauss import columns_of, exposed_by_definition, secondary_by_
 
 from hitoku.errors import ParameterError
 from hitoku.methods.gauss import secondary
-from hitoku.methods.gauss.dual import eliminate
+from hitoku.methods.gauss.elimination import eliminate
 from hitoku.methods.gauss.incidence import incidence_of, relations_of
 from hitoku.methods.gauss.span import PRIME
 from hitoku.model import Dimension, Hierarchy, Table, add_up

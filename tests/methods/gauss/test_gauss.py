@@ -17,10 +17,9 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.gauss.candidates import by_coalition
-from hitoku.methods.gauss.dual import eliminate
-from hitoku.methods.gauss.elimination_problem import _compiled
+from hitoku.methods.gauss.elimination import eliminate
 from hitoku.methods.gauss.incidence import incidence_of
-from hitoku.methods.gauss.primal import walk
+from hitoku.methods.gauss.span import walk
 from hitoku.model import Need, Release, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.direct_disclosure import DirectDisclosure
@@ -222,33 +221,18 @@ def test_it_prints_without_numbers_of_the_table():
     assert repr(Gauss(order=[3, 1])) == "Gauss(order='own', singletons='none', zeros='publish')"
 
 
-def test_the_same_answer_from_python_and_from_the_kernels():
+def test_relations_and_incidence_give_the_same_secondary_cells():
     rng = np.random.default_rng(3)
     table = Table.from_array(rng.poisson(6.0, size=(9, 8, 7)))
     need = MinFrequency(3).assess(table)
     problem = Gauss()._problem(table, need)
     order = problem.order[~need.unsafe[problem.order]]
-    fast = eliminate(table.relations, order, need.unsafe, np.zeros(table.n_cells, dtype=bool))
+    by_relations = eliminate(table.relations, order, need.unsafe, np.zeros(table.n_cells, dtype=bool))
     columns, inner = incidence_of(table)
     unsafe = [columns[cell] for cell in np.flatnonzero(need.unsafe)]
-    slow = walk(columns, order.tolist(), unsafe, n_rows=len(inner))
-    assert np.flatnonzero(fast.secondary).tolist() == sorted(slow.secondary)
-    assert fast.moves == slow.moves
-
-
-def test_whether_kernels_are_compiled_is_asked_where_they_are_stored(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert not _compiled()
-    folder = tmp_path / "kernels_0123"
-    folder.mkdir()
-    (folder / "gauss.forward-1.py311.nbi").touch()
-    assert _compiled()
-
-
-def test_python_gives_up_where_there_is_too_much_to_do():
-    rng = np.random.default_rng(3)
-    columns, inner = incidence_of(Table.from_array(rng.poisson(6.0, size=(9, 8, 7))))
-    assert walk(columns, range(len(columns)), [columns[0]], n_rows=len(inner), limit=10) is None
+    by_incidence = walk(columns, order.tolist(), unsafe, n_rows=len(inner))
+    assert np.flatnonzero(by_relations.secondary).tolist() == sorted(by_incidence.secondary)
+    assert by_relations.moves == by_incidence.moves
 
 
 def test_an_audit_and_a_certificate_of_what_it_withholds(tmp_path):

@@ -17,12 +17,11 @@ from scipy import sparse
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
-from hitoku.methods.gauss.elimination_problem import EliminationProblem
-from hitoku.methods.gauss.groups import unpin
+from hitoku.methods.gauss.elimination import EliminationProblem
 from hitoku.methods.gauss.incidence import columns_of, relations_of
 from hitoku.methods.gauss.proof import proof
 from hitoku.methods.gauss.singletons import named
-from hitoku.methods.gauss.table_problem import TableProblem, next_to_withhold, owners_of, too_narrow
+from hitoku.methods.gauss.table_problem import TableProblem, next_to_withhold, owners_of, too_narrow, unpin
 from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Promise
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.gauss.dual import residue
+from hitoku.methods.gauss.elimination import residue
 from hitoku.methods.gauss.span import Column, Span
 from hitoku.model import Integers, Table
 
@@ -47,7 +47,7 @@ def _solved(table: Table) -> tuple[list[Column], Integers]:
     rank = np.empty_like(place)
     rank[place] = np.arange(len(place))
     relations = table.relations
-    span = Span()
+    span = Span(table.n_cells)
     ends = relations.indptr.tolist()
     for row in range(relations.shape[0]):
         part = slice(ends[row], ends[row + 1])
@@ -57,10 +57,9 @@ def _solved(table: Table) -> tuple[list[Column], Integers]:
                 relations.indices[part].tolist(), relations.data[part].tolist(), strict=True
             )
         }
-        lead = span.reduce(column)
-        if lead >= 0:
-            span.publish(column, lead, [])
-    free = [cell for cell in range(table.n_cells) if int(rank[cell]) not in span.leading]
+        span.add(column)
+    solved = span.led()
+    free = [cell for cell in range(table.n_cells) if int(rank[cell]) not in solved]
     number = {int(rank[cell]): row for row, cell in enumerate(free)}
     columns: list[Column] = []
     for cell in range(table.n_cells):

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import SolverError
-from hitoku.methods.gauss.dual import CHOICES, residues
+from hitoku.methods.gauss.elimination import CHOICES, residues
 from hitoku.model import Integers, Mask
 
 # Weights of the free columns. Small ones keep the fractions small; a chance cancellation only costs one more

@@ -1,8 +1,9 @@
 """People who know their own cell: what they could work out, and the tests that stop them.
 
-A *singleton* is an inner cell with one person or firm behind it (or nobody, where zeros are withheld: whoever
+A *singleton* is an inner cell with one person or firm behind it (or nobody, where zeros are withheld: who
 sees that a sum is zero knows every part). Each way to handle singletons has a name here and one in the R
-package SSBtools; both are understood.
+package SSBtools; both are understood. A firm that is alone in some inner cells must not be able to work out
+an unsafe cell from the published ones and its own, nor may any combination of its own cells be published.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.methods.gauss.span import PRIME, Column, Span
+from hitoku.methods.gauss.span import PRIME, Column, Span, column_of
 
 # Name here, name in R. What each one stops stands in docs/reference/methods/gauss.md.
 NAMES = {
@@ -100,9 +101,9 @@ class Space:
 
     first: int
 
-    def refuses(self, span: Span, column: Column, row: int) -> bool:
-        """Tell whether the column, or a watched one with it, would be left to singletons alone."""
-        return row >= self.first or any(lead < 0 or lead >= self.first for lead, _ in span.moved(column, row))
+    def refuses(self, span: Span, column: Column, row: int) -> bool:  # noqa: ARG002 - the row is enough
+        """Return whether the column, or a watched one with it, would be left to singletons alone."""
+        return row >= self.first or any(lead < 0 or lead >= self.first for lead, _ in span.moved(row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ class AnySums:
     def refuses(self, span: Span, column: Column, row: int) -> bool:
         """Tell whether a sum of singletons would be published, or a watched column exposed."""
         if row >= self.first:
-            rest = span.finish(dict(column))
+            rest = span.finish(column)
             if len(set(rest.values())) > 1 and not self.used & rest.keys():
                 self.used.update(rest)
             elif not self.open:
@@ -133,9 +134,10 @@ class AnySums:
                 if contained(span, known):
                     self.guard(span, rest)
                     return True
-                span.reveal(sorted(known))
+                for follows in sorted(known):
+                    span.add({follows: 1})
                 return False
-        return any(lead < 0 for lead, _ in span.moved(column, row))
+        return any(lead < 0 for lead, _ in span.moved(row))
 
     def told(self, span: Span, rest: Column) -> set[int]:  # noqa: ARG002 - zeros look around
         """Rows that are known once a sum of singletons is."""
@@ -148,7 +150,7 @@ class AnySums:
 def contained(span: Span, rows: Iterable[int]) -> bool:
     """Tell whether some watched column, reduced, has no rows but these."""
     known = set(rows)
-    return any(span.finish(dict(watched)).keys() <= known for row in known for watched in span.filed(row))
+    return any(span.finish(watched).keys() <= known for row in known for watched in span.filed(row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +195,19 @@ class ZeroSums(AnySums):
 
     def guard(self, span: Span, rest: Column) -> None:
         """Protect a sum that was refused."""
-        span.watch(dict(rest))
+        span.watch(rest)
 
     def _take_out_published(self, span: Span) -> None:
         """Reduce what has a row that leads a published column by now: nothing else changes."""
         columns = (*self.groups, *self.unsafe)
-        led = {row for row in span.leading if row >= self.first}
+        led = span.led(self.first)
         if led - self.seen:
             self.published[:] = [_signs(row, span.finish({row: 1})) for row in led]
         stale = set().union(*(self.having.get(row, ()) for row in led - self.seen))
         for number in stale if self.left else range(len(columns)):
             for row in self.left.get(number, ()):
                 self.having[row].discard(number)
-            self.left[number] = frozenset(span.finish(dict(columns[number])))
+            self.left[number] = frozenset(span.finish(columns[number]))
             for row in self.left[number]:
                 self.having.setdefault(row, set()).add(number)
         self.seen.update(led)
@@ -216,3 +218,91 @@ def _signs(row: int, rest: Column) -> dict[int, int]:
     small = 2**20
     signs = {other: -1 if v < small else 1 if PRIME - v < small else 0 for other, v in rest.items()}
     return {row: 1, **signs} if rest else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Firms:
+    """Refuse a column that would tell some firm, or everybody, too much.
+
+    Parameters
+    ----------
+    first
+        Rows from here on are singletons.
+    owner
+        The firm behind each row; zero for rows with several.
+    inside
+        Unsafe columns that consist of singletons only. The others are watched by the span.
+    """
+
+    first: int
+    owner: Sequence[int]
+    inside: tuple[Column, ...]
+
+    def refuses(self, span: Span, column: Column, row: int) -> bool:
+        """Tell whether an unsafe column would follow for somebody."""
+        if row < self.first:
+            for lead, watched in span.moved(row):
+                if lead < 0 or (lead >= self.first and self._follows(span, column_of(watched))):
+                    return True
+            return False
+        rest = span.finish(column)
+        return self._follows(span, rest) or self._harms(span, rest)
+
+    def _known(self, span: Span) -> list[Column]:
+        """Return the published combinations of singletons."""
+        return span.published(self.first)
+
+    def _follows(self, span: Span, column: Column) -> bool:
+        """Tell whether some firm can work out a combination of singletons, with its own set aside."""
+        known = _linked(column, self._known(span))
+        for firm in self._firms([column, *known]):
+            if self._spanned(self._without(firm, known), self._without(firm, [column]))[0]:
+                return True
+        return False
+
+    def _harms(self, span: Span, column: Column) -> bool:
+        """Tell whether publishing a combination of singletons would give an unsafe one away."""
+        watched = [(w, 0) for w in span.watched_from(self.first)]
+        watched += [(w, self._own(w)) for w in self.inside]
+        known = _linked(column, [*self._known(span), *(w for w, _ in watched)])
+        rows = set(column).union(*known)
+        watched = [(w, firm) for w, firm in watched if rows & w.keys()]
+        known = [k for k in self._known(span) if rows & k.keys()]
+        for firm in (0, *self._firms([column, *known, *(w for w, _ in watched)])):
+            others = [w for w, own in watched if own == 0 or own != firm]
+            before = self._spanned(self._without(firm, known), self._without(firm, others))
+            after = self._spanned(self._without(firm, [*known, column]), self._without(firm, others))
+            if before != after:
+                return True
+        return False
+
+    def _own(self, column: Column) -> int:
+        firms = {self.owner[row] for row in column}
+        return firms.pop() if len(firms) == 1 else 0
+
+    def _firms(self, columns: Iterable[Column]) -> list[int]:
+        return sorted({self.owner[row] for column in columns for row in column} - {0})
+
+    def _without(self, firm: int, columns: Iterable[Column]) -> list[Column]:
+        """Columns without the rows of one firm (none for firm zero: every row here has an owner)."""
+        return [{row: v for row, v in column.items() if self.owner[row] != firm} for column in columns]
+
+    def _spanned(self, columns: Iterable[Column], asked: Iterable[Column]) -> list[bool]:
+        """Return which columns lie in the span of others."""
+        span = Span(len(self.owner))
+        for column in columns:
+            span.add(column)
+        return [span.reduce(column) < 0 for column in asked]
+
+
+def _linked(column: Column, columns: Iterable[Column]) -> list[Column]:
+    """Columns that share a row with this one, or with one that does, and so on."""
+    rows, waiting = set(column), list(columns)
+    found: list[Column] = []
+    while True:
+        near = [c for c in waiting if rows & c.keys()]
+        if not near:
+            return found
+        waiting = [c for c in waiting if not rows & c.keys()]
+        found += near
+        rows.update(*near)

@@ -1,130 +1,248 @@
-"""The span of published columns, one column at a time, with unsafe columns kept reduced beside it.
+"""Elimination on the incidence columns: any candidate test, at the price of more work.
 
 Columns are dicts from row to a residue modulo a prime. A column is *led* by its first row; reducing it takes
 published columns out until no published column leads at that row. An unsafe column can only fall into the
 span together with a candidate that is led by the same row, so unsafe columns are filed under their leading
 rows and a candidate touches those of its own row only.
+
+Candidates are taken in order; one becomes secondary when a test says that publishing it would do harm. The
+ordinary test is whether an unsafe column would fall into the span of the published ones; those of
+:mod:`hitoku.methods.gauss.singletons` ask what people could do who know their own cells.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from hitoku.model import Integers
 
 PRIME = 2**61 - 1
+ONE = np.uint64(1)
 
+# Rows and residues.
 Column = dict[int, int]
-Reduced = list[tuple[int, Column]]
+Entries = tuple[Integers, Any]
+# Watched columns as they would be with a column published, each with its leading row, -1 for an empty one.
+Reduced = Sequence[tuple[int, Entries]]
 
 
 class Span:
-    """Published columns in echelon form.
+    """Published columns in echelon form, over a known number of rows.
 
     Examples
     --------
-    >>> span = Span()
+    >>> span = Span(2)
     >>> span.watch({0: 1, 1: 1})  # an unsafe sum of two inner cells
     0
-    >>> column = {0: 1}
-    >>> row = span.reduce(column)
-    >>> span.publish(column, row, span.moved(column, row))
-    >>> span.exposed_by({1: 1})  # the other inner cell would give the sum away
-    True
+    >>> row = span.reduce({0: 1})
+    >>> span.publish(row, span.moved(row))
+    >>> span.moved(span.reduce({1: 1}))[0][0]  # the other inner cell would give the sum away
+    -1
     """
 
-    def __init__(self) -> None:
-        self.leading: dict[int, Column] = {}
-        self.watched: dict[int, list[Column]] = {}
-        self.effort = 0  # entries touched, for whoever would rather stop and take another way
+    def __init__(self, n_rows: int) -> None:
+        from hitoku.kernels import echelon  # noqa: PLC0415 - numba starts slowly
+
+        self._kernel = echelon
+        # By row, the number of the published column that it leads.
+        self._lead = np.full(n_rows, -1, dtype=np.int64)
+        self._n = 0
+        self._stored: Any = (
+            np.zeros(n_rows + 1, dtype=np.int64),
+            np.empty(16, dtype=np.int64),
+            np.empty(16, dtype=np.uint64),
+        )
+        self._space = (
+            np.zeros(n_rows, dtype=np.uint64),
+            np.zeros(n_rows, dtype=np.bool_),
+            np.empty(n_rows + 1, dtype=np.int64),
+        )
+        self._filed: dict[int, list[Entries]] = {}
+        self._last: Entries = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64))
+
+    def __len__(self) -> int:
+        return self._n
+
+    def _reduced(self, entries: Entries, *, everywhere: bool = False) -> Entries:
+        rest: Entries = self._kernel.reduce_column(
+            *entries, self._lead, self._stored, self._space, everywhere, ONE
+        )
+        return rest
 
     def reduce(self, column: Column) -> int:
-        """Reduce a column in place up to its leading row; return that row, -1 where nothing is left."""
-        heap = list(column)
-        heapq.heapify(heap)
-        while heap:
-            row = heap[0]
-            factor = column.get(row, 0)
-            if factor:
-                pivot = self.leading.get(row)
-                if pivot is None:
-                    return row
-                _subtract(column, pivot, factor, heap)
-                self.effort += len(pivot)
-            column.pop(row, None)
-            heapq.heappop(heap)
-        return -1
+        """Reduce a column up to its leading row; return that row, -1 where nothing is left.
+
+        What is left is remembered for :meth:`moved` and :meth:`publish`.
+        """
+        self._last = self._reduced(_entries(column))
+        return int(self._last[0][0]) if len(self._last[0]) else -1
 
     def finish(self, column: Column) -> Column:
         """Reduce a column in all its rows; what is left is the same whatever came first."""
-        heap = list(column)
-        heapq.heapify(heap)
-        rest: Column = {}
-        while heap:
-            row = heapq.heappop(heap)
-            factor = column.pop(row, 0)
-            if factor:
-                pivot = self.leading.get(row)
-                if pivot is None:
-                    rest[row] = factor
-                else:
-                    _subtract(column, pivot, factor, heap)
-                    column.pop(row, None)
-        return rest
+        return column_of(self._reduced(_entries(column), everywhere=True))
 
     def watch(self, column: Column) -> int:
         """File an unsafe column under its leading row; return the row, -1 where it is in the span already."""
         row = self.reduce(column)
         if row >= 0:
-            self.watched.setdefault(row, []).append(column)
+            self._filed.setdefault(row, []).append(self._last)
         return row
 
-    def filed(self, row: int) -> Iterable[Column]:
-        """Watched columns that this row leads."""
-        return self.watched.get(row, ())
+    def filed(self, row: int) -> list[Column]:
+        """Return the watched columns that a row leads."""
+        return [column_of(entries) for entries in self._filed.get(row, ())]
 
-    def moved(self, column: Column, row: int) -> Reduced:
-        """Watched columns as they would be with this column published: (leading row, column) for each."""
-        out: Reduced = []
-        scale = pow(column[row], -1, PRIME)
-        for unsafe in self.watched.get(row, ()):
-            new = dict(unsafe)
-            factor = new[row] * scale % PRIME
-            _subtract(new, column, factor, [])
-            self.effort += len(new)
-            new.pop(row, None)
-            out.append((self.reduce(new), new))
+    def watched_from(self, first: int) -> list[Column]:
+        """Return the watched columns that rows from ``first`` on lead."""
+        return [column for row in self._filed if row >= first for column in self.filed(row)]
+
+    def led(self, first: int = 0) -> set[int]:
+        """Return the rows from ``first`` on that lead a published column."""
+        return set((first + np.flatnonzero(self._lead[first:] >= 0)).tolist())
+
+    def published(self, first: int) -> list[Column]:
+        """Return the published columns that rows from ``first`` on lead."""
+        start, rows, values = self._stored
+        places = [slice(start[number], start[number + 1]) for number in self._lead[first:] if number >= 0]
+        return [column_of((rows[place], values[place])) for place in places]
+
+    def moved(self, row: int) -> Reduced:
+        """Return the watched columns of a row as they would be with the column published that it leads.
+
+        The column is the one that was reduced last.
+        """
+        rows, values = self._last
+        out = []
+        for own_rows, own_values in self._filed.get(row, ()):
+            factor = int(own_values[0]) * pow(int(values[0]), -1, PRIME) % PRIME
+            mixed = self._kernel.subtract_multiple(
+                own_rows, own_values, rows, values, np.uint64(factor), self._space[0], ONE
+            )
+            rest = self._reduced(mixed)
+            out.append((int(rest[0][0]) if len(rest[0]) else -1, rest))
         return out
 
-    def exposed_by(self, column: Column, gone: Callable[[int], bool] = lambda row: row < 0) -> bool:
-        """Tell whether publishing a column puts a watched one into the span (or where ``gone`` says)."""
-        column = dict(column)
-        row = self.reduce(column)
-        return row >= 0 and any(gone(lead) for lead, _ in self.moved(column, row))
-
-    def publish(self, column: Column, row: int, moved: Reduced) -> None:
-        """Add a reduced column, and refile the watched ones that it moves."""
-        scale = pow(column[row], -1, PRIME)
-        self.leading[row] = {r: v * scale % PRIME for r, v in column.items() if v}
-        self.watched.pop(row, None)
+    def publish(self, row: int, moved: Reduced) -> None:
+        """Add the column that was reduced last, and refile the watched ones that it moves."""
+        rows, values = self._last
+        start, all_rows, all_values = self._stored
+        first, end = int(start[self._n]), int(start[self._n]) + len(rows)
+        if end > len(all_rows):
+            all_rows, all_values = np.resize(all_rows, 2 * end), np.resize(all_values, 2 * end)
+        scale = pow(int(values[0]), -1, PRIME)
+        all_rows[first:end] = rows
+        all_values[first:end] = values if scale == 1 else [v * scale % PRIME for v in values.tolist()]
+        start[self._n + 1] = end
+        self._stored = (start, all_rows, all_values)
+        self._lead[row] = self._n
+        self._n += 1
+        self._filed.pop(row, None)
         for lead, unsafe in moved:
             if lead >= 0:
-                self.watched.setdefault(lead, []).append(unsafe)
+                self._filed.setdefault(lead, []).append(unsafe)
 
-    def reveal(self, rows: Iterable[int]) -> None:
-        """Publish single rows."""
-        for row in rows:
-            column = {row: 1}
-            lead = self.reduce(column)
-            if lead >= 0:
-                self.publish(column, lead, self.moved(column, lead))
+    def add(self, column: Column) -> None:
+        """Publish a column, unless it is in the span already."""
+        row = self.reduce(column)
+        if row >= 0:
+            self.publish(row, self.moved(row))
 
 
-def _subtract(column: Column, pivot: Column, factor: int, heap: list[int]) -> None:
-    """Take a multiple of one column from another; new rows go on the heap as well."""
-    for row, value in pivot.items():
-        old = column.get(row)
-        if old is None:
-            column[row] = -factor * value % PRIME
-            heapq.heappush(heap, row)
+def _entries(column: Column) -> Entries:
+    n = len(column)
+    return np.fromiter(column.keys(), np.int64, n), np.fromiter(column.values(), np.uint64, n)
+
+
+def column_of(entries: Entries) -> Column:
+    """Return entries as a column."""
+    rows, values = entries
+    return dict(zip(rows.tolist(), values.tolist(), strict=True))
+
+
+class Judge(Protocol):
+    """Judges one candidate."""
+
+    def refuses(self, span: Span, column: Column, row: int) -> bool:
+        """Return whether a column, led by this row once it is reduced, must not be published.
+
+        A test may publish what follows from the column; the column itself is then in the span.
+        """
+        ...
+
+
+class Ordinary:
+    """Refuse a column that would expose a watched one."""
+
+    def refuses(self, span: Span, column: Column, row: int) -> bool:  # noqa: ARG002 - of no interest here
+        """Return whether a watched column would fall into the span."""
+        return any(lead < 0 for lead, _ in span.moved(row))
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """Candidates that became secondary, unsafe columns (by place) that nothing can hide, and moves left."""
+
+    secondary: tuple[int, ...]
+    exposed: tuple[int, ...]
+    moves: int
+
+
+def walk(
+    columns: Sequence[Column],
+    order: Iterable[int],
+    unsafe: Sequence[Column],
+    *,
+    n_rows: int,
+    forced: Iterable[int] = (),
+    watched: Iterable[Column] | None = None,
+    test: Judge | None = None,
+    moves: int = 0,
+) -> Walked:
+    """Take candidates in order.
+
+    Parameters
+    ----------
+    columns
+        Cells as sums of rows.
+    order
+        Candidates, the most important first.
+    unsafe
+        Columns to protect.
+    n_rows
+        Inner cells.
+    forced
+        Cells that are published before anything else.
+    watched
+        The unsafe columns that the ordinary test must see; all of them unless given.
+    test
+        What makes a candidate secondary.
+    moves
+        Independent moves to leave.
+
+    Examples
+    --------
+    >>> cells = [{0: 1}, {1: 1}, {2: 1}, {0: 1, 1: 1, 2: 1}]  # three cells and their total
+    >>> walk(cells, [3, 2, 1], [cells[0]], n_rows=3)
+    Walked(secondary=(1,), exposed=(), moves=1)
+    """
+    judge = test or Ordinary()
+    span = Span(n_rows)
+    for column in unsafe if watched is None else watched:
+        span.watch(column)
+    for cell in forced:
+        span.add(columns[cell])
+    exposed = tuple(place for place, column in enumerate(unsafe) if span.reduce(column) < 0)
+    secondary: list[int] = []
+    for cell in order:
+        row = span.reduce(columns[cell])
+        if row < 0:
+            continue  # a combination of published cells: it hides nothing
+        if n_rows - len(span) <= moves or judge.refuses(span, columns[cell], row):
+            secondary.append(cell)
         else:
-            column[row] = (old - factor * value) % PRIME
+            span.add(columns[cell])
+    return Walked(tuple(secondary), exposed, n_rows - len(span))

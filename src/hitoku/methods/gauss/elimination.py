@@ -1,38 +1,119 @@
-"""One elimination problem, and the choice of the way to solve it."""
+"""One elimination problem: on the relations, or with a test for singletons on the incidence columns.
+
+A hidden cell can be worked out from the published ones exactly when its column of the relations is not a
+combination of the columns of the other hidden cells. So it is enough to look at hidden columns, which are
+few, instead of incidence columns over all inner cells. See :mod:`hitoku.kernels.gauss` for the two passes.
+"""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-import hitoku.kernels
 from hitoku.errors import SolverError
-from hitoku.methods.gauss.dual import CHOICES, Elimination, eliminate
-from hitoku.methods.gauss.fast_span import FastSpan
-from hitoku.methods.gauss.firms import Firms
-from hitoku.methods.gauss.primal import Judge, walk
-from hitoku.methods.gauss.singletons import AnySums, Space, ZeroSums, group_sums, pair_sums
-from hitoku.methods.gauss.span import Column
+from hitoku.methods.gauss.singletons import AnySums, Firms, Space, ZeroSums, group_sums, pair_sums
+from hitoku.methods.gauss.span import Column, Judge, walk
 from hitoku.model import Integers, Mask
 
-# Plain Python is tried first on tables of up to this many cells: it has answered before numba is even
-# imported, let alone compiled. It gives up after so many entries, a third of a second.
-SMALL = 50_000
-EFFORT = 1_500_000
-# Where kernels were never compiled, which takes longer than this, Python gets more time for these tables.
-MODEST = 6_000
-PATIENCE = 16_000_000
-# Once numba is there, Python keeps only what is smaller than this.
-TINY = 300
-# Ways to handle singletons that can do with compiled arithmetic; the others look into the span itself.
-COMPILED = frozenset({"any_sums", "open_sums", "zero_sums", "space"})
+# Primes 2**61 - c. The second one repeats the whole computation as a check.
+CHOICES = (1, 31)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elimination:
+    """What elimination found.
+
+    ``secondary`` marks candidates that stay hidden, ``exposed`` unsafe cells that nothing can hide, and
+    ``moves`` counts the independent ways in which the hidden cells can change together.
+    """
+
+    secondary: Mask
+    exposed: Mask
+    moves: int
+
+
+def eliminate(
+    relations: Any, order: Integers, unsafe: Mask, hidden: Mask, moves: int = 0, c: int = CHOICES[0]
+) -> Elimination:
+    """Find the secondary cells; candidates that are neither in ``order`` nor hidden are published.
+
+    Parameters
+    ----------
+    relations
+        Sparse matrix, one column per cell.
+    order
+        Candidates, the most important first; no unsafe and no hidden ones.
+    unsafe
+        Cells to protect. They stay hidden.
+    hidden
+        Cells that are not published either way, and need no protection.
+    moves
+        Independent moves to leave at least, where there are that many.
+    c
+        Choice of prime.
+    """
+    from hitoku.kernels import basis as kernel  # noqa: PLC0415 - numba starts slowly, small tables do without
+    from hitoku.kernels import gauss  # noqa: PLC0415 - see above
+
+    columns, spread = residues(relations, c)
+    fixed = np.flatnonzero(unsafe | hidden)
+    order = np.asarray(order, dtype=np.int64)
+    prime, seed = np.uint64(c), np.uint64(1)
+    limit = max(1, min(len(spread), len(fixed) + len(order)))
+    grown, space = kernel.empty_basis(len(spread), limit, 4 * limit + 16)
+    start = kernel.fixed_basis(columns, spread, fixed, grown, space, prime, seed)
+    n_fixed, _, number, _, moved = start
+    numbers = number[np.flatnonzero(unsafe)]
+    numbers = numbers[numbers >= 0]
+    watched = numbers[moved[numbers] == 0]
+    opened = np.zeros(limit, dtype=np.uint64)
+    draw = np.random.default_rng(c)
+    opened[watched] = draw.integers(1, 2**60, size=len(watched), dtype=np.uint64)
+    free = len(fixed) - n_fixed
+    stop, n, grown, last, free = gauss.backward(
+        columns, spread, order, moves, start, opened, free, space, prime, seed
+    )
+    kept, free = gauss.forward(columns, order, stop, moves, n, grown, number, last, free, space, prime)
+    secondary = np.zeros(len(unsafe), dtype=bool)
+    secondary[order[kept]] = True
+    exposed = np.zeros(len(unsafe), dtype=bool)
+    watched_cells = np.flatnonzero(unsafe)
+    stuck = np.isin(number[watched_cells], watched[opened[watched] != 0])
+    exposed[watched_cells[stuck]] = True
+    return Elimination(secondary, exposed, int(free))
+
+
+def residues(relations: Any, c: int) -> tuple[tuple[Any, Any, Any], Integers]:
+    """CSC parts modulo ``2**61 - c``, and the number of entries of each row."""
+    matrix = sparse.csc_array(relations)
+    matrix.sort_indices()
+    whole = np.rint(matrix.data).astype(np.int64)
+    if np.array_equal(whole, matrix.data):
+        data = np.where(whole < 0, whole + (2**61 - c), whole).astype(np.uint64)
+    else:
+        data = np.array([residue(x, c) for x in matrix.data.tolist()], dtype=np.uint64)
+    spread = np.bincount(matrix.indices, minlength=matrix.shape[0]).astype(np.int64)
+    return (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), data), spread
+
+
+def residue(x: float, c: int) -> int:
+    """One coefficient modulo ``2**61 - c``; decimals are taken for the fractions they stand for.
+
+    Examples
+    --------
+    >>> residue(-1.0, 1) == 2**61 - 2, residue(0.1, 1) * 10 % (2**61 - 1)
+    (True, 1)
+    """
+    prime = 2**61 - c
+    fraction = Fraction(x).limit_denominator(10**6)
+    if float(fraction) != x:
+        fraction = Fraction(x)
+    return fraction.numerator * pow(fraction.denominator, -1, prime) % prime
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -74,20 +155,14 @@ class EliminationProblem:
     def solve(self) -> Elimination:
         """Find the secondary cells."""
         if self.singletons in {"none", "group_sums", "pairs", "firm_pairs"} or self._owners() is None:
-            return self._plain()
+            return self._eliminate(self._extra())
         columns = self.columns()
         unsafe = self._unsafe_columns(columns)
         if self.singletons == "any_sums" and self.forced.any():
             # What is forced is not tested, so a sum of singletons may come up later, as part of a difference:
             # the sums within each cell are watched like unsafe cells (R: subSumAny).
             unsafe += group_sums(columns, _singles(self._owners() or []))
-        limit = EFFORT if self.singletons in COMPILED else float("inf")
-        outcome = self._walk(columns, unsafe, special=True, limit=limit)
-        if outcome is None:
-            outcome = self._walk(columns, unsafe, special=True, fast=True)
-        if outcome is None:
-            raise SolverError("elimination_stopped", "elimination stopped without a limit", where="Gauss")
-        return outcome
+        return self._walk(columns, unsafe)
 
     def _owners(self) -> list[int] | None:
         """Who is alone in each row; None where nobody is. What is forced is no secret of its owner."""
@@ -115,18 +190,6 @@ class EliminationProblem:
         unsafe = np.flatnonzero(self.unsafe).tolist()
         return pair_sums(columns, unsafe, owner, by_firm=self.singletons == "firm_pairs")
 
-    def _plain(self) -> Elimination:
-        """Unsafe columns and nothing else: the relations will do, unless the table is small."""
-        extra = self._extra()
-        if self.n_cells <= (TINY if "hitoku.kernels.gauss" in sys.modules else SMALL):
-            columns = self.columns()
-            patient = self.n_cells <= MODEST and not _compiled()
-            limit = PATIENCE if patient else EFFORT
-            outcome = self._walk(columns, [*self._unsafe_columns(columns), *extra], limit=limit)
-            if outcome is not None:
-                return outcome
-        return self._eliminate(extra)
-
     def _eliminate(self, extra: Sequence[Column]) -> Elimination:
         relations, cell_of = self.relations()
         n = relations.shape[1]
@@ -150,22 +213,11 @@ class EliminationProblem:
         keep = slice(0, self.n_cells)
         return Elimination(found.secondary[keep], found.exposed[keep], found.moves)
 
-    def _walk(
-        self,
-        columns: Sequence[Column],
-        unsafe: Sequence[Column],
-        *,
-        special: bool = False,
-        fast: bool = False,
-        limit: float = float("inf"),
-    ) -> Elimination | None:
+    def _walk(self, columns: Sequence[Column], unsafe: Sequence[Column]) -> Elimination:
+        """Take candidates one after another, with a test for singletons."""
         n_rows = 1 + max((row for column in columns for row in column), default=-1)
-        watched: list[Column] | None = None
-        test: Judge | None = None
-        if special:
-            owner = self._owners() or []
-            columns, unsafe, owner = _ranked(columns, unsafe, owner)
-            test, watched = self._test(columns, unsafe, owner)
+        columns, unsafe, owner = _ranked(columns, unsafe, self._owners() or [])
+        test, watched = self._test(columns, unsafe, owner)
         walked = walk(
             columns,
             self.order.tolist(),
@@ -175,11 +227,7 @@ class EliminationProblem:
             watched=watched,
             test=test,
             moves=self.moves,
-            limit=limit,
-            span=FastSpan(n_rows) if fast else None,
         )
-        if walked is None:
-            return None
         secondary, exposed = np.zeros(self.n_cells, dtype=bool), np.zeros(self.n_cells, dtype=bool)
         secondary[list(walked.secondary)] = True
         places = np.flatnonzero(self.unsafe)
@@ -223,13 +271,6 @@ def _single_rows(columns: Sequence[Column]) -> set[int]:
 
 def _singles(owner: Sequence[int]) -> frozenset[int]:
     return frozenset(row for row, firm in enumerate(owner) if firm)
-
-
-def _compiled() -> bool:
-    """Tell whether numba has stored the kernels, next to their source or where it was told to, unimported."""
-    told = os.environ.get("NUMBA_CACHE_DIR")
-    stored = Path(told) if told else Path(hitoku.kernels.__file__).parent / "__pycache__"
-    return any(stored.rglob("gauss.forward-*.nbi"))
 
 
 def _with_sums(relations: Any, sums: Sequence[Column], cell_of: Integers) -> Any:
