@@ -141,11 +141,28 @@ class Attacker:
                 mean = linear if each.options.get("family", "ols") == "ols" else 1 / (1 + np.exp(-linear))
                 if each.options.get("family", "ols") != "probit":
                     self.facts[("mean", kept | {(name, code)}, outcome, None)] = float(mean)
+            if each.options.get("family", "ols") == "ols":
+                self._read_errors(each, kept, name, outcome)
         elif regressors in self.people and each.options.get("family", "ols") == "ols":
             errors = dict(zip(each.columns["term"], each.columns["standard_error"], strict=True))
             scale = abs(term[regressors]) + abs(term["Intercept"])
             if errors[regressors] is not None and errors[regressors] <= EXACT * scale:
                 self._formula("model", kept, outcome, regressors, term[regressors], term["Intercept"])
+
+    def _read_errors(self, each: Released, kept: Group, name: str, outcome: str) -> None:
+        """Read the variance of all: the squares that standard errors leave, and those between the groups."""
+        errors = dict(zip(each.columns["term"], each.columns["standard_error"], strict=True))
+        groups = [kept | {(name, code)} for code in sorted(self.members(kept)[name].astype(str).unique())]
+        n, error = self.size(kept), errors["Intercept"]
+        means = [self._get("mean", group, outcome) for group in groups]
+        if error is None or None in means or n <= len(groups):
+            return
+        sizes, levels = np.array([self.size(group) for group in groups]), np.array(means, dtype=float)
+        # The intercept is the mean of the first group, so that its error is that of a mean.
+        within = float(error) ** 2 * sizes[0] * (n - len(groups))
+        between = float(sizes @ (levels - sizes @ levels / n) ** 2)
+        self.facts[("variance", kept, outcome, None)] = (within + between) / (n - 1)
+        self.facts[("mean", kept, outcome, None)] = float(sizes @ levels / n)
 
     def _read_quantiles(self, each: Released) -> None:
         """Read quantile groups: their means add up to a sum, and all alike means that people are."""

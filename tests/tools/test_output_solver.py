@@ -173,6 +173,23 @@ def test_a_rare_attribute_is_counted_through_every_door(door, n_sick, found):
     assert kinds(people, ["region"], *DOORS[door](people)) == found
 
 
+def test_standard_errors_of_a_model_give_the_deviation_of_all():
+    """Of 160 people 5 have two cars: mean and deviation of all follow from a model on sex, and then the 5."""
+    people = pd.DataFrame({"sex": ["f"] * 100 + ["m"] * 60, "cars": 0})
+    people.loc[:39, "cars"], people.loc[100:120, "cars"], people.loc[:4, "cars"] = 1, 1, 2
+    parts = [own["cars"] for _, own in people.groupby("sex")]
+    left = sum(((own - own.mean()) ** 2).sum() for own in parts) / (len(people) - 2)
+    model = {
+        "term": ["Intercept", "C(sex)[T.m]"],
+        "coefficient": [parts[0].mean(), parts[1].mean() - parts[0].mean()],
+        "standard_error": [np.sqrt(left / 100), np.sqrt(left / 100 + left / 60)],
+    }
+    asked = ("regression", {"model": "cars ~ C(sex)"}, model)
+    assert kinds(people, ["sex"], asked) == {"few values"}
+    hidden = ("regression", {"model": "cars ~ C(sex)"}, {**model, "standard_error": [None, None]})
+    assert kinds(people, ["sex"], hidden) == set()
+
+
 def test_a_third_code_elsewhere_hides_nothing():
     people = sick(3)
     assert kinds(people, ["region"], by_region("mean", people, "coded", "mean")) == {"few values"}

@@ -80,7 +80,7 @@ class QuantileEvidence(AmountEvidence):
             **self._values_of(places),
         )
 
-    def _values_of(self, places: Integers) -> dict[str, Integers]:
+    def _values_of(self, places: Integers) -> dict[str, Any]:
         """Return what is known of the values of some groups as one: no value is in two of them."""
         if self.n_values is None or self.holders is None:
             return {}

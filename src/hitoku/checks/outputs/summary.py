@@ -386,8 +386,8 @@ class Summary(GroupStatistic[SummaryEvidence]):
             yield from compare_p_value(self.statistic, rows[0], *counted)
         if self.statistic == "correlation" and evidence.fit is not None:
             squares = [min(row[0] ** 2, 1.0) for row in evidence.value if row[0] is not None]
-            known = [row[0] is not None for row in evidence.value]
-            if not np.allclose(evidence.fit[known], squares, rtol=1e-9):
+            there = np.array([row[0] is not None for row in evidence.value])
+            if not np.allclose(evidence.fit[there], squares, rtol=1e-9):
                 yield "fit: not the square of the correlation"
         if self.statistic == "chi2" and np.array_equal(n_units, evidence.n_records):
             yield from self._cells_of(evidence)
