@@ -28,7 +28,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import hitoku as ht
-from hitoku.cli.warm_up import circulate_a_little, prove_a_little
+from hitoku.cli.warm_up import call_warm_up, circulate_a_little
 from hitoku.io.argus import read_metadata, write_table
 from hitoku.io.argus.safe_reader import read_suppressed_table
 
@@ -129,7 +129,7 @@ def measure(name: str, *, greedy: bool) -> dict[str, object]:
     table = tables(name)
     need = needs(name, table)
     circulate_a_little()
-    prove_a_little()
+    call_warm_up("circulation")
     row: dict[str, object] = {"case": name, "cells": table.n_cells, "unsafe": int(need.unsafe.sum())}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "certificate.json.gz"
@@ -148,7 +148,7 @@ def judge_others(name: str) -> dict[str, object]:
     table = tables(name)
     need = needs(name, table)
     circulate_a_little()
-    prove_a_little()
+    call_warm_up("circulation")
     protection = ht.Circulation().protect(table, need)
     gaps = protection.secondary & (np.random.default_rng(2).random(table.n_cells) < 0.02)
     row: dict[str, object] = {

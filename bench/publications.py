@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import hitoku as ht
-from hitoku.cli.warm_up import circulate_a_little, prove_a_little
+from hitoku.cli.warm_up import call_warm_up, circulate_a_little
 from hitoku.pipeline.rest import judge_rest
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
@@ -134,7 +134,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", choices=REGISTERS, default=list(REGISTERS))
     circulate_a_little()
-    prove_a_little()
+    call_warm_up("circulation")
     told = {name: run(name) for name in parser.parse_args().only}
     OUT.mkdir(exist_ok=True)
     (OUT / "publications.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")

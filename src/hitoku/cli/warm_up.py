@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+from pkgutil import iter_modules
 
 import typer
 
@@ -65,46 +68,6 @@ def walk_a_little() -> None:
     Span(3).finish({0: 1})
 
 
-def search_a_little() -> None:
-    """Cut, combine and search as the optimal method does, on the smallest inputs there are."""
-    from hitoku.kernels import (
-        acceptable,
-        bits,
-        capacity_cuts,
-        fibre,
-        line_masks,
-        mincut,
-        patterns,
-        zero_half,
-    )
-
-    for kernel in (bits, line_masks, fibre, zero_half, mincut, capacity_cuts, patterns, acceptable):
-        kernel.warm_up()
-
-
-def relax_a_little() -> None:
-    """Push a cell and solve a relaxation on a tableau, on the smallest inputs there are."""
-    from hitoku.kernels import attacker_tableau, dual_simplex, row_pool, sparse_rows
-
-    for kernel in (attacker_tableau, dual_simplex, row_pool, sparse_rows):
-        kernel.warm_up()
-
-
-def compare_a_little() -> None:
-    """Hold two outputs against each other, on the smallest inputs there are."""
-    from hitoku.kernels import joint_graph, joint_partition
-
-    for kernel in (joint_partition, joint_graph):
-        kernel.warm_up()
-
-
-def prove_a_little() -> None:
-    """Push cells in circles, on the smallest input there is."""
-    from hitoku.kernels import circulation
-
-    circulation.warm_up()
-
-
 def circulate_a_little() -> None:
     """Protect a small table along boxes."""
     import numpy as np
@@ -132,52 +95,31 @@ def look_inside_a_little() -> None:
     CoalitionSearch(table, need, release, Insider(tuple(people))).verdict()
 
 
-def match_a_little() -> None:
-    """Attack a release as somebody who knows the optimal method, on the smallest inputs there are."""
-    from hitoku.kernels import boxes, random_walk, rivals, shave, widening
-
-    for kernel in (boxes, rivals, widening, shave, random_walk):
-        kernel.warm_up()
+def call_warm_up(name: str) -> None:
+    """Call the ``warm_up`` of a module of kernels."""
+    import_module(f"hitoku.kernels.{name}").warm_up()
 
 
-# For every module of kernels a small job that calls what is in it, with the types that real work uses.
-JOBS: Mapping[str, Callable[[], None]] = {
-    "topk": tabulate_a_little,
-    "cell_rows": tabulate_a_little,
-    "record_order": tabulate_a_little,
-    "fixed_point": tabulate_a_little,
-    "flow": attack_a_little,
-    "elimination": attack_a_little,
-    "presolve": attack_a_little,
-    "basis": eliminate_a_little,
-    "gauss": eliminate_a_little,
-    "echelon": walk_a_little,
-    "zero_half": search_a_little,
-    "mincut": search_a_little,
-    "capacity_cuts": search_a_little,
-    "attacker_cuts": relax_a_little,
-    "attacker_tableau": relax_a_little,
-    "dual_simplex": relax_a_little,
-    "row_pool": relax_a_little,
-    "sparse_rows": relax_a_little,
-    "patterns": search_a_little,
-    "bits": search_a_little,
-    "line_masks": search_a_little,
-    "fibre": search_a_little,
-    "acceptable": search_a_little,
-    "boxes": match_a_little,
-    "rivals": match_a_little,
-    "widening": match_a_little,
-    "shave": match_a_little,
-    "random_walk": match_a_little,
-    "joint_partition": compare_a_little,
-    "joint_graph": compare_a_little,
-    "circulation": prove_a_little,
-    "cheapest_box": circulate_a_little,
-    "box_search": circulate_a_little,
-    "packing": circulate_a_little,
-    "repair": look_inside_a_little,
+# Modules of kernels whose inputs are made from a table: a small job of the package that calls them.
+BY_THEIR_CALLERS: Mapping[Callable[[], None], tuple[str, ...]] = {
+    tabulate_a_little: ("topk", "cell_rows", "record_order", "fixed_point"),
+    attack_a_little: ("flow", "elimination", "presolve"),
+    eliminate_a_little: ("basis", "gauss"),
+    walk_a_little: ("echelon",),
+    circulate_a_little: ("cheapest_box", "box_search", "packing"),
+    look_inside_a_little: ("repair",),
+    # Its kernels are called by those of the tableau.
+    partial(call_warm_up, "attacker_tableau"): ("attacker_cuts",),
 }
+
+
+def jobs() -> dict[str, Callable[[], None]]:
+    """Return a job for each module of kernels that calls what is in it with the types of real work."""
+    import hitoku.kernels
+
+    of_callers = {name: job for job, names in BY_THEIR_CALLERS.items() for name in names}
+    modules = sorted({found.name for found in iter_modules(hitoku.kernels.__path__)} - {"compiled"})
+    return {name: of_callers.get(name) or partial(call_warm_up, name) for name in modules}
 
 
 def warm_up(as_json: AsJson = False) -> None:
@@ -192,16 +134,17 @@ def warm_up(as_json: AsJson = False) -> None:
     from multiprocessing import get_context
 
     began = time.perf_counter()
-    jobs = list(dict.fromkeys(JOBS.values()))  # several modules may share one
+    named = jobs()
+    distinct = {job: name for name, job in named.items()}  # several modules may share one
     # Processes, since numba compiles one kernel at a time in each; started afresh, since a fork of a program
     # with threads may hang.
     fresh = get_context("spawn")
-    with progress(len(jobs)) as step, ProcessPoolExecutor(os.cpu_count(), mp_context=fresh) as pool:
-        for job, done in [(job, pool.submit(job)) for job in jobs]:
-            step(job.__name__.replace("_", " "))
+    with progress(len(distinct)) as step, ProcessPoolExecutor(os.cpu_count(), mp_context=fresh) as pool:
+        for name, done in [(name, pool.submit(job)) for job, name in distinct.items()]:
+            step(name.replace("_", " "))
             done.result()
     took = time.perf_counter() - began
     if as_json:
-        print_json({"kernels": list(JOBS), "seconds": round(took, 3)})
+        print_json({"kernels": list(named), "seconds": round(took, 3)})
     else:
-        typer.echo(f"{len(JOBS)} groups of kernels ready after {took:.1f} s")
+        typer.echo(f"{len(named)} groups of kernels ready after {took:.1f} s")
