@@ -11,12 +11,14 @@ import pytest
 import hitoku as ht
 from hitoku.attacks import ATTACKS
 from hitoku.attacks.adjustment import Adjustment
-from hitoku.errors import SolverError, TableError
+from hitoku.errors import NeedError, SolverError, TableError
 from hitoku.evidence import outcome, witness_search
 from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.audit_result import CellOutcome
 from hitoku.feasibility.circulation import NetworkCirculation
-from hitoku.methods import METHODS, circulation, whole_numbers
+from hitoku.methods import METHODS, auto, circulation, insiders, whole_numbers
+from hitoku.methods.blocks import witness_walk
+from hitoku.methods.greedy import greedy
 from hitoku.methods.greedy.greedy import STOPPED
 from hitoku.metrics import recovery
 from hitoku.solver import quadratic_program
@@ -26,19 +28,6 @@ from hitoku.solver.linear import LinearProgram, SolverStatus, opened
 from hitoku.solver.quadratic import QuadraticProgram
 from hitoku.solver.quadratic import solve as solve_quadratic
 from hitoku.solver.work import CountedWork
-
-# What has no limit of counted work yet, and what bounds it instead, if anything does.
-METHODS_WITHOUT = {
-    "auto": "limits of the methods that it calls",
-    "blocks": "one pass over the blocks",
-    "gauss": "one elimination",
-    "randomised": "tables of up to 25 inner cells",
-}
-ATTACKS_WITHOUT = {
-    "group": "what Interval does, for each group",
-    "insider": "refuses more coalitions than its own limit",
-    "matching": "limit, and time_limit_s",
-}
 
 
 def thin(codes: int) -> tuple[ht.Table, ht.Need]:
@@ -314,7 +303,121 @@ def test_an_active_set_method_that_goes_round_in_circles_is_stopped(monkeypatch)
     assert set(given) == {quadratic_program.STEPS_PER_LINE * 3}
 
 
-def test_what_has_no_limit_is_known():
-    limited = {"adjust", "greedy", "optimal", "circulation"}
-    assert set(METHODS) == limited | set(METHODS_WITHOUT)
-    assert set(ATTACKS) == {"adjustment", "interval"} | set(ATTACKS_WITHOUT)
+def _narrow_limits(patch) -> None:
+    """Lower the limits that are not among the parameters of a method."""
+    patch.setattr(greedy, "MAX_WALK_WORK", 0)
+    patch.setattr(circulation.circulation, "MAX_WORK", 1)
+    patch.setattr(auto, "WORK", 1)
+    patch.setattr(auto, "FLAT_WORK", 1)
+    patch.setattr(witness_walk, "ROUNDS", 0)
+
+
+COUNTS = ht.Table.from_array([[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
+KNOWN = {"rules": [ht.MinFrequency(5)], "width": 9}
+# For every method: one with a tiny limit, its table, and what its note or its error says.
+TINY_METHODS = {
+    "adjust": (METHODS["adjust"](senses="optimal", norm="l2", work_limit=1), "cube", "not decided"),
+    "auto": (METHODS["auto"](), "linear", "not decided"),
+    "blocks": (METHODS["blocks"](proof="witnesses", **KNOWN), "counts", "no tables were found"),
+    "circulation": (METHODS["circulation"](), "linear", "not decided"),
+    "gauss": (METHODS["gauss"](width=True, work_limit=1), "cube", "stopped at its work limit"),
+    "greedy": (METHODS["greedy"](), "cube", "not decided"),
+    "optimal": (METHODS["optimal"](work_limit=1), "cube", ""),
+    # Its limit counts candidates; beyond it no draw passes, and everything is withheld.
+    "randomised": (METHODS["randomised"](limit=1, seed=1, **KNOWN), "counts", "everything"),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_ends_at_a_tiny_limit_and_says_so(name, monkeypatch):
+    method, kind, told = TINY_METHODS[name]
+    table, need = cube(9 if name == "auto" else 4)
+    if kind == "linear":
+        table = _linear_only(table)
+    if kind == "counts":
+        table, need = COUNTS, ht.assess(COUNTS, **KNOWN, groups=False)
+    _narrow_limits(monkeypatch)
+    try:
+        found = method.protect(table, need)
+    except (SolverError, NeedError) as error:
+        assert told
+        assert told in str(error)  # noqa: PT017
+        return
+    assert not found.proven
+    if told == "everything":
+        assert found.withheld[table.inner].all()
+        return
+    assert told in found.note
+    if name == "optimal":
+        assert ht.audit(table, need, ht.Release.of(table, found)).safe
+
+
+def _attacked(name: str) -> tuple[object, ht.Release, ht.Table, ht.Need]:
+    """Return an attack with a tiny limit, and a release on which it does not decide everything."""
+    table, need = cube(4)
+    release = ht.Release.of(table, ht.Protection.withhold(table, table.inner, need))
+    one = [ht.Contribution("A", cell=0, amount=1, sole=True)]
+    if name == "adjustment":
+        release = ht.Release.of(table, ht.Adjust(senses="up", norm="l2").protect(table, need))
+        known = recovery.known(table, need, release, norm="l2")
+        return ATTACKS[name](scenario="B2", norm="l2", work_limit=1, known=known), release, table, need
+    if name == "matching":
+        table, need = COUNTS, ht.assess(COUNTS, **KNOWN)
+        release = ht.Release.of(table, ht.Optimal(keep="margins").protect(table, need))
+        return ATTACKS[name](method=ht.Greedy(), limit=1, **KNOWN), release, table, need
+    made = {
+        "group": lambda: ATTACKS[name](k=1, work_limit=1),
+        "insider": lambda: ATTACKS[name](one, work_limit=1),
+        "interval": lambda: ATTACKS[name](work_limit=1),
+    }
+    return made[name](), release, table, need
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_every_attack_ends_at_a_tiny_limit_and_says_so(name):
+    attack, release, table, need = _attacked(name)
+    inferred = attack.infer(release)
+    if inferred.bounds is not None:
+        assert inferred.bounds.unknown[release.withheld].any()
+        assert np.all(inferred.bounds.lower <= table.value + 1e-6)
+        assert np.all(inferred.bounds.upper >= table.value - 1e-6)
+    elif inferred.estimates is not None:
+        assert inferred.estimates.undecided.all()
+    else:
+        assert inferred.findings
+        assert {one.severity.value for one in inferred.findings} == {"look"}
+        assert all("not decided" in one.reason for one in inferred.findings)
+    if name != "insider":
+        assert {one.severity.value for one in judge_attack(attack, table, need, release)} <= {"look"}
+
+
+def test_auto_takes_the_other_heuristic_where_the_walk_reaches_its_limit(monkeypatch):
+    table, need = cube(9)
+    monkeypatch.setattr(greedy, "MAX_WALK_WORK", 0)
+    found = ht.Auto().protect(table, need)
+    assert found.method == "circulation"
+    assert ht.audit(table, need, ht.Release.of(table, found)).safe
+
+
+def test_protecting_from_contributors_stops_at_its_limit_and_the_audit_says_so(monkeypatch):
+    table, _ = thin(20)
+    rules = [ht.PPercent(10), ht.FewContributors(3)]
+    assert ht.protect(table, rules=rules).audit.safe
+    monkeypatch.setattr(insiders, "MAX_WORK", 0)
+    found = ht.protect(table, rules=rules)
+    assert insiders.STOPPED in found.protection.note
+    assert not found.protection.proven
+    assert not found.audit.safe
+    assert found.verdict.refused
+
+
+def test_an_interrupted_interval_attack_keeps_the_audited_pattern(monkeypatch):
+    def interrupt(*_args, **_more):
+        raise KeyboardInterrupt
+
+    table, _ = cube(5)
+    monkeypatch.setattr(outcome.Interval, "bounds", interrupt)
+    found = ht.protect(table, rules=[ht.MinFrequency(4)], width=4)
+    assert found.audit.safe
+    assert found.bounds.unknown[found.protection.withheld].all()
+    assert np.all(found.bounds.lower <= table.value)

@@ -18,6 +18,7 @@ from scipy import sparse
 from hitoku.attacks.attack import Inference
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.feasibility.deadline import Deadline
 from hitoku.model import (
     Attributions,
     Bounds,
@@ -33,6 +34,10 @@ from hitoku.model import (
     slack,
     variable_of_relation,
 )
+from hitoku.solver.work import CountedWork
+
+# Numbers that flows and programs may look at: some minutes.
+WORK = 3e10
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,9 @@ class Group:
         Instead of k: find groups of which more than this share must be in one cell, in every table that
         fits and has somebody in the group: it is enough to know that. Groups within groups count as cells,
         too.
+    work_limit
+        Numbers that flows and programs may look at: a limit that is the same on every computer. Groups that
+        were not decided by then are among those found, and the report calls them so. None for no limit.
 
     Examples
     --------
@@ -104,6 +112,7 @@ class Group:
     unknown: Mapping[str, Any] | None = None
     identifying: tuple[str, ...] | str | None = None
     share: float | None = None
+    work_limit: float | None = WORK
 
     def __post_init__(self) -> None:
         if self.share is not None and not 0 < self.share <= 1:
@@ -129,28 +138,47 @@ class Group:
         return Inference(findings=self.report(release))
 
     def find(self, release: Release) -> tuple[Pinned, ...]:
-        """Return the groups that are pinned, in the order of their totals."""
+        """Return the groups that are pinned, or not decided, in the order of their totals."""
+        return self._search(release, self._deadline())
+
+    def _deadline(self) -> Deadline:
+        return Deadline(work=CountedWork(np.inf if self.work_limit is None else self.work_limit))
+
+    def _search(self, release: Release, deadline: Deadline) -> tuple[Pinned, ...]:
+        """Return the groups that are pinned; where the deadline is over, those not decided, too."""
         if self.share is not None:
-            return self._crowded(release, self.share)
+            return self._crowded(release, self.share, deadline)
         groups = sorted(self._groups(release), key=lambda group: (group.total, group.inside))
-        return tuple(groups[i] for i in np.flatnonzero(self._pinned(release, groups)))
+        return tuple(groups[i] for i in np.flatnonzero(self._pinned(release, groups, deadline)))
 
     def bounds(self, release: Release) -> Bounds:
         """Return the intervals of all cells: what pins a group says nothing more about counts."""
-        return Interval().bounds(release)
+        return Interval(work_limit=self.work_limit).bounds(release)
 
     def report(self, release: Release) -> tuple[Finding, ...]:
-        """Describe the groups that are pinned, by their codes."""
+        """Describe the groups that are pinned, or not decided, by their codes."""
+        deadline = self._deadline()
+        found = self._search(release, deadline)
+        reason = (
+            f"{self.k} of the group can be sure of the others"
+            if self.share is None
+            else f"more than {self.share:.0%} of the group must be there"
+        )
+        severity, advice = (
+            Severity.FAIL,
+            "withhold another cell of the group, so that some could be elsewhere",
+        )
+        if deadline.work.over:
+            severity, reason = Severity.LOOK, f"not decided within the work limit whether {reason}"
+            advice = f"give a higher work_limit, or {advice}"
         return tuple(
             Finding(
-                severity=Severity.FAIL,
+                severity=severity,
                 place=f"{release.describe(group.total)}: {self._values(release, group)}",
-                reason=f"{self.k} of the group can be sure of the others"
-                if self.share is None
-                else f"more than {self.share:.0%} of the group must be there",
-                advice="withhold another cell of the group, so that some could be elsewhere",
+                reason=reason,
+                advice=advice,
             )
-            for group in self.find(release)
+            for group in found
         )
 
     def _values(self, release: Release, group: Pinned) -> str:
@@ -163,7 +191,7 @@ class Group:
         )
         return f"{name}={' or '.join(code[place] for code in codes)}"
 
-    def _pinned(self, release: Release, groups: Sequence[Pinned]) -> Mask:
+    def _pinned(self, release: Release, groups: Sequence[Pinned], deadline: Deadline) -> Mask:
         """Tell which groups can have no more than k people elsewhere, and somebody beside those."""
         if not groups:
             return np.zeros(0, dtype=bool)
@@ -175,18 +203,19 @@ class Group:
         goal = np.where(np.isnan(size), self.k + 1.0, np.minimum(size, self.k + 1.0))
         high = np.full(n + m, np.nan)
         high[n:] = goal
-        _, reached = Interval().meets(wider, np.full(n + m, np.nan), high)
+        _, reached = Interval().meets(wider, np.full(n + m, np.nan), high, deadline)
         pinned = ~reached[n:] & (goal > 0)
         open_total = pinned & np.isnan(size)
         if open_total.any():
-            bounds = Interval().bounds(wider)
+            bounds = Interval().bounds(wider, deadline)
             most_outside, most = bounds.upper[n:], bounds.upper[total]
             if release.integer:
                 most_outside, most = np.floor(most_outside + 1e-6), np.floor(most + 1e-6)
-            pinned &= ~open_total | (most > most_outside + slack(most_outside))
+            decided = ~(bounds.unknown[n:] | bounds.unknown[total])
+            pinned &= ~(open_total & decided) | (most > most_outside + slack(most_outside))
         return pinned
 
-    def _crowded(self, release: Release, share: float) -> tuple[Pinned, ...]:
+    def _crowded(self, release: Release, share: float, deadline: Deadline) -> tuple[Pinned, ...]:
         """Return groups of which more than a share is in one cell, in every table that fits."""
         labels, sums, exact = release.labels, _Sums.of(release), rational(share)
         harmless = self._carries(labels, self.harmless, "harmless")
@@ -202,16 +231,17 @@ class Group:
         total = np.array([group.total for group in found], dtype=np.int64)
         inside = np.array([group.inside[0] for group in found], dtype=np.int64)
         wider = Attributions.within(n, total, inside, 0.0, weights).extend_release(release)
-        bounds = Interval().bounds(release)
+        bounds = Interval().bounds(release, deadline)
         # Of an empty group no share is anywhere. Where nobody may be in it, the sum must exceed zero, which
         # it cannot in an empty one.
         empty = bounds.lower[total] <= slack(bounds.lower[total])
         goal = np.append(np.full(n, np.nan), np.where(empty, 1.0, 0.0))
-        _, far = Interval().meets(wider, np.full(len(goal), np.nan), goal)
+        _, far = Interval().meets(wider, np.full(len(goal), np.nan), goal, deadline)
         far = np.array(far[n:])
         if not release.integer and (empty & ~far).any():
-            high = Interval().bounds(wider).upper[n:]
-            far |= empty & (high > slack(high))
+            wide = Interval().bounds(wider, deadline)
+            high, decided = wide.upper[n:], ~wide.unknown[n:]
+            far |= empty & decided & (high > slack(high))
         crowded = ~far & (bounds.upper[total] > 0)
         return tuple(found[place] for place in np.flatnonzero(crowded))
 

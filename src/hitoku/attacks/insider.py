@@ -20,10 +20,13 @@ from hitoku.feasibility.linear import REACHED
 from hitoku.feasibility.presolve import settle
 from hitoku.feasibility.problem import Problem
 from hitoku.model import BOUND, Bounds, Floats, Integers, Mask, Release
+from hitoku.solver.work import CountedWork
 
 __all__ = ["Contribution", "Insider", "Worst"]
 
 MOST_COALITIONS = 10_000
+# Numbers that the flows and programs of all coalitions may look at: some minutes.
+WORK = 3e10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +69,9 @@ class Insider:
         As in :class:`Interval`.
     limit
         Most coalitions to try.
+    work_limit
+        Numbers that flows and programs for all coalitions may look at: a limit that is the same on every
+        computer. Cells not decided for every coalition by then are marked ``unknown``. None for no limit.
 
     Notes
     -----
@@ -102,6 +108,7 @@ class Insider:
     integer: bool = False
     time_limit_s: float | None = None
     limit: int = MOST_COALITIONS
+    work_limit: float | None = WORK
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "contributions", contributions_of(self.contributions))
@@ -112,7 +119,7 @@ class Insider:
                 where="coalition",
                 fix="give 1 or more",
             )
-        Interval(integer=self.integer, time_limit_s=self.time_limit_s)
+        Interval(integer=self.integer, time_limit_s=self.time_limit_s, work_limit=self.work_limit)
 
     def __repr__(self) -> str:
         return f"Insider({len(self.contributions)} contributions, coalition={self.coalition})"
@@ -134,7 +141,8 @@ class Insider:
 
     def _attack(self, release: Release) -> tuple[Bounds, Worst]:
         knowledge = _Knowledge(self, release)
-        deadline = Deadline(self.time_limit_s)
+        work = CountedWork(np.inf if self.work_limit is None else self.work_limit)
+        deadline = Deadline(self.time_limit_s, work)
         attack = Interval(integer=self.integer, time_limit_s=self.time_limit_s)
         equations = knowledge.equations
         low, high, unknown = attack.ends(equations, deadline=deadline)

@@ -103,10 +103,13 @@ class Interval:
         """Return the feasibility interval of every cell."""
         return Inference(bounds=self.bounds(release))
 
-    def bounds(self, release: Release) -> Bounds:
-        """Least and largest value of every cell; a published cell is its own interval."""
+    def bounds(self, release: Release, deadline: Deadline | None = None) -> Bounds:
+        """Least and largest value of every cell; a published cell is its own interval.
+
+        A ``deadline`` is a limit that is shared with other calls; left out, the limits of the attack count.
+        """
         equations = Problem.of(release, whole=self.integer)
-        low, high, unknown = self.ends(equations)
+        low, high, unknown = self.ends(equations, deadline=deadline)
         withheld = release.withheld
         lower, upper = release.published.copy(), release.published.copy()
         lower[withheld], upper[withheld] = equations.values(low), equations.values(high)

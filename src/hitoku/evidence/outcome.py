@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,6 +30,7 @@ from hitoku.model import (
 )
 from hitoku.rules.rule import Rule
 
+LOGGER = logging.getLogger(__name__)
 # A release that shows less than this share of the value in single cells is hardly worth publishing.
 LITTLE = 0.05
 
@@ -214,8 +216,15 @@ def inferable(release: Release, *, adjusted: bool) -> Bounds:
 
     Adjusted values are not the true ones, so they prove nothing: only what was known before is left. In large
     tables intervals are left ``unknown``, some or all of them: thousands of linear programs would take hours,
-    and whether the release is safe is for the audit to prove.
+    and whether the release is safe is for the audit to prove. Nor are they needed where somebody interrupts:
+    then all are left ``unknown``, and what was protected and audited stands.
     """
     if adjusted:
         return Bounds(lower=release.lower, upper=release.upper)
-    return Interval(most_cells=LARGEST_GROUP, work_limit=MAX_INTERVAL_WORK).bounds(release)
+    try:
+        return Interval(most_cells=LARGEST_GROUP, work_limit=MAX_INTERVAL_WORK).bounds(release)
+    except KeyboardInterrupt:
+        LOGGER.warning("interrupted: the pattern is kept as audited, and no intervals are reported")
+        withheld = release.withheld
+        lower, upper = (np.where(withheld, end, release.published) for end in (release.lower, release.upper))
+        return Bounds(lower=lower, upper=upper, unknown=withheld)

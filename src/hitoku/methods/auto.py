@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.boxes.cover import cover_of
-from hitoku.errors import ParameterError, must_be_numbers
+from hitoku.errors import ParameterError, SolverError, must_be_numbers
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.costs import costs
@@ -131,8 +131,9 @@ class Auto:
             return self._small(table, need, progress)
         flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
         if flat and table.n_cells <= FLAT:
-            start = self._greedy(tidy=True).protect(table, need)
-            return self._searched(table, need, start, FLAT_WORK, "for a flat two-way table", progress)
+            start = self._walked(table, need, tidy=True)
+            if start is not None:
+                return self._searched(table, need, start, FLAT_WORK, "for a flat two-way table", progress)
         found, why = self._circulated(table, need, progress)
         return self._told(table, need, found, why)
 
@@ -142,8 +143,8 @@ class Auto:
         if cover_of(table) is None:
             return found, "for relations that are no cross table"
         if table.n_cells <= CLOSING:
-            other = self._greedy(tidy=table.n_cells <= MIDDLE).protect(table, need)
-            cheaper = found if found.cost <= other.cost else other
+            other = self._walked(table, need, tidy=table.n_cells <= MIDDLE)
+            cheaper = found if other is None or found.cost <= other.cost else other
             return cheaper, f"the cheaper of two for {table.n_cells:,} cells"
         return (
             found,
@@ -183,8 +184,8 @@ class Auto:
         why = "for a small table"
         found = self._searched(table, need, None, WORK, why, progress)
         if not found.proven:
-            other = self._greedy(tidy=True).protect(table, need)
-            if other.cost < found.cost:
+            other = self._walked(table, need, tidy=True)
+            if other is not None and other.cost < found.cost:
                 found = self._searched(table, need, other, WORK, why, progress)
         return found
 
@@ -212,8 +213,9 @@ class Auto:
             return self._told(table, need, found, why)
         return replace(found, note=f"{found.method}, {why}: {above(found.cost, least_known(found))}")
 
-    def _greedy(self, *, tidy: bool) -> Greedy:
-        return Greedy(
+    def _walked(self, table: Table, need: Need, *, tidy: bool) -> Protection | None:
+        """Return the greedy pattern; None where the walk reached its work limit."""
+        greedy = Greedy(
             cost=self.cost,
             keep=self.keep,
             start=self.start,
@@ -222,6 +224,12 @@ class Auto:
             record="cells",
             work_limit=TIDY_WORK,
         )
+        try:
+            return greedy.protect(table, need)
+        except SolverError as error:
+            if error.code != "greedy_work_limit":
+                raise
+            return None
 
     def _circulation(self) -> Circulation:
         return Circulation(cost=self.cost, keep=self.keep, start=self.start, time_limit_s=self.time_limit_s)

@@ -37,6 +37,11 @@ from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.points import points
 from hitoku.model import Floats, Mask, Need, Protection, Release, Table
+from hitoku.solver.work import CountedWork
+
+# Cells of the tables that the method may run on for one coalition after the other: some minutes.
+MAX_WORK = 1e7
+STOPPED = "stopped at its work limit before it had protected every cell from contributors"
 
 
 def against_insiders(
@@ -84,9 +89,13 @@ def against_insiders(
         withheld |= moving
         search = CoalitionSearch(table, need, _released(table, need, withheld), attack, search)
         found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
-    while found:
+    work = CountedWork(MAX_WORK)
+    while found and not work.over:
         before = withheld.copy()
         for one in found:
+            if work.over:
+                break
+            work.add(table.n_cells)
             more = Seen.by(table, need, one).protect_with(table, method, withheld)
             withheld |= more.withheld
             moving[[cell for move in more.moves for cell in move]] = True
@@ -95,10 +104,13 @@ def against_insiders(
             raise unreachable(table, found[0].cells)
         search = CoalitionSearch(table, need, _released(table, need, withheld), attack, search)
         found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
-    if np.array_equal(withheld, protection.withheld):
+    if np.array_equal(withheld, protection.withheld) and not work.over:
         return protection
     withheld &= ~points(table, withheld, withheld & ~protection.withheld & ~need.unsafe & ~moving)
-    return extended(table, need, protection, method, withheld, steps=steps, purpose="insiders")
+    made = extended(table, need, protection, method, withheld, steps=steps, purpose="insiders")
+    if not found:
+        return made
+    return replace(made, note="; ".join(filter(None, (made.note, STOPPED))))
 
 
 def extended(

@@ -23,6 +23,8 @@ from hitoku.rules.rule import Rule
 STAGES = {
     "assess": "finding the cells that must not be published",
     "protect": "choosing the cells to withhold with them",
+    "groups": "protecting derivable groups",
+    "insiders": "protecting from contributors",
     "audit": "proving that it is safe",
     "attack": "attacking the release",
 }
@@ -111,8 +113,10 @@ def attack_and_audit(
     attack = inside.attack
     hints: Sequence[Mapping[int, int]] = ()
     if rules is not None and groups and requires_groups(method):
+        tell("groups")
         protection, hints = withhold_for_groups(table, need, rules, protection, method, progress)
     if attack is not None:
+        tell("insiders")
         protection = against_insiders(
             table, need, protection, method=method, attack=attack, progress=progress
         )

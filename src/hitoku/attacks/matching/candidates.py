@@ -15,10 +15,14 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.attacks.interval import Interval
-from hitoku.errors import ParameterError
+from hitoku.errors import ParameterError, SolverError
 from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.model import Bounds, Integers, Release, rational
 from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
+from hitoku.solver.work import CountedWork
+
+# Numbers that flows and programs may look at for the intervals of a release, or for one table: some minutes.
+WORK = 3e10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,7 +61,7 @@ class Lattice:
                 where="release",
                 fix="attack tables of counts; for magnitudes use Interval",
             )
-        bounds = Interval().bounds(release)
+        bounds = Interval(work_limit=WORK).bounds(release)
         withheld = release.withheld
         low, high = bounds.lower[withheld], bounds.upper[withheld]
         if not np.isfinite(high).all() or not np.isfinite(low).all():
@@ -71,7 +75,14 @@ class Lattice:
         least = IntegerProgram(
             np.ones(equations.n_cells), equations.matrix, equations.rhs, np.ceil(low), np.floor(high)
         )
-        solved = solve(least)
+        solved = solve(least, work=CountedWork(WORK))
+        if solved.status is SolverStatus.LIMIT:
+            raise SolverError(
+                "not decided",
+                "not decided: no table of whole numbers that fits was found within the work limit",
+                where="attack matching",
+                fix="attack a smaller table",
+            )
         if solved.status is not SolverStatus.OPTIMAL or solved.x is None:
             raise contradiction()
         return cls(

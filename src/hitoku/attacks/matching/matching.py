@@ -14,6 +14,7 @@ from hitoku.attacks.attack import Inference
 from hitoku.attacks.exposure import null_dimension
 from hitoku.attacks.interval import Interval
 from hitoku.attacks.matching.attackers import Attacker, Support
+from hitoku.attacks.matching.candidates import WORK
 from hitoku.attacks.matching.enumeration import enumerated, unfinished
 from hitoku.attacks.matching.matched import Matched
 from hitoku.attacks.matching.sampling import fitting, inner_intervals, sampled
@@ -280,4 +281,4 @@ class Matching:
             n_jobs=self.n_jobs,
         )
         met = Bounds(lower=low.astype(np.float64), upper=high.astype(np.float64))
-        return inner_intervals(Interval().bounds(release), met, null_dimension(release))
+        return inner_intervals(Interval(work_limit=WORK).bounds(release), met, null_dimension(release))

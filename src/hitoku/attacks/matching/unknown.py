@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.attacks.interval import Interval
+from hitoku.attacks.matching.candidates import WORK
 from hitoku.attacks.matching.matching import Matching
 from hitoku.errors import ParameterError
 from hitoku.model import Bounds, Release
@@ -41,7 +42,7 @@ def possible_parameters(release: Release, rule: MinFrequency) -> list[Pair]:
     shown = release.published[~release.withheld]
     counted = shown[shown >= 0] if rule.zeros else shown[shown > 0]
     most = int(counted.min(initial=np.inf)) if len(counted) else 0
-    bounds = Interval().bounds(release)
+    bounds = Interval(work_limit=WORK).bounds(release)
     widest = float(np.max(bounds.width[release.withheld], initial=0.0))
     if not np.isfinite(widest):
         raise ParameterError(

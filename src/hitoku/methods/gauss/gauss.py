@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.feasibility.deadline import Deadline
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
 from hitoku.methods.gauss.elimination import EliminationProblem
@@ -25,8 +26,12 @@ from hitoku.methods.gauss.table_problem import TableProblem, next_to_withhold, o
 from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Promise
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
+from hitoku.solver.work import CountedWork
 
 Zeros = Literal["publish", "withhold", "structural"]
+# Numbers that the attacks of all rounds may look at: some minutes.
+WORK = 3e10
+STOPPED = "stopped at its work limit: intervals may be narrower than asked"
 ORDERS = ("size", "frequency", "value", "coalition")
 
 
@@ -203,6 +208,10 @@ class Gauss:
         Cells that are not part of the publication: withheld, but in no need of protection.
     keep
         Cells that stay published: a mask, or "margins". If that exposes an unsafe cell, it is an error.
+    work_limit
+        Numbers that the attacks of ``width`` may look at, in all rounds: a limit that is the same on every
+        computer. Intervals may be narrow then, and ``note`` says so. None for no limit. Elimination itself
+        does not search.
 
     Examples
     --------
@@ -227,6 +236,7 @@ class Gauss:
     hidden: ArrayLike = ()
     keep: Keep | ArrayLike | None = None
     k: int | None = None
+    work_limit: float | None = WORK
 
     def __post_init__(self) -> None:
         if self.k is not None and (not isinstance(self.k, int) or self.k < 0):
@@ -272,6 +282,7 @@ class Gauss:
         problem = self._problem(table, need)
         extra = np.zeros(table.n_cells, dtype=bool)
         rounds = 0
+        deadline = Deadline(work=CountedWork(np.inf if self.work_limit is None else self.work_limit))
         while True:
             outcome = problem.solve(extra)
             withheld = (need.unsafe | outcome.secondary | extra | problem.hidden) & ~problem.forced
@@ -284,7 +295,9 @@ class Gauss:
                 cost=float(withheld.sum()),
                 method="gauss",
             )
-            narrow = self._narrow(table, need, Release.of(table, protection))
+            narrow = self._narrow(table, need, Release.of(table, protection), deadline)
+            if deadline.over:
+                return replace(protection, note=STOPPED)
             if not len(narrow):
                 if not self.prove:
                     return protection
@@ -333,8 +346,9 @@ class Gauss:
         own = _order(self.order, table.n_cells)
         return np.concatenate([np.setdiff1d(np.arange(table.n_cells), own), own])
 
-    def _narrow(self, table: Table, need: Need, release: Release) -> Integers:
+    def _narrow(self, table: Table, need: Need, release: Release, deadline: Deadline) -> Integers:
         """Return the unsafe cells whose intervals are too narrow, if anybody asks."""
         if self.width is None:
             return np.zeros(0, dtype=np.int64)
-        return too_narrow(table, need, release, 0.0 if self.width is True else float(self.width))
+        width = 0.0 if self.width is True else float(self.width)
+        return too_narrow(table, need, release, width, deadline)

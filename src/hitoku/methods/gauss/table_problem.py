@@ -16,6 +16,7 @@ from scipy import sparse
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, some
+from hitoku.feasibility.deadline import Deadline
 from hitoku.methods.gauss.elimination import Elimination, EliminationProblem
 from hitoku.methods.gauss.incidence import incidence_of
 from hitoku.methods.gauss.singletons import MAGNITUDE
@@ -160,9 +161,14 @@ def owners_of(
     return np.where(count == 1, np.arange(1, n + 1), 0)
 
 
-def too_narrow(table: Table, need: Need, release: Release, width: float) -> Integers:
-    """Unsafe cells that can be inferred more closely than their need, or than a width, allows."""
-    bounds = Interval().bounds(release)
+def too_narrow(
+    table: Table, need: Need, release: Release, width: float, deadline: Deadline | None = None
+) -> Integers:
+    """Unsafe cells that can be inferred more closely than their need, or than a width, allows.
+
+    Where the deadline is over, cells may be missing.
+    """
+    bounds = Interval().bounds(release, deadline)
     wider = replace(need, width=np.where(need.unsafe, np.maximum(need.width, width), 0.0))
     return np.flatnonzero(~wider.met(table.value, bounds))
 

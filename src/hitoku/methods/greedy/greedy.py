@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, did_you_mean, must_be_numbers, some
+from hitoku.errors import NeedError, ParameterError, SolverError, did_you_mean, must_be_numbers, some
 from hitoku.messages import Text
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.costs import costs
@@ -31,6 +31,8 @@ Record = Literal["auto", "cells", "full"]
 Every = Literal["unsafe", "withheld"]
 # Tables of up to so many cells record intervals unless told otherwise: three times the work, about a second.
 FULLY_RECORDED = 3_000
+# What the flows and programs of a walk may look at: some minutes; tables that finish take a hundredth of it.
+MAX_WALK_WORK = 2e10
 STOPPED = "tidying stopped at its work limit: a longer search may withhold less"
 
 
@@ -155,6 +157,8 @@ class Greedy:
         ------
         NeedError
             When a cell cannot be protected, however much is withheld; it names the cells.
+        SolverError
+            When the search reached its work limit first.
         """
         found = self._walked(table, need, progress)
         while self.every == "withheld" and found.secondary.any():
@@ -242,6 +246,8 @@ class Walk:
                 yield self._withhold(self._smallest(given_away), int(cell), given_away, Reason.ALONE)
         self.audit.show(self._unsafe)
         for done, cell in enumerate(self._unsafe):
+            if self.audit.work.done > MAX_WALK_WORK:
+                raise not_decided(len(self._unsafe) - done, len(self._unsafe))
             while not self.audit.met(int(cell)):
                 relations, reason, tier = self._where(int(cell))
                 yield self._withhold(self._smallest(relations, tier), int(cell), relations, reason)
@@ -323,6 +329,18 @@ def with_intervals(table: Table, need: Need, first: Mask, steps: list[Step]) -> 
         audit.withhold(step.cell)
         told.append(replace(step, before=before, after=audit.interval(step.protects)))
     return told
+
+
+def not_decided(n_open: int, n_unsafe: int) -> SolverError:
+    """Make the error for a walk that ends without a pattern."""
+    return SolverError(
+        "greedy_work_limit",
+        "not decided: the search reached its work limit with {n_open} of {n_unsafe} unsafe cells open",
+        where="method greedy",
+        fix="protect fewer linked tables at once, merge codes, or name another method, such as gauss",
+        n_open=n_open,
+        n_unsafe=n_unsafe,
+    )
 
 
 def refuse_hopeless(table: Table, need: Need, withholdable: Mask) -> None:
