@@ -78,7 +78,7 @@ class Lattice:
         solved = solve(least, work=CountedWork(WORK))
         if solved.status is SolverStatus.LIMIT:
             raise SolverError(
-                "not decided",
+                "matching_work_limit",
                 "not decided: no table of whole numbers that fits was found within the work limit",
                 where="attack matching",
                 fix="attack a smaller table",
