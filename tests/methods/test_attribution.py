@@ -23,7 +23,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import fingerprint, verify
 from hitoku.methods import METHODS
 from hitoku.methods.attribution import given_away
-from hitoku.methods.method import informed
+from hitoku.methods.method import informed, traits_of
 from hitoku.model import Need, Protection, Release, Table, add_up
 from hitoku.rules import RULES, DirectDisclosure, GroupDisclosure, KDisclosure, assess
 
@@ -57,12 +57,12 @@ WORDS = [f"{rule!r} {attack.k if attack.share is None else attack.share}" for ru
 
 def published(name, table, rule):
     """What a method releases, and its audit; None where it says that it cannot."""
-    width = 3 if hasattr(METHODS[name], "informed") else None
+    width = 3 if traits_of(METHODS[name]()).informed else None
     need = assess(table, [rule], width=width)
     try:
         protection = informed(METHODS[name](), [rule], width).protect(table, need)
     except ScopeError:
-        assert getattr(METHODS[name], "scope", "")
+        assert traits_of(METHODS[name]()).scope
         return None
     except NeedError:
         return None
@@ -124,7 +124,7 @@ def test_no_method_gives_a_group_of_the_papers_table_away(name, pair):
     rule, attack = pair
     found = published(name, TABLE_1, rule)
     if found is None:
-        assert getattr(METHODS[name], "scope", "")
+        assert traits_of(METHODS[name]()).scope
         return
     release, verdict = found
     assert disclosed(attack, TABLE_1, release) == ()
@@ -219,7 +219,7 @@ def test_a_table_with_nobody_in_the_group_is_no_witness(share):
 def test_every_method_keeps_a_share_open_of_people(name):
     found = published(name, EMPTIED, GroupDisclosure(share=0.9))
     if found is None:
-        assert getattr(METHODS[name], "scope", "")
+        assert traits_of(METHODS[name]()).scope
         return
     release, verdict = found
     assert verdict.safe

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from hitoku.attacks.exposure import exposed
 from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, ScopeError
 from hitoku.methods import METHODS
-from hitoku.methods.method import Method, Promise, informed
+from hitoku.methods.method import Method, Promise, Traits, informed, traits_of
 from hitoku.model import Need, Protection, Release, Table, add_up
 from hitoku.rules import MinFrequency, PPercent, assess
 from hitoku.testing import covers
@@ -72,11 +73,11 @@ def adjusts(table: Table, need: Need, release: Release) -> bool:
 
 def keeps_its_promise(method, table: Table, need: Need) -> bool:
     release = Release.of(table, method.protect(table, need))
-    if getattr(method, "promise", Promise.INTERVALS) is Promise.ADJUSTED:
+    if traits_of(method).promise is Promise.ADJUSTED:
         return adjusts(table, need, release)
     if np.any(exposed(release) & need.unsafe):
         return False
-    if getattr(method, "promise", Promise.INTERVALS) is Promise.EXACT_ONLY:
+    if traits_of(method).promise is Promise.EXACT_ONLY:
         return bool(np.all(release.withheld[need.unsafe]))
     bounds = Interval().bounds(release)
     return covers(bounds, table, need) and bool(np.all(bounds.width[need.unsafe] > 0))
@@ -94,14 +95,14 @@ def test_every_method_keeps_its_promise(name, kind, data):
         assert keeps_its_promise(made(name), table, need)
     except ScopeError:
         # Only a method that says what it treats may refuse a table; see below for those it may not refuse.
-        assert getattr(METHODS[name], "scope", "")
+        assert traits_of(METHODS[name]()).scope
     except NeedError:
         everything = np.ones(table.n_cells, dtype=bool)
         bounds = Interval().bounds(Release.of(table, Protection.withhold(table, everything)))
         assert not covers(bounds, table, need)
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if getattr(METHODS[name], "scope", "")])
+@pytest.mark.parametrize("name", [name for name in METHODS if traits_of(METHODS[name]()).scope])
 @settings(deadline=None, max_examples=10)
 @given(data=st.data())
 def test_a_method_with_a_scope_treats_plain_tables_of_counts(name, data):
@@ -152,3 +153,17 @@ def test_every_method_in_the_folder_is_registered():
             if thing.__module__ == place.name and hasattr(thing, "protect"):
                 found.add(thing)
     assert found - {Method} == set(METHODS.values())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_traits_name_parameters_and_verbs_of_the_method(name):
+    method = METHODS[name]()
+    traits = traits_of(method)
+    named = {*traits.prices, *traits.keeps, traits.start, traits.width} - {""}
+    assert named <= {field.name for field in fields(method)}
+    assert hasattr(method, "with_sums") is traits.decides_again
+    assert hasattr(method, "informed") is traits.informed
+
+
+def test_traits_of_a_plugin_without_any_are_the_defaults():
+    assert traits_of(object()) == Traits()

@@ -10,13 +10,13 @@ from tests.strategies import count_tables
 from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, ScopeError
 from hitoku.methods import METHODS, Greedy
-from hitoku.methods.method import informed
+from hitoku.methods.method import informed, traits_of
 from hitoku.methods.points import points
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.rules import MinFrequency, assess
 
 # What was drawn, or follows from blocks, must stay as it is: to publish a cell would tell more.
-FREE = [name for name in METHODS if not getattr(METHODS[name], "adds_no_cells", False)]
+FREE = [name for name in METHODS if traits_of(METHODS[name]()).adds_cells]
 
 
 @pytest.mark.parametrize("name", FREE)

@@ -11,7 +11,7 @@ from hitoku.errors import NeedError, ScopeError
 from hitoku.evidence.audit import audit
 from hitoku.methods import METHODS, Gauss, Greedy
 from hitoku.methods.circulation import Circulation
-from hitoku.methods.method import Promise, informed
+from hitoku.methods.method import Promise, informed, traits_of
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.rules import MinFrequency, assess
@@ -83,13 +83,13 @@ def test_every_method_solves_it_or_names_the_scale(name, asked):
     try:
         release = Release.of(table, method.protect(table, need))
     except ScopeError:
-        assert getattr(type(method), "scope", "")
+        assert traits_of(method).scope
     except NeedError as refused:
         if "orders of magnitude apart" not in refused.what:
             everything = Protection.withhold(table, np.ones(table.n_cells, dtype=bool), need)
             assert not audit(table, need, Release.of(table, everything)).safe
     else:
-        answers = getattr(method, "promise", None) is not Promise.EXACT_ONLY or method.width is not None
+        answers = traits_of(method).promise is not Promise.EXACT_ONLY or method.width is not None
         assert not answers or audit(table, need, release).safe
 
 

@@ -15,7 +15,7 @@ from hitoku.evidence.audit import audit
 from hitoku.methods import METHODS
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.method import Promise, informed
+from hitoku.methods.method import Promise, informed, traits_of
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.whole_numbers import narrow_in_whole_numbers, shown_by_moves
 from hitoku.model import Moves, Need, Protection, Reason, Release, Table
@@ -41,7 +41,7 @@ CASES = [
 @pytest.mark.parametrize(("method", "seed"), CASES)
 def test_a_method_goes_on_until_the_audit_of_whole_numbers_is_content(method, seed):
     table, need = counts(seed)
-    before = type(method).protect.__wrapped__(method, table, need)
+    before = method.decide(table, need)
     assert not audit(table, need, Release.of(table, before)).safe
     found = method.protect(table, need)
     assert audit(table, need, Release.of(table, found)).safe
@@ -54,7 +54,7 @@ def test_a_method_goes_on_until_the_audit_of_whole_numbers_is_content(method, se
 def test_cells_added_leave_the_bound_that_was_proven_over_real_numbers():
     # Found by trying, too: the optimum over real numbers is no pattern for whole ones.
     table, need = counts(48)
-    before = Optimal.protect.__wrapped__(Optimal(), table, need)
+    before = Optimal().decide(table, need)
     found = Optimal().protect(table, need)
     assert before.proven
     assert found.cost > before.cost
@@ -66,7 +66,7 @@ def test_cells_added_leave_the_bound_that_was_proven_over_real_numbers():
 
 def test_where_nothing_more_may_be_withheld_the_method_refuses_and_names_cells():
     table, need = counts(4)
-    before = Greedy.protect.__wrapped__(Greedy(), table, need)
+    before = Greedy().decide(table, need)
     stuck = replace(table, fixed=~before.withheld)
     with pytest.raises(NeedError, match="whole numbers") as refused:
         Greedy().protect(stuck, need)
@@ -75,13 +75,13 @@ def test_where_nothing_more_may_be_withheld_the_method_refuses_and_names_cells()
 
 def test_what_promises_no_intervals_is_left_alone():
     table, need = counts(4)
-    plain = Gauss.protect.__wrapped__(Gauss(), table, need)
+    plain = Gauss().decide(table, need)
     assert np.array_equal(Gauss().protect(table, need).withheld, plain.withheld)
 
 
 def test_narrow_cells_are_those_that_the_audit_calls_narrow():
     table, need = counts(14)
-    before = Greedy.protect.__wrapped__(Greedy(), table, need)
+    before = Greedy().decide(table, need)
     verdict = audit(table, need, Release.of(table, before))
     failed = [cell for cell, outcome in verdict.outcomes.items() if outcome != "safe"]
     assert failed
@@ -123,13 +123,13 @@ def test_every_method_ends_with_what_the_audit_of_whole_numbers_accepts(name, ce
     try:
         release = Release.of(table, method.protect(table, need))
     except ScopeError:
-        assert getattr(METHODS.get(name, type(method)), "scope", "")
+        assert traits_of(method).scope
         return
     except NeedError:
         everything = Protection.withhold(table, np.ones(table.n_cells, dtype=bool), need)
         assert not audit(table, need, Release.of(table, everything)).safe
         return
-    if getattr(method, "promise", None) is Promise.EXACT_ONLY and method.width is None:
+    if traits_of(method).promise is Promise.EXACT_ONLY and method.width is None:
         assert not np.any(exposed(release) & need.unsafe)
     else:
         assert audit(table, need, release).safe

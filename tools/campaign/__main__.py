@@ -28,7 +28,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import CellOutcome
 from hitoku.evidence.verify import verify
 from hitoku.methods import METHODS
-from hitoku.methods.method import Promise
+from hitoku.methods.method import Promise, traits_of
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Need, Protection, Release
 
@@ -208,7 +208,7 @@ def protected(instance: Instance, need: Need, method: Any, generator: np.random.
         return {"compared": 0, "wrong": [] if hopeless else ["refused without need"], "refused": True}
     except Exception as error:  # noqa: BLE001 - whatever ends a method is a find, and the campaign goes on
         return {"compared": 0, "wrong": [f"{type(error).__name__}"], "refused": True}
-    promise = getattr(method, "promise", Promise.INTERVALS)
+    promise = traits_of(method).promise
     if promise is Promise.ADJUSTED:
         return {"compared": table.n_cells, "wrong": moved(instance, need, protection), "refused": False}
     release = Release.of(table, protection)

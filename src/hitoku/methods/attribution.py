@@ -3,40 +3,31 @@
 Which cells are withheld is not all that counts: a row with a single cell that is not zero says where its
 people are, though cell and total are withheld. A need may name sums of cells that must be able to become
 large (:class:`hitoku.model.attribution.Attributions`); this module sees to them for every method alike, and
-the methods themselves need not know. A method wears :func:`opens_groups` on its verb. Then
+the methods themselves need not know. After a method has protected the cells,
 
-* first it protects the cells, and if no group is given away, that is all;
+* if no group is given away, that is all;
 * otherwise cells are added that let the sum of each such group grow: those that move least, at the method's
   own prices, in one linear program per group. Withholding more never tells more, so what is met stays met;
 * a method that decides by the whole pattern is asked again, with a cell for each such sum: Optimal, for whom
   the groups found so far are a relaxation, so that its answer is the cheapest of all; and Adjust;
 * a method that may not add cells to what it drew refuses.
-
-In the end counts are looked at once more over whole numbers (:mod:`hitoku.methods.whole_numbers`), and levels
-that are small beside the values with no more room than they need (:mod:`hitoku.methods.scale`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from hitoku.attacks.interval import Interval
-from hitoku.errors import NeedError, ScopeError, SolverError, must_be, some
-from hitoku.methods.costs import costs
+from hitoku.errors import NeedError, ScopeError, some
+from hitoku.methods.costs import prices_of
 from hitoku.methods.keep import staying
-from hitoku.methods.method import Progress
-from hitoku.methods.scale import out_of_scale, refuse_cramped, within_scale
-from hitoku.methods.whole_numbers import asked_of, close_in_whole_numbers
+from hitoku.methods.method import Progress, traits_of
 from hitoku.model import Attributions, Floats, Mask, Need, Protection, Reason, Release, Step, Table
 from hitoku.solver.linear import LinearProgram, solve
-
-Protect = TypeVar("Protect", bound=Callable[..., Protection])
 
 # A cell that moves by a smaller share of what is asked for has not moved.
 STILL = 1e-7
@@ -48,60 +39,27 @@ MOVED = 1 + 1e-6
 MOST_MORE = 3
 
 
-def opens_groups(protect: Protect) -> Protect:
-    """Make a method go on until no group that the need speaks of is given away, or refuse.
-
-    A method may have ``with_sums(table, learnt)``: the same method for the table with a cell for each sum
-    (:meth:`Attributions.extend_table`), which it then is asked to protect, too. One with ``adds_no_cells``
-    refuses where its pattern gives a group away.
-    """
-
-    @wraps(protect)
-    def protected(self: Any, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        must_be(Table, table, "table")
-        must_be(Need, need, "need")
-        try:
-            near = table if getattr(self, "adds_no_cells", False) else within_scale(table, need)
-            found = protect(self, near, need, progress)
-            if near is not table:
-                # With less room there may be fewer patterns that are safe.
-                found = replace(found, proven=False, gap=float("nan"))
-            if len(need.attributions):
-                found = _opened(protect, self, table, need, found, progress)
-            return _close(self, table, need, found)
-        except SolverError as error:
-            raise out_of_scale(table, need, error) from error
-        except KeyboardInterrupt as stopped:
-            # A method that has something safe by then returns it, and never comes here.
-            told = f"{type(self).__name__.lower()} had not protected every cell yet, so it keeps nothing"
-            raise KeyboardInterrupt(str(stopped) or told) from None
-
-    return cast("Protect", protected)
-
-
-def _close(method: Any, table: Table, need: Need, found: Protection) -> Protection:
-    """See to whole numbers and to levels that are small beside the values, where intervals are promised."""
-    found = close_in_whole_numbers(method, table, need, found)
-    asked = asked_of(method, need)
-    if asked is not None:
-        refuse_cramped(table, asked, found.withheld)
-    return found
-
-
-def _opened(
-    protect: Callable[..., Protection],
-    method: Any,
-    table: Table,
-    need: Need,
-    found: Protection,
-    progress: Progress | None,
+def open_groups(
+    method: Any, table: Table, need: Need, found: Protection, progress: Progress | None
 ) -> Protection:
-    """Go on until no group is given away, as the method can."""
-    if getattr(method, "adds_no_cells", False):
+    """Extend a pattern until no group is disclosed that the need names, or refuse.
+
+    Parameters
+    ----------
+    method
+        The method that decided. Its traits say how: it may decide again for a table with a cell for each
+        disclosed sum (:meth:`Attributions.extend_table`), have cells added to its pattern, or neither.
+    table, need, found
+        The problem and the decision.
+    progress
+        Passed to a method that decides again.
+    """
+    traits = traits_of(method)
+    if not traits.adds_cells:
         _refuse_given_away(table, given_away(table, need, found))
         return found
-    if hasattr(method, "with_sums"):
-        return _asked_again(protect, method, table, need, found, progress)
+    if traits.decides_again:
+        return _asked_again(method, table, need, found, progress)
     return _added_to(method, table, need, found)
 
 
@@ -136,12 +94,7 @@ def given_away(table: Table, need: Need, protection: Protection, *, whole: bool 
 
 
 def _asked_again(
-    protect: Callable[..., Protection],
-    method: Any,
-    table: Table,
-    need: Need,
-    found: Protection,
-    progress: Progress | None,
+    method: Any, table: Table, need: Need, found: Protection, progress: Progress | None
 ) -> Protection:
     """Protect the table with a cell for each sum that falls short, until none does.
 
@@ -172,7 +125,7 @@ def _asked_again(
             width=np.append(need.width, np.zeros(len(known))),
         )
         try:
-            answer = protect(method.with_sums(table, known), wider, asked, progress)
+            answer = method.with_sums(table, known).decide(wider, asked, progress)
         except NeedError as error:
             raise unreachable(table, known) from error
         found = replace(
@@ -249,7 +202,7 @@ def _added_to(method: Any, table: Table, need: Need, found: Protection) -> Prote
         found,
         withheld=withheld,
         secondary=withheld & ~need.unsafe,
-        cost=float(_cost(table, method)[withheld].sum()),
+        cost=float(prices_of(table, method)[withheld].sum()),
         proven=False,
         gap=float("nan"),
         canonical=False,
@@ -291,14 +244,9 @@ def _pushed(
     return moved
 
 
-def _cost(table: Table, method: Any) -> Floats:
-    cost: Any = getattr(method, "cost", "unit")
-    return costs(table, cost, getattr(method, "power", None))
-
-
 def _price(table: Table, method: Any) -> Floats:
     """Price a unit by which a cell moves: one for each cell that is new, and its cost beside others."""
-    cost = _cost(table, method)
+    cost = prices_of(table, method)
     mean = float(cost.mean())
     return np.asarray(1.0 + (cost / mean if mean > 0 else 0.0))
 

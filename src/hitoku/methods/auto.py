@@ -17,7 +17,7 @@ from hitoku.methods.costs import costs
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import Keep, by_hand, kept
 from hitoku.methods.least_cost import least_cost
-from hitoku.methods.method import Progress
+from hitoku.methods.method import Progress, Traits
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
 from hitoku.model import Need, Protection, Table
@@ -104,6 +104,18 @@ class Auto:
             words += [] if given is None else [_shown(name, given)]
         words += [] if self.secret else ["secret=False"]
         return f"Auto({', '.join(words)})"
+
+    @property
+    def traits(self) -> Traits:
+        """What the method declares: its guarantee depends on ``secret``."""
+        return Traits(
+            secret=self.secret,
+            informed=True,
+            hypercubes=True,
+            prices=("cost",),
+            keeps=("keep",),
+            start="start",
+        )
 
     def informed(self, rules: Sequence[Rule], width: ArrayLike | None) -> Auto:
         """Return the same method knowing how unsafe cells are found; a secret one does not ask."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.methods.method import traits_of
 from hitoku.model import Floats, Table
 
 COSTS = ("unit", "value", "frequency", "own", "log")
@@ -139,3 +141,9 @@ class CostScale:
                 return cls(whole / divisor, divisor / 10.0**decimals, whole=True)
         unit = largest
         return cls(cost / unit, unit, whole=False)
+
+
+def prices_of(table: Table, method: Any) -> Floats:
+    """Return the cost of every cell in a method's own terms; one each if it prices no cells."""
+    given = [getattr(method, name) for name in traits_of(method).prices]
+    return costs(table, *(given or ["unit"]))

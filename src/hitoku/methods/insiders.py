@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,16 +28,15 @@ from hitoku.coalitions.cell_witnesses import Deviations
 from hitoku.coalitions.coalition_search import CoalitionSearch
 from hitoku.coalitions.verdict import TooClose
 from hitoku.errors import NeedError, some
-from hitoku.methods.auto import Auto, above, least_known
+from hitoku.methods.auto import above, least_known
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.circulation.circulation import LARGEST_SWEPT, prices
-from hitoku.methods.costs import costs
+from hitoku.methods.costs import prices_of
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.keep import kept, staying
-from hitoku.methods.method import Method, Progress
-from hitoku.methods.optimal import Optimal
+from hitoku.methods.keep import staying
+from hitoku.methods.method import Method, Progress, traits_of
 from hitoku.methods.points import points
-from hitoku.model import Floats, Mask, Need, Protection, Release, Table
+from hitoku.model import Floats, Mask, Need, Protection, Release, Step, Table
 from hitoku.solver.work import CountedWork
 
 # Cells of the tables that the method may run on for one coalition after the other: some minutes.
@@ -82,7 +82,7 @@ def against_insiders(
     found = [one for one in _examined(search, search.coalitions(), progress) if len(one.cells)]
     # Cells that witnesses move: none of them is a point.
     moving = np.zeros(table.n_cells, dtype=np.bool_)
-    if found and isinstance(method, Circulation | Auto) and _by_boxes(table):
+    if found and traits_of(method).hypercubes and _by_boxes(table):
         boxes = _boxes_for(table, need, method, withheld, search, found)
         search.witnesses.add_all(boxes)
         moving[boxes.cells] = True
@@ -120,7 +120,7 @@ def extended(
     method: Method,
     withheld: Mask,
     *,
-    steps: int,
+    steps: tuple[Step, ...],
     purpose: str,
 ) -> Protection:
     """Return a protection that withholds more than the method chose, with its cost and gap.
@@ -174,15 +174,15 @@ def _by_boxes(table: Table) -> bool:
 def _boxes_for(
     table: Table,
     need: Need,
-    method: Circulation | Auto,
+    method: Method,
     withheld: Mask,
     search: CoalitionSearch,
     found: Sequence[TooClose],
 ) -> Deviations:
     """Look for boxes in the eyes of coalitions, through cells that may be withheld besides."""
-    stay = kept(table, method.keep) & ~withheld
+    stay = staying(table, method) & ~withheld
     movable = ~stay & (table.upper > table.lower)
-    price = prices(table, need, costs(table, method.cost), withheld)
+    price = prices(table, need, prices_of(table, method), withheld)
     boxes = BoxDeviations(table, movable, price, search.room)
     return boxes.found([search.wanted(one.cells, one.known) for one in found])
 
@@ -234,23 +234,21 @@ def go_on(method: Method, table: Table, withheld: Mask) -> Method:
 
     Those that cannot, and those that promise no intervals, hand over to the greedy one.
     """
-    if isinstance(method, Circulation | Auto) and _by_boxes(table):
+    traits = traits_of(method)
+    if traits.hypercubes and _by_boxes(table):
         # Few cells are left: nothing is gained by going through the whole pattern for each of them.
-        return Circulation(cost=method.cost, keep=method.keep, start=withheld, rounds=0)
-    if isinstance(method, Greedy | Circulation | Auto):
-        return replace(method, start=withheld)
-    if isinstance(method, Optimal):
-        return replace(method, withhold=withheld)
+        return Circulation(
+            cost=prices_of(table, method), keep=staying(table, method) & ~withheld, start=withheld, rounds=0
+        )
+    if traits.start:
+        continued: Method = replace(cast("Any", method), **{traits.start: withheld})
+        return continued
     return Greedy(start=withheld, keep=staying(table, method) & ~withheld, prefer="closing")
 
 
 def cost_of(table: Table, method: Method, withheld: Mask) -> float:
     """Return the cost of withheld cells in a method's own terms."""
-    if isinstance(method, Greedy | Circulation | Auto):
-        return float(costs(table, method.cost)[withheld].sum())
-    if isinstance(method, Optimal):
-        return float(costs(table, method.cost, method.power)[withheld].sum())
-    return float(withheld.sum())
+    return float(prices_of(table, method)[withheld].sum())
 
 
 def unreachable(table: Table, cells: Iterable[int]) -> NeedError:

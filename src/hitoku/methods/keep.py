@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ProtectionError, did_you_mean, some
+from hitoku.methods.method import traits_of
 from hitoku.model import Mask, Need, Protection, Table, frozen
 
 Keep = Literal["margins"]
@@ -78,13 +79,14 @@ def by_hand(table: Table, start: ArrayLike | Protection | None, stay: Mask) -> M
 
 
 def staying(table: Table, method: Any) -> Mask:
-    """Return the cells that a method leaves published whatever happens, by any of its parameters."""
-    stay = kept(table, getattr(method, "keep", None))
-    forced = np.asarray(getattr(method, "forced", ()))
+    """Return the cells that a method never withholds, by any of its parameters."""
+    keeps = traits_of(method).keeps
+    stay = kept(table, method.keep if "keep" in keeps else None)
+    forced = np.asarray(method.forced if "forced" in keeps else ())
     if forced.size:
         stay = stay.copy()
         stay[forced] = True
-    if getattr(method, "zeros", None) == "structural":
+    if "zeros" in keeps and method.zeros == "structural":
         stay = stay | (table.value == 0)
     return stay
 

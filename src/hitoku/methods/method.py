@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy as np
 
 from hitoku.model import Need, Protection, Table
 from hitoku.rules.rule import Rule
@@ -21,19 +24,65 @@ class Promise(StrEnum):
     ADJUSTED = "adjusted"  # nothing is withheld; unsafe cells are published with other values, sums hold
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """Properties that a method declares about itself, in its class attribute ``traits``.
+
+    Parameters
+    ----------
+    promise
+        What the method answers for.
+    scope
+        The tables that it treats, in words; it refuses others with a ``ScopeError``. Empty: all.
+    secret
+        Whether the guarantee holds only while attackers do not know the method.
+    adds_cells
+        Whether cells may be added to its pattern: not where a pattern must depend on nothing else.
+    decides_again
+        Whether it decides again with a cell for each disclosed group, by ``with_sums(table, learnt)``.
+    informed
+        Whether it must know how unsafe cells are found, by ``informed(rules, width)``.
+    hypercubes
+        Whether its patterns of large cross tables come from hypercubes.
+    prices
+        Parameters from which the costs of cells follow: ``cost``, and ``power``.
+    keeps
+        Parameters that name cells that stay published.
+    start
+        Parameter that takes cells withheld already; empty for a method that cannot extend a pattern.
+    width
+        Parameter with a least interval width that is promised beside the need.
+    """
+
+    promise: Promise = Promise.INTERVALS
+    scope: str = ""
+    secret: bool = True
+    adds_cells: bool = True
+    decides_again: bool = False
+    informed: bool = False
+    hypercubes: bool = False
+    prices: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
+    start: str = ""
+    width: str = ""
+
+
 @runtime_checkable
 class Method(Protocol):
     """A way to protect: it looks at a table and its need, and decides what is published.
 
-    A method may carry four more things, all optional. ``promise``: what it answers for. ``scope``: in words,
-    the tables it treats; it refuses others with a ``ScopeError``. ``informed(rules, width)``: the same method
-    knowing how unsafe cells are found, for one that resists readers who know it. ``secret``: False for a
-    method that attackers may know.
+    A method that differs from the defaults of :class:`Traits` declares them in ``traits``.
     """
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Return a protection under which every unsafe cell is blurred as far as the need asks."""
         ...
+
+
+def traits_of(method: Any) -> Traits:
+    """Return what a method declares about itself; a plug-in that declares nothing has the defaults."""
+    declared: Traits = getattr(method, "traits", Traits())
+    return declared
 
 
 def requires_groups(method: Method) -> bool:
@@ -48,12 +97,24 @@ def requires_groups(method: Method) -> bool:
     >>> [name for name, method in METHODS.items() if requires_groups(method())]
     ['auto', 'greedy', 'optimal', 'circulation']
     """
-    intervals = getattr(method, "promise", Promise.INTERVALS) is Promise.INTERVALS
-    return intervals and not getattr(method, "adds_no_cells", False) and getattr(method, "secret", True)
+    traits = traits_of(method)
+    return traits.promise is Promise.INTERVALS and traits.adds_cells and traits.secret
+
+
+def promised(method: Any, need: Need) -> Need | None:
+    """Return the intervals that a method answers for; None if it answers for none."""
+    traits = traits_of(method)
+    if traits.promise is Promise.INTERVALS:
+        return need
+    width = getattr(method, traits.width) if traits.width else None
+    if width is None:
+        return None
+    least = 0.0 if width is True else float(width)
+    return replace(need, width=np.where(need.unsafe, np.maximum(need.width, least), need.width))
 
 
 def informed(method: Method, rules: Sequence[Rule], width: Any) -> Method:
-    """Tell a method how unsafe cells are found, if it asks for that.
+    """Return a method that knows how unsafe cells are found, if it must know.
 
     Examples
     --------
@@ -62,6 +123,7 @@ def informed(method: Method, rules: Sequence[Rule], width: Any) -> Method:
     >>> informed(Randomised(), [MinFrequency(5)], 9).width, informed(Greedy(), [MinFrequency(5)], 9)
     (9, Greedy())
     """
-    tell = getattr(method, "informed", None)
-    told: Method = method if tell is None else tell(rules, width)
-    return told
+    if not traits_of(method).informed:
+        return method
+    found: Method = cast("Any", method).informed(rules, width)
+    return found

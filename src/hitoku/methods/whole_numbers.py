@@ -20,9 +20,9 @@ from hitoku.feasibility.deadline import Deadline
 from hitoku.feasibility.incidence import parts_of
 from hitoku.feasibility.presolve import settle
 from hitoku.feasibility.problem import Problem
-from hitoku.methods.costs import costs
+from hitoku.methods.costs import prices_of
 from hitoku.methods.keep import staying
-from hitoku.methods.method import Promise
+from hitoku.methods.method import promised, traits_of
 from hitoku.model import Floats, Integers, Mask, Moves, Need, Protection, Reason, Release, Step, Table, slack
 from hitoku.solver.work import CountedWork
 
@@ -45,17 +45,17 @@ def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protect
     NeedError
         When a cell stays too narrow though everything near it is withheld that may be; it names the cells.
     """
-    asked = asked_of(method, need)
+    asked = promised(method, need)
     if asked is None or not table.integer or not (found.withheld & need.unsafe).any():
         return found
     if shown_by_moves(table, asked, found):
         return found
     withheld, steps = np.array(found.withheld), list(found.steps)
-    cost = costs(table, getattr(method, "cost", "unit"), getattr(method, "power", None))
+    cost = prices_of(table, method)
     eligible = ~staying(table, method) & (table.upper > table.lower)
     limit = Deadline(work=CountedWork(MAX_WORK))
     while len(narrow := narrow_in_whole_numbers(table, asked, withheld, limit)):
-        if getattr(method, "adds_no_cells", False):
+        if not traits_of(method).adds_cells:
             raise _unreachable(table, narrow)
         left = eligible & ~withheld
         for cell in narrow.tolist():
@@ -162,17 +162,6 @@ def narrow_in_whole_numbers(
     below, above = value[cells] - equations.values(least), equations.values(most) - value[cells]
     met = need.met_by(below, above, slack(value[cells]), cells)
     return np.asarray(cells[asked & ~met & ~unknown])
-
-
-def asked_of(method: Any, need: Need) -> Need | None:
-    """Return what a method answers for in intervals; None where it answers for none."""
-    if getattr(method, "promise", Promise.INTERVALS) is Promise.INTERVALS:
-        return need
-    width = getattr(method, "width", None)
-    if width is None or getattr(method, "promise", None) is Promise.ADJUSTED:
-        return None
-    least = 0.0 if width is True else float(width)
-    return replace(need, width=np.where(need.unsafe, np.maximum(need.width, least), need.width))
 
 
 def _nearest(table: Table, cell: int, candidates: Mask, cost: Floats) -> int | None:

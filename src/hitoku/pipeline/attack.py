@@ -24,6 +24,7 @@ from hitoku.evidence.attacked import judge_attack
 from hitoku.io.recipe.recipe import Counts, Recipe
 from hitoku.io.release.read import read_numbers, read_release
 from hitoku.messages import Text
+from hitoku.methods.method import informed
 from hitoku.metrics.recovery import known
 from hitoku.model import Contributors, Finding, Need, Release, Table
 from hitoku.pipeline.known_method import Made
@@ -159,8 +160,7 @@ class AttackedFolder:
             )
         told = equip(recipe, method, self.table, cells, cost_factors(recipe, whole)[0])
         # A method that weighs tables against each other has to know how each would have been judged.
-        if hasattr(told, "informed"):
-            told = told.informed(rules, width)
+        told = informed(told, rules, width)
         return Made(rules, told, width, recipe.keys.groups)
 
 

@@ -9,6 +9,7 @@ from hitoku.errors import HitokuError
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.derivable_groups import DerivableGroups, derivable_groups
 from hitoku.evidence.verdict import UNKNOWN_METHOD, judge
+from hitoku.methods.method import traits_of
 from hitoku.model import Protection, Row, Verdict, parse_scope
 from hitoku.pipeline.attack import AttackedFolder
 from hitoku.pipeline.verdict import known_method_row
@@ -93,7 +94,7 @@ def _method(folder: AttackedFolder, audit: Audit) -> Row:
         made = folder.made
     except HitokuError:
         return UNKNOWN_METHOD
-    if not getattr(made.method, "secret", True):
+    if not traits_of(made.method).secret:
         return replace(UNKNOWN_METHOD, reason="not checked by this command", fix="hitoku verify RELEASE")
     pattern = Protection(
         withheld=audit.release.withheld,

@@ -11,7 +11,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.derivable_groups import derivable_groups
 from hitoku.evidence.outcome import inferable
 from hitoku.methods.insiders import against_insiders
-from hitoku.methods.method import Method, Progress, Promise, informed, requires_groups
+from hitoku.methods.method import Method, Progress, Promise, informed, requires_groups, traits_of
 from hitoku.model import Need, Protection, Release, Table, parse_scope
 from hitoku.pipeline.group_pattern import withhold_for_groups
 from hitoku.pipeline.known_method import Made
@@ -132,13 +132,13 @@ def attack_and_audit(
         reader=protection.reader if attack is None else None,
     )
     tell("attack")
-    bounds = inferable(release, adjusted=getattr(method, "promise", None) is Promise.ADJUSTED)
+    bounds = inferable(release, adjusted=traits_of(method).promise is Promise.ADJUSTED)
     return WritableOutcome(
         protection,
         replace(found, intervals=bounds),
         bounds,
         inside.words,
-        secret=getattr(method, "secret", True),
+        secret=traits_of(method).secret,
         rules=tuple(rules or ()),
         groups=None
         if rules is None
@@ -148,4 +148,4 @@ def attack_and_audit(
 
 def promises_intervals(method: Method) -> bool:
     """Tell whether a method answers for the intervals of unsafe cells."""
-    return getattr(method, "promise", Promise.INTERVALS) is Promise.INTERVALS
+    return traits_of(method).promise is Promise.INTERVALS

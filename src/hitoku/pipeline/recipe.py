@@ -21,7 +21,7 @@ from hitoku.io.recipe.recipe import OF_RUNNING, Recipe
 from hitoku.io.release.overview import OverviewGroup, write_publication
 from hitoku.io.release.write import write_release
 from hitoku.methods import METHODS
-from hitoku.methods.costs import costs
+from hitoku.methods.costs import prices_of
 from hitoku.methods.keep import kept
 from hitoku.methods.method import Method, Progress
 from hitoku.model import Finding, Floats, Integers, Mask, Protection, Release, Table, Verdict
@@ -391,7 +391,7 @@ def _price(recipe: Recipe, method: Any, table: Table, takes: set[str], factor: F
             f"method {type(method).__name__.lower()} knows no costs",
             f"use method {' or '.join(able)}, or leave costs out",
         )
-    price = factor * costs(table, method.cost, getattr(method, "power", None))
+    price = factor * prices_of(table, method)
     # The power is in the price already.
     return {"cost": price} | ({"power": None} if "power" in takes else {})
 

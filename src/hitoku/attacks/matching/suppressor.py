@@ -33,8 +33,8 @@ class Suppressor:
     @property
     def requires_groups(self) -> bool:
         """Whether the method had to keep derivable groups large enough: those with own promises had not."""
-        own_promise = getattr(self.method, "adds_no_cells", False) or not getattr(self.method, "secret", True)
-        return self.groups and not own_promise
+        traits = getattr(self.method, "traits", None)
+        return self.groups and (traits is None or (traits.adds_cells and traits.secret))
 
     @property
     def random(self) -> bool:

@@ -22,9 +22,9 @@ from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, c
 from hitoku.methods.adjust.conflict import conflict
 from hitoku.methods.adjust.rounding import RoundingGrid, finest, round_and_add_up, round_controlled
 from hitoku.methods.adjust.senses import senses
-from hitoku.methods.attribution import opens_groups
 from hitoku.methods.keep import Keep, kept
-from hitoku.methods.method import Progress, Promise
+from hitoku.methods.method import Progress, Promise, Traits
+from hitoku.methods.run import run
 from hitoku.model import ADDITIVITY, Attributions, Floats, Integers, Need, Protection, Table
 from hitoku.solver.closest import NORMS, PENALTY, Closest, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import SolverStatus
@@ -144,7 +144,7 @@ class Adjust:
     gap: float = 0.0
     work_limit: float | None = WORK
 
-    promise: ClassVar[Promise] = Promise.ADJUSTED
+    traits: ClassVar[Traits] = Traits(promise=Promise.ADJUSTED, decides_again=True, keeps=("keep",))
 
     def __post_init__(self) -> None:
         for name, word, known in (
@@ -175,7 +175,6 @@ class Adjust:
                     "not_positive", "{name} must be positive", where=name, fix="leave it out", name=name
                 )
 
-    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Adjust a table.
 
@@ -186,6 +185,10 @@ class Adjust:
         progress
             With ``senses="optimal"``: called with the bound and the least distance known.
         """
+        return run(self, table, need, progress)
+
+    def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
         return self.adjust(table, need, progress).protection
 
     def with_sums(self, table: Table, learnt: Attributions) -> Adjust:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ScopeError, did_you_mean, must_be_numbers
-from hitoku.methods.attribution import opens_groups
 from hitoku.methods.blocks.contributions import ROUNDING, in_units, levels_of
 from hitoku.methods.blocks.expectation import PLENTY, SPLITS, expectation, tree_of
 from hitoku.methods.blocks.levels import level_by_level
@@ -32,7 +31,8 @@ from hitoku.methods.blocks.terms import (
 from hitoku.methods.blocks.tree import tree
 from hitoku.methods.blocks.witnessed import Step, witnessed
 from hitoku.methods.blocks.witnesses import same_release
-from hitoku.methods.method import Progress
+from hitoku.methods.method import Progress, Traits
+from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Table
 from hitoku.rules.rule import Rule
 
@@ -96,13 +96,13 @@ class Blocks:
            [0, 0, 0, 0, 0]])
     """
 
-    # Made for attackers who know it.
-    secret: ClassVar[bool] = False
-    scope: ClassVar[str] = (
-        "two-way tables with published totals: counts, flat or with hierarchies; flat magnitudes"
-    )
     # A pattern that depends on more than the blocks would tell more.
-    adds_no_cells: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(
+        scope="two-way tables with published totals: counts, flat or with hierarchies; flat magnitudes",
+        secret=False,
+        adds_cells=False,
+        informed=True,
+    )
 
     rules: Sequence[Rule] | None = None
     width: ArrayLike | None = None
@@ -150,8 +150,7 @@ class Blocks:
             width=width if self.width is None else self.width,
         )
 
-    @opens_groups
-    def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:  # noqa: ARG002 - over in a moment
+    def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Withhold rectangles.
 
         Parameters
@@ -161,6 +160,10 @@ class Blocks:
         progress
             Not called.
         """
+        return run(self, table, need, progress)
+
+    def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:  # noqa: ARG002 - over in a moment
+        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
         magnitudes = not of_counts(table)
         if self.rules is None or (self.width is None and not magnitudes):
             raise ParameterError(

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +22,6 @@ from hitoku.boxes.claims import Claims, Rooms
 from hitoku.boxes.cover import Cover, cover_of
 from hitoku.boxes.packs import packed
 from hitoku.errors import ParameterError, SolverError, must_be_numbers
-from hitoku.methods.attribution import opens_groups
 from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
 from hitoku.methods.circulation.free import free_moves
 from hitoku.methods.circulation.parts import PartSearch
@@ -31,7 +31,8 @@ from hitoku.methods.circulation.tidy import BatchTidy
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.greedy import unreachable
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
-from hitoku.methods.method import Progress
+from hitoku.methods.method import Progress, Traits
+from hitoku.methods.run import run
 from hitoku.model import Floats, Mask, Moves, Need, Protection, Table
 from hitoku.solver.work import CountedWork
 
@@ -87,6 +88,8 @@ class Circulation:
     (3, 81.0)
     """
 
+    traits: ClassVar[Traits] = Traits(hypercubes=True, prices=("cost",), keeps=("keep",), start="start")
+
     cost: str | ArrayLike = "value"
     keep: Keep | ArrayLike | None = None
     start: ArrayLike | Protection | None = None
@@ -126,7 +129,6 @@ class Circulation:
                 words.append(f"{name}={given!r}" if plain else f"{name}=<given>")
         return f"Circulation({', '.join(words)})"
 
-    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Withhold cells until every unsafe one owns a witness.
 
@@ -144,6 +146,10 @@ class Circulation:
         NeedError
             When a cell cannot be protected, however much is withheld; it names the cells.
         """
+        return run(self, table, need, progress)
+
+    def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
         began = time.monotonic()
         cost = costs(table, self.cost)
         stay = kept(table, self.keep)

@@ -16,7 +16,6 @@ from scipy import sparse
 
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.feasibility.deadline import Deadline
-from hitoku.methods.attribution import opens_groups
 from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
 from hitoku.methods.gauss.elimination import EliminationProblem
 from hitoku.methods.gauss.incidence import columns_of, relations_of
@@ -24,7 +23,8 @@ from hitoku.methods.gauss.proof import proof
 from hitoku.methods.gauss.singletons import named
 from hitoku.methods.gauss.table_problem import TableProblem, next_to_withhold, owners_of, too_narrow, unpin
 from hitoku.methods.keep import Keep, kept, refuse_unsafe
-from hitoku.methods.method import Progress, Promise
+from hitoku.methods.method import Progress, Promise, Traits
+from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
 from hitoku.solver.work import CountedWork
 
@@ -221,7 +221,9 @@ class Gauss:
     [['x', 'x', '.'], ['x', 'x', '.'], ['.', '.', '.']]
     """
 
-    promise: ClassVar[Promise] = Promise.EXACT_ONLY
+    traits: ClassVar[Traits] = Traits(
+        promise=Promise.EXACT_ONLY, keeps=("keep", "forced", "zeros"), width="width"
+    )
 
     order: str | ArrayLike = "size"
     singletons: str = "none"
@@ -276,9 +278,12 @@ class Gauss:
         order = self.order if isinstance(self.order, str) else "own"
         return f"Gauss(order={order!r}, singletons={self.singletons!r}, zeros={self.zeros!r})"
 
-    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Withhold the unsafe cells and the candidates that would give one of them away."""
+        return run(self, table, need, progress)
+
+    def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
         problem = self._problem(table, need)
         extra = np.zeros(table.n_cells, dtype=bool)
         rounds = 0

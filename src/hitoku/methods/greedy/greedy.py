@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, SolverError, did_you_mean, must_be_numbers, some
 from hitoku.messages import Text
-from hitoku.methods.attribution import opens_groups
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit
 from hitoku.methods.greedy.tidy import unnecessary
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
-from hitoku.methods.method import Progress
+from hitoku.methods.method import Progress, Traits
 from hitoku.methods.points import publish_points
+from hitoku.methods.run import run
 from hitoku.model import Floats, Integers, Mask, Need, Protection, Reason, Step, Table
 from hitoku.solver.work import CountedWork
 
@@ -94,6 +94,8 @@ class Greedy:
     Step(cell 4 for cell 0: it is the only withheld cell of a relation)
     """
 
+    traits: ClassVar[Traits] = Traits(prices=("cost",), keeps=("keep",), start="start")
+
     cost: str | ArrayLike = "value"
     keep: Keep | ArrayLike | None = None
     start: ArrayLike | Protection | None = None
@@ -140,7 +142,6 @@ class Greedy:
                 words.append(f"{name}={given!r}" if plain else f"{name}=<given>")
         return f"Greedy({', '.join(words)})"
 
-    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Withhold cells until every unsafe one is blurred as far as the need asks.
 
@@ -160,6 +161,10 @@ class Greedy:
         SolverError
             When the search reached its work limit first.
         """
+        return run(self, table, need, progress)
+
+    def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
         found = self._walked(table, need, progress)
         while self.every == "withheld" and found.secondary.any():
             more = self._walked(table, _of_all(need, found), progress, found.withheld)

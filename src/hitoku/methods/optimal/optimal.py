@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, SolverError, must_be_numbers
-from hitoku.methods.attribution import opens_groups
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
-from hitoku.methods.method import Progress
+from hitoku.methods.method import Progress, Traits
 from hitoku.methods.optimal.budget import Budget, Trace
 from hitoku.methods.optimal.pattern_check import refuse_unprotected
 from hitoku.methods.optimal.presolve import presolve
 from hitoku.methods.optimal.small import TwoWay, fits, pattern_of_small, two_way
 from hitoku.methods.optimal.stages import minimise
+from hitoku.methods.run import run
 from hitoku.model import Attributions, Floats, Mask, Need, Protection, Table, frozen
 
 
@@ -66,6 +67,10 @@ class Optimal:
     Protection(4 of 25 cells withheld, 3 of them secondary, by optimal)
     """
 
+    traits: ClassVar[Traits] = Traits(
+        decides_again=True, prices=("cost", "power"), keeps=("keep",), start="withhold"
+    )
+
     cost: str | ArrayLike = "unit"
     power: float | None = None
     keep: Keep | ArrayLike | None = None
@@ -92,7 +97,6 @@ class Optimal:
                     name=name,
                 )
 
-    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Find the pattern.
 
@@ -104,6 +108,10 @@ class Optimal:
             Called with the bound and the cost of the best pattern known: what is proven so far, and what
             is to be proven.
         """
+        return run(self, table, need, progress)
+
+    def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
         began = time.monotonic()
         cost = costs(table, self.cost, self.power)
         stay = kept(table, self.keep)

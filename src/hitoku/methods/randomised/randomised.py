@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ScopeError, must_be_numbers
-from hitoku.methods.attribution import opens_groups
-from hitoku.methods.method import Progress
+from hitoku.methods.method import Progress, Traits
 from hitoku.methods.randomised.distribution import PatternDistribution
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
+from hitoku.methods.run import run
 from hitoku.model import Floats, Integers, Mask, Need, Protection, Release, Table
 from hitoku.rules.rule import Rule
 
@@ -75,11 +75,13 @@ class Randomised:
     Protection(7 of 25 cells withheld, 6 of them secondary, by randomised, seeded: for experiments only)
     """
 
-    # Made for attackers who know it.
-    secret: ClassVar[bool] = False
-    scope: ClassVar[str] = "flat two-way tables of counts with published totals"
-    # What was drawn must stay as it was drawn.
-    adds_no_cells: ClassVar[bool] = True
+    # The pattern must stay as it was drawn.
+    traits: ClassVar[Traits] = Traits(
+        scope="flat two-way tables of counts with published totals",
+        secret=False,
+        adds_cells=False,
+        informed=True,
+    )
 
     rules: Sequence[Rule] | None = None
     width: ArrayLike | None = None
@@ -114,7 +116,6 @@ class Randomised:
             width=width if self.width is None else self.width,
         )
 
-    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Draw a pattern.
 
@@ -125,6 +126,10 @@ class Randomised:
         progress
             Called with the draws done and the draws that there are.
         """
+        return run(self, table, need, progress)
+
+    def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
         distribution = self._distribution(table)
         values = np.rint(table.value[distribution.public.inner]).astype(np.int64)
         refuse_other_needs(table, need, distribution.public, values)
