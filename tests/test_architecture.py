@@ -23,7 +23,7 @@ CODE = ("src", "papers", "tests", "bench", "tools")
 LAYERS = [
     {"messages"},
     {"errors"},
-    {"files", "kernels"},
+    {"files", "kernels", "toml"},
     {"model", "solver"},
     {"feasibility"},
     {"tabulation", "rules", "testing", "samples"},
@@ -80,7 +80,7 @@ ONLY_IN = {
         "checks.outputs",
         "io",
     },
-    "pydantic": {"rules.word_types", "checks", "io.recipe", "review.settings"},
+    "pydantic": {"rules.word_types", "toml", "checks", "io.recipe", "review.settings"},
     "statsmodels": {"checks.outputs.regression"},
     "jinja2": {"io", "web.pages"},
     "joblib": {"attacks.matching", "pipeline"},

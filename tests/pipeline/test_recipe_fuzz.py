@@ -13,11 +13,11 @@ from hitoku.attacks import ATTACKS
 from hitoku.errors import HitokuError
 from hitoku.io.recipe.keys import CostKeys, CountsKeys, LinkedKeys, RecipeKeys
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.io.recipe.toml_text import toml_text
 from hitoku.methods import METHODS
 from hitoku.methods.word import CHOICES
 from hitoku.rules import RULES
 from hitoku.rules.word import from_word
+from hitoku.toml import toml_text
 
 NAMES = st.sampled_from(
     sorted({name for kind in (RecipeKeys, LinkedKeys, CountsKeys, CostKeys) for name in kind.model_fields})

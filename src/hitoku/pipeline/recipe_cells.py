@@ -8,14 +8,13 @@ import numpy as np
 
 from hitoku.errors import did_you_mean, some
 from hitoku.io.recipe.keys import UNLESS_UNSAFE
-from hitoku.io.recipe.lines import Path as KeyPath
-from hitoku.io.recipe.origin import Origin
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.model import Floats, Labels, Mask, Table
 from hitoku.pipeline.recipe_tables import Parts
 from hitoku.rules.assess import assess
 from hitoku.rules.given import Given
 from hitoku.rules.rule import Rule
+from hitoku.toml import KeyPath, Origin
 
 # What is protected, with the tables that it is made of.
 Whole = tuple[Table, Parts]

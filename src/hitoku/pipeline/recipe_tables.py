@@ -14,9 +14,7 @@ from hitoku.errors import HitokuError
 from hitoku.files import require_path, sha256
 from hitoku.io.marked_cells import marked_cells, read_cell_file, read_marked_cells
 from hitoku.io.recipe.code_tree import read_code_tree
-from hitoku.io.recipe.keys import COLUMN_KEYS, TableKeys
-from hitoku.io.recipe.lines import Path as KeyPath
-from hitoku.io.recipe.origin import Origin
+from hitoku.io.recipe.keys import COLUMN_KEYS, RecipeOrigin, TableKeys
 from hitoku.io.recipe.recipe import OF_CELLS, OF_RECORDS, Recipe
 from hitoku.model import Finding, Hierarchy, Integers, Mask, Table
 from hitoku.model.link import MEASURE
@@ -28,6 +26,7 @@ from hitoku.tabulation.engines.spark_session import session_at
 from hitoku.tabulation.fingerprints import Nested, RecordPrints, nested_columns
 from hitoku.tabulation.linked import LinkedTables
 from hitoku.tabulation.shared_records import SharedRecords, share_records
+from hitoku.toml import KeyPath
 
 Parts = Mapping[str, tuple[Table, Integers]]
 MARK = "status"  # the column of marks, where a recipe names none
@@ -236,7 +235,9 @@ def _one(
 
 
 @contextmanager
-def _blaming(origin: Origin, at: KeyPath, keys: TableKeys | None = None, where: Any = None) -> Iterator[None]:
+def _blaming(
+    origin: RecipeOrigin, at: KeyPath, keys: TableKeys | None = None, where: Any = None
+) -> Iterator[None]:
     """Add to an error the key that names its column or that it names itself, else the key at hand."""
     try:
         yield

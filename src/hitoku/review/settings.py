@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from hitoku.errors import ParameterError, did_you_mean
+from hitoku.errors import ParameterError
 from hitoku.files import write_file
-from hitoku.io.recipe.toml_text import toml_value
+from hitoku.toml import load_toml, toml_value, validated
 
 FILE = "review.toml"
 Positive = Annotated[int, Field(ge=1, strict=True)]
@@ -117,24 +116,10 @@ def read_settings(folder: Path) -> ReviewSettings:
             folder=folder.name or folder,
         )
     try:
-        return ReviewSettings.model_validate(tomllib.loads(path.read_text("utf-8")))
-    except tomllib.TOMLDecodeError as error:
-        raise ParameterError(
-            "not_toml", "not a TOML file: {error}", where=str(path), fix="correct the line named", error=error
-        ) from error
+        given, origin = load_toml(path.read_text("utf-8"), str(path), "file of settings")
     except UnicodeDecodeError:
         raise ParameterError("not_utf8", "not UTF-8 text", where=str(path), fix="save it as UTF-8") from None
-    except ValidationError as error:
-        first: Any = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        unknown = first["type"] == "extra_forbidden"
-        raise ParameterError(
-            f"unknown setting {key!r}" if unknown else f"{key}: {first['msg'].lower()}",
-            where=str(path),
-            fix=did_you_mean(str(first["loc"][-1]), ReviewSettings.model_fields)
-            if unknown
-            else "see docs/how-to/run-the-review-application.md",
-        ) from error
+    return validated(ReviewSettings, given, origin, otherwise="see docs/how-to/run-the-review-application.md")
 
 
 def write_settings(folder: Path, **given: Any) -> None:

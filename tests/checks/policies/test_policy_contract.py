@@ -77,7 +77,7 @@ def test_every_file_in_the_folder_is_a_policy(tmp_path):
         ("source = ", "source = ''  # ", "it does not say where its numbers come from"),
         ("k = 50.0", "k = 100.0", "a cell that one unit fills is safe"),
         ("k = 50.0", "k = 0.5", "a cell of many alike is unsafe"),
-        ("[units]", "[persons]", "unknown key 'persons'"),
+        ("[units]", "[persons]", "no key 'persons'"),
         ("share = 0.9", "share = 0.01", "a group that is large enough is unsafe"),
     ],
 )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from hitoku.checks.policies.sampling import population_risk
 from hitoku.errors import ParameterError, did_you_mean
@@ -21,6 +19,7 @@ from hitoku.rules.group_disclosure import GroupDisclosure
 from hitoku.rules.min_frequency import MinFrequency
 from hitoku.rules.p_percent import PPercent
 from hitoku.rules.rule import Rule
+from hitoku.toml import load_toml, validated
 
 Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
@@ -273,41 +272,5 @@ def policy_names() -> list[str]:
 
 def parsed(text: str, where: str) -> Policy:
     """Read the text of a policy; the first thing that is wrong is named by line and key."""
-    try:
-        given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ParameterError(
-            "not_toml", "not a TOML file: {error}", where=where, fix="correct the line named", error=error
-        ) from error
-    try:
-        return Policy.model_validate(given)
-    except ValidationError as error:
-        # A misspelt key is missing as well; the misspelling is what to correct.
-        first: Any = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
-        key = ".".join(str(part) for part in first["loc"])
-        line = _line_of(text, [str(part) for part in first["loc"]])
-        unknown = first["type"] == "extra_forbidden"
-        section = Policy.model_fields.get(str(first["loc"][0]))
-        kind: Any = section.annotation if section is not None and len(first["loc"]) > 1 else Policy
-        # A section that may be left out is a section or nothing.
-        keys = [key for each in (kind, *get_args(kind)) for key in getattr(each, "model_fields", {})]
-        fix = did_you_mean(str(first["loc"][-1]), keys) if unknown else "see docs/reference/checks/policy.md"
-        raise ParameterError(
-            f"unknown key {key!r}" if unknown else f"{key}: {first['msg'].lower()}",
-            where=f"{where}, line {line}" if line else f"{where}, key {key}",
-            fix=fix,
-        ) from error
-
-
-def _line_of(text: str, path: Sequence[str]) -> int:
-    """Find the line of a key; 0 when it is not written on one of its own."""
-    section = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        head = re.match(r"\s*\[([^\]]+)\]", line)
-        if head:
-            section = head[1].strip()
-        key = re.match(r"\s*([\w-]+)\s*=", line)
-        found = [section] if head else [*filter(None, [section]), key[1]] if key else []
-        if found == list(path):
-            return number
-    return 0
+    given, origin = load_toml(text, where, "policy")
+    return validated(Policy, given, origin, otherwise="see docs/reference/checks/policy.md")

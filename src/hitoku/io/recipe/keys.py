@@ -1,28 +1,51 @@
-"""Every key of a recipe: its name, its type, and what it is for."""
+"""Every key of a recipe: its name, its type, what it is for, and where it was given."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from hitoku.coalitions.contributions import INSIDERS, parse_insiders
-from hitoku.errors import ParameterError, did_you_mean
+from hitoku.errors import HitokuError, ParameterError, did_you_mean
+from hitoku.io.advice import spoken
 from hitoku.io.formats import FORMATS
 from hitoku.model import DEFAULT_SCOPE, SCOPES, parse_scope
 from hitoku.tabulation.text_files import FileFormat
+from hitoku.toml import Origin, Refused
 
 # In a selection of cells to keep: those that a rule calls unsafe are withheld all the same.
 UNLESS_UNSAFE = "unless_unsafe"
 
 
-class Refused(ValueError):  # noqa: N818 - pydantic catches it, nobody else sees it
-    """A value that cannot be meant, and what to write instead."""
+# Options whose name is not that of their key.
+OPTIONS = {
+    "rules": "--rule",
+    "formats": "--format",
+    "hierarchies": "--hierarchy",
+    "data": "DATA",
+    "cells": "DATA",
+}
 
-    def __init__(self, what: str, fix: str) -> None:
-        self.what, self.fix = what, fix
-        super().__init__(what)
+
+@dataclass(frozen=True, slots=True)
+class RecipeOrigin(Origin):
+    """Where keys of a recipe were given, in a file or as options of a command."""
+
+    options: Mapping[str, str] = field(default_factory=OPTIONS.copy)
+
+    def spoken(self, advice: str) -> str:
+        """Say advice that names arguments of Python as the caller would write it."""
+        return spoken(advice, recipe=bool(self.name))
+
+    def blamed(self, error: HitokuError, path: Sequence[str | int]) -> HitokuError:
+        """Add to an error which key it comes from."""
+        place = self.place(path)
+        where = f"{place}; {error.where}" if error.where and error.where != place else place
+        return type(error)(error.what, where=where, fix=self.spoken(error.fix))
 
 
 def _named(given: Any, kind: str, example: str) -> Any:

@@ -5,25 +5,19 @@ Reading a recipe touches no data: keys, rules and the method are checked first, 
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from hitoku.errors import DataError, HitokuError, did_you_mean
-from hitoku.io.recipe.keys import UNLESS_UNSAFE, CountsKeys, RecipeKeys, TableKeys
-from hitoku.io.recipe.lines import key_lines
-from hitoku.io.recipe.origin import Origin, translate
-from hitoku.io.recipe.toml_text import toml_text
+from hitoku.io.recipe.keys import UNLESS_UNSAFE, CountsKeys, RecipeKeys, RecipeOrigin, TableKeys
 from hitoku.methods import METHODS
 from hitoku.methods.method import Method
 from hitoku.methods.word import method_from_parts
 from hitoku.rules import RULES, Rule
 from hitoku.rules.word import made, parsed
+from hitoku.toml import load_toml, toml_text, validated
 
 # Keys that only make sense for one of the two kinds of data.
 OF_RECORDS = ("weight", "unit", "holding", "where", "magnitude", "missing", "unseen", "top", "decimals")
@@ -32,6 +26,8 @@ OF_MAKING = ("empty", "engine", "spark")
 # Keys that say how the work is done, not what comes of it.
 OF_RUNNING = ("jobs", "memory_limit")
 OF_CELLS = ("frequency", "largest", "cost", "fixed", "totals")
+# What to write for a key, whatever was wrong with it.
+ADVICE = {"decimals": "2 keeps cents; leave the key out to keep values as they are"}
 # Names that tables cannot have, and why.
 RESERVED = {
     "table": "so all of them are called together",
@@ -77,7 +73,7 @@ class Recipe:
     method: Method
     counts: Counts | None
     folder: Path
-    origin: Origin
+    origin: RecipeOrigin
     text: str
 
     @classmethod
@@ -86,7 +82,6 @@ class Recipe:
         path = Path(path)
         try:
             text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
-            given = tomllib.loads(text)
         except OSError as error:
             raise DataError(
                 "cannot_read_recipe",
@@ -104,9 +99,8 @@ class Recipe:
                 fix="save it as UTF-8",
                 file=path.name,
             ) from None
-        except tomllib.TOMLDecodeError as error:
-            raise _broken(path.name, str(error), text) from None
-        return cls._checked(given, path.parent, Origin(path.name, key_lines(text)), text)
+        given, origin = load_toml(text, path.name, "recipe")
+        return cls._checked(given, path.parent, RecipeOrigin(origin.name, origin.lines), text)
 
     @classmethod
     def of(cls, given: Mapping[str, Any], folder: str | Path = ".") -> Recipe:
@@ -119,14 +113,11 @@ class Recipe:
         (Recipe(firms.csv by region: min_frequency, auto), Auto())
         """
         kept = {name: value for name, value in given.items() if value is not None}
-        return cls._checked(kept, Path(folder), Origin(), toml_text(kept))
+        return cls._checked(kept, Path(folder), RecipeOrigin(), toml_text(kept))
 
     @classmethod
-    def _checked(cls, given: dict[str, Any], folder: Path, origin: Origin, text: str) -> Recipe:
-        try:
-            keys = RecipeKeys.model_validate(given)
-        except ValidationError as error:
-            raise translate(error, given, origin) from None
+    def _checked(cls, given: dict[str, Any], folder: Path, origin: RecipeOrigin, text: str) -> Recipe:
+        keys = validated(RecipeKeys, given, origin, advice=ADVICE)
         if not keys.rules and not keys.unsafe:
             raise origin.error(
                 ("rules",),
@@ -174,23 +165,6 @@ class Recipe:
         return f"Recipe({', '.join(names)} by {by}: {rules or 'given cells'}, {_name(self.keys.method)})"
 
 
-def _broken(name: str, message: str, text: str) -> DataError:
-    """Explain text that is no TOML: Python's message ends in the place."""
-    what, _, place = message.rstrip(")").partition(" (at ")
-    found = re.match(r"line \d+", place)
-    line = found[0] if found else f"line {text.rstrip().count(chr(10)) + 1}, the last"
-    return DataError(
-        "recipe_not_toml",
-        "the recipe {recipe!r} is not TOML: {problem}{hint}",
-        where="{recipe}, {line}",
-        fix='a line reads key = value; texts stand in quotes, lists in brackets: by = ["region", "size"]',
-        recipe=name,
-        problem=what[:1].lower(),
-        hint=what[1:],
-        line=line,
-    )
-
-
 def _name(word: Any) -> str:
     return str(word["name"] if isinstance(word, dict) else word.partition(":")[0])
 
@@ -201,7 +175,7 @@ def _parts(word: Any, kind: Any) -> tuple[str, dict[str, Any]]:
     return parsed(word, kind)
 
 
-def _rules(words: Sequence[Any], origin: Origin, at: tuple[str, ...]) -> tuple[Rule, ...]:
+def _rules(words: Sequence[Any], origin: RecipeOrigin, at: tuple[str, ...]) -> tuple[Rule, ...]:
     rules: list[Rule] = []
     for place, word in enumerate(words):
         try:
@@ -212,7 +186,7 @@ def _rules(words: Sequence[Any], origin: Origin, at: tuple[str, ...]) -> tuple[R
     return tuple(rules)
 
 
-def _method(word: Any, origin: Origin, at: tuple[str, ...]) -> Method:
+def _method(word: Any, origin: RecipeOrigin, at: tuple[str, ...]) -> Method:
     try:
         name, given = _parts(word, "method")
         return method_from_parts(name, given, METHODS, where="")
@@ -220,12 +194,12 @@ def _method(word: Any, origin: Origin, at: tuple[str, ...]) -> Method:
         raise origin.blamed(error, at) from None
 
 
-def _counts(keys: CountsKeys, origin: Origin) -> Counts:
+def _counts(keys: CountsKeys, origin: RecipeOrigin) -> Counts:
     method = None if keys.method is None else _method(keys.method, origin, ("counts", "method"))
     return Counts(_rules(keys.rules, origin, ("counts", "rules")), method, keys.width)
 
 
-def _tables(keys: RecipeKeys, origin: Origin) -> dict[str, TableKeys]:
+def _tables(keys: RecipeKeys, origin: RecipeOrigin) -> dict[str, TableKeys]:
     """Fill in what holds for all tables, and refuse what contradicts itself."""
     shared = {name: getattr(keys, name) for name in TableKeys.model_fields if name in keys.model_fields_set}
     if not keys.tables:
@@ -259,7 +233,7 @@ def _tables(keys: RecipeKeys, origin: Origin) -> dict[str, TableKeys]:
     return found
 
 
-def _refuse_circles(levels: Mapping[str, Sequence[str]], origin: Origin) -> None:
+def _refuse_circles(levels: Mapping[str, Sequence[str]], origin: RecipeOrigin) -> None:
     """Raise when a variable is, by way of others, a level of itself."""
     for name in levels:
         ways: list[tuple[str, ...]] = [(name, level) for level in levels[name]]
@@ -276,7 +250,7 @@ def _refuse_circles(levels: Mapping[str, Sequence[str]], origin: Origin) -> None
                 ways += [(*way, level) for level in levels.get(way[-1], ())]
 
 
-def _refuse_reading(table: TableKeys, path: tuple[str | int, ...], origin: Origin) -> None:
+def _refuse_reading(table: TableKeys, path: tuple[str | int, ...], origin: RecipeOrigin) -> None:
     try:
         _ = table.file_format
     except HitokuError as error:
@@ -285,7 +259,7 @@ def _refuse_reading(table: TableKeys, path: tuple[str | int, ...], origin: Origi
         raise origin.error((*path, "spark"), "spark is the address of no engine", 'add engine = "spark"')
 
 
-def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: Origin) -> None:
+def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: RecipeOrigin) -> None:
     if (table.data is None) == (table.cells is None):
         raise origin.error(
             (*path, "cells" if table.cells else "data"),

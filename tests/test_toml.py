@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitoku.io.recipe.lines import key_lines, line_of
-from hitoku.io.recipe.toml_text import toml_key, toml_text, toml_value
+from hitoku.toml import key_lines, line_of, toml_key, toml_text, toml_value
 
 
 @pytest.mark.parametrize(
