@@ -165,3 +165,14 @@ def test_the_page_allows_no_script_at_all(check):
     assert policy.startswith("default-src &#39;none&#39;;")
     assert "script-src" not in policy
     assert "unsafe" not in policy
+
+
+def test_box_is_green_only_where_no_attacker_in_scope_is_open(check):
+    """Compared through codes, derivable groups are not decided although every principle passes."""
+    passing = only(check, 0)
+    assert passing.ok
+    html = page(passing)
+    assert 'class="verdict look"' in html
+    assert "nothing fails; an attacker in scope is open" in html
+    narrow = passing.policy.model_copy(update={"against": ("outsider", "attributes")})
+    assert 'class="verdict good"' in page(replace(passing, policy=narrow))

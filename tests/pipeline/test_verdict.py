@@ -279,7 +279,7 @@ def test_matching_is_run_on_small_counts(seed, method):
     assert found
     assert row.status is Status.FAILED
     assert f"too close to {found} of {int(done.need.unsafe.sum())} unsafe cells" in row.reason
-    assert "secret=false protects against it" in row.fix
+    assert "auto:secret=false" in row.fix
     assert not row.in_scope
 
 

@@ -28,7 +28,7 @@ UNKNOWN_METHOD = Row(
     attacker="method",
     status=Status.NOT_CONSIDERED,
     reason="how the withheld cells were chosen is not known here",
-    fix="protect with method auto:secret=false, which proves it",
+    fix="method blocks protects two-way tables against it, with a proof",
 )
 
 

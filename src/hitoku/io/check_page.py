@@ -25,7 +25,7 @@ from hitoku.files import replaced_folder, sha256
 from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.pages import render
 from hitoku.io.report.findings import LIGHTS, Light, row_class
-from hitoku.model import Verdict
+from hitoku.model import Colour, Verdict
 
 # Rows of what would leave that are shown; the CSV file has them all.
 MOST_ROWS = 200
@@ -145,6 +145,7 @@ def page(
         principles=[str(principle) for principle in Principle],
         outputs=sections,
         undecided=[each for each in sections if each.state in {"undecided", "broken"}],
+        amber=any(each.verdict.colour is Colour.AMBER for each in sections),
         leaving=[each for each in sections if each.state in {"leaves", "released"}],
         different=different,
         signs=SIGNS,

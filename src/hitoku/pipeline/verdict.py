@@ -15,6 +15,7 @@ from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.verdict import UNKNOWN_METHOD
+from hitoku.methods.blocks import treated
 from hitoku.metrics.recovery import known
 from hitoku.model import Finding, Protection, Row, Severity, Status, counts_units
 from hitoku.pipeline.known_method import Made, against_known_method
@@ -29,7 +30,8 @@ MAX_VERIFIED = 50_000
 # Castro's scenarios are run by default up to this many cells, and draws in each scenario.
 MAX_ADJUSTED, DRAWS = 1_000, 10
 
-PROTECTING = "method auto:secret=false protects against it"
+PROTECTING = "method auto:secret=false, with a width, protects against it"
+BY_SECTIONS = "method blocks protects two-way tables against it, and counts by sections that are two-way"
 BY_COMMAND = "hitoku attack release --attack adjustment"
 
 
@@ -66,7 +68,8 @@ def _matched(audit: Audit, protection: Protection, made: Made) -> Row:
     small = counts_units(table) and len(table.dimensions) == 2 and table.inner.sum() <= MAX_MATCHED
     if not small or audit.insiders is not None:
         why = f"the matching attack is run on two-way counts of at most {MAX_MATCHED} inner cells"
-        return _row(Status.NOT_CONSIDERED, "cells were added for contributors" if small else why, PROTECTING)
+        reason = "cells were added for contributors" if small else why
+        return _row(Status.NOT_CONSIDERED, reason, PROTECTING if treated(table) else BY_SECTIONS)
     found = against_known_method(
         table,
         audit.need,

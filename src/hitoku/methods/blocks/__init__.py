@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from hitoku.methods.blocks.blocks import Blocks
+from hitoku.methods.blocks.terms import treated
 
-__all__ = ["Blocks"]
+__all__ = ["Blocks", "treated"]

@@ -175,10 +175,15 @@ def of_counts(table: Table) -> bool:
     return bool(table.integer and (table.frequency is None or np.array_equal(table.frequency, table.value)))
 
 
+def treated(table: Table) -> bool:
+    """Return whether a table has two variables, each with one hierarchy, and no negative values."""
+    two_way = len(table.dimensions) == 2 and all(len(d.hierarchies) == 1 for d in table.dimensions)
+    return bool(two_way and not np.any(table.value < 0))
+
+
 def refuse_other_kinds(table: Table) -> None:
     """Raise unless the table is two-way, and nobody knows anything about it but that nothing is negative."""
-    two_way = len(table.dimensions) == 2 and all(len(d.hierarchies) == 1 for d in table.dimensions)
-    if not two_way or np.any(table.value < 0):
+    if not treated(table):
         raise ScopeError(
             "only_two_way_tables",
             "only two-way tables are treated, of values that are not negative, with one hierarchy "
