@@ -433,7 +433,7 @@ def verify(path: str | Path) -> Verification:
             said += [note] if note else []
         left_open = printable("; ".join(content.get("remarks", [])))
         reason = "; ".join(said) + (f". Not covered: {left_open}" if left_open else "")
-        headline, rows = "", ()
+        headline, rows = "", tuple[CheckedRow, ...]()
         if folder is not None or Path(__file__).with_name("verify_rows.py").is_file():
             verdict = beside("verify_rows.py")
             listed, taken = verdict.checked(content, again, folder is None, demand, printable)
