@@ -19,13 +19,14 @@ from hitoku.io.jj import write_jj
 from hitoku.model import Need, Protection, Table
 
 EXCEPTION = """
-[[exception]]
+[[decision]]
 output = "top"
+decision = "release"
 principle = "individual_value"
-reason = "observability"
-variables = {income = "hidden"}
-decider = "M. <Sato>"
-decided = 2026-11-16
+reason = "nobody sees an income"
+facts.observability = {income = "hidden"}
+who = "M. <Sato>"
+when = 2026-11-16
 """
 
 
@@ -111,9 +112,9 @@ def test_something_that_fails_is_exit_code_1(failing, tmp_path):
 
 def test_an_exception_is_shown_with_its_decider(failing, tmp_path):
     (tmp_path / "decided.toml").write_text(EXCEPTION, encoding="utf-8")
-    result = run(failing, "--exceptions", tmp_path / "decided.toml")
+    result = run(failing, "--decisions", tmp_path / "decided.toml")
     assert result.exit_code == 0
-    assert "income is hidden, decided by M. <Sato> on 2026-11-16" in result.output
+    assert "nobody sees an income (income is hidden), decided by M. <Sato> on 2026-11-16" in result.output
     html = (tmp_path / "failing-report" / "report.html").read_text("utf-8")
     assert "! excepted" in html
     assert "M. &lt;Sato&gt;" in html
@@ -135,7 +136,7 @@ def test_a_corrupted_submission_is_exit_code_2_with_the_file_named(folder, file,
         (["--policy", "japan-2018"], "japan-2017"),
         (["--out", "submission/report"], "would change it"),
         (["--ledger", "none.ledger"], "no ledger"),
-        (["--exceptions", "none.toml"], "none.toml"),
+        (["--decisions", "none.toml"], "none.toml"),
     ],
 )
 def test_bad_input_is_exit_code_2(folder, monkeypatch, capsys, args, words):
@@ -227,7 +228,6 @@ def test_what_is_released_is_remembered_and_held_against_the_next(tmp_path, data
     assert "nothing was changed" in ledger_run("verify", ledger, "--head", head).output
     assert ledger_run("receipt", ledger, "1", "--out", tmp_path / "again").exit_code == 0
     assert (tmp_path / "again" / "01-regions.csv").exists()
-    assert "is of this version already" in ledger_run("migrate", ledger).output
 
 
 def test_a_name_that_steers_a_terminal_is_written_out(tmp_path):

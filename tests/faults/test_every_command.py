@@ -11,7 +11,7 @@ from typer.main import get_command
 from hitoku.cli.commands import app
 
 # Struck in tests of their own in test_faults.py.
-APART = {"ledger init", "ledger migrate"}
+APART = {"ledger init"}
 WHY_NOT = {
     "warm-up": "writes nothing but what numba compiles, which is compiled again where it is missing",
     "serve": "runs until it is ended: tests/review/test_faults.py kills the server and its worker",

@@ -7,7 +7,6 @@ temporary places, and the next run works, removes what the killed ones left, and
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import stat
 import subprocess
@@ -223,32 +222,6 @@ def test_a_ledger_is_begun_whole_or_not_at_all(fault, kitchen):
     remove(kitchen / "new.ledger")
     assert run(kitchen, LEDGER).code == 0
     assert {path.name for path in kitchen.iterdir()} <= {*KITCHEN, "new.ledger", "count"}
-
-
-@pytest.mark.parametrize("fault", ["kill", "full"])
-def test_an_old_ledger_is_turned_into_a_new_one_or_stays(fault, kitchen):
-    old = Path(__file__).parents[1] / "checks" / "ledger" / "version_2"
-    words = ["ledger", "migrate", "v/x.ledger"]
-
-    def begin():
-        remove(kitchen / "v")
-        shutil.copytree(old, kitchen / "v")
-
-    begin()
-    assert run(kitchen, words, "count").code == 0
-    n_changes = int((kitchen / "count").read_text("utf-8"))
-    before = (old / "x.ledger").read_bytes()
-    for point in points(n_changes):
-        begin()
-        done = run(kitchen, words, f"{fault}:{point}")
-        assert done.code == (-signal.SIGKILL if fault == "kill" else 2), (point, done.err)
-        assert "Traceback" not in done.err
-        if (kitchen / "v" / "x.ledger").read_bytes() != before:
-            assert (kitchen / "v" / "x.ledger.v2").read_bytes() == before
-        assert run(kitchen, words).code == 0
-        assert run(kitchen, ["ledger", "verify", "v/x.ledger"]).code == 0
-        left = {path.name for path in (kitchen / "v").iterdir()} - {path.name for path in old.iterdir()}
-        assert left == {"x.ledger.v2"}
 
 
 @pytest.mark.parametrize("fault", ["kill", "full"])

@@ -177,79 +177,12 @@ def _joined(reason: str, facts: Facts) -> str:
     return f"{reason} ({said})" if said and said != reason else reason
 
 
-class _Exemption(_Frozen):
-    """An exception as files before decisions have it."""
-
-    output: Text
-    principle: Principle
-    decider: Text
-    decided: date
-    note: str = ""
-
-    def decision(self) -> Decision:
-        facts = self.facts()
-        return Decision(
-            output=self.output,
-            decision="release",
-            principle=self.principle,
-            who=self.decider,
-            when=self.decided,
-            reason=self.note or str(facts),
-            facts=facts,
-        )
-
-    def facts(self) -> Facts:
-        raise NotImplementedError
-
-
-class _SamplingFraction(_Exemption):
-    reason: Literal["sampling_fraction"]
-    fraction: Fraction
-
-    def facts(self) -> Facts:
-        return Facts(sampling_fraction=self.fraction)
-
-
-class _Observability(_Exemption):
-    reason: Literal["observability"]
-    variables: Annotated[dict[Text, Seen], Field(min_length=1)]
-
-    def facts(self) -> Facts:
-        return Facts(observability=self.variables)
-
-
-class _AgeOfData(_Exemption):
-    reason: Literal["age_of_data"]
-    year: Year
-
-    def facts(self) -> Facts:
-        return Facts(year=self.year)
-
-
-class _StructuralZero(_Exemption):
-    reason: Literal["structural_zero"]
-    cells: Annotated[tuple[Text, ...], Field(min_length=1)]
-
-    def facts(self) -> Facts:
-        return Facts(structural_zeros=self.cells)
-
-
-_Exemptions = Annotated[
-    _SamplingFraction | _Observability | _AgeOfData | _StructuralZero, Field(discriminator="reason")
-]
-REASONS = ("sampling_fraction", "observability", "age_of_data", "structural_zero")
-
-
 class _File(_Frozen):
     decision: tuple[Decision, ...] = ()
-    exception: tuple[_Exemptions, ...] = ()
 
 
 def read_decisions(path: str | Path) -> tuple[Decision, ...]:
-    """Read a TOML file of decisions; the first thing that is wrong is named by number and key.
-
-    Exceptions as they were written before there were decisions are read as well.
-    """
+    """Read a TOML file of decisions; the first thing that is wrong is named by number and key."""
     place = Path(path)
     try:
         return parse_decisions(read_file(place, MOST_BYTES).decode("utf-8"), place.name)
@@ -296,7 +229,7 @@ def parse_decisions(text: str, where: str) -> tuple[Decision, ...]:
             ) from None
         first: Any = error.errors()[0]
         raise ParameterError(_wrong(first), where=_where(where, first["loc"]), fix=_fix(first)) from error
-    return (*found.decision, *(each.decision() for each in found.exception))
+    return found.decision
 
 
 def decisions_by(decisions: Iterable[Decision], output: str, today: date) -> tuple[Decision, ...]:
@@ -319,10 +252,6 @@ def _fix(error: Any) -> str:
     place = error["loc"]
     if error["type"] == "extra_forbidden":
         kinds: list[type[BaseModel]] = [Decision, Facts]
-        if place[0] == "exception":
-            kinds = list(_Exemption.__subclasses__())
         known = ["decision"] if len(place) == 1 else sorted({n for kind in kinds for n in kind.model_fields})
         return did_you_mean(str(place[-1]), known, otherwise="leave it out")
-    if error["type"].startswith("union_tag"):
-        return f"give a reason: {', '.join(REASONS)}"
     return "see docs/how-to/check-outputs.md, Decisions"

@@ -29,7 +29,7 @@ def check(
     policy: Annotated[str | None, typer.Option(help="The checker's policy: a name, or a .toml file.")] = None,
     decisions: Annotated[
         Path | None,
-        typer.Option("--decisions", "--exceptions", help="Decisions about outputs, a .toml file."),
+        typer.Option("--decisions", help="Decisions about outputs, a .toml file."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the report; by default beside the submission.")

@@ -40,7 +40,7 @@ def init(
     """Fix policy, unit and key for everything that will be released about some data.
 
     What a researcher names is compared with it from then on, and never used. A ledger that exists and has no
-    settings yet, as those of hitoku 0.1, gets them.
+    settings yet gets them.
 
     [bold]Example[/bold]: hitoku ledger init wages.ledger --policy japan-2017 --unit person_id
     """
@@ -116,24 +116,6 @@ def verify(
         print_json({"path": str(path), "lines": len(lines), "head": lines[-1].head})
         return
     echo(f"{len(lines)} lines, nothing was changed; head {lines[-1].head}")
-
-
-@ledger.command(cls=Command)
-def migrate(path: Place, as_json: AsJson = False) -> None:
-    """Turn a ledger of hitoku 0.1 into one file of this version; the old one is kept beside it.
-
-    [bold]Example[/bold]: hitoku ledger migrate wages.ledger
-    """
-    from hitoku.checks.ledger.store import migrate as turn
-
-    kept = turn(require_path(path))
-    if as_json:
-        print_json({"path": str(path), "kept": None if kept is None else str(kept)})
-    elif kept is None:
-        echo(f"{path} is of this version already")
-    else:
-        echo(f"{path} is one file now; the old one is {kept}, its memberships are in {path}.members")
-        echo("both hold microdata: remove them when the new ledger is backed up")
 
 
 @ledger.command(cls=Command)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ from hitoku.attacks.differencing.definition import MISSING, Definition
 from hitoku.attacks.differencing.grade import Grade
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.checks.ledger import Concern, Ledger, Measure, implied_tables, unit_numbers
-from hitoku.checks.ledger.store import create, fresh_store, migrate
+from hitoku.checks.ledger.store import create, fresh_store
 from hitoku.checks.principles.verdict import Clearance
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.rules.dominance import Dominance
@@ -192,9 +190,11 @@ def test_only_the_owner_may_read_it(tmp_path):
 
 def test_a_ledger_of_another_version_is_not_guessed_at(tmp_path):
     path = tmp_path / "x.ledger"
-    path.write_text(json.dumps({"format": "hitoku ledger", "version": 99, "body": {}}))
-    with pytest.raises(DataError, match="version 99"):
+    path.write_text(json.dumps({"format": "hitoku ledger", "version": 2, "body": {}}))
+    with pytest.raises(DataError, match="of an earlier version") as raised:
         opened(tmp_path)
+    assert raised.value.code == "ledger_version_not_supported"
+    assert "hitoku ledger init" in raised.value.fix
     path.unlink()
     store = fresh_store(path, {"data_hash": "d1", "n_units": N_UNITS, "depth": 3, "by_name": False})
     newer = replace(store.lines[0], body={**store.lines[0].body, "version": 4})
@@ -203,51 +203,6 @@ def test_a_ledger_of_another_version_is_not_guessed_at(tmp_path):
     create(path, [newer], store.key)
     with pytest.raises(DataError, match="version 4"):
         opened(tmp_path)
-
-
-@pytest.fixture
-def version_2(tmp_path):
-    """Two ledgers as hitoku 0.1 wrote them: one about a data set, one that knows its units by name."""
-    shutil.copytree(Path(__file__).parent / "version_2", tmp_path, dirs_exist_ok=True)
-    return tmp_path
-
-
-def test_a_ledger_of_version_2_is_read_as_it_is_and_finds_what_it_found(version_2):
-    (alarm,) = opened(version_2).check("second", *table_1("second", [21, 26], SECOND))
-    assert str(alarm) == "area=A, age=19-20: 19 - 18 = 1 unit, from first and second (by definition)"
-    assert (version_2 / "x.ledger").read_bytes()[:1] == b"{"
-
-
-def test_a_ledger_of_version_2_is_migrated_by_what_is_remembered_next(version_2):
-    before = (version_2 / "x.ledger").read_bytes()
-    opened(version_2).remember("again", *table_1("again", [19, 26], FIRST))
-    assert (version_2 / "x.ledger.v2").read_bytes() == before
-    ledger = opened(version_2)
-    assert ledger.names == ("first", "again")
-    (alarm,) = ledger.check("second", *table_1("second", [21, 26], SECOND))
-    assert alarm.n_units == 1
-    assert migrate(version_2 / "x.ledger") is None
-
-
-def test_units_of_version_2_keep_their_pseudonyms(version_2):
-    units = [f"person {number}" for number in range(N_UNITS)][::-1]
-    options = {"data_hash": "other", "n_units": N_UNITS, "units": units}
-    kept = migrate(version_2 / "named.ledger")
-    assert kept == version_2 / "named.ledger.v2"
-    ledger = Ledger.open(version_2 / "named.ledger", **options)
-    codes = np.where(banded([21, 26]) == 1, 1, 0)[::-1]
-    (alarm,) = ledger.check("second", [Partition.published("second", codes)])
-    assert alarm.n_units == 1
-
-
-@pytest.mark.parametrize("which", ["x.ledger", "00000-00.codes", "key"])
-def test_a_corrupted_byte_of_version_2_is_refused(version_2, which):
-    path = next(path for path in sorted(version_2.rglob(which)) if "x.ledger" in str(path))
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(DataError, match="changed or damaged"):
-        opened(version_2)
 
 
 def test_other_data_other_units_other_depth_are_refused(tmp_path):

@@ -123,15 +123,16 @@ def test_a_group_that_a_sample_makes_up_for_is_told_with_its_numbers():
 def excepted(fraction):
     return parse_decisions(
         f"""
-        [[exception]]
+        [[decision]]
         output = "table"
+        decision = "release"
         principle = "units"
-        reason = "sampling_fraction"
-        fraction = {fraction}
-        decider = "M. Sato"
-        decided = 2026-11-16
+        reason = "a sample"
+        facts.sampling_fraction = {fraction}
+        who = "M. Sato"
+        when = 2026-11-16
         """,
-        "exceptions.toml",
+        "decisions.toml",
     )
 
 

@@ -394,13 +394,14 @@ def test_other_data_are_refused(folder, tmp_path):
 
 
 EXCEPTION = """
-[[exception]]
+[[decision]]
 output = "top"
+decision = "release"
 principle = "individual_value"
-reason = "age_of_data"
-year = 1920
-decider = "M. Sato"
-decided = 2026-11-16
+reason = "old data"
+facts.year = 1920
+who = "M. Sato"
+when = 2026-11-16
 """
 
 
@@ -430,16 +431,16 @@ def test_an_exception_does_not_excuse_a_lie(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("year = 1920", "yaer = 1920"), "yaer|year"),
-        (("year = 1920", 'year = "old"'), "year"),
-        (('decider = "M. Sato"\n', ""), "decider"),
+        (("facts.year = 1920", "facts.yaer = 1920"), "yaer|year"),
+        (("facts.year = 1920", 'facts.year = "old"'), "year"),
+        (('who = "M. Sato"\n', ""), "who"),
         (('"individual_value"', '"kindness"'), "principle"),
-        (('"age_of_data"', '"we like it"'), "reason"),
-        (('reason = "age_of_data"\nyear = 1920', 'reason = "sampling_fraction"\nfraction = 1.0'), "fraction"),
-        (('reason = "age_of_data"\nyear = 1920', 'reason = "observability"\nvariables = {}'), "variables"),
-        (('reason = "age_of_data"\nyear = 1920', 'reason = "structural_zero"\ncells = []'), "cells"),
-        (("[[exception]]", "[[exceptions]]"), "exception"),
-        (("[[exception]]", "[[exception"), "TOML"),
+        (('reason = "old data"', 'reason = ""'), "reason"),
+        (("facts.year = 1920", "facts.sampling_fraction = 1.0"), "sampling_fraction"),
+        (("facts.year = 1920", 'facts.observability = {income = "well"}'), "income"),
+        (("facts.year = 1920", 'facts.structural_zeros = [""]'), "structural_zeros|0"),
+        (("[[decision]]", "[[exception]]"), "unknown key 'exception'"),
+        (("[[decision]]", "[[decision"), "TOML"),
     ],
 )
 def test_exceptions_are_validated(change, message):

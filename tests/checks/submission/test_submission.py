@@ -262,22 +262,13 @@ def test_who_what_and_when_stand_in_it(tmp_path):
     found = read_submission(folder)
     assert (found.researcher, found.written, found.unit) == ("R. Kimura", "2026-11-16T08:00:00+00:00", "id")
     assert (found.n_units, found.n_records, found.requests) == (240, 240, (asked,))
-    assert (found.comments, found.earlier) == ({"means": "for the yearbook"}, False)
+    assert found.comments == {"means": "for the yearbook"}
 
 
-def test_a_submission_of_the_first_format_is_read(folder):
-    """As hitoku 0.1 wrote it: what leaves in public/ only, and no word about researcher, date and unit."""
-    whole = json.loads((folder / "manifest.json").read_text("utf-8"))
-    for entry in whole["outputs"]:
-        resealed(folder, f"checker/{entry['files']}.json", lambda output: output.pop("published"))
-    kept = ("version", "name", "data", "policy", "outputs", "files", "sha256")
-    manifested(folder, lambda manifest: [manifest.pop(name) for name in [*manifest] if name not in kept])
+def test_a_submission_of_another_format_is_refused_by_its_version(folder):
     manifested(folder, lambda manifest: manifest.update(format="hitoku submission 1"))
-    found = read_submission(folder)
-    assert (found.earlier, found.researcher, found.unit) == (True, "", None)
-    check = recheck(folder, data=PEOPLE, unit="id")
-    assert check.tally["pass"] == 3
-    assert check.unit == "by id, as the checker said"
+    with pytest.raises(DataError, match="is of another version, not in the format 'hitoku submission 2'"):
+        read_submission(folder)
 
 
 def test_a_session_writes_nothing_before_it_submits(tmp_path, monkeypatch):

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.checks.ledger.membership import damaged
-from hitoku.checks.ledger.version_2 import read_version_2
 from hitoku.errors import DataError, OutputError, ParameterError
 from hitoku.files import private_folder
 
@@ -128,8 +127,6 @@ class LedgerStore:
     def _alone(self, line: LogLine, vectors: Mapping[str, bytes]) -> None:
         if not self.path.exists() and len(self.lines) == 1:
             create(self.path, self.lines, self.key)
-        elif _is_version_2(self.path):
-            migrate(self.path)
         with _connected(self.path, 60.0) as database, _transaction(database, self.path):
             if _head(database) != self.head:
                 raise DataError(
@@ -163,8 +160,6 @@ def fresh_store(path: Path, body: Mapping[str, Any], key: bytes | None = None) -
 
 def read_store(path: Path) -> LedgerStore:
     """Read a ledger as it is at this moment; every hash is compared."""
-    if _is_version_2(path):
-        return _in_memory(path)
     with as_written(path), _connected(path, 60.0, only_read=True) as database, _translated(path):
         database.execute("begin")
         return _load(path, database)
@@ -213,12 +208,10 @@ def locked_store(path: Path, wait_s: float = 60.0) -> Iterator[LedgerStore]:
     Parameters
     ----------
     path
-        A ledger that exists; one of an earlier version is migrated first.
+        A ledger that exists.
     wait_s
         How long to wait for somebody else who holds the lock.
     """
-    if _is_version_2(path):
-        migrate(path)
     with _connected(path, wait_s) as database, _transaction(database, path):
         store = _load(path, database)
         store.database = database
@@ -247,38 +240,6 @@ def create(
             ) from None
         except OSError as error:
             raise _cannot_write(path, str(error.strerror)) from error
-
-
-def migrate(path: Path) -> Path | None:
-    """Turn a ledger of version 2 into one file of this version; return where the old one is kept.
-
-    Its folder of memberships stays as it is beside the old file; remove both when the new one is safe.
-    """
-    if not _is_version_2(path):
-        return None
-    old = read_version_2(path)
-    kept = path.with_name(path.name + ".v2")
-    store = _in_memory(path)
-    with private_folder(path.parent, path.name) as folder:
-        draft = folder / path.name
-        _write_new(draft, store.lines, store.key, old.vectors)
-        try:
-            if not kept.exists():
-                os.link(path, kept)
-            draft.replace(path)
-        except OSError as error:
-            raise _cannot_write(path, str(error.strerror)) from error
-    return kept
-
-
-def _in_memory(path: Path) -> LedgerStore:
-    """Read a ledger of version 2 as if it were of this one."""
-    old = read_version_2(path)
-    store = fresh_store(path, old.begin, old.key)
-    for body in old.outputs:
-        store.add("output", body)
-    store.vectors = dict(old.vectors)
-    return store
 
 
 def _write_new(draft: Path, lines: Iterable[LogLine], key: bytes, vectors: Mapping[str, bytes]) -> None:
@@ -435,16 +396,16 @@ def _require(path: Path) -> None:
             where=str(path),
             fix="check that it is a file, and permissions",
         ) from error
+    if start.startswith(b"{"):
+        raise DataError(
+            "ledger_version_not_supported",
+            "the ledger is of an earlier version, this program reads version {known}",
+            where=str(path),
+            fix="begin a new one with hitoku ledger init",
+            known=VERSION,
+        )
     if start != MAGIC:
         raise damaged(path, "it is not a ledger")
-
-
-def _is_version_2(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(1) == b"{"
-    except OSError:
-        return False
 
 
 def _cannot_write(path: Path, why: str) -> OutputError:

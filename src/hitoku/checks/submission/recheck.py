@@ -285,11 +285,6 @@ def _other_unit(submission: Submission, centre: Centre) -> tuple[Finding, ...]:
     """Say so when the session counted something else than the centre does."""
     found: list[Finding] = []
     records, fixed = centre.records, centre.settings
-    if submission.earlier:
-        said = "the submission, of an earlier version, does not say what it counts as a unit"
-        if fixed is not None and records is None:
-            found.append(fault("unit", said, "check it with the data, or have it submitted again"))
-        return tuple(found)
     if fixed is not None and submission.unit != fixed.unit:
         reason = f"the session counted {_by(submission.unit)}, the centre counts {_by(fixed.unit)}"
         found.append(fault("unit", reason, "have it made again with the centre's unit"))
@@ -313,8 +308,6 @@ def _unit_words(submission: Submission, centre: Centre) -> str:
         return f"{_by(centre.settings.unit)}, as the centre fixed it"
     if centre.records is not None:
         return f"{_by(centre.records.unit_column)}, as the checker said"
-    if submission.earlier:
-        return "as the session counted, which it does not say"
     return f"{_by(submission.unit)}, as the session says; nobody at the centre has fixed it"
 
 

@@ -30,8 +30,6 @@ from hitoku.errors import DataError
 from hitoku.files import read_file, sha256
 
 FORMAT = "hitoku submission 2"
-# As before there were researchers and dates in it: everything that would leave was in public/.
-FIRST_FORMAT = "hitoku submission 1"
 MANIFEST, POLICY = "manifest.json", "policy.json"
 PUBLIC, CHECKER = "public", "checker"
 CERTIFICATE = ".certificate.json.gz"
@@ -61,9 +59,9 @@ class _Named(_Strict):
 
 
 class _Manifest(_Strict):
-    """What the manifest of the first format holds."""
+    """What a manifest holds."""
 
-    format: Literal["hitoku submission 1"]
+    format: Literal["hitoku submission 2"]
     version: Line
     name: Line
     data: Line
@@ -78,10 +76,6 @@ class _Manifest(_Strict):
     n_records: Whole | None = None
     requests: Annotated[list[dict[str, Any]], Field(max_length=MOST_FILES)] = []
     comments: dict[Line, Annotated[str, Field(max_length=10_000)]] = {}
-
-
-class _Manifest2(_Manifest):
-    format: Literal["hitoku submission 2"]  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -106,8 +100,6 @@ class Submission:
         The name of each output's files, without ending.
     sha256
         Of the manifest, and so of everything.
-    earlier
-        It is in the format of an earlier version, which did not say what follows.
     researcher, written
         Who submits it, and when.
     unit, n_units, n_records
@@ -124,7 +116,6 @@ class Submission:
     outputs: tuple[Output, ...]
     stems: tuple[str, ...]
     sha256: str = ""
-    earlier: bool = False
     researcher: str = ""
     written: str = ""
     unit: str | None = None
@@ -162,9 +153,8 @@ def read_submission(path: str | Path) -> Submission:
     stems = tuple(entry.files for entry in manifest.outputs)
     if len({*stems}) < len(stems) or len({entry.name for entry in manifest.outputs}) < len(stems):
         raise _refused(folder, MANIFEST, "has an output twice")
-    earlier = manifest.format == FIRST_FORMAT
     public = {f"{PUBLIC}/{stem}{end}" for stem in stems for end in (".csv", ".json")}
-    due = {POLICY, *(f"{CHECKER}/{stem}.json" for stem in stems)} | (public if earlier else set())
+    due = {POLICY, *(f"{CHECKER}/{stem}.json" for stem in stems)}
     # Both files of what leaves, or none.
     for name in public & found:
         due |= {f"{Path(name).parent.name}/{Path(name).stem}{end}" for end in (".csv", ".json")}
@@ -186,7 +176,6 @@ def read_submission(path: str | Path) -> Submission:
         outputs=tuple(_output(folder, entry, manifest) for entry in manifest.outputs),
         stems=stems,
         sha256=manifest.sha256,
-        earlier=earlier,
         researcher=manifest.researcher,
         written=manifest.written,
         unit=manifest.unit,
@@ -225,10 +214,7 @@ def _intact(folder: Path, listed: Mapping[str, str]) -> set[str]:
 def _output(folder: Path, entry: _Entry, manifest: _Manifest) -> Output:
     name = f"{CHECKER}/{entry.files}.json"
     try:
-        whole = _json(folder / name)
-        if manifest.format == FIRST_FORMAT:
-            whole = {**whole, "published": _json(folder / PUBLIC / f"{entry.files}.json")}
-        output = Output.from_dict(whole)
+        output = Output.from_dict(_json(folder / name))
     except (ValueError, TypeError, AttributeError, RecursionError):
         # Not "from error": its message may hold a part of the file.
         return _unreadable(entry, manifest, f"{name} is not as hitoku writes it")
@@ -275,9 +261,10 @@ def _manifest(folder: Path) -> _Manifest:
         raise _refused(folder, MANIFEST, "cannot be read") from None
     if not intact:
         raise _refused(folder, MANIFEST, "was changed after it was submitted")
+    if whole.get("format") != FORMAT:
+        raise _refused(folder, MANIFEST, f"is of another version, not in the format {FORMAT!r}")
     try:
-        kind = _Manifest if whole.get("format") == FIRST_FORMAT else _Manifest2
-        return kind.model_validate(whole)
+        return _Manifest.model_validate(whole)
     except (ValidationError, RecursionError):
         raise _refused(folder, MANIFEST, f"is not in the format {FORMAT!r}") from None
 
