@@ -10,17 +10,12 @@ from scipy import sparse
 from tests.methods.optimal.test_tableau import cube, prepared
 
 from hitoku.methods.optimal import Optimal, tableau_subproblems
-from hitoku.methods.optimal.attacker_subproblems import (
-    LinearSubproblems,
-    TableauSubproblems,
-    levels_met,
-    pushes_for,
-    subproblems_for,
-)
+from hitoku.methods.optimal.attacker_subproblems import LinearSubproblems, TableauSubproblems, subproblems_for
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.neighbourhood_search import NeighbourhoodSearch
 from hitoku.methods.optimal.neighbourhoods import WIDE, Neighbourhoods
 from hitoku.methods.optimal.objective import Objective
+from hitoku.methods.optimal.pushes import levels_met, pushes_for
 from hitoku.methods.optimal.search import search
 from hitoku.model import Need, Table
 

@@ -6,15 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hitoku.methods.optimal.attacker_subproblems import (
-    LinearSubproblems,
-    PartedSubproblems,
-    levels_met,
-    pushes_for,
-)
+from hitoku.methods.optimal.attacker_subproblems import LinearSubproblems, PartedSubproblems
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.cuts import capacity_cuts
 from hitoku.methods.optimal.presolve import presolve
+from hitoku.methods.optimal.pushes import levels_met, pushes_for
 from hitoku.model import Hierarchy, Need, Table
 
 

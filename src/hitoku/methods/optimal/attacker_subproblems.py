@@ -8,8 +8,8 @@ capacity constraint that they prove is recomputed in :mod:`hitoku.methods.optima
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -17,14 +17,14 @@ from scipy import sparse
 from hitoku.feasibility.incidence import Incidence, parts_of
 from hitoku.feasibility.network import arcs
 from hitoku.methods.optimal.budget import Budget
+from hitoku.methods.optimal.cuts import capacity_separation
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
-from hitoku.methods.optimal.tableau_subproblems import Row, Tableau
+from hitoku.methods.optimal.pushes import SHORT, Pushed, Row, Subproblems, levels_met, pushes_for
+from hitoku.methods.optimal.tableau_subproblems import Tableau
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 from hitoku.solver.covering import SparseRows
 
-# Reaching this share less than a level is rounding, not a shortfall.
-SHORT = 1e-8
 # A cell that is withheld to a smaller share than this is published.
 SUPPORT = 1e-7
 # Multipliers of tables are fractions with small denominators; 720720 is divisible by 1 to 16.
@@ -38,62 +38,8 @@ LEAST_VIOLATION = 1e-4
 # So many problems on a tableau count as one unit of work.
 PER_WORK = 4
 
-# Cells that cannot move, in the order in which multipliers take them out of a cut; the relation that each is
-# alone in, and its entry there.
-Peeling = tuple[Integers, Integers, Floats]
-NOTHING_PEELED: Peeling = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pushed:
-    """Answers of some attacker subproblems ("pushes": one cell, one direction).
-
-    Parameters
-    ----------
-    level, sense
-        Which level each push served and its direction.
-    reach
-        How far it got, in the table's units; never further than the level's amount.
-    multipliers
-        Whole multiples of ``1 / grid``, pushes by relations; empty rows where nothing but the cell's own
-        room stopped it.
-    others
-        A second set of multipliers, or None.
-    flows
-        Pushes by cells: the differences found; None unless asked for. Multipliers may then be left out.
-    peeled
-        Cells that the multipliers do not know of: the last to drop out comes first.
-    """
-
-    level: Integers
-    sense: Integers
-    reach: Floats
-    multipliers: SparseRows
-    others: SparseRows | None
-    grid: int
-    flows: Floats | None
-    peeled: Peeling = NOTHING_PEELED
-
-
-def pushes_for(instance: Instance, chosen: Integers) -> tuple[Integers, Integers]:
-    """Write each level as pushes: one for a side, two for a width."""
-    side = instance.levels.side[chosen].astype(np.int64)
-    wide = chosen[side == WIDTH]
-    level = np.concatenate([chosen[side != WIDTH], wide, wide])
-    sense = np.concatenate([side[side != WIDTH], np.full(len(wide), UP), np.full(len(wide), DOWN)])
-    return level, sense
-
-
-def levels_met(instance: Instance, pushed: Pushed) -> Mask:
-    """Tell of every level whether the pushes reach it; false for those that were not pushed."""
-    total = np.zeros(len(instance.levels))
-    np.add.at(total, pushed.level, pushed.reach)
-    asked = np.zeros(len(total), dtype=bool)
-    asked[pushed.level] = True
-    return asked & (total >= instance.levels.amount * (1 - SHORT))
-
-
-def subproblems_for(instance: Instance, budget: Budget) -> FlowSubproblems | LinearSubproblems:
+def subproblems_for(instance: Instance, budget: Budget) -> Subproblems:
     """Choose the engine that fits the relations."""
     network = FlowSubproblems.of(instance, budget)
     if network is not None:
@@ -108,6 +54,9 @@ def subproblems_for(instance: Instance, budget: Budget) -> FlowSubproblems | Lin
 
 class FlowSubproblems:
     """Maximum flows: every cell is an arc between two relations (nodes), or between one and the outside."""
+
+    network: ClassVar[bool] = True
+    tableau: ClassVar[bool] = False
 
     def __init__(
         self, instance: Instance, budget: Budget, tail: Integers, head: Integers, sign: Integers
@@ -172,6 +121,9 @@ class FlowSubproblems:
         one, other = (SparseRows(*multipliers_of_sides(side, self._sign)) for side in (near, far))
         return Pushed(level, sense, reach, one, other, 1, None)
 
+    def separate(self, x: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
+        return capacity_separation(self, x, exact=exact)
+
 
 def no_multipliers(n_pushes: int) -> SparseRows:
     """Return empty rows."""
@@ -181,6 +133,9 @@ def no_multipliers(n_pushes: int) -> SparseRows:
 
 class LinearSubproblems:
     """Linear programs, warm-started one from the other, over the cells that are withheld at all."""
+
+    network: ClassVar[bool] = False
+    tableau: ClassVar[bool] = False
 
     def __init__(self, instance: Instance, budget: Budget) -> None:
         self.instance, self.budget = instance, budget
@@ -283,6 +238,9 @@ class LinearSubproblems:
                 np.maximum(seen[UP], point * unit, out=seen[UP])
                 np.maximum(seen[DOWN], -point * unit, out=seen[DOWN])
 
+    def separate(self, x: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
+        return capacity_separation(self, x, exact=exact)
+
 
 class PartedSubproblems(LinearSubproblems):
     """Maximum flows in the parts of a pattern that are networks, linear programs in the others."""
@@ -350,6 +308,8 @@ class PartedSubproblems(LinearSubproblems):
 class TableauSubproblems(LinearSubproblems):
     """A tableau kept between calls; linear programs where it does not come to an end."""
 
+    tableau: ClassVar[bool] = True
+
     def __init__(self, instance: Instance, budget: Budget, tableau: Tableau) -> None:
         super().__init__(instance, budget)
         self._tableau = tableau
@@ -370,7 +330,6 @@ class TableauSubproblems(LinearSubproblems):
         return Pushed(level, sense, got, none, None, GRID, moves[place] if flows else None)
 
     def separate(self, x: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
-        """Return cuts that the point violates, and which levels are reached there."""
         instance = self.instance
         everything = np.arange(len(instance.levels))
         none = np.zeros((0, len(x)))

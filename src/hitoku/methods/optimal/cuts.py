@@ -13,15 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from hitoku.methods.optimal.attacker_subproblems import (
-    FlowSubproblems,
-    LinearSubproblems,
-    Pushed,
-    TableauSubproblems,
-    levels_met,
-    pushes_for,
-)
 from hitoku.methods.optimal.instance import Instance
+from hitoku.methods.optimal.pushes import Pushed, Row, Subproblems, levels_met, pushes_for
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import SparseRows
 
@@ -46,7 +39,7 @@ class Cuts:
     lively: int | None = None
 
     @classmethod
-    def of(cls, rows: list[tuple[Integers, Floats]], lively: int | None = None) -> Cuts:
+    def of(cls, rows: list[Row], lively: int | None = None) -> Cuts:
         lengths = [len(cells) for cells, _ in rows]
         return cls(
             np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
@@ -67,30 +60,24 @@ class Cuts:
         return self.cells[here], self.coefficients[here]
 
 
-def attacked(
-    engine: FlowSubproblems | LinearSubproblems, x: Floats, *, exact: bool
-) -> tuple[list[tuple[Integers, Floats]], Mask]:
-    """Push all levels at a point; return capacity constraints of those that fall short, and which do not."""
-    if isinstance(engine, TableauSubproblems):
-        return engine.separate(x, exact=exact)
+def capacity_separation(engine: Subproblems, x: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
+    """Push all levels at a point; return capacity constraints of unreached levels, and which are reached."""
     instance = engine.instance
     pushed = engine.push(x, *pushes_for(instance, np.arange(len(instance.levels))), exact=exact)
     reached = levels_met(instance, pushed)
     return capacity_cuts(instance, pushed, ~reached), reached
 
 
-def capacity_cuts(instance: Instance, pushed: Pushed, short: Mask) -> list[tuple[Integers, Floats]]:
+def capacity_cuts(instance: Instance, pushed: Pushed, short: Mask) -> list[Row]:
     """Return one or two capacity constraints for every level in ``short``, coefficients cut down."""
-    rows: list[tuple[Integers, Floats]] = []
+    rows: list[Row] = []
     for multipliers in (pushed.multipliers, pushed.others):
         if multipliers is not None:
             rows += _rows(instance, pushed, multipliers, short)
     return rows
 
 
-def _rows(
-    instance: Instance, pushed: Pushed, multipliers: SparseRows, short: Mask
-) -> list[tuple[Integers, Floats]]:
+def _rows(instance: Instance, pushed: Pushed, multipliers: SparseRows, short: Mask) -> list[Row]:
     from hitoku.kernels.capacity_cuts import capacity_rows  # noqa: PLC0415 - numba takes a second to load
 
     chosen = np.flatnonzero(short[pushed.level])

@@ -12,7 +12,7 @@ import numpy as np
 
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cuts import Cuts, attacked
+from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.objective import Objective, SearchResult
 from hitoku.model import Floats, Integers, Mask
@@ -59,7 +59,7 @@ def cheapest_by_enumeration(
             return SearchResult(best, goal.value(best), goal.value(best), True, possible, made)
         pattern = instance.forced.copy()
         pattern[free] = patterns[candidates[0]]
-        new, met = attacked(engine, pattern.astype(np.float64), exact=True)
+        new, met = engine.separate(pattern.astype(np.float64), exact=True)
         if met.all():
             best, candidates = pattern, candidates[:0]
             continue

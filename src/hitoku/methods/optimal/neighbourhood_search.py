@@ -15,16 +15,11 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.feasibility.incidence import Incidence
-from hitoku.methods.optimal.attacker_subproblems import (
-    FlowSubproblems,
-    LinearSubproblems,
-    levels_met,
-    pushes_for,
-    subproblems_for,
-)
+from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
+from hitoku.methods.optimal.pushes import Subproblems, levels_met, pushes_for
 from hitoku.model import Floats, Integers, Mask
 
 # A movement smaller than this share of a level is rounding.
@@ -32,7 +27,7 @@ MOVED = 1e-7
 # A row is left out when cells that stay fill it but for this share.
 FULL = 1e-6
 
-Engine = FlowSubproblems | LinearSubproblems
+Engine = Subproblems
 # Searches a part: instance, which cells of the whole it holds, its starting pattern, its rows.
 SearchPart = Callable[[Instance, Mask, Mask, Cuts], Mask]
 

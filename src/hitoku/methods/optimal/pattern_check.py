@@ -6,10 +6,11 @@ import numpy as np
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import SolverError
-from hitoku.methods.optimal.attacker_subproblems import pushes_for, subproblems_for
+from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import UP, WIDTH, Instance
 from hitoku.methods.optimal.presolve import levels_of
+from hitoku.methods.optimal.pushes import pushes_for
 from hitoku.model import Floats, Mask, Need, Protection, Release, Table, level_slack
 
 

@@ -7,9 +7,10 @@ from scipy import sparse
 
 from hitoku.errors import NeedError, some
 from hitoku.feasibility.incidence import Incidence
-from hitoku.methods.optimal.attacker_subproblems import levels_met, pushes_for, subproblems_for
+from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, ProtectionLevels
+from hitoku.methods.optimal.pushes import levels_met, pushes_for
 from hitoku.methods.optimal.tie_break import numbers
 from hitoku.model import Floats, Integers, Mask, Need, Table
 

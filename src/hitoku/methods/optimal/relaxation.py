@@ -11,13 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.optimal.attacker_subproblems import (
-    FlowSubproblems,
-    TableauSubproblems,
-    subproblems_for,
-)
+from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cuts import Cuts, attacked, filled, strengthen
+from hitoku.methods.optimal.cuts import Cuts, filled, strengthen
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, RowPool
@@ -64,17 +60,19 @@ class Relaxation:
         self.instance, self.budget = instance, budget
         self.engine = subproblems_for(instance, budget)
         # Halves close most of the gap. In a network rows are long: there they wait until cells are given up.
-        self.network = isinstance(self.engine, FlowSubproblems)
+        self.network = self.engine.network
         self.free = instance.free
         self.halving = not self.network or len(self.free) <= HALVED_COLUMNS
         self._place = np.full(len(instance), -1)
         self._place[self.free] = np.arange(len(self.free))
         self.paid = float(goal.cost[instance.forced].sum())
         # Where attackers are quick, solves are many: a dense tableau and a pool of rows pay.
-        tableau = isinstance(self.engine, TableauSubproblems)
+        tableau = self.engine.tableau
         most = WIDE if tableau else WIDE_NETWORK if self.network else 0
         small = len(self.free) <= most
-        self.master = (DenseMaster if small else Master)(goal.cost[self.free])
+        # The master problem on a dense tableau, where it is small enough for one.
+        self.dense = DenseMaster(goal.cost[self.free]) if small else None
+        self.master = Master(goal.cost[self.free]) if self.dense is None else self.dense
         if goal.other is not None:
             # At most this much of another cost: written as at least, with the signs turned.
             row = sparse.csr_array(-goal.other[self.free][None, :])
@@ -140,11 +138,10 @@ class Relaxation:
 
     def purge(self, relaxed: Relaxed, rounds: int) -> None:
         """Drop rows that have had no multiplier for some rounds, when there are many of them."""
-        dense = isinstance(self.master, DenseMaster)
         self._idle = np.where(relaxed.multipliers > 0, 0, self._idle + 1)
         if self._pool is not None:
             self._pool.touch(self.active(relaxed))
-        if dense:
+        if self.dense is not None:
             rounds = min(rounds, PURGE_DENSE)
         elif self.network and self.halving:
             rounds = min(rounds, PURGE_HALVED)
@@ -161,10 +158,10 @@ class Relaxation:
 
     def restore(self, numbers: Integers) -> None:
         """Come back to rows; on a dense tableau only, where others would be in the way."""
-        if self._pool is None or not isinstance(self.master, DenseMaster):
+        if self._pool is None or self.dense is None:
             return
         numbers = self._pool.still(numbers)
-        self.master.replace(self.standing, self._pool.together(numbers), np.ones(len(numbers)))
+        self.dense.replace(self.standing, self._pool.together(numbers), np.ones(len(numbers)))
         none = np.full(self.standing, -1)
         self._numbers = np.concatenate([none, numbers])
         self._idle = np.zeros(len(self._numbers), dtype=np.int64)
@@ -189,7 +186,7 @@ class Relaxation:
 
     def safe(self, pattern: Mask) -> bool:
         """Tell whether a pattern reaches every level, judged with true rooms."""
-        return bool(attacked(self.engine, pattern.astype(np.float64), exact=True)[1].all())
+        return bool(self.engine.separate(pattern.astype(np.float64), exact=True)[1].all())
 
     def separate(self, x: Floats, *, whole: bool, root: bool = False) -> tuple[list[Found], bool]:
         """Separate: return cuts that the point violates, and whether every level is reached there.
@@ -199,7 +196,7 @@ class Relaxation:
         full = self.pattern(x)
         if self._pool is not None and not whole:
             return self._separate_pooled(self._pool, x, full, root=root)
-        found, reached = attacked(self.engine, full, exact=whole)
+        found, reached = self.engine.separate(full, exact=whole)
         rows: list[Found] = [*_distinct([_strengthened(row, full) for row in found], full, VIOLATION)]
         if not whole and self.network:
             self._remember(found)
@@ -226,7 +223,7 @@ class Relaxation:
         known = pool.violated(x, POOL_VIOLATION, most)
         if len(known) >= (FEW if root else 1) or (self._exhausted and not root):
             return known.tolist(), False
-        found, reached = attacked(self.engine, full, exact=False)
+        found, reached = self.engine.separate(full, exact=False)
         self._exhausted = len(found) < FEW
         if self.network:
             # Knapsack covers count there; elsewhere the rows that are taken are strengthened in time.

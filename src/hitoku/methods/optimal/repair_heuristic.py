@@ -9,16 +9,12 @@ from scipy import sparse
 
 from hitoku.feasibility.pattern import Pattern
 from hitoku.methods.optimal.attacker_subproblems import (
-    SHORT,
     SUPPORT,
-    FlowSubproblems,
-    LinearSubproblems,
-    levels_met,
-    pushes_for,
     subproblems_for,
 )
 from hitoku.methods.optimal.budget import Stopped
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH
+from hitoku.methods.optimal.pushes import SHORT, Subproblems, levels_met, pushes_for
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 
@@ -31,7 +27,7 @@ MOST_PUSHES = 3000
 
 
 def repair_pattern(
-    engine: FlowSubproblems | LinearSubproblems,
+    engine: Subproblems,
     x: Floats,
     cost: Floats,
     also: Integers | None = None,
@@ -50,7 +46,7 @@ def repair_pattern(
 
 
 def complete_pattern(
-    engine: FlowSubproblems | LinearSubproblems, x: Floats, cost: Floats, also: Integers | None = None
+    engine: Subproblems, x: Floats, cost: Floats, also: Integers | None = None
 ) -> Mask | None:
     """Add to the cells that ``x`` withholds what is missing to a safe pattern; None if in vain.
 
@@ -88,9 +84,7 @@ def complete_pattern(
 class _Prices:
     """Linear programs over the candidates, each cell split into a rise and a fall."""
 
-    def __init__(
-        self, engine: FlowSubproblems | LinearSubproblems, candidates: Integers, price: Floats
-    ) -> None:
+    def __init__(self, engine: Subproblems, candidates: Integers, price: Floats) -> None:
         instance = engine.instance
         self._instance, self._budget, self._cells = instance, engine.budget, candidates
         self._price = price[candidates]
@@ -143,9 +137,7 @@ class _Prices:
         return used
 
 
-def drop_redundant(
-    engine: FlowSubproblems | LinearSubproblems, pattern: Mask, cost: Floats, spare: Mask
-) -> Mask:
+def drop_redundant(engine: Subproblems, pattern: Mask, cost: Floats, spare: Mask) -> Mask:
     """Drop redundant cells: publish again, of some cells the dearest first, what no level needs.
 
     Stops after so many pushes that a large table does not wait for it; at a limit, with what it has.
@@ -163,7 +155,7 @@ def drop_redundant(
     return tidy
 
 
-def _give_back(engine: FlowSubproblems | LinearSubproblems, cost: Floats, spare: Mask, kept: Mask) -> None:
+def _give_back(engine: Subproblems, cost: Floats, spare: Mask, kept: Mask) -> None:
     """Take cells of an instance out of ``kept``, which is a safe pattern at every moment.
 
     A way to reach each level is remembered; giving a cell back touches only the levels whose way uses it.

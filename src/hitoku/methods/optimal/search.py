@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.optimal.attacker_subproblems import TableauSubproblems
 from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.components import components, part_of, rows_by_part
 from hitoku.methods.optimal.cuts import Cuts
@@ -167,7 +166,7 @@ class PatternSearch(BranchAndCut):
         self.bound = max(self.bound, bound)
         rows = self.relaxation.active(relaxed)
         unlimited = self._report is not None and self._most_nodes == NO_LIMIT
-        if unlimited and isinstance(self.relaxation.engine, TableauSubproblems):
+        if unlimited and self.relaxation.engine.tableau:
             self._incumbents = IncumbentSearch(self, relaxed, rows)
         if self._look:
             self._search_core(relaxed)
@@ -205,7 +204,7 @@ class PatternSearch(BranchAndCut):
         if relaxed is None:
             return None
         self._repair(self.relaxation.pattern(relaxed.x), self._promising(relaxed))
-        if not isinstance(self.relaxation.engine, TableauSubproblems):
+        if not self.relaxation.engine.tableau:
             # Too large for a tableau: rounds are slow, and a good pattern rules out more than they do.
             self._search_neighbourhoods(relaxed)
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.optimal.attacker_subproblems import GRID, Pushed, pushes_for
+from hitoku.methods.optimal.attacker_subproblems import GRID
 from hitoku.methods.optimal.cuts import Cuts, capacity_cuts
 from hitoku.methods.optimal.instance import Instance
+from hitoku.methods.optimal.pushes import Pushed, pushes_for
 from hitoku.model import Floats, Integers
 from hitoku.solver.covering import SparseRows
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.optimal.attacker_subproblems import FlowSubproblems, LinearSubproblems
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
+from hitoku.methods.optimal.pushes import Subproblems
 from hitoku.methods.optimal.repair_heuristic import complete_pattern
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
@@ -35,14 +35,14 @@ MOVED, UNMOVED, FAR = 1e-7, 1e-2, 1e6
 SPAN, REWARD = 1e4, 1e3
 
 
-def first_patterns(engine: FlowSubproblems | LinearSubproblems, cost: Floats) -> Iterator[Mask]:
+def first_patterns(engine: Subproblems, cost: Floats) -> Iterator[Mask]:
     """Yield safe patterns, found quickly; later ones are the better ones."""
     instance, budget = engine.instance, engine.budget
     amounts = wanted(instance)
     cells = np.flatnonzero((amounts[0] > 0) | (amounts[1] > 0))
     moves = _Moves(instance, cells, amounts, np.where(instance.forced, 0.0, cost), budget)
     # Networks are searched so fast that a rough start will do.
-    rough = isinstance(engine, FlowSubproblems)
+    rough = engine.network
     best = moves.first(1 if rough else ROUNDS)
     shakes = 0 if rough or len(instance.levels) * len(instance) < LARGE else SHAKES
     while best is not None:

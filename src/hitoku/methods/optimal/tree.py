@@ -18,7 +18,6 @@ from hitoku.methods.optimal.repair_heuristic import repair_pattern
 from hitoku.methods.optimal.tie_break import smaller
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed
-from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.solution import SolverStatus
 
 # Rounds of rows in a node; stalled when the bound gains less than a share of the gap.
@@ -113,7 +112,7 @@ class BranchAndCut:
         """Alternate between solving the relaxation and adding cuts; None when the node is pruned."""
         history: list[float] = []
         relaxation = self.relaxation
-        halved = relaxation.network or not isinstance(relaxation.master, DenseMaster)
+        halved = relaxation.network or relaxation.dense is None
         relaxation.begin_node()
         while True:
             # Reduced costs at the end of a root rule cells out: that one is solved to the end.
@@ -185,7 +184,7 @@ class BranchAndCut:
         none = np.zeros(0, dtype=np.int64)
         heap, count = [Node(bound, 0, none, none, none)], 0
         dive: Node | None = None
-        dense = isinstance(self.relaxation.master, DenseMaster)
+        dense = self.relaxation.dense is not None
         while heap or dive is not None:
             least = min(node.bound for node in [*heap[:1], *([] if dive is None else [dive])])
             self.bound = max(self.bound, min(least, self.value))
