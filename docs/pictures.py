@@ -78,7 +78,7 @@ def open_search() -> None:
 
 
 def deviations() -> None:
-    """One table of turnover, adjusted in L1 and in L2: the example of docs/explanation/adjustment.md."""
+    """One table of turnover, adjusted in L1 and in L2: the example of docs/reference/methods/adjust.md."""
     rng = np.random.default_rng(11)
     table = ht.Table.from_array(np.round(rng.lognormal(5, 1.4, (12, 9))))
     unsafe = table.inner & (rng.random(table.n_cells) < 0.12)

@@ -8,38 +8,41 @@ from typing import Any
 ORDER = {
     "Tutorial": ["first-release", "signed-release"],
     "How to": [
+        "choose-a-method",
+        "the-two-folders",
         "build-a-table",
         "protect-a-frequency-table",
         "protect-a-magnitude-table",
         "recipes",
+        "publications",
+        "large-data",
         "compare-methods",
         "publish",
-        "check-outputs",
         "read-the-report",
+        "check-outputs",
+        "tour-of-the-review-application",
+        "run-the-review-application",
         "come-from-tau-argus",
         "come-from-sdctable",
         "come-from-gausssuppression",
         "come-from-acro",
     ],
-    "Reference": ["cli", "assess", "evidence", "rules", "methods", "attacks", "checks", "files", "python"],
+    "Reference": ["cli", "rules", "methods", "attacks", "evidence", "outputs", "policies", "files", "python"],
     "Explanation": [
+        "verdict",
+        "what-hitoku-does-not-promise",
         "intervals",
         "certificates",
-        "matching",
-        "randomised",
-        "blocks",
-        "adjustment",
         "direct_disclosure",
         "zeros",
         "singletons",
         "differencing",
         "limits",
         "tabulation",
-        "what-hitoku-does-not-promise",
         "glossary",
     ],
 }
-TITLES = {"How to": "How-to guides", "Checks": "Output checks", "Python": "Python, from docstrings"}
+TITLES = {"How to": "How-to guides"}
 
 
 def on_nav(nav: Any, **_: Any) -> Any:

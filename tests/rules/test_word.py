@@ -19,7 +19,7 @@ from hitoku.rules import (
 )
 from hitoku.rules.word import from_word
 
-PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference" / "rules"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "rules.md"
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_words_that_are_none(word, what, fix):
 
 @pytest.mark.parametrize("name", RULES)
 def test_the_page_of_a_rule_shows_a_word_that_works(name):
-    page = (PAGES / f"{name}.md").read_text("utf-8")
-    words = re.findall(r"`--rule ([^`]+)`", page)
+    section = PAGE.read_text("utf-8").partition(f"\n## `{name}`\n")[2].partition("\n## ")[0]
+    words = re.findall(r"`--rule ([^`]+)`", section)
     assert words
     assert all(isinstance(rule_from_word(word, RULES), RULES[name]) for word in words)
 

@@ -140,7 +140,7 @@ def test_further_three_way_tables_cost_as_little_as_an_independent_program_finds
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1008))
 def test_no_pattern_that_one_integer_program_allows_costs_less(seed):
-    """So are all seeds from 1000 to 1199, in ten minutes (docs/explanation/exact-optimum.md)."""
+    """So are all seeds from 1000 to 1199, in ten minutes (bench/RESULTS.md)."""
     table, need = cube(seed, SHAPES[seed % 3], 2 + seed % 4)
     cost = np.maximum(table.value, 1.0)
     protection = Optimal(cost=cost).protect(table, need)

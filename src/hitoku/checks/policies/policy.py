@@ -273,4 +273,4 @@ def policy_names() -> list[str]:
 def parsed(text: str, where: str) -> Policy:
     """Read the text of a policy; the first thing that is wrong is named by line and key."""
     given, origin = load_toml(text, where, "policy")
-    return validated(Policy, given, origin, otherwise="see docs/reference/checks/policy.md")
+    return validated(Policy, given, origin, otherwise="see docs/reference/policies.md")

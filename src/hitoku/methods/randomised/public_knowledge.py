@@ -1,7 +1,7 @@
 """What everybody knows before anything is drawn: shape, totals, rules, required width.
 
 Nothing here depends on an inner cell of the table, only on its totals. That is what the proof of the method
-rests on (docs/explanation/randomised.md): a refusal, too, must not depend on what is to be hidden.
+rests on (docs/reference/methods/randomised.md): a refusal, too, must not depend on what is to be hidden.
 """
 
 from __future__ import annotations

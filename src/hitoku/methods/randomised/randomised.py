@@ -36,7 +36,7 @@ class Randomised:
     making it less likely by a constant factor, and audited: what is left to an attacker who discards every
     table that is much less likely to have led to this release must be as wide as required, too. A draw that
     fails is drawn again; when no draw is left, all inner cells are withheld. What follows for a reader, and
-    why, is in docs/explanation/randomised.md.
+    why, is in docs/reference/methods/randomised.md.
 
     Parameters
     ----------
