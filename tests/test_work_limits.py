@@ -100,6 +100,17 @@ def test_the_largest_whole_number_that_is_exact_is_not_refused():
     assert ht.Table(value=[2.0**60, 2.0**60], relations=[[1, -1]]).n_cells == 2
 
 
+@pytest.mark.parametrize("power", [53, 60, 80])
+def test_numbers_that_leave_64_bits_are_protected_by_circulation(power):
+    inner = np.random.default_rng(1).integers(1, 50, (6, 6)) * 2.0**power
+    table = ht.Table.from_array(inner)
+    unsafe = table.inner & (table.value < 8 * 2.0**power)
+    need = ht.Need(unsafe=unsafe, width=np.where(unsafe, table.value / 5, 0))
+    found = ht.Circulation().protect(table, need)
+    assert found.withheld.sum() < table.inner.sum() + 4
+    assert ht.audit(table, need, ht.Release.of(table, found)).safe
+
+
 def test_numbers_within_the_tolerance_of_solvers_are_refused():
     with pytest.raises(TableError, match="below 1e-6"):
         ht.Table(value=[1e-7, 1e-7], relations=[[1, -1]])

@@ -62,7 +62,9 @@ def _scale(table: Table) -> float:
     if table.integer:
         return 1.0
     largest = float(np.abs(table.value).max(initial=0.0))
-    for decimals in range(MOST_DECIMALS + 1):
+    # Beyond, doubles hold no grid, and steps of one would leave 64 bits.
+    decimals_held = range(MOST_DECIMALS + 1) if largest <= 2.0**53 else range(0)
+    for decimals in decimals_held:
         steps = table.value * 10.0**decimals
         off = np.abs(steps - np.rint(steps)).max(initial=0.0)
         if off <= min(0.05, OFF_GRID * largest * 10.0**decimals):
