@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from hitoku.attacks.group import Group
 from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
 from hitoku.attacks.matching import Matching
+from hitoku.checks.outputs.cross_table import CrossTable
 from hitoku.checks.policies.policy import policy
 from hitoku.coalitions.contributions import contributions_in
 from hitoku.errors import HitokuError
@@ -159,6 +161,87 @@ def test_every_shipped_attack_and_rule_is_tried():
     assert set(ROWS) == set(ATTACKS)
     asked = {"few_contributors", *COUNT_RULES, *MAGNITUDE_RULES}
     assert set(RULES) - asked == {"request", "given"}  # both need a column or a mask of the table
+
+
+# Output types of sessions that claim something about a table, which attacks can try.
+SESSION_OUTPUTS = {
+    "frequency_table": lambda work, where: work.frequency_table(["region", "age"], where=where),
+    "frequency_table by one": lambda work, where: work.frequency_table("age", where=where),
+    "cross_table": lambda work, where: work.output(CrossTable(("region", "age")), where=where),
+    "cross_table of rows": lambda work, where: work.output(CrossTable(("region", "age"), "row"), where=where),
+    "histogram": lambda work, where: work.histogram("income", bins=4, where=where),
+    "magnitude_table": lambda work, where: work.magnitude_table(["region", "age"], "income", where=where),
+}
+
+
+@st.composite
+def people(draw):
+    """Records in which some categories of a region are empty or dominate it."""
+    draws = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, skew = draw(st.integers(40, 300)), draw(st.sampled_from([0.2, 1.0, 5.0]))
+    region = draws.choice(list("NSW"), n)
+    shares = {name: draws.dirichlet([skew] * 3) for name in "NSW"}
+    age = [draws.choice(["old", "mid", "new"], p=shares[name]) for name in region]
+    income = np.rint(draws.lognormal(6, draw(st.sampled_from([0.3, 1.5])), n))
+    return pd.DataFrame({"region": region, "age": age, "income": income})
+
+
+def check_output(records, kind, name, where):
+    """Ask for an output; where its verdict is green, no attack on the table that it claims finds anything."""
+    work = ht.Session("random", records, policy=name)
+    try:
+        made = SESSION_OUTPUTS[kind](work, where)
+    except HitokuError:
+        assume(False)
+    verdict = work.verdict(made)
+    claimed = made.asked.claim(made.evidence, work.policy)
+    assert claimed is not None
+    if verdict.colour is not Colour.GREEN:
+        return verdict
+    attacks = [Interval(integer=claimed.release.integer)]
+    if verdict["attributes"].applies and counts_units(claimed.table):
+        # That everybody behind a filter has the code of the filter reveals nothing.
+        pairs = zip(made.evidence.by, made.evidence.codes, strict=True)
+        sensitive = [each for each, codes in pairs if len(codes) > 1 or each not in (where or {})]
+        attacks.append(Group(share=work.policy.group.share, sensitive=tuple(sensitive)))
+    if verdict["singletons"].applies and claimed.table.contributors is not None:
+        attacks.append(Insider([one for one in contributions_in(claimed.table) if one.sole]))
+    for attack in attacks:
+        findings = judge_attack(attack, *claimed)
+        assert [one.place for one in findings if one.severity is Severity.FAIL] == []
+    return verdict
+
+
+SESSIONS = {
+    "records": people(),
+    "kind": st.sampled_from(sorted(SESSION_OUTPUTS)),
+    "name": st.sampled_from(["japan-2017", "essnet-2009"]),
+    "where": st.sampled_from([None, {"region": ["N"]}, {"region": ["N", "S"]}]),
+}
+
+
+@EXAMPLES
+@given(**SESSIONS)
+def test_green_outputs_of_sessions_withstand_every_attack_in_scope(records, kind, name, where):
+    check_output(records, kind, name, where)
+
+
+@pytest.mark.long
+@MANY
+@given(**SESSIONS)
+def test_many_green_outputs_of_sessions_withstand_every_attack_in_scope(records, kind, name, where):
+    check_output(records, kind, name, where)
+
+
+@pytest.mark.parametrize("kind", SESSION_OUTPUTS)
+def test_outputs_of_sessions_are_green_where_nothing_is_unsafe(kind):
+    """Otherwise the property would hold because it never asks anything."""
+    draws = np.random.default_rng(1)
+    records = pd.DataFrame(
+        {"region": draws.choice(list("NSW"), 900), "age": draws.choice(["old", "mid", "new"], 900)}
+    )
+    records["income"] = draws.integers(500, 900, 900).astype(float)
+    assert check_output(records, kind, "japan-2017", None).colour is Colour.GREEN
 
 
 class UnsafeOnly:
