@@ -13,10 +13,11 @@ import numpy as np
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.derivable_groups import DerivableGroups
-from hitoku.io.numbers import MINUS, bound
+from hitoku.evidence.outcome import Outcome
+from hitoku.io.numbers import MINUS, bound, printed
 from hitoku.io.report.pictures import Bar, adjusted_bar, interval_bar
 from hitoku.metrics.loss import reached
-from hitoku.model import BOUND, Bounds, Finding, Floats, Mask, Need, Protection, Table
+from hitoku.model import BOUND, Bounds, Finding, Floats, Integers, Mask, Need, Protection, Table
 
 # A sign and a word for each verdict: colour is never the only difference.
 VERDICTS = {
@@ -54,6 +55,19 @@ class Cells:
     attacked: Bounds | None = None
     remarks: tuple[Finding, ...] = ()
     groups: DerivableGroups | None = None
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Cells:
+        """Return the evidence that an outcome holds."""
+        return cls(
+            outcome.table,
+            outcome.need,
+            outcome.protection,
+            outcome.audit,
+            outcome.bounds,
+            outcome.remarks,
+            outcome.groups,
+        )
 
     @property
     def adjusted(self) -> AdjustedAudit | None:
@@ -225,3 +239,44 @@ class Cells:
         if not self.protection.withheld[cell]:
             low = high = value
         return interval_bar(value, low, high, lower=lower, upper=upper, width=float(self.need.width[cell]))
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of ``cells.csv``: what is known of every cell, as files have it."""
+        table, need, who = self.table, self.need, self.table.contributors
+        columns: dict[str, Any] = {"value": self._printed(table.value)}
+        if table.frequency is not None:
+            columns["respondents"] = table.frequency.tolist()
+        if who is not None and self.share is not None:
+            columns["contributors"] = who.count.tolist()
+            columns["largest_share"] = ["" if np.isnan(s) else f"{s:.4f}" for s in self.share]
+            if not who.negative and np.array_equal(who.total, table.value):
+                # Parts of the value itself: a contributor knows that the cell is no less than their own.
+                for name, rank in zip(("largest", "second"), who.largest.T, strict=False):
+                    columns[name] = self._printed(rank)
+        columns["rules"] = [
+            "; ".join(need.why(cell)) if need.unsafe[cell] else "" for cell in range(len(need))
+        ]
+        return {**columns, **self._required(slice(None)), "decision": self.decision}
+
+    def interval_columns(self, bounds: Bounds) -> tuple[dict[str, Any], Integers]:
+        """Return the columns of ``intervals.csv``, and the withheld cells that they are about."""
+        cells = np.flatnonzero(self.protection.withheld)
+        low, high = (np.where(bounds.unknown, np.nan, end)[cells] for end in (bounds.lower, bounds.upper))
+        columns: dict[str, Any] = {
+            "value": self._printed(self.table.value[cells]),
+            "low": self._printed(low),
+            "high": self._printed(high),
+            "width": self._printed(high - low),
+            "decision": [self.decision[cell] for cell in cells],
+        }
+        return columns | self._required(cells), cells
+
+    def _required(self, cells: Any) -> dict[str, list[str]]:
+        """Return the required levels of some cells, as files have them."""
+        return {
+            f"required_{name}": self._printed(getattr(self.need, name)[cells])
+            for name in ("lower", "upper", "width")
+        }
+
+    def _printed(self, value: Floats) -> list[str]:
+        return printed(value, integer=self.table.integer)

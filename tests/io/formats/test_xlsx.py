@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hitoku.errors import OutputError
 from hitoku.io import layout as laid_out
 from hitoku.io.formats import xlsx
-from hitoku.io.formats.xlsx import write_xlsx
-from hitoku.io.layout import FORBIDDEN, sheet_names, sheets_of
+from hitoku.io.formats.xlsx import FORBIDDEN, sheet_names, write_xlsx
+from hitoku.io.layout import sheets_of
 from hitoku.io.publication import LEGEND, Publication
 from hitoku.model import Dimension, Hierarchy, Labels, Protection, Release, Table
 
@@ -162,7 +162,7 @@ def test_a_third_variable_makes_sheets_and_too_many_make_blocks(tmp_path, monkey
         assert [row[1:] for row in grid(book[name], 3, 4)] == cube[:, :, place].tolist()
     links = [cell.hyperlink.location for row in book["Notes"].iter_rows() for cell in row if cell.hyperlink]
     assert links == ["'1'!A1", "'2'!A1", "'Total'!A1"]
-    monkeypatch.setattr(laid_out, "MOST_SHEETS", 2)
+    monkeypatch.setattr(laid_out, "MAX_SHEETS", 2)
     book = opened(tmp_path, shown(table))
     assert book.sheetnames == ["Table", "Notes"]
     assert [cell.value for cell in book["Table"][HEAD]] == ["c", "a", "1", "2", "Total"]
@@ -248,12 +248,12 @@ def test_every_name_of_a_sheet_is_one_that_excel_takes(wanted):
 def test_every_cell_stands_in_exactly_one_place(sizes, most):
     table = Table.from_array(np.arange(np.prod(sizes)).reshape(sizes))
     release = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))
-    kept = laid_out.MOST_SHEETS
-    laid_out.MOST_SHEETS = most
+    kept = laid_out.MAX_SHEETS
+    laid_out.MAX_SHEETS = most
     try:
         sheets = sheets_of(release)
     finally:
-        laid_out.MOST_SHEETS = kept
+        laid_out.MAX_SHEETS = kept
     cells = sorted(cell for sheet in sheets for row in sheet.rows for cell in row.cells)
     assert cells == list(range(table.n_cells))
     labels: Labels = release.labels
@@ -264,5 +264,5 @@ def test_every_cell_stands_in_exactly_one_place(sizes, most):
                 assert row.texts[-1] == codes[0]
                 assert not sheet.across or codes[1] == line.code
                 further = ", ".join(f"{n}: {c}" for n, c in zip(labels.names[2:], codes[2:], strict=True))
-                assert sheet.caption in {further, ""}
-                assert sheet.caption or row.texts[:-1] == codes[2:]
+                assert sheet.title in {further, ""}
+                assert sheet.title or row.texts[:-1] == codes[2:]

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from hitoku.evidence.grid import texts
-from hitoku.io.layout import Sheet, SheetRow, sheets_of
+from hitoku.io.layout import LayoutRow, LayoutSection, sheets_of
 from hitoku.io.pages import content_policy
 from hitoku.io.publication import WITHHELD, Format, Publication
 from hitoku.model import Release
@@ -95,15 +95,15 @@ def _sheets(release: Release) -> str:
     totals = ", ".join(
         f"{v}: {codes[-1]}" for v, codes in zip(labels.names[2:], labels.codes[2:], strict=True)
     )
-    ordered = sorted(sheets, key=lambda sheet: sheet.caption != totals)
+    ordered = sorted(sheets, key=lambda sheet: sheet.title != totals)
     return "\n".join(
-        f"<details{' open' if sheet.caption == totals else ''}><summary>{escape(sheet.caption)}</summary>\n"
+        f"<details{' open' if sheet.title == totals else ''}><summary>{escape(sheet.title)}</summary>\n"
         f"{_stretches(sheet, numbers, release.measure)}</details>"
         for sheet in ordered
     )
 
 
-def _stretches(sheet: Sheet, numbers: Sequence[str], measure: str) -> str:
+def _stretches(sheet: LayoutSection, numbers: Sequence[str], measure: str) -> str:
     """Write one table, or a long one folded into several."""
     parts = [sheet.rows[start : start + MOST_ROWS] for start in range(0, len(sheet.rows), MOST_ROWS)]
     if len(parts) == 1:
@@ -115,10 +115,10 @@ def _stretches(sheet: Sheet, numbers: Sequence[str], measure: str) -> str:
     )
 
 
-def _table(sheet: Sheet, rows: Sequence[SheetRow], numbers: Sequence[str], measure: str) -> str:
+def _table(sheet: LayoutSection, rows: Sequence[LayoutRow], numbers: Sequence[str], measure: str) -> str:
     across = f" and {sheet.across}" if sheet.across else ""
-    caption = f"<caption>{escape(f'{measure} by {sheet.stub[-1]}{across}')}</caption>"
-    stub = "".join(f'<th scope="col">{escape(name)}</th>' for name in sheet.stub)
+    caption = f"<caption>{escape(f'{measure} by {sheet.stubs[-1]}{across}')}</caption>"
+    stub = "".join(f'<th scope="col">{escape(name)}</th>' for name in sheet.stubs)
     head = stub + "".join(f'<th scope="col">{escape(line.code)}</th>' for line in sheet.columns)
     lines = []
     for row in rows:

@@ -8,17 +8,23 @@ texts, also those that begin like a formula. The same publication gives the same
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 from hitoku.errors import OutputError
-from hitoku.io.layout import Sheet, StubLine, sheets_of
+from hitoku.io.layout import LayoutSection, StubLine, sheets_of
 from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Format, Publication
 
 # Excel's own limits.
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT, DEEPEST = 1_048_576, 16_384, 32_767, 7
+# What Excel allows in the name of a sheet.
+LONGEST_NAME = 31
+FORBIDDEN = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
+RESERVED = ("history", "notes")  # one of Excel's, one of ours
 # Beyond this a workbook opens slowly; it is then written only where somebody asks for it.
 COMFORTABLE_CELLS = 100_000
 # Rows above the table, and what may follow below.
@@ -54,11 +60,11 @@ def comfortable(publication: Publication) -> bool:
     return publication.release.n_cells <= COMFORTABLE_CELLS
 
 
-def _refuse_oversized(path: Path, publication: Publication, sheets: list[Sheet]) -> None:
+def _refuse_oversized(path: Path, publication: Publication, sheets: Sequence[LayoutSection]) -> None:
     words = (*publication.footnotes, publication.heading, publication.subtitle, publication.source)
     codes = (code for codes in publication.release.labels.codes for code in codes)
     n_rows = max(ABOVE + len(sheet.rows) + BELOW + len(publication.footnotes) for sheet in sheets)
-    n_columns = max(len(sheet.stub) + len(sheet.columns) for sheet in sheets)
+    n_columns = max(len(sheet.stubs) + len(sheet.columns) for sheet in sheets)
     longest = max(len(text) for text in (*words, *codes))
     for what, size, most in (
         ("rows", n_rows, MOST_ROWS),
@@ -75,6 +81,28 @@ def _refuse_oversized(path: Path, publication: Publication, sheets: list[Sheet])
                 what=what,
                 most=most,
             )
+
+
+def sheet_names(wanted: list[str]) -> list[str]:
+    """Make names that Excel accepts, each once.
+
+    Examples
+    --------
+    >>> sheet_names(["1/2", "1:2", "History", "x" * 40])
+    ['1 2', '1 2 (2)', 'History (2)', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx']
+    """
+    taken = set(RESERVED)
+    names = []
+    for text in wanted:
+        plain = FORBIDDEN.sub(" ", text).strip(" '")[:LONGEST_NAME].strip(" '") or "Table"
+        name, number = plain, 1
+        while name.lower() in taken:
+            number += 1
+            tail = f" ({number})"
+            name = plain[: LONGEST_NAME - len(tail)] + tail
+        taken.add(name.lower())
+        names.append(name)
+    return names
 
 
 class _Workbook:
@@ -104,48 +132,51 @@ class _Workbook:
             self.styles[key] = self.book.add_format(look)
         return self.styles[key]
 
-    def filled(self, sheets: list[Sheet]) -> bytes:
-        for sheet in sheets:
-            self._table(sheet)
-        self._notes(sheets)
+    def filled(self, sheets: Sequence[LayoutSection]) -> bytes:
+        names = sheet_names(
+            [", ".join(line.code for _, line in sheet.further) or "Table" for sheet in sheets]
+        )
+        for name, sheet in zip(names, sheets, strict=True):
+            self._table(name, sheet)
+        self._notes(names, sheets)
         self.book.close()
         return self.file.getvalue()
 
-    def _table(self, sheet: Sheet) -> None:
-        page = self.book.add_worksheet(sheet.name)
+    def _table(self, name: str, sheet: LayoutSection) -> None:
+        page = self.book.add_worksheet(name)
         shown = self.publication
         page.write_string(0, 0, shown.heading, self.style(bold=True, font_size=14))
-        page.write_string(1, 0, "; ".join(filter(None, [shown.subtitle, sheet.caption])), self.style())
+        page.write_string(1, 0, "; ".join(filter(None, [shown.subtitle, sheet.title])), self.style())
         said = [LEGEND] if shown.release.withheld.any() else []
         said += [ADJUSTED] if shown.adjusted else []
         page.write_string(2, 0, " ".join(said), self.style(italic=True))
         if sheet.across:
-            page.write_string(ABOVE - 2, len(sheet.stub), sheet.across, self.style(bold=True))
+            page.write_string(ABOVE - 2, len(sheet.stubs), sheet.across, self.style(bold=True))
         self._heads(page, sheet)
         for place, row in enumerate(sheet.rows, ABOVE):
             self._row(page, place, row)
         below = ABOVE + len(sheet.rows) + 1
         for place, text in enumerate([*shown.footnotes, *self._source(), "See also the sheet Notes."], below):
             page.write_string(place, 0, text, self.style(font_size=9))
-        page.freeze_panes(ABOVE, len(sheet.stub))
+        page.freeze_panes(ABOVE, len(sheet.stubs))
         page.outline_settings(symbols_below=False, symbols_right=False)
         page.set_landscape()
         page.set_paper(A4)
         page.fit_to_pages(self._pages_across(sheet), 0)
         page.repeat_rows(ABOVE - 2, ABOVE - 1)
-        page.repeat_columns(0, len(sheet.stub) - 1)
+        page.repeat_columns(0, len(sheet.stubs) - 1)
         page.set_footer("&C&P / &N")
 
-    def _pages_across(self, sheet: Sheet) -> int:
+    def _pages_across(self, sheet: LayoutSection) -> int:
         """Pages side by side on which a sheet is printed so that it can be read."""
-        stub = sum(self._stub_width(sheet, place) for place in range(len(sheet.stub)))
+        stub = sum(self._stub_width(sheet, place) for place in range(len(sheet.stubs)))
         values = sum(self._value_width(line) for line in sheet.columns)
         return max(1, ceil(values / max(READABLE - stub, READABLE // 2)))
 
-    def _stub_width(self, sheet: Sheet, place: int) -> int:
-        last = place == len(sheet.stub) - 1
+    def _stub_width(self, sheet: LayoutSection, place: int) -> int:
+        last = place == len(sheet.stubs) - 1
         texts = [2 * row.depth * last + len(row.texts[place]) for row in sheet.rows]
-        return min(max([NARROWEST, len(sheet.stub[place]), *texts]), WIDEST_CODE) + 2
+        return min(max([NARROWEST, len(sheet.stubs[place]), *texts]), WIDEST_CODE) + 2
 
     def _value_width(self, line: StubLine) -> int:
         return min(max(NARROWEST, self.width, len(line.code) + 2), WIDEST_VALUE)
@@ -153,12 +184,12 @@ class _Workbook:
     def _source(self) -> list[str]:
         return [f"Source: {self.publication.source}"] if self.publication.source else []
 
-    def _heads(self, page: Any, sheet: Sheet) -> None:
+    def _heads(self, page: Any, sheet: LayoutSection) -> None:
         look = {"bold": True, "bottom": 1, "border_color": LINE, "bg_color": MARGIN, "text_wrap": True}
-        for place, name in enumerate(sheet.stub):
+        for place, name in enumerate(sheet.stubs):
             page.set_column(place, place, self._stub_width(sheet, place))
             page.write_string(ABOVE - 1, place, name, self.style(**look, valign="bottom"))
-        for place, line in enumerate(sheet.columns, len(sheet.stub)):
+        for place, line in enumerate(sheet.columns, len(sheet.stubs)):
             level = {"level": min(line.depth, DEEPEST)}
             page.set_column(place, place, self._value_width(line), None, level)
             page.write_string(ABOVE - 1, place, line.code, self.style(**look, align="right", valign="bottom"))
@@ -185,7 +216,7 @@ class _Workbook:
                 margin = {"bold": True, "bg_color": MARGIN} if sums else {}
                 page.write_number(*at, value, self.style(**margin, num_format=self.number))
 
-    def _notes(self, sheets: list[Sheet]) -> None:
+    def _notes(self, names: Sequence[str], sheets: Sequence[LayoutSection]) -> None:
         page = self.book.add_worksheet("Notes")
         shown = self.publication
         page.set_column(0, 0, 110)
@@ -213,9 +244,9 @@ class _Workbook:
         if len(sheets) > 1:
             place += 1
             say("Sheets", head)
-            for sheet in sheets:
-                target = sheet.name.replace("'", "''")
-                page.write_url(place, 0, f"internal:'{target}'!A1", string=sheet.caption[:255])
+            for name, sheet in zip(names, sheets, strict=True):
+                target = name.replace("'", "''")
+                page.write_url(place, 0, f"internal:'{target}'!A1", string=sheet.title[:255])
                 place += 1
         page.set_landscape()
         page.set_paper(A4)

@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.certificate import hash_files
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_folder, sha256, write_csv
+from hitoku.io.cells import Cells
 from hitoku.io.formats import write_formats
 from hitoku.io.jj import write_jj
-from hitoku.io.numbers import printed, write_cells
+from hitoku.io.numbers import write_cells
 from hitoku.io.publication import Publication, PublicationPlan
 from hitoku.io.release.evidence_files import (
     write_fingerprints,
@@ -37,7 +37,7 @@ from hitoku.io.release.evidence_files import (
 )
 from hitoku.io.release.overview import OverviewGroup, write_overview, write_overview_page
 from hitoku.io.report.report import write_report
-from hitoku.model import Bounds, Integers, Need, Protection, Release, Table
+from hitoku.model import Release
 from hitoku.rules.assess import name_of
 from hitoku.rules.rule import Rule
 
@@ -64,8 +64,6 @@ FILES = {
     "steps.csv": "what was withheld when, why and for whom, where the method decides cell by cell",
     "recipe.toml": "what was asked for, where a recipe was run",
 }
-# Cells that no table shows, in the column "decision".
-HIDDEN = "hidden"
 
 NOT_SAFE = """NOT SAFE. The verdict refuses this release; it was written because force was given.
 Do not publish it. checker/report.html shows what is disclosed, checker/audit.csv the cells that fail.
@@ -156,10 +154,11 @@ def _write_evidence(
     files: Mapping[str, str],
 ) -> None:
     table, need, protection, audit = outcome.table, outcome.need, outcome.protection, outcome.audit
-    write_cells(checker / "cells.csv", table.labels, _evidence(table, need, protection))
+    cells = Cells.of(outcome)
+    write_cells(checker / "cells.csv", table.labels, cells.columns())
     _write_audit(checker / "audit.csv", audit)
     if outcome.bounds is not None and not outcome.adjusted:
-        write_cells(checker / "intervals.csv", table.labels, *_intervals(outcome, outcome.bounds))
+        write_cells(checker / "intervals.csv", table.labels, *cells.interval_columns(outcome.bounds))
     if audit.groups is not None:
         judged = audit.groups.rows(table.labels, additive=audit.additive)
         write_judged_groups(checker / "groups.csv", judged)
@@ -218,52 +217,6 @@ def _parameters(rule: Rule) -> dict[str, Any]:
     given: dict[str, Any] = {name: getattr(rule, name) for name in names}
     plain = {name: one for name, one in given.items() if isinstance(one, bool | int | float | str)}
     return {**plain, "rule": name_of(rule)}
-
-
-def _evidence(table: Table, need: Need, protection: Protection) -> dict[str, Any]:
-    decision = np.where(
-        protection.secondary, "secondary", np.where(protection.withheld, "primary", "published")
-    )
-    decision = np.where(~protection.withheld & (protection.value != table.value), "adjusted", decision)
-    decision = np.where(table.shown, decision, HIDDEN)
-    columns: dict[str, Any] = {"value": printed(table.value, integer=table.integer)}
-    if table.frequency is not None:
-        columns["respondents"] = table.frequency.tolist()
-    who = table.contributors
-    if who is not None and who.largest.shape[1]:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.where(who.total > 0, who.largest[:, 0] / who.total, np.nan)
-        columns["contributors"] = who.count.tolist()
-        columns["largest_share"] = ["" if np.isnan(s) else f"{s:.4f}" for s in share]
-        if not who.negative and np.array_equal(who.total, table.value):
-            # Parts of the value itself, so whoever made one knows that the cell is no less.
-            columns["largest"] = printed(who.largest[:, 0], integer=table.integer)
-            if who.largest.shape[1] > 1:
-                columns["second"] = printed(who.largest[:, 1], integer=table.integer)
-    columns["rules"] = ["; ".join(need.why(cell)) if need.unsafe[cell] else "" for cell in range(len(need))]
-    for name in ("lower", "upper", "width"):
-        columns[f"required_{name}"] = printed(getattr(need, name), integer=table.integer)
-    columns["decision"] = decision.tolist()
-    return columns
-
-
-def _intervals(outcome: Outcome, bounds: Bounds) -> tuple[dict[str, Any], Integers]:
-    """Return the interval of every withheld cell, and which cells these are."""
-    table, need, protection = outcome.table, outcome.need, outcome.protection
-    cells = np.flatnonzero(protection.withheld)
-    low, high = (np.where(bounds.unknown, np.nan, end)[cells] for end in (bounds.lower, bounds.upper))
-    columns: dict[str, Any] = {
-        "value": printed(table.value[cells], integer=table.integer),
-        "low": printed(low, integer=table.integer),
-        "high": printed(high, integer=table.integer),
-        "width": printed(high - low, integer=table.integer),
-        "decision": np.where(
-            table.shown[cells], np.where(protection.secondary[cells], "secondary", "primary"), HIDDEN
-        ).tolist(),
-    }
-    for name in ("lower", "upper", "width"):
-        columns[f"required_{name}"] = printed(getattr(need, name)[cells], integer=table.integer)
-    return columns, cells
 
 
 def _write_audit(path: Path, audit: Audit) -> None:

@@ -85,15 +85,7 @@ def write_report(
     plan = publication or PublicationPlan()
     recipe = json.dumps(plan.recipe, indent=2, sort_keys=True, default=str) if plan.recipe else ""
     text = page(
-        Cells(
-            outcome.table,
-            outcome.need,
-            outcome.protection,
-            outcome.audit,
-            outcome.bounds,
-            outcome.remarks,
-            outcome.groups,
-        ),
+        Cells.of(outcome),
         title=plan.title or outcome.table.measure,
         verdict=outcome.verdict,
         asked=plan.recipe_text or recipe,
