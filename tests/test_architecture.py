@@ -28,7 +28,6 @@ LAYERS = [
     {"feasibility"},
     {"tabulation", "rules", "testing", "samples"},
     {"attacks"},
-    {"boxes"},
     {"coalitions"},
     {"metrics"},
     {"methods", "evidence"},

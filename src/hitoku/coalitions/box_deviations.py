@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hitoku.boxes.box_search import Boxes
-from hitoku.boxes.claims import Claims, Rooms
-from hitoku.boxes.cover import Cover, cover_of
 from hitoku.coalitions.cell_witnesses import Deviations
+from hitoku.feasibility.hypercubes.claims import Claims, Rooms
+from hitoku.feasibility.hypercubes.cover import Cover, cover_of
+from hitoku.feasibility.hypercubes.hypercube_search import Boxes
 from hitoku.model import Floats, Integers, Mask, Table
 
 # A cell that must come out as it was costs so many times as much as the dearest other one.
@@ -66,7 +66,7 @@ class BoxDeviations:
 
     def __init__(self, table: Table, movable: Mask, price: Floats, room: tuple[Floats, Floats]) -> None:
         self._cover = cover_of(table)
-        rooms = Rooms.of(table, movable)
+        rooms = Rooms.of(table.value, table.lower, table.upper, movable, integer=table.integer)
         self._scale = rooms.scale
         self._down, self._up = (
             np.minimum(own, self._steps(seen)) for own, seen in zip((rooms.down, rooms.up), room, strict=True)

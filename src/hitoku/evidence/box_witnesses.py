@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hitoku.boxes.box_search import Boxes
-from hitoku.boxes.claims import Claims, Rooms
-from hitoku.boxes.cover import Cover, cover_of
-from hitoku.boxes.packs import packed
 from hitoku.evidence.problem import AuditProblem
+from hitoku.feasibility.hypercubes.claims import Claims, Rooms
+from hitoku.feasibility.hypercubes.cover import Cover, cover_of
+from hitoku.feasibility.hypercubes.hypercube_search import Boxes
+from hitoku.feasibility.hypercubes.packs import packed
 from hitoku.model import Floats, Integers, Mask, Moves, Release
 
 # Levels of more steps than this are left to linear programs: sums of some must be exact in doubles.

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.boxes.cover import cover_of
 from hitoku.errors import ParameterError, SolverError, must_be_numbers
+from hitoku.feasibility.hypercubes.cover import cover_of
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.costs import costs

@@ -22,12 +22,12 @@ import numpy as np
 
 from hitoku.attacks.contribution import Coalition
 from hitoku.attacks.insider import Insider
-from hitoku.boxes.cover import cover_of
 from hitoku.coalitions.box_deviations import BoxDeviations
 from hitoku.coalitions.cell_witnesses import Deviations
 from hitoku.coalitions.coalition_search import CoalitionSearch
 from hitoku.coalitions.verdict import TooClose
 from hitoku.errors import NeedError, some
+from hitoku.feasibility.hypercubes.cover import cover_of
 from hitoku.methods.auto import above, least_known
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.circulation.circulation import LARGEST_SWEPT, prices

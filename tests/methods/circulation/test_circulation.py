@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tests.strategies import dimension_tuples
 
 from hitoku.attacks.interval import Interval
-from hitoku.boxes.claims import Claims, Rooms
-from hitoku.boxes.cover import cover_of
 from hitoku.errors import NeedError, ParameterError, ProtectionError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify
+from hitoku.feasibility.hypercubes.claims import Claims, Rooms
+from hitoku.feasibility.hypercubes.cover import cover_of
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.circulation.batches import Batches, WitnessBatch
 from hitoku.methods.circulation.free import free_moves
@@ -317,9 +317,9 @@ def alone(table, need):
 def test_two_way_cells_that_protect_each_other_claim_nothing_more(data, hierarchical):
     table = data.draw(cross_tables(2, hierarchical=hierarchical))
     need = needs(data.draw, table)
-    rooms = Rooms.of(table, table.upper > table.lower)
+    rooms = Rooms.of(table.value, table.lower, table.upper, table.upper > table.lower, integer=table.integer)
     try:
-        claims = Claims.of(table, need, rooms)
+        claims = Claims.of(need, rooms, table.describe)
     except NeedError:
         return
     before = claims.amount.copy()
@@ -365,8 +365,8 @@ def test_a_flat_table_whose_unsafe_cells_protect_each_other_loses_no_other():
 def test_large_amounts_are_multiples_of_steps(level, value, step):
     table = Table.from_array([[value, 8_999], [7_777, 9_999]])
     need = Need(unsafe=np.arange(9) == 0, lower=level, upper=level)
-    rooms = Rooms.of(table, np.ones(9, dtype=bool))
-    claims = Claims.of(table, need, rooms)
+    rooms = Rooms.of(table.value, table.lower, table.upper, np.ones(9, dtype=bool), integer=table.integer)
+    claims = Claims.of(need, rooms, table.describe)
     state = Batches(rooms, claims, np.ones(9), np.ones(9, dtype=bool))
     change = np.array([1, -1, 0, -1, 1, 0, 0, 0, 0]) * 4_000.0
     (batch,) = state.assigned([WitnessBatch(change, np.zeros(0, dtype=np.int64), 1.0, even=True)])

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.methods.circulation.test_circulation import cross_tables, hierarchy, judged, needs
 
-from hitoku.boxes.claims import Claims, Rooms
 from hitoku.errors import NeedError
+from hitoku.feasibility.hypercubes.claims import Claims, Rooms
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.circulation.circulation import Clock, Search
 from hitoku.methods.circulation.parts import PartSearch
@@ -20,9 +20,9 @@ from hitoku.model import Need, Table
 def begun(table, need, cost):
     """Give every claim a witness; return the search and the prices."""
     movable = (table.upper > table.lower) & (True if table.fixed is None else ~table.fixed)
-    rooms = Rooms.of(table, movable)
+    rooms = Rooms.of(table.value, table.lower, table.upper, movable, integer=table.integer)
     price = np.where(need.unsafe, 0.0, cost)
-    run = Search(table, rooms, Claims.of(table, need, rooms), price, movable)
+    run = Search(table, rooms, Claims.of(need, rooms, table.describe), price, movable)
     run.run(0, Clock(0.0, None, 1, None))
     return run, rooms, price, CellReach(table, movable, 1)
 
@@ -94,6 +94,6 @@ def test_tables_that_are_searched_as_large_ones_are_audited_safe(data):
     table = data.draw(cross_tables(3, hierarchical=True))
     need = needs(data.draw, table)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hitoku.boxes.box_search.LARGE", 0)
+        patch.setattr("hitoku.feasibility.hypercubes.hypercube_search.LARGE", 0)
         patch.setattr("hitoku.methods.circulation.circulation.LARGEST_SWEPT", 0)
         judged(table, need)

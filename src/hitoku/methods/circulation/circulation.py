@@ -17,11 +17,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.boxes.box_search import LARGE, Boxes
-from hitoku.boxes.claims import Claims, Rooms
-from hitoku.boxes.cover import Cover, cover_of
-from hitoku.boxes.packs import packed
 from hitoku.errors import ParameterError, SolverError, must_be_numbers
+from hitoku.feasibility.hypercubes.claims import Claims, Rooms
+from hitoku.feasibility.hypercubes.cover import Cover, cover_of
+from hitoku.feasibility.hypercubes.hypercube_search import LARGE, Boxes
+from hitoku.feasibility.hypercubes.packs import packed
 from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
 from hitoku.methods.circulation.free import free_moves
 from hitoku.methods.circulation.parts import PartSearch
@@ -157,8 +157,8 @@ class Circulation:
         start = by_hand(table, self.start, stay)
         first = need.unsafe | start
         movable = (~stay | first) & (table.upper > table.lower)
-        rooms = Rooms.of(table, movable)
-        claims = Claims.of(table, need, rooms)
+        rooms = Rooms.of(table.value, table.lower, table.upper, movable, integer=table.integer)
+        claims = Claims.of(need, rooms, table.describe)
         free = free_moves(table.relations, rooms, claims, first)
         search = Search(table, rooms, claims, prices(table, need, cost, first), movable)
         clock = Clock(began, self.time_limit_s, 1 + self.rounds, progress)

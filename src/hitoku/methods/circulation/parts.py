@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from hitoku.boxes.box_search import Boxes
-from hitoku.boxes.claims import Rooms
+from hitoku.feasibility.hypercubes.claims import Rooms
+from hitoku.feasibility.hypercubes.hypercube_search import Boxes
 from hitoku.feasibility.incidence import Incidence
 from hitoku.methods.circulation.reach import CellReach, Change
 from hitoku.methods.costs import CostScale

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.boxes.claims import Claims, Rooms
-from hitoku.boxes.cover import Cover
+from hitoku.feasibility.hypercubes.claims import Claims, Rooms
+from hitoku.feasibility.hypercubes.cover import Cover
 from hitoku.model import Floats, Integers, Mask
 
 # Share of its cost that a cell in use still has for others, divided by the number of users.

@@ -8,16 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from hitoku.model import Integers, Release, Table
+from hitoku.model import Dimension, Integers, Labels
 
 # A cover of more positions would take more memory than the tables are worth.
 LARGEST = 2**26
 # A box of so many cells costs more than what it protects.
 LONGEST_BOX = 2**15
+
+
+class LabelledRelations(Protocol):
+    """What a table and a release have in common: cells with codes, tied by relations."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+
+    @property
+    def relations(self) -> Any:
+        """Relations by cells."""
+
+    @property
+    def labels(self) -> Labels:
+        """Codes of the cells."""
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """Variables of a cross table; empty for linked tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +124,12 @@ class Cover:
         )
 
 
-def cover_of(table: Table | Release) -> Cover | None:
+def cover_of(table: LabelledRelations) -> Cover | None:
     """Find the cover of a table or release; None where relations are not sums of codes of one variable each.
 
     Examples
     --------
+    >>> from hitoku.model import Table
     >>> cover_of(Table.from_array([[20, 15], [72, 1]])).shape
     (3, 3)
     """
@@ -129,7 +150,7 @@ def cover_of(table: Table | Release) -> Cover | None:
     return cover if cover.size <= LARGEST and cover.longest_box <= LONGEST_BOX else None
 
 
-def _linked(table: Table | Release) -> Cover | None:
+def _linked(table: LabelledRelations) -> Cover | None:
     """Read the variables of linked tables off their labels and relations."""
     labels = table.labels
     if labels.positions is None:
@@ -147,7 +168,7 @@ def _linked(table: Table | Release) -> Cover | None:
     return Cover(shape, tuple(v for v in variables if v is not None), position)
 
 
-def _splits(table: Table | Release, n_variables: int) -> list[set[tuple[int, tuple[int, ...]]]] | None:
+def _splits(table: LabelledRelations, n_variables: int) -> list[set[tuple[int, tuple[int, ...]]]] | None:
     """Collect, per variable, which code is the sum of which; None where some relation is another kind."""
     relations, found = table.relations, [set[tuple[int, tuple[int, ...]]]() for _ in range(n_variables)]
     columns = [table.labels.column(v) for v in range(n_variables)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.boxes.box_search import Boxes
-from hitoku.boxes.claims import Rooms
+from hitoku.feasibility.hypercubes.claims import Rooms
+from hitoku.feasibility.hypercubes.hypercube_search import Boxes
 from hitoku.model import Integers, Moves
 
 # Common tables that are filled at once; what fits in none of them is handed over alone.

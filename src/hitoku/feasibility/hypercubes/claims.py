@@ -6,12 +6,13 @@ outwards. What is found is exact, whatever the values are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from hitoku.errors import NeedError, some
-from hitoku.model import Floats, Integers, Mask, Need, Table
+from hitoku.model import Floats, Integers, Mask, Need
 
 MOST_DECIMALS = 6
 # Sums of some numbers up to here are exact in doubles; values that lie on no grid get steps as fine as this.
@@ -41,14 +42,15 @@ class Rooms:
     up: Floats
 
     @classmethod
-    def of(cls, table: Table, movable: Mask) -> Rooms:
-        """Measure the rooms of a table's cells."""
-        scale = _scale(table)
-        value = table.value * scale
+    def of(cls, value: Floats, lower: Floats, upper: Floats, movable: Mask, *, integer: bool) -> Rooms:
+        """Measure how far the cells of a table may move; ``integer`` for whole numbers."""
+        scale = _scale(value, integer=integer)
+        bounds = lower * scale, upper * scale
+        value = value * scale
         near = np.rint(value)
         value = np.where(np.abs(value - near) <= OFF_GRID * np.abs(value).max(initial=1.0), near, value)
-        down = _floored(value - table.lower * scale)
-        up = _floored(table.upper * scale - value)
+        down = _floored(value - bounds[0])
+        up = _floored(bounds[1] - value)
         return cls(scale, np.where(movable, down, 0.0), np.where(movable, up, 0.0))
 
     @property
@@ -57,15 +59,15 @@ class Rooms:
         return np.minimum(self.down, self.up)
 
 
-def _scale(table: Table) -> float:
+def _scale(value: Floats, *, integer: bool) -> float:
     """Find the coarsest grid of decimals; a fine one of powers of two where the values lie on none."""
-    if table.integer:
+    if integer:
         return 1.0
-    largest = float(np.abs(table.value).max(initial=0.0))
+    largest = float(np.abs(value).max(initial=0.0))
     # Beyond, doubles hold no grid, and steps of one would leave 64 bits.
     decimals_held = range(MOST_DECIMALS + 1) if largest <= 2.0**53 else range(0)
     for decimals in decimals_held:
-        steps = table.value * 10.0**decimals
+        steps = value * 10.0**decimals
         off = np.abs(steps - np.rint(steps)).max(initial=0.0)
         if off <= min(0.05, OFF_GRID * largest * 10.0**decimals):
             finer = largest * 10.0**decimals * PARTS < LARGEST
@@ -109,8 +111,10 @@ class Claims:
     width: Floats
 
     @classmethod
-    def of(cls, table: Table, need: Need, rooms: Rooms) -> Claims:
+    def of(cls, need: Need, rooms: Rooms, describe: Callable[[int], str]) -> Claims:
         """Split every need into claims: both ways at once where the cell itself has room for that.
+
+        ``describe`` names a cell in an error.
 
         Raises
         ------
@@ -132,7 +136,7 @@ class Claims:
                 where="cells {cells}",
                 fix="ask for lower levels, or widen the table's lower and upper bounds if they are not known",
                 n=len(known),
-                cells=some((table.describe(int(p)) for p in known[:4]), 3),
+                cells=some((describe(int(p)) for p in known[:4]), 3),
             )
         return cls.within(cells, lower, upper, width, down, up)
 
