@@ -77,8 +77,9 @@ def test_page_of_several_groups_has_the_worst_result_and_rows_of_each(safe, fail
 
 def test_tables_of_one_recipe_are_not_called_proved_together():
     verdict = outcome_of(linked(), tables=TOGETHER).verdict
-    page = words(parsed(overview_page([group("all", outcome_of(linked(), tables=TOGETHER))], "Firms")))
-    assert "with a proof" not in page
+    tree = parsed(overview_page([group("all", outcome_of(linked(), tables=TOGETHER))], "Firms"))
+    page, (box, *_) = words(tree), tree.all("section")
+    assert "with a proof" not in words(box)
     assert "? not decided" in page
     assert TOGETHER in page
     assert verdict["tables"].in_scope
