@@ -19,9 +19,8 @@ import pandas as pd
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.principles.verdict import Clearance, Principle, worst
 from hitoku.checks.session import Session
-from hitoku.checks.submission.agreement import disagreements
+from hitoku.checks.submission.judge_output import disagreements, judge_again
 from hitoku.checks.submission.leaving import csv_text
-from hitoku.checks.submission.rejudge import judge_again
 from hitoku.checks.submission.submission import Submission, read_submission
 from hitoku.errors import HitokuError
 from hitoku.model import Hierarchy

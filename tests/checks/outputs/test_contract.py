@@ -39,7 +39,7 @@ from hitoku.checks.outputs.survival import Survival
 from hitoku.checks.principles.verdict import Clearance
 from hitoku.checks.records import Records
 from hitoku.checks.session import Session
-from hitoku.checks.submission.agreement import disagreements
+from hitoku.checks.submission.judge_output import disagreements
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError
 from hitoku.model import Hierarchy

@@ -16,7 +16,7 @@ from hitoku.checks.outputs import complete_cases
 from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.session import Session
-from hitoku.checks.submission.agreement import disagreements
+from hitoku.checks.submission.judge_output import disagreements
 from hitoku.errors import DataError
 from hitoku.model import Hierarchy
 

@@ -14,7 +14,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.together import REMEDIES, Determined, Said, named, problems, rules
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import Records
-from hitoku.checks.submission.agreement import group_of
+from hitoku.checks.submission.judge_output import group_of
 from hitoku.checks.submission.same_variable import multiples
 
 # A group with its filter, and a variable.

@@ -8,19 +8,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hitoku.checks.evidence.evidence import Unreadable
+from hitoku.checks.evidence.left_out import KNOWN, LeftOut, known_of
 from hitoku.checks.outputs import complete_cases, segmentation
+from hitoku.checks.outputs.facts import Fact, Kind
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict, worst
-from hitoku.checks.records import Records
+from hitoku.checks.records import MISSING, Records
 from hitoku.checks.submission.leaving import csv_text
-from hitoku.checks.submission.proofs import certificate_of, claim_of
 from hitoku.checks.submission.rechecked import fault
 from hitoku.checks.submission.submission import Submission
-from hitoku.errors import HitokuError
+from hitoku.errors import HitokuError, some
 from hitoku.evidence import verify as proof
-from hitoku.evidence.certificate import asks_for_less, is_about
-from hitoku.model import Finding, Severity
+from hitoku.evidence.attributed import open_groups, required_of
+from hitoku.evidence.audit import audit
+from hitoku.evidence.certificate import Certificate, asks_for_less, claim, is_about
+from hitoku.evidence.grid import Grid
+from hitoku.evidence.problem import AuditProblem
+from hitoku.model import ADDITIVITY, Finding, Severity
 
 # Fields that say what stays behind: they follow from the policy.
 WITHHELD = {"withheld", "counts_withheld"}
@@ -185,3 +190,103 @@ def _close(one: Any, other: Any) -> bool:
     if isinstance(one, float) or isinstance(other, float):
         return isinstance(one, int | float) and isinstance(other, int | float) and _near(one, other)
     return bool(one == other)
+
+
+def certificate_of(output: Output, policy: Policy) -> Certificate | None:
+    """Return the proof that a protected table leaves its unsafe cells uncertain; None where there is none."""
+    claimed = output.asked.claim(output.evidence, policy)
+    return None if claimed is None else audit(*claimed).certificate
+
+
+def claim_of(output: Output, policy: Policy) -> dict[str, Any] | None:
+    """Return what the certificate of a table must be about; None for what can have none."""
+    claimed = output.asked.claim(output.evidence, policy)
+    if claimed is None:
+        return None
+    grid = Grid.of(claimed.table.value)
+    groups = required_of(*open_groups(*claimed))
+    return claim(claimed.release, grid, AuditProblem.of(grid, claimed.need, claimed.release), groups)
+
+
+# Variables and their codes; under a filter also the codes it keeps.
+Group = frozenset[tuple[str, str | tuple[str, ...]]]
+# More than this many are counted, not named.
+SHOWN = 3
+
+
+def disagreements(outputs: Sequence[Output]) -> list[list[str]]:
+    """Compare what outputs say about the same groups; for each output what others contradict.
+
+    Parameters
+    ----------
+    outputs
+        Outputs whose evidence does not contradict itself.
+    """
+    first: dict[tuple[Group, Kind], tuple[Fact, int]] = {}
+    found: list[dict[tuple[int, str], list[str]]] = [{} for _ in outputs]
+    for place, output in enumerate(outputs):
+        for fact in output.asked.facts(output.evidence):
+            group = group_of(fact.codes, output.where, output.evidence.left_out)
+            if not _clear(group):
+                continue
+            other, before = first.setdefault((group, fact.kind), (fact, place))
+            slack = ADDITIVITY * max(1.0, fact.scale, other.scale)
+            if before != place and abs(fact.amount - other.amount) > slack:
+                for one, two in ((place, before), (before, place)):
+                    found[one].setdefault((two, str(fact.kind[0])), []).append(_named(group))
+    told = [
+        [
+            f"it contradicts {outputs[other].name} about the {what} in {some(groups, SHOWN)}"
+            for (other, what), groups in own.items()
+        ]
+        for own in found
+    ]
+    return [texts + more for texts, more in zip(told, _gaps(outputs), strict=True)]
+
+
+def _gaps(outputs: Sequence[Output]) -> list[list[str]]:
+    """Compare how many values are missing in a column, under the same filter: all outputs count them alike.
+
+    An output that names another column than it is about mostly has other gaps, or none.
+    """
+    first: dict[tuple[Group, str], tuple[int, int]] = {}
+    found: list[dict[int, list[str]]] = [{} for _ in outputs]
+    for place, output in enumerate(outputs):
+        gone, kept = output.evidence.left_out, group_of({}, output.where, None)
+        for column in output.asked.needs if _clear(kept) else ():
+            n = 0 if gone is None else gone.columns.get(column, 0)
+            other, before = first.setdefault((kept, column), (n, place))
+            if n != other:
+                for one, two in ((place, before), (before, place)):
+                    found[one].setdefault(two, []).append(column)
+    return [
+        [
+            f"it contradicts {outputs[other].name} about the missing values of {some(columns, SHOWN)}"
+            for other, columns in own.items()
+        ]
+        for own in found
+    ]
+
+
+def _clear(group: Group) -> bool:
+    """Tell whether a group is what it says: no code and the code "missing" cannot be told apart."""
+    return not any(MISSING in pair for pair in group)
+
+
+def group_of(codes: Mapping[str, str], where: Mapping[str, Any], left_out: LeftOut | None) -> Group:
+    """Put a group and the filter it is under into one; a filter that keeps one code is that code."""
+    pairs: dict[str, str | tuple[str, ...]] = dict(codes)
+    if left_out is not None:
+        # Those whose values are known are another group; of a model nobody can say which.
+        pairs |= dict.fromkeys(map(known_of, left_out.columns or ["all"]), KNOWN)
+    for name, values in where.items():
+        kept = tuple(sorted(MISSING if value is None else str(value) for value in values))
+        pairs.setdefault(name, kept[0] if len(kept) == 1 else kept)
+    return frozenset(pairs.items())
+
+
+def _named(group: Group) -> str:
+    told = (
+        f"{name}={code if isinstance(code, str) else '/'.join(code)}" for name, code in sorted(group, key=str)
+    )
+    return ", ".join(told) or "all"
