@@ -12,7 +12,7 @@ from hitoku.checks.policies.policy import Policy, policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.session import Session
 from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.rechecked import fault
+from hitoku.checks.submission.report import fault
 from hitoku.model import Colour, Status
 
 

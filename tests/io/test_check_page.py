@@ -11,7 +11,7 @@ from hitoku.checks.decisions import Decision
 from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.principles.verdict import Principle
 from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.rechecked import Recheck, Rechecked
+from hitoku.checks.submission.report import Recheck, Rechecked
 from hitoku.io.check_page import SIGNS, page
 from hitoku.model import Finding, Severity
 

@@ -14,8 +14,8 @@ from hitoku.errors import ParameterError, visible
 from hitoku.files import require_path
 
 if TYPE_CHECKING:
-    from hitoku.checks.submission.rechecked import Recheck
     from hitoku.checks.submission.releasing import Released
+    from hitoku.checks.submission.report import Recheck
     from hitoku.model import Finding
 
 
@@ -90,9 +90,9 @@ def check(
     """
     # A command loads what it needs.
     from hitoku.checks.decisions import read_decisions
-    from hitoku.checks.submission.changes import changes
     from hitoku.checks.submission.recheck import recheck
     from hitoku.checks.submission.releasing import release as release_outputs
+    from hitoku.checks.submission.report import changes
     from hitoku.checks.submission.submission import read_submission
     from hitoku.io.check_page import write_report
 

@@ -15,9 +15,8 @@ from hitoku.checks.outputs.output import WITHHELD, Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.submission.cell_facts import CellFacts, cell_facts, columns
-from hitoku.checks.submission.changes import changes
 from hitoku.checks.submission.leaving import csv_text, leaving
-from hitoku.checks.submission.rechecked import OutputState, Recheck, Rechecked
+from hitoku.checks.submission.report import OutputState, Recheck, Rechecked, changes
 from hitoku.checks.submission.submission import Submission
 from hitoku.checks.submission.writing import clock
 from hitoku.errors import HitokuError

@@ -16,9 +16,9 @@ from typing import Any
 from hitoku.checks.decisions import Decision
 from hitoku.checks.ledger.settings import init
 from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.rechecked import Recheck
 from hitoku.checks.submission.releasing import RECEIPT
 from hitoku.checks.submission.releasing import release as let_go
+from hitoku.checks.submission.report import Recheck
 from hitoku.checks.submission.submission import CHECKER, PUBLIC
 from hitoku.errors import HitokuError, ParameterError
 from hitoku.files import new_folder, sha256

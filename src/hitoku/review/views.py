@@ -21,7 +21,7 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.tables import count_shares
 from hitoku.checks.principles.verdict import PrincipleVerdict, SumTerm
-from hitoku.checks.submission.rechecked import Recheck, Rechecked
+from hitoku.checks.submission.report import Recheck, Rechecked
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
 from hitoku.io.cells import Cells

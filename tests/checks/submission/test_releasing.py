@@ -16,8 +16,8 @@ from hitoku.checks.ledger import Receipt, init, receipts
 from hitoku.checks.ledger.store import read_store, verify_store
 from hitoku.checks.session import Session
 from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.rechecked import OutputState
 from hitoku.checks.submission.releasing import release, write_released
+from hitoku.checks.submission.report import OutputState
 from hitoku.errors import DataError, OutputError, ParameterError
 
 TWO = ("M. Sato", "A. Ito")

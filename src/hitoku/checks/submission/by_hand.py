@@ -22,7 +22,7 @@ from hitoku.checks.policies.policy import policy as policy_named
 from hitoku.checks.principles import tables
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.submission.differences import not_tested
-from hitoku.checks.submission.rechecked import Recheck, Rechecked
+from hitoku.checks.submission.report import Recheck, Rechecked
 from hitoku.checks.submission.submission import Submission
 from hitoku.errors import ParameterError
 from hitoku.model import Finding, Mask, Need, Table

@@ -16,7 +16,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict, worst
 from hitoku.checks.records import MISSING, Records
 from hitoku.checks.submission.leaving import csv_text
-from hitoku.checks.submission.rechecked import fault
+from hitoku.checks.submission.report import fault
 from hitoku.checks.submission.submission import Submission
 from hitoku.errors import HitokuError, some
 from hitoku.evidence import verify as proof

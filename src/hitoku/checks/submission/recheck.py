@@ -22,7 +22,7 @@ from hitoku.checks.submission import differences
 from hitoku.checks.submission.code_differences import by_codes
 from hitoku.checks.submission.deciding import excused, open_cells
 from hitoku.checks.submission.judge_output import disagreements, judge_again
-from hitoku.checks.submission.rechecked import Recheck, Rechecked, fault
+from hitoku.checks.submission.report import Recheck, Rechecked, fault
 from hitoku.checks.submission.submission import Submission, read_submission
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Finding, Severity
