@@ -11,8 +11,7 @@ import pytest
 from tests.checks.outputs.test_tables import people
 
 from hitoku.checks.decisions import parse_decisions
-from hitoku.checks.policies.policy import Sampling, policy
-from hitoku.checks.policies.sampling import population_risk
+from hitoku.checks.policies.policy import Sampling, policy, population_risk
 from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.session import Session
 from hitoku.checks.submission.recheck import recheck

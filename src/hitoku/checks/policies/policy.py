@@ -6,12 +6,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from importlib import resources
+from math import comb
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from hitoku.checks.policies.sampling import population_risk
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import parse_scope
 from hitoku.rules.dominance import Dominance
@@ -274,3 +274,30 @@ def parsed(text: str, where: str) -> Policy:
     """Read the text of a policy; the first thing that is wrong is named by line and key."""
     given, origin = load_toml(text, where, "policy")
     return validated(Policy, given, origin, otherwise="see docs/reference/policies.md")
+
+
+def population_risk(n_units: int, fraction: float, minimum: int) -> float:
+    """Bound the chance that a group of so many units in a sample has too few in the population.
+
+    Parameters
+    ----------
+    n_units
+        Units in the sample; at least one.
+    fraction
+        Share of the population in the sample.
+    minimum
+        Units that the population should have.
+
+    Examples
+    --------
+    Four people of a sample of one in ten: if there were only nine in all, four or more of them would come
+    into it once in 120 times.
+
+    >>> round(population_risk(4, 0.1, 10), 4)
+    0.0083
+    """
+    trials = minimum - 1
+    return sum(
+        comb(trials, hits) * fraction**hits * (1 - fraction) ** (trials - hits)
+        for hits in range(n_units, trials + 1)
+    )
