@@ -12,7 +12,7 @@ from hitoku.attacks.differencing.definition import Definition, Nested
 from hitoku.attacks.differencing.grade import Grade, Graded, grade_certificate
 from hitoku.attacks.differencing.partition import Cell, Certificate
 from hitoku.checks.evidence.left_out import column_known
-from hitoku.checks.ledger.ranks import FEWEST
+from hitoku.checks.ledger.tells import FEWEST
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, SumTerm
 from hitoku.errors import some
 

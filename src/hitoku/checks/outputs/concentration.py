@@ -18,7 +18,7 @@ from hitoku.checks.evidence.groups import (
     rank_contributions,
     require_finite,
 )
-from hitoku.checks.ledger.ranks import FEWEST, largest_of
+from hitoku.checks.ledger.tells import FEWEST, largest_of
 from hitoku.checks.outputs.facts import Fact, added_up, contribution_facts, unit_facts
 from hitoku.checks.outputs.group_statistic import (
     GroupStatistic,

@@ -15,8 +15,8 @@ from hitoku.attacks.differencing.atoms import Disclosed
 from hitoku.attacks.differencing.defined import Defined, defined_differences
 from hitoku.checks.ledger.alarm import OF_LARGEST, way_out
 from hitoku.checks.ledger.entry import Entry
-from hitoku.checks.ledger.ranks import next_to
 from hitoku.checks.ledger.store import LedgerStore
+from hitoku.checks.ledger.tells import next_to
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.together import Said

@@ -1,4 +1,8 @@
-"""Judge one output of a submission again: from its evidence, and with the data where the checker has them."""
+"""Judge one output of a submission again: from its evidence, its proof and the outputs beside it.
+
+With the data, the evidence is collected again as well. Without, outputs about the same groups must say the
+same about them: to get through, every output about a group must be forged alike.
+"""
 
 from __future__ import annotations
 

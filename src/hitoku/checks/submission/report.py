@@ -1,4 +1,4 @@
-"""What a check found: for each output, and for the submission as a whole."""
+"""What a check found: for each output, for the submission as a whole, and since the last submission."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hitoku.checks.ledger import Measure
 from hitoku.checks.ledger.population import NUMBERS
-from hitoku.checks.ledger.ranks import largest_of, ranks_told
+from hitoku.checks.ledger.tells import largest_of, ranks_told
 from hitoku.checks.records import Records
 from hitoku.model import Floats
 

@@ -1,8 +1,8 @@
-"""Sums of the largest contributors: two of them that differ by one contributor give that one away.
+"""What outputs tell of periods of a panel, and by sums of the largest contributors.
 
 A concentration ratio tells what the four largest have of a group. Its partition of the units into groups is
 followed by one of the largest of each group, so that it is subtracted like any other. Groups of few are
-allowed there, for the ratio itself is one of them, but not so few that one of them knows the others.
+allowed there, because the ratio itself is one of them, but not so few that one of them knows the others.
 """
 
 from __future__ import annotations
@@ -11,6 +11,32 @@ import re
 from collections.abc import Iterable, Mapping
 
 from hitoku.attacks.differencing.comparing import SingledOut
+from hitoku.attacks.differencing.partition import COUNT
+
+WITHIN = " within "
+
+
+def told_within(what: str, period: str) -> str:
+    """Say that something is told about the units of a period.
+
+    Examples
+    --------
+    >>> told_within("count", "year=2020")
+    'count within year=2020'
+    """
+    return f"{what}{WITHIN}{period}"
+
+
+def counts_told(tells: Iterable[str]) -> bool:
+    """Tell whether counts are among what is told, of everybody or of a period.
+
+    Examples
+    --------
+    >>> counts_told({"income", "count within year=2020"}), counts_told({"income", "counts"})
+    (True, False)
+    """
+    return any(each == COUNT or each.startswith(f"{COUNT}{WITHIN}") for each in tells)
+
 
 # With two contributors in a sum, each of them knows the other.
 FEWEST = 3
