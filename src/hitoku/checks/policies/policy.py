@@ -280,10 +280,11 @@ def population_risk(n_units: int, fraction: float, minimum: int) -> float:
     """Bound the chance that a group of so many units in a sample has too few in the population.
 
     Each unit came into the sample with the same probability, independently of the others. If the population
-    had fewer than m, the sample would show n or more with a probability of at most P(B >= n), with B binomial,
-    m - 1 trials, the sampling fraction as the chance of each. No assumption about the population is needed:
-    this is the largest error probability of a test of "fewer than m" that decides by n. It is also the
-    posterior probability of fewer than m when F given n is negative binomial (Benedetti and Franconi 1998).
+    had fewer than m, the sample would show n or more with a probability of at most P(B >= n), with B
+    binomial, m - 1 trials, the sampling fraction as the chance of each. No assumption about the population is
+    needed: this is the largest error probability of a test of "fewer than m" that decides by n. It is also
+    the posterior probability of fewer than m when F given n is negative binomial (Benedetti and Franconi
+    1998).
 
     Parameters
     ----------
