@@ -22,6 +22,7 @@ import numpy as np
 
 from hitoku.errors import NeedError
 from hitoku.methods.blocks import Blocks
+from hitoku.methods.flagged_groups import FlaggedGroups
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Table
 from hitoku.rules import MinFrequency, assess
@@ -73,11 +74,11 @@ def cost(family: str, side: int, width: int, seeds: int) -> dict[str, object]:
         need = assess(table, RULES, width=wanted)
         row = {"unsafe": int(need.unsafe.sum())}
         methods = {"greedy": Greedy(keep="margins"), "blocks": Blocks(rules=RULES, width=wanted)}
-        witnesses = {"rules": RULES, "width": wanted, "proof": "witnesses"}
-        methods["witnesses"] = Blocks(**witnesses)
+        witnesses = {"rules": RULES, "width": wanted}
+        methods["witnesses"] = FlaggedGroups(**witnesses)
         if family == "interaction":
             methods["expected"] = Blocks(rules=RULES, width=wanted, expected=before)
-            methods["expected witnesses"] = Blocks(**witnesses, expected=before)
+            methods["expected witnesses"] = FlaggedGroups(**witnesses, expected=before)
         for name, method in methods.items():
             start = time.process_time()
             try:

@@ -17,7 +17,7 @@ from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.audit_result import CellOutcome
 from hitoku.feasibility.circulation import NetworkCirculation
 from hitoku.methods import METHODS, auto, circulation, insiders, whole_numbers
-from hitoku.methods.blocks import witness_walk
+from hitoku.methods.flagged_groups import witness_walk
 from hitoku.methods.greedy import greedy
 from hitoku.methods.greedy.greedy import STOPPED
 from hitoku.metrics import recovery
@@ -329,8 +329,9 @@ KNOWN = {"rules": [ht.MinFrequency(5)], "width": 9}
 TINY_METHODS = {
     "adjust": (METHODS["adjust"](senses="optimal", norm="l2", work_limit=1), "cube", "not decided"),
     "auto": (METHODS["auto"](), "linear", "not decided"),
-    "blocks": (METHODS["blocks"](proof="witnesses", **KNOWN), "counts", "no tables were found"),
+    "blocks": (METHODS["blocks"](**KNOWN), "counts", ""),  # has no search
     "circulation": (METHODS["circulation"](), "linear", "not decided"),
+    "flagged_groups": (METHODS["flagged_groups"](**KNOWN), "counts", "no tables were found"),
     "gauss": (METHODS["gauss"](width=True, work_limit=1), "cube", "stopped at its work limit"),
     "greedy": (METHODS["greedy"](), "cube", "not decided"),
     "optimal": (METHODS["optimal"](work_limit=1), "cube", ""),

@@ -36,6 +36,7 @@ _HOMES = {
     "methods.auto": "Auto",
     "methods.blocks": "Blocks",
     "methods.circulation": "Circulation",
+    "methods.flagged_groups": "FlaggedGroups",
     "methods.gauss": "Gauss",
     "methods.greedy": "Greedy",
     "methods.optimal": "Optimal",

@@ -26,6 +26,7 @@ from hitoku.methods.adjust import Adjust
 from hitoku.methods.auto import Auto
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
+from hitoku.methods.flagged_groups import FlaggedGroups
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
@@ -91,6 +92,7 @@ __all__ = [
     "FewContributors",
     "FileFormat",
     "Finding",
+    "FlaggedGroups",
     "Gauss",
     "Given",
     "Greedy",

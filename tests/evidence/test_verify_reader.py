@@ -16,9 +16,8 @@ from hitoku.evidence import verify, verify_blocks, verify_witnesses
 from hitoku.evidence.audit import audit
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.blocks.expectation import drawn, expectation
-from hitoku.methods.blocks.pattern import pattern
+from hitoku.methods.blocks.rectangles import pattern, tree
 from hitoku.methods.blocks.terms import Terms
-from hitoku.methods.blocks.tree import tree
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Status, Table
 from hitoku.pipeline.protect import protect_table

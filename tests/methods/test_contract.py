@@ -96,7 +96,9 @@ def test_every_method_keeps_its_promise(name, kind, data):
     except ScopeError:
         # Only a method that says what it treats may refuse a table; see below for those it may not refuse.
         assert traits_of(METHODS[name]()).scope
-    except NeedError:
+    except NeedError as refused:
+        if traits_of(METHODS[name]()).may_refuse and refused.code == "no_witnesses_found":
+            return
         everything = np.ones(table.n_cells, dtype=bool)
         bounds = Interval().bounds(Release.of(table, Protection.withhold(table, everything)))
         assert not covers(bounds, table, need)
@@ -109,7 +111,11 @@ def test_a_method_with_a_scope_treats_plain_tables_of_counts(name, data):
     # Every total is at least nine, so that no total tells too much by itself.
     counts = data.draw(st.lists(st.sampled_from([3, 6, 9, 12]), min_size=12, max_size=12))
     table = Table.from_array(np.array(counts).reshape(3, 4))
-    assert keeps_its_promise(made(name), table, small_counts(table))
+    try:
+        assert keeps_its_promise(made(name), table, small_counts(table))
+    except NeedError:
+        # Whether it publishes anything at all is for its own tests.
+        assert traits_of(METHODS[name]()).may_refuse
 
 
 class OnlyUnsafe:

@@ -20,6 +20,7 @@ from hitoku.checks.submission.releasing import release
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.blocks import Blocks
+from hitoku.methods.flagged_groups import FlaggedGroups
 from hitoku.model import Table
 from hitoku.pipeline.protect import protect_table
 from hitoku.pipeline.recipe import run_recipe
@@ -83,7 +84,7 @@ def _certificates() -> list[bytes]:
     rng = np.random.default_rng(3)
     rows, columns = rng.lognormal(0, 1, 6), rng.lognormal(0, 1, 5)
     table = Table.from_array(rng.poisson(np.outer(rows, columns) * 25) + 1)
-    methods = (Adjust(), Blocks(), Blocks(proof="witnesses"))
+    methods = (Adjust(), Blocks(), FlaggedGroups())
     found = [protect_table(table, [MinFrequency(5)], method=each, width=9).audit for each in methods]
     return [json.dumps(dict(each.certificate.content)).encode() for each in found]
 

@@ -6,6 +6,7 @@ from hitoku.methods.adjust import Adjust
 from hitoku.methods.auto import Auto
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
+from hitoku.methods.flagged_groups import FlaggedGroups
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.method import Method
@@ -22,6 +23,7 @@ METHODS: dict[str, type[Method]] = {
     "adjust": Adjust,
     "randomised": Randomised,
     "blocks": Blocks,
+    "flagged_groups": FlaggedGroups,
 }
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "Auto",
     "Blocks",
     "Circulation",
+    "FlaggedGroups",
     "Gauss",
     "Greedy",
     "Method",

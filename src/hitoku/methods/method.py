@@ -40,6 +40,8 @@ class Traits:
         Whether cells may be added to its pattern: not where a pattern must depend on nothing else.
     decides_again
         Whether it decides again with a cell for each disclosed group, by ``with_sums(table, learnt)``.
+    may_refuse
+        Whether it may refuse a table of its scope that can be protected, because it finds no proof.
     informed
         Whether it must know how unsafe cells are found, by ``informed(rules, width)``.
     hypercubes
@@ -59,6 +61,7 @@ class Traits:
     secret: bool = True
     adds_cells: bool = True
     decides_again: bool = False
+    may_refuse: bool = False
     informed: bool = False
     hypercubes: bool = False
     prices: tuple[str, ...] = ()

@@ -13,9 +13,8 @@ from hitoku.errors import ProtectionError, SolverError
 from hitoku.evidence.audit import audit
 from hitoku.io.jj import read_jj
 from hitoku.methods.adjust import Adjust, choice
-from hitoku.methods.adjust.allowed_deviations import AllowedDeviations
 from hitoku.methods.adjust.disjunction import Disjunction
-from hitoku.methods.adjust.sense_repair import fewest_changes
+from hitoku.methods.adjust.senses import AllowedDeviations, fewest_changes
 from hitoku.methods.keep import kept
 from hitoku.model import Need, Release, Table
 from hitoku.solver import quadratic

@@ -11,11 +11,10 @@ from tests.oracles import blocks as oracle
 
 from hitoku.errors import NeedError
 from hitoku.methods.blocks.expectation import expectation
-from hitoku.methods.blocks.flags import closure, flagged, groups_of
-from hitoku.methods.blocks.pattern import pattern
+from hitoku.methods.blocks.rectangles import Nodes, pattern, tree
 from hitoku.methods.blocks.terms import Terms
-from hitoku.methods.blocks.tree import Nodes, tree
-from hitoku.methods.blocks.witnessed import witnessed
+from hitoku.methods.flagged_groups.flagged_groups import witnessed
+from hitoku.methods.flagged_groups.flags import closure, flagged, groups_of
 
 
 def forest(levels, n, n_rows):
@@ -61,7 +60,7 @@ def fibres(example, threshold, width, *, zeros=False, split="count", expected=No
 
 
 def witnessed_fibres(example, threshold, width, *, zeros=False, expected=None, size=2, count=1):
-    """The same for proof="witnesses"; also what is shown, flags and verdict of every table.
+    """The same for flagged groups; also what is shown, flags and verdict of every table.
 
     Groups are those of tables that are published.
     """

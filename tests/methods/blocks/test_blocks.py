@@ -18,10 +18,9 @@ from hitoku.methods.blocks import Blocks
 from hitoku.methods.blocks.expectation import cheaper_split, drawn, expectation
 from hitoku.methods.blocks.levels import downwards, raised
 from hitoku.methods.blocks.levels import patterns as hierarchical_patterns
-from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.reach import FAR, Local, wide_alone, wide_together
+from hitoku.methods.blocks.rectangles import pattern, tree
 from hitoku.methods.blocks.terms import Terms
-from hitoku.methods.blocks.tree import tree
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Dimension, Hierarchy, Release, Table, add_up
 from hitoku.rules import GroupDisclosure, MinFrequency, assess

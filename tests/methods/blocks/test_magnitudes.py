@@ -19,7 +19,7 @@ from hitoku.evidence.audit import audit
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.blocks.expectation import expectation
 from hitoku.methods.blocks.magnitudes import MagnitudeLevels, magnitude_pattern
-from hitoku.methods.blocks.tree import tree
+from hitoku.methods.blocks.rectangles import tree
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Need, Release, Table
 from hitoku.rules import Dominance, FewContributors, PPercent, assess

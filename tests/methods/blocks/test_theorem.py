@@ -37,7 +37,7 @@ FEW = 300
 
 
 def test_no_unsafe_cell_is_too_narrow_where_witnesses_prove():
-    """The same for proof="witnesses": tables that are refused are left out by the reader, too."""
+    """The same for flagged groups: tables that are refused are left out by the reader, too."""
     cells = published = 0
     for place, (example, drawn) in enumerate(islice(random_examples(11), 200)):
         given = {name: drawn[name] for name in ("threshold", "width", "zeros", "expected")}

@@ -17,11 +17,9 @@ from hitoku.errors import (
     must_be,
     must_be_numbers,
 )
-from hitoku.methods.adjust.allowed_deviations import AllowedDeviations
-from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, cheapest, not_decided
-from hitoku.methods.adjust.conflict import conflict
+from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, cheapest, conflict, not_decided
 from hitoku.methods.adjust.rounding import RoundingGrid, finest, round_and_add_up, round_controlled
-from hitoku.methods.adjust.senses import senses
+from hitoku.methods.adjust.senses import AllowedDeviations, senses
 from hitoku.methods.keep import Keep, kept
 from hitoku.methods.method import Progress, Promise, Traits
 from hitoku.methods.run import run

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.adjust.allowed_deviations import DOWN, UP, AllowedDeviations
+from hitoku.methods.adjust.senses import DOWN, UP, AllowedDeviations
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.closest import Norm
 from hitoku.solver.integer import IntegerProgram

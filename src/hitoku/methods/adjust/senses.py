@@ -6,14 +6,105 @@ So its sense may depend on the cell alone: on who is behind it, not on the table
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from hitoku.errors import ParameterError, did_you_mean
-from hitoku.methods.adjust.allowed_deviations import DOWN, UP, AllowedDeviations
-from hitoku.model import Floats, Table
+from hitoku.errors import NeedError, ParameterError, ProtectionError, SolverError, did_you_mean, some
+from hitoku.model import Floats, Mask, Need, Table
+from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
+from hitoku.solver.work import CountedWork
+
+UP, DOWN = 1, -1
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedDeviations:
+    """Deviations that are allowed, before the senses are known.
+
+    Parameters
+    ----------
+    unsafe
+        Cells that must move.
+    down, up
+        How far each of them must fall, or else rise; zero elsewhere, and where that way is no protection.
+    lower, upper
+        Bounds of every deviation; both zero where a cell is kept.
+    """
+
+    unsafe: Mask
+    down: Floats
+    up: Floats
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def of(cls, table: Table, need: Need, kept: Mask) -> AllowedDeviations:
+        """Read them from a need: ``lower`` and ``upper``, both raised alike until they span ``width``."""
+        if len(need) != table.n_cells:
+            raise NeedError(
+                "need_of_other_table",
+                "a need of {n_need} cells for a table of {n_table}",
+                fix="assess this very table",
+                n_need=len(need),
+                n_table=table.n_cells,
+            )
+        unsafe = need.unsafe
+        missing = np.maximum(need.width - need.lower - need.upper, 0.0) / 2
+        down, up = need.lower + missing, need.upper + missing
+        _refuse(
+            table,
+            unsafe & kept,
+            "may not be changed",
+            "take them out of keep or fixed, or merge their codes until they are safe",
+        )
+        _refuse(
+            table,
+            unsafe & (down == 0) & (up == 0),
+            "come without a level, so nobody says how far they must move",
+            "give a width with the rules, or levels with the rule given",
+        )
+        lower = np.where(kept, 0.0, table.lower - table.value)
+        upper = np.where(kept, 0.0, table.upper - table.value)
+        levels = cls(unsafe, down, up, lower, upper)
+        _refuse(
+            table,
+            unsafe & ~levels.can(UP) & ~levels.can(DOWN),
+            "can move far enough neither up nor down within their bounds",
+            "widen lower or upper of the table, or ask for less",
+        )
+        return levels
+
+    def can(self, sense: int) -> Mask:
+        """Tell which cells may move this way: there is a level to reach, and their own bounds allow it."""
+        if sense == UP:
+            return np.asarray((self.up > 0) & (self.up <= self.upper))
+        return np.asarray((self.down > 0) & (-self.down >= self.lower))
+
+    def within(self, sense: Floats) -> tuple[Floats, Floats]:
+        """Bounds of the deviations once every unsafe cell has a sense: formula (5) of Castro (2012)."""
+        lower = np.where(self.unsafe & (sense > 0), self.up, self.lower)
+        upper = np.where(self.unsafe & (sense < 0), -self.down, self.upper)
+        return lower, upper
+
+
+def _refuse(table: Table, wrong: Mask, what: str, fix: str) -> None:
+    places = np.flatnonzero(wrong)
+    if len(places):
+        cells = some((table.describe(int(p)) for p in places[:4]), 3)
+        raise NeedError(
+            "unsafe_cells_cannot_deviate",
+            "{n} unsafe cell(s) {reason}",
+            where="cells {cells}",
+            fix=fix,
+            n=len(places),
+            reason=what,
+            cells=cells,
+        )
+
 
 SENSES = ("up", "down", "hash", "optimal")
 # Contributions may be added up in another order in another table: so many digits are compared.
@@ -124,3 +215,99 @@ def hashed(table: Table, cells: Any, key: str) -> Floats:
         digest = blake2b(text.encode(), digest_size=8, key=secret).digest()
         drawn[cell] = UP if digest[0] % 2 else DOWN
     return drawn
+
+
+def fewest_changes(
+    relations: Any,
+    levels: AllowedDeviations,
+    sense: Floats,
+    *,
+    time_limit_s: float | None = None,
+    work: CountedWork | None = None,
+) -> Floats:
+    """Turn as few senses around as possible so that some table keeps them all.
+
+    What a table costs does not matter here, so a deviation is one column, bounded by a choice ``y`` where the
+    cell is unsafe: at least ``up``, or else its lower bound; at most ``-down``, or else its upper bound.
+
+    Parameters
+    ----------
+    relations, levels
+        The table and what it must keep.
+    sense
+        1 and -1 for unsafe cells.
+    time_limit_s
+        Seconds; when they are over, the fewest changes known by then are made.
+    work
+        Counts the steps; at its limit, likewise.
+
+    Raises
+    ------
+    ProtectionError
+        When no senses lead to a safe table.
+    SolverError
+        When none were found within a limit.
+
+    Examples
+    --------
+    Three parts of a kept total cannot all rise by two.
+
+    >>> levels = AllowedDeviations(
+    ...     unsafe=np.array([True, True, True, False]),
+    ...     down=np.array([2.0, 2, 2, 0]),
+    ...     up=np.array([2.0, 2, 2, 0]),
+    ...     lower=np.array([-10.0, -20, -3, 0]),
+    ...     upper=np.array([10.0, 20, 30, 0]),
+    ... )
+    >>> int(fewest_changes([[1, 1, 1, -1]], levels, np.array([1.0, 1, 1, 0])).sum())
+    1
+    """
+    matrix, cells = sparse.csr_array(relations, dtype=np.float64), np.flatnonzero(levels.unsafe)
+    n, k = matrix.shape[1], len(cells)
+    up, down = levels.up[cells], levels.down[cells]
+    # A choice needs ends. Where a cell has none, twice all moves required is one: a restriction, but a
+    # table that needs more to settle them would be worthless.
+    reach = 2 * float(up.sum() + down.sum())
+    low, high = np.maximum(levels.lower[cells], -reach), np.minimum(levels.upper[cells], reach)
+    own = sparse.csr_array((np.ones(k), (np.arange(k), cells)), shape=(k, n))
+    still = np.zeros(matrix.shape[0])
+    found = solve(
+        IntegerProgram(
+            # One for every sense that is turned around, up to a constant.
+            cost=np.concatenate([np.zeros(n), -np.sign(sense[cells])]),
+            relations=sparse.block_array(
+                [
+                    [matrix, None],
+                    [own, -sparse.diags_array(up - low)],
+                    [own, -sparse.diags_array(high + down)],
+                ],
+                format="csr",
+            ),
+            rhs=np.concatenate([still, low, np.full(k, -np.inf)]),
+            lower=np.concatenate([levels.lower, np.where(levels.can(DOWN)[cells], 0.0, 1.0)]),
+            upper=np.concatenate([levels.upper, np.where(levels.can(UP)[cells], 1.0, 0.0)]),
+            row_upper=np.concatenate([still, np.full(k, np.inf), -down]),
+            integer=np.repeat([False, True], [n, k]),
+        ),
+        time_limit_s=time_limit_s,
+        work=work,
+    )
+    if found.x is None and found.status is SolverStatus.LIMIT:
+        raise SolverError(
+            "no_senses_within_limits",
+            "not decided: no senses were found within the limits of time and work",
+            where="method adjust, {k} unsafe cells",
+            fix="raise time_limit_s or work_limit, or ask for repair='elastic'",
+            k=k,
+        )
+    if found.x is None:
+        raise ProtectionError(
+            "no_safe_senses",
+            "no senses lead to a safe table",
+            where="{k} unsafe cells",
+            fix="free some of the cells that are kept, widen bounds, or ask for repair='elastic'",
+            k=k,
+        )
+    turned = np.zeros(n)
+    turned[cells] = np.where(found.x[n:] > 0.5, float(UP), float(DOWN))
+    return turned

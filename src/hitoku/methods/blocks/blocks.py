@@ -4,41 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, ScopeError, did_you_mean, must_be_numbers
-from hitoku.methods.blocks.contributions import ROUNDING, in_units, levels_of
+from hitoku.errors import NeedError, ParameterError, did_you_mean
 from hitoku.methods.blocks.expectation import PLENTY, SPLITS, expectation, tree_of
-from hitoku.methods.blocks.levels import level_by_level
-from hitoku.methods.blocks.magnitudes import magnitude_pattern
-from hitoku.methods.blocks.pattern import pattern
-from hitoku.methods.blocks.reach import FAR
-from hitoku.methods.blocks.sections import by_sections
+from hitoku.methods.blocks.levels import by_sections, level_by_level
+from hitoku.methods.blocks.magnitudes import ROUNDING, in_units, levels_of, magnitude_pattern
+from hitoku.methods.blocks.rectangles import pattern, same_release, tree
 from hitoku.methods.blocks.terms import (
     LARGEST_TOTAL,
     Terms,
+    claim,
     of_counts,
+    of_flat_counts,
+    protection_of,
     refuse_hierarchies,
     refuse_other_kinds,
-    refuse_witnesses,
+    refuse_other_needs,
     refuse_zeros,
-    terms_of,
     totals,
 )
-from hitoku.methods.blocks.tree import tree
-from hitoku.methods.blocks.witnessed import Step, witnessed
-from hitoku.methods.blocks.witnesses import same_release
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Table
 from hitoku.rules.rule import Rule
 
 Split = Literal["auto", "count", "mass"]
-Proof = Literal["theorem", "witnesses"]
-PROOFS = ("theorem", "witnesses")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,15 +63,6 @@ class Blocks:
         in the order of ``table.cells``; NaN where nothing is known. None: what the totals give. The better it
         predicts small cells, the fewer cells are withheld. Nothing confidential may enter: the tree made from
         it counts as known.
-    proof
-        "theorem": rectangles, as above; only totals can lead to a refusal. "witnesses": for flat tables of
-        counts, 20 to 60 percent fewer cells. Cells are withheld in small groups, anywhere in the table, and
-        further ones are chosen by which groups are withheld; then tables are looked for that show the same
-        and leave every cell of these groups wide. Where none are found the table is refused, and that
-        depends on its cells: publish nothing of it then, and do not try again with other parameters.
-    group, closure
-        With "witnesses": cells per group, at least two; and how many further cells, large ones as far as one
-        can expect, a row or column with withheld cells gets. More of either is refused more seldom.
     sections
         For counts with more variables: the names of all but two of them. Every combination of their codes is
         then a two-way table of its own, and a sum over sections is withheld where one of its parts is.
@@ -108,31 +93,9 @@ class Blocks:
     width: ArrayLike | None = None
     split: Split = "auto"
     expected: ArrayLike | None = None
-    proof: Proof = "theorem"
-    group: int = 2
-    closure: int = 2
     sections: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if self.proof not in PROOFS:
-            raise ParameterError(
-                "unknown_proof",
-                "no proof named {proof!r}",
-                where="blocks, proof",
-                fix=did_you_mean(self.proof, PROOFS),
-                proof=self.proof,
-            )
-        must_be_numbers(self, "group", "closure")
-        for name, least in (("group", 2), ("closure", 1)):
-            if getattr(self, name) < least:
-                raise ParameterError(
-                    "below_minimum",
-                    "{name} is less than {least}",
-                    where="blocks, {name}",
-                    fix="leave it out for the default",
-                    name=name,
-                    least=least,
-                )
         if self.split not in {"auto", *SPLITS}:
             raise ParameterError(
                 "unknown_split",
@@ -176,8 +139,6 @@ class Blocks:
         if len(self.sections) and self.width is not None:
             return self._sections(table, need, self.rules, self.width)
         refuse_other_kinds(table)
-        if self.proof == "witnesses":
-            refuse_witnesses(table)
         if magnitudes or self.width is None:
             refuse_zeros(table)
             return self._magnitudes(table, need, self.rules)
@@ -191,28 +152,15 @@ class Blocks:
             counts = np.rint(table.value).astype(np.int64).reshape(shape)
             refuse_other_needs(table, need, lowest.width.ravel(), lowest.unsafe(counts).ravel())
             return protection_of(table, need, chosen.ravel(), None)
-        terms = terms_of(table, self.rules, self.width)
-        rows, columns = terms.width.shape
-        values = np.rint(table.value).astype(np.int64).reshape(rows + 1, columns + 1)[:-1, :-1]
-        unsafe, width = (np.zeros((rows + 1, columns + 1), dtype=kind) for kind in (np.bool_, np.int64))
-        unsafe[:-1, :-1], width[:-1, :-1] = terms.unsafe(values), terms.width
-        refuse_other_needs(table, need, width.ravel(), unsafe.ravel())
-        by_witnesses = self.proof == "witnesses"
-        plenty = None if by_witnesses else PLENTY * (int(terms.last.max()) + 1)
-        expected = expectation(*totals(table, rows, columns), self.expected, plenty)
+        terms, values = of_flat_counts(table, need, self.rules, self.width)
+        plenty = PLENTY * (int(terms.last.max()) + 1)
+        expected = expectation(*totals(table, *values.shape), self.expected, plenty)
         if terms.free is not None:
             expected = expected * terms.free
-        withheld = np.zeros((rows + 1, columns + 1), dtype=np.bool_)
-        public = None if self.expected is None else expected
-        stated = claim(terms, public)
-        if by_witnesses:
-            withheld[:-1, :-1], steps = witnessed(values, terms, expected, self.group, self.closure)
-            if stated is not None:
-                stated |= {"version": 3, "group": self.group, "closure": self.closure}
-                stated["steps"] = [written(step, columns + 1) for step in steps]
-            return protection_of(table, need, withheld.ravel(), stated)
         levels = tree_of(expected, terms, self.split)
+        withheld = np.zeros(np.add(values.shape, 1), dtype=np.bool_)
         withheld[:-1, :-1] = pattern(levels, values, terms)
+        stated = claim(terms, None if self.expected is None else expected)
         if stated is None:
             return protection_of(table, need, withheld.ravel(), None)
         decided = protection_of(table, need, withheld.ravel(), stated | {"version": 1, "split": self.split})
@@ -274,66 +222,3 @@ class Blocks:
         }
         whole = np.all(np.abs(table.value * scale - np.rint(table.value * scale)) <= ROUNDING)
         return protection_of(table, need, withheld.ravel(), reader if whole else None)
-
-
-def protection_of(table: Table, need: Need, withheld: Mask, reader: dict[str, Any] | None) -> Protection:
-    return Protection(
-        withheld=withheld,
-        value=table.value,
-        secondary=withheld & ~need.unsafe,
-        cost=float(withheld.sum()),
-        method="blocks",
-        reader=reader,
-    )
-
-
-def written(step: Step, across: int) -> list[list[int]]:
-    """Write a step from table to table: positions among all cells of the table, and changes."""
-    return [[row * across + column for row, column in step], [*step.values()]]
-
-
-def claim(terms: Terms, expected: Integers | None) -> dict[str, Any] | None:
-    """State for a certificate what the reader who knows the method is left with.
-
-    None where its cells are not all judged in the same way: the verifier does not go that far.
-    """
-    first, last, width = (np.unique(part).tolist() for part in (terms.first, terms.last, terms.width))
-    if max(len(first), len(last), len(width)) > 1 or last[0] < first[0] or np.any(terms.large < FAR):
-        return None
-    if terms.free is not None:
-        return None
-    return {
-        "method": "blocks",
-        "rows": terms.width.shape[0],
-        "columns": terms.width.shape[1],
-        "first": first[0],
-        "last": last[0],
-        "width": width[0],
-        "expected": None if expected is None else expected.tolist(),
-    }
-
-
-def refuse_other_needs(table: Table, need: Need, width: Integers, unsafe: Mask) -> None:
-    """Raise when a need is not the one that the rules and the width give."""
-    if len(need) != table.n_cells:
-        raise NeedError(
-            "need_of_other_table",
-            "a need of {n_need} cells for a table of {n_table}",
-            fix="assess this very table",
-            n_need=len(need),
-            n_table=table.n_cells,
-        )
-    if not np.array_equal(need.unsafe, unsafe):
-        raise ScopeError(
-            "need_not_of_rules_by_cell",
-            "the need marks other cells as unsafe than the rules do, cell by cell",
-            where="blocks, rules",
-            fix="assess with the same rules; each must judge a cell by its count and the totals alone",
-        )
-    if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width > width):
-        raise ScopeError(
-            "need_wider_than_method",
-            "the need asks for more than the width that the method was given",
-            where="blocks, width",
-            fix="give assess the same width and groups=False, and rules no levels of their own",
-        )

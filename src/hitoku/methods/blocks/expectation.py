@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError
-from hitoku.methods.blocks.pattern import pattern
+from hitoku.methods.blocks.rectangles import Nodes, pattern, tree
 from hitoku.methods.blocks.terms import Terms
-from hitoku.methods.blocks.tree import Nodes, tree
 from hitoku.model import Integers
 
 MagnitudeLevels = list[list[Nodes]]

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.attacks.interval import Interval
-from hitoku.errors import ScopeError, some
+from hitoku.errors import NeedError, ScopeError, some
 from hitoku.methods.blocks.reach import FAR, Local
 from hitoku.methods.randomised.public_knowledge import judge_counts, whole_width
-from hitoku.model import Integers, Mask, Protection, Release, Table
+from hitoku.model import Integers, Mask, Need, Protection, Release, Table
 from hitoku.rules.rule import Rule
 
 # Products of two totals fit 64 bits up to here.
@@ -234,17 +235,6 @@ def refuse_hierarchies(table: Table) -> None:
         )
 
 
-def refuse_witnesses(table: Table) -> None:
-    """Raise unless a table is a flat one of counts: no others are proved by witnesses."""
-    if not of_counts(table) or any(len(d.groups) > 1 for d in table.dimensions):
-        raise ScopeError(
-            "witnesses_need_flat_counts",
-            "proof='witnesses' is for flat tables of counts",
-            where="blocks, proof",
-            fix="use proof='theorem'",
-        )
-
-
 def refuse_unsafe_totals(table: Table, unsafe: Mask) -> None:
     places = np.flatnonzero(unsafe & ~table.inner)
     if len(places):
@@ -287,3 +277,77 @@ def refuse_other_rules(
                 where="blocks, rules",
                 fix="use rules such as MinFrequency",
             )
+
+
+def of_flat_counts(
+    table: Table, need: Need, rules: Sequence[Rule], width: ArrayLike
+) -> tuple[Terms, Integers]:
+    """Return what is asked of a flat two-way table of counts, and its inner cells; refuse another need."""
+    terms = terms_of(table, rules, width)
+    rows, columns = terms.width.shape
+    values = np.rint(table.value).astype(np.int64).reshape(rows + 1, columns + 1)[:-1, :-1]
+    unsafe, widths = (np.zeros((rows + 1, columns + 1), dtype=kind) for kind in (np.bool_, np.int64))
+    unsafe[:-1, :-1], widths[:-1, :-1] = terms.unsafe(values), terms.width
+    refuse_other_needs(table, need, widths.ravel(), unsafe.ravel())
+    return terms, values
+
+
+def protection_of(
+    table: Table, need: Need, withheld: Mask, reader: dict[str, Any] | None, method: str = "blocks"
+) -> Protection:
+    """Return the protection of a pattern, with what the reader who knows the method is left with."""
+    return Protection(
+        withheld=withheld,
+        value=table.value,
+        secondary=withheld & ~need.unsafe,
+        cost=float(withheld.sum()),
+        method=method,
+        reader=reader,
+    )
+
+
+def claim(terms: Terms, expected: Integers | None) -> dict[str, Any] | None:
+    """State for a certificate what the reader who knows the method is left with.
+
+    None where its cells are not all judged in the same way: the verifier does not go that far.
+    """
+    first, last, width = (np.unique(part).tolist() for part in (terms.first, terms.last, terms.width))
+    if max(len(first), len(last), len(width)) > 1 or last[0] < first[0] or np.any(terms.large < FAR):
+        return None
+    if terms.free is not None:
+        return None
+    return {
+        "method": "blocks",
+        "rows": terms.width.shape[0],
+        "columns": terms.width.shape[1],
+        "first": first[0],
+        "last": last[0],
+        "width": width[0],
+        "expected": None if expected is None else expected.tolist(),
+    }
+
+
+def refuse_other_needs(table: Table, need: Need, width: Integers, unsafe: Mask) -> None:
+    """Raise when a need is not the one that the rules and the width give."""
+    if len(need) != table.n_cells:
+        raise NeedError(
+            "need_of_other_table",
+            "a need of {n_need} cells for a table of {n_table}",
+            fix="assess this very table",
+            n_need=len(need),
+            n_table=table.n_cells,
+        )
+    if not np.array_equal(need.unsafe, unsafe):
+        raise ScopeError(
+            "need_not_of_rules_by_cell",
+            "the need marks other cells as unsafe than the rules do, cell by cell",
+            where="blocks, rules",
+            fix="assess with the same rules; each must judge a cell by its count and the totals alone",
+        )
+    if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width > width):
+        raise ScopeError(
+            "need_wider_than_method",
+            "the need asks for more than the width that the method was given",
+            where="blocks, width",
+            fix="give assess the same width and groups=False, and rules no levels of their own",
+        )

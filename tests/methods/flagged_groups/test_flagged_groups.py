@@ -1,4 +1,4 @@
-"""Blocks with proof="witnesses": small tables are listed, large ones walked through again."""
+"""Flagged groups: small tables are listed, large ones walked through again."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.evidence import verify, verify_blocks, verify_witnesses
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.blocks.expectation import expectation
-from hitoku.methods.blocks.flags import AMPLE, PARTS, closure, flagged, groups_of
 from hitoku.methods.blocks.terms import Terms
+from hitoku.methods.flagged_groups import FlaggedGroups
+from hitoku.methods.flagged_groups.flags import AMPLE, PARTS, closure, flagged, groups_of
 from hitoku.model import Need, Release, Table
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency, PPercent, assess
@@ -77,7 +78,7 @@ def test_publishing_without_looking_for_witnesses_would_tell_too_much():
 def test_matching_finds_no_interval_below_the_need(name):
     values, threshold, width, _, size, count = EXAMPLES[name]
     example, rules, judged_tables = np.array(values), [MinFrequency(threshold)], 0
-    method = Blocks(rules=rules, width=width, proof="witnesses", group=size, closure=count)
+    method = FlaggedGroups(rules=rules, width=width, group=size, closure=count)
     for cells in list(oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()))[::9]:
         table = Table.from_array(np.array(cells))
         need = assess(table, rules, width=width, groups=False)
@@ -101,7 +102,7 @@ def drawn(side, seed):
 
 def test_of_every_table_on_the_way_the_method_publishes_the_same():
     table = drawn(12, 1)
-    method = Blocks(rules=RULES, width=9, proof="witnesses")
+    method = FlaggedGroups(rules=RULES, width=9)
     protection = method.protect(table, assess(table, RULES, width=9, groups=False))
     shown, value, seen = Release.of(table, protection).published, table.value.copy(), [table.value]
     for cells, changes in protection.reader["steps"]:
@@ -122,8 +123,8 @@ def test_fewer_cells_than_rectangles():
         table = drawn(30, seed)
         need = assess(table, RULES, width=9, groups=False)
         rectangles, groups = (
-            int(Blocks(rules=RULES, width=9, proof=proof).protect(table, need).withheld.sum())
-            for proof in ("theorem", "witnesses")
+            int(method(rules=RULES, width=9).protect(table, need).withheld.sum())
+            for method in (Blocks, FlaggedGroups)
         )
         assert groups < 0.75 * rectangles
 
@@ -148,7 +149,7 @@ def test_the_verifier_withholds_what_the_method_withholds(seed, size, count):
 
 @pytest.fixture(scope="module")
 def certificate():
-    outcome = protect_table(drawn(10, 4), RULES, method=Blocks(proof="witnesses"), width=9)
+    outcome = protect_table(drawn(10, 4), RULES, method=FlaggedGroups(), width=9)
     return dict(outcome.audit.certificate.content)
 
 
@@ -239,15 +240,15 @@ def test_other_closures_and_parameters_are_refused(tmp_path, certificate):
     content = copy.deepcopy(certificate)
     content["reader"]["closure"] = 4
     assert not judged(tmp_path, content).ok
-    for wrong, word in ({"proof": "luck"}, "proof"), ({"group": 1}, "group"), ({"closure": 0}, "closure"):
+    for wrong, word in ({"group": 1}, "group"), ({"closure": 0}, "closure"):
         with pytest.raises(ParameterError, match=word):
-            Blocks(**wrong)
+            FlaggedGroups(**wrong)
 
 
 def test_a_refusal_says_that_it_depends_on_the_cells():
     table = Table.from_array([[1, 9, 30], [9, 9, 9], [9, 9, 9]])
     with pytest.raises(NeedError, match="publish nothing of this table"):
-        Blocks(rules=RULES, width=9, proof="witnesses", closure=1).protect(
+        FlaggedGroups(rules=RULES, width=9, closure=1).protect(
             table, assess(table, RULES, width=9, groups=False)
         )
 
@@ -256,4 +257,4 @@ def test_other_tables_than_flat_counts_are_refused():
     table = replace(Table.from_array([[10.5, 20.0], [30.0, 40.0]]), integer=False)
     need = Need(unsafe=table.value == 20, width=9.0)
     with pytest.raises(ScopeError, match="flat tables of counts"):
-        Blocks(rules=[PPercent(10)], proof="witnesses").protect(table, need)
+        FlaggedGroups(rules=[PPercent(10)]).protect(table, need)

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hitoku.methods.blocks.exchange import Cell, push
 from hitoku.methods.blocks.reach import FAR
+from hitoku.methods.blocks.structural_zeros import Cell, push
 from hitoku.methods.blocks.terms import Terms
 from hitoku.model import Integers, Mask
 

@@ -1,0 +1,297 @@
+"""Rectangles: the tree that a table is cut into, those withheld, and tables that show the same.
+
+The theorem says that there are tables of which the method publishes the same; the last part finds some. Each
+rectangle that is done is exchanged for a table with the same sums and its reason, such that an unsafe cell
+goes as far as it must. Rectangles do not overlap, so one witness exchanges all of them at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import numpy as np
+
+from hitoku.methods.blocks.reach import wide_alone, wide_together
+from hitoku.methods.blocks.structural_zeros import Rectangle, push_beside, wide_around_zeros
+from hitoku.methods.blocks.terms import Terms
+from hitoku.model import Integers, Mask, Moves
+
+# A node with fewer lines than this is not cut across them.
+LINES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Nodes of one shape at one depth.
+
+    Parameters
+    ----------
+    number
+        Their numbers in the tree; the root is 0.
+    rows, columns
+        Nodes by the rows and by the columns that they hold, in the order in which they are cut.
+    axis, cut
+        Whether they are cut across rows (0) or columns (1), and before which; -1 for leaves.
+    children
+        Nodes by their two parts; -1 for leaves.
+    """
+
+    number: Integers
+    rows: Integers
+    columns: Integers
+    axis: int
+    cut: int
+    children: Integers
+
+
+def tree(expected: Integers, split: str) -> list[list[Nodes]]:
+    """Make the tree, from the root downwards; a list per depth.
+
+    Parameters
+    ----------
+    expected
+        Rows by columns, whole numbers.
+    split
+        Where a node is cut. "count": after two thirds of its lines, the smaller ones; small lines are where
+        wide nodes are needed. "mass": into halves by what is expected in them.
+
+    Examples
+    --------
+    >>> [[(len(n.number), n.rows.shape[1], n.columns.shape[1]) for n in depth]
+    ...  for depth in tree(np.ones((4, 5), dtype=np.int64), "count")]
+    [[(1, 4, 5)], [(1, 4, 2), (1, 4, 3)], [(2, 2, 2), (2, 2, 3)]]
+    """
+    n_rows, n_columns = expected.shape
+    waiting = [(np.array([0]), np.arange(n_rows)[None, :], np.arange(n_columns)[None, :])]
+    found: list[list[Nodes]] = []
+    n = 1
+    while waiting:
+        depth: list[Nodes] = []
+        parts: dict[tuple[int, int], list[tuple[Integers, Integers, Integers]]] = {}
+        for number, some_rows, some_columns in waiting:
+            rows, columns, local = ordered(expected, some_rows, some_columns)
+            axis, cut = cuts(local, split)
+            for way in np.unique(np.stack([axis, cut]), axis=1).T:
+                mine = (axis == way[0]) & (cut == way[1])
+                children = np.full((int(mine.sum()), 2), -1)
+                if way[0] >= 0:
+                    children = n + np.arange(2 * len(children)).reshape(-1, 2)
+                    n += children.size
+                    for side in (0, 1):
+                        half = slice(None, way[1]) if side == 0 else slice(way[1], None)
+                        part = (
+                            children[:, side],
+                            rows[mine][:, half] if way[0] == 0 else rows[mine],
+                            columns[mine][:, half] if way[0] == 1 else columns[mine],
+                        )
+                        parts.setdefault((part[1].shape[1], part[2].shape[1]), []).append(part)
+                depth.append(
+                    Nodes(number[mine], rows[mine], columns[mine], int(way[0]), int(way[1]), children)
+                )
+        found.append(depth)
+        waiting = [joined(group) for _, group in sorted(parts.items())]
+    return found
+
+
+def joined(group: Sequence[tuple[Integers, Integers, Integers]]) -> tuple[Integers, Integers, Integers]:
+    numbers, rows, columns = (np.concatenate([part[k] for part in group]) for k in range(3))
+    return numbers, rows, columns
+
+
+def ordered(expected: Integers, rows: Integers, columns: Integers) -> tuple[Integers, Integers, Integers]:
+    """Put the lines of nodes in the order of what is expected in them; return that, too."""
+    local = expected[rows[:, :, None], columns[:, None, :]]
+    by_row = np.argsort(local.sum(axis=2), axis=1, kind="stable")
+    by_column = np.argsort(local.sum(axis=1), axis=1, kind="stable")
+    local = np.take_along_axis(local, by_row[:, :, None], axis=1)
+    local = np.take_along_axis(local, by_column[:, None, :], axis=2)
+    return np.take_along_axis(rows, by_row, axis=1), np.take_along_axis(columns, by_column, axis=1), local
+
+
+def cuts(local: Integers, split: str) -> tuple[Integers, Integers]:
+    """Decide how nodes of one shape are cut: the way that leaves the smallest line of a part largest."""
+    n, n_rows, n_columns = local.shape
+    ways = []
+    for axis, size in ((0, n_rows), (1, n_columns)):
+        if size >= LINES:
+            turned = local if axis == 0 else local.swapaxes(1, 2)
+            cut = middle(turned.sum(axis=2), split)
+            upper = np.take_along_axis(turned.cumsum(axis=1), (cut - 1)[:, None, None], axis=1)[:, 0]
+            least = np.minimum(upper, turned.sum(axis=1) - upper).min(axis=1)
+            ways.append((axis, cut, least))
+    if not ways:
+        return np.full(n, -1), np.full(n, -1)
+    if len(ways) == 1:
+        return np.full(n, ways[0][0]), ways[0][1]
+    (_, row_cut, row_least), (_, column_cut, column_least) = ways
+    # Lines that are not cut are the same either way; what is cut decides, and the longer side at a tie.
+    across = (row_least > column_least) | ((row_least == column_least) & (n_rows >= n_columns))
+    return np.where(across, 0, 1), np.where(across, row_cut, column_cut)
+
+
+def middle(lines: Integers, split: str) -> Integers:
+    """Where to cut lines with these sums: an even number of lines first, two at least on either side."""
+    n, size = lines.shape
+    if split == "mass":
+        place = (2 * lines.cumsum(axis=1) < lines.sum(axis=1, keepdims=True)).sum(axis=1)
+    else:
+        place = np.full(n, 2 * size // 3)
+    return np.asarray(np.clip(place - place % 2, 2, size - 2 - size % 2))
+
+
+def pattern(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -> Mask:
+    """Withhold rectangles of a tree; rows by columns.
+
+    A leaf is withheld when it holds an unsafe cell. Where its sums do not leave its cells wide enough it
+    *calls*, and the node above is withheld whole; that one calls in turn, as its sums decide. When even the
+    sums of the root are not enough, everything is withheld, whatever the values are. There may be several
+    trees, over different cells.
+
+    Examples
+    --------
+    >>> from hitoku.methods.blocks.rectangles import tree
+    >>> values = np.array([[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
+    >>> pattern(tree(values, "count"), values, Terms.below((4, 4), 5, 9)).astype(int)
+    array([[1, 1, 0, 0],
+           [1, 1, 0, 0],
+           [0, 0, 0, 0],
+           [0, 0, 0, 0]])
+    """
+    withheld = np.zeros(values.shape, dtype=np.bool_)
+    for roots in levels[0]:
+        lost = ~settled(roots, terms, values, np.ones(len(roots.number), dtype=np.bool_))
+        withheld[roots.rows[lost][:, :, None], roots.columns[lost][:, None, :]] = True
+    unsafe = terms.unsafe(values)
+    calls = np.zeros(1 + max(int(nodes.number.max()) for level in levels for nodes in level), dtype=np.bool_)
+    for level in reversed(levels):
+        for nodes in level:
+            if nodes.axis < 0:
+                hit = np.asarray(unsafe[nodes.rows[:, :, None], nodes.columns[:, None, :]].any(axis=(1, 2)))
+            else:
+                hit = np.asarray(calls[nodes.children].any(axis=1))
+            if hit.any():
+                withheld[nodes.rows[hit][:, :, None], nodes.columns[hit][:, None, :]] = True
+                calls[nodes.number[hit]] = ~settled(nodes, terms, values, hit)
+    return withheld if terms.free is None else withheld & terms.free
+
+
+def settled(nodes: Nodes, terms: Terms, values: Integers, chosen: Mask) -> Mask:
+    """Tell of the chosen nodes whether their sums leave their cells wide enough."""
+    rows, columns = nodes.rows[chosen], nodes.columns[chosen]
+    local = values[rows[:, :, None], columns[:, None, :]]
+    known = terms.at(rows, columns, local.sum(axis=2), local.sum(axis=1))
+    wide = wide_alone(known) if nodes.axis < 0 else wide_together(known, nodes.axis, nodes.cut)
+    if terms.free is not None:
+        free = terms.free[rows[:, :, None], columns[:, None, :]]
+        for one in np.flatnonzero(~free.all(axis=(1, 2))):
+            parts = (part[one] for part in (local, known.first, known.last, known.large, known.width))
+            wide[one] = wide_around_zeros(Rectangle(*parts, free=free[one]), nodes.axis, nodes.cut)
+    return wide
+
+
+# With more unsafe cells than this it takes too long; the theorem needs no witness.
+MOST_UNSAFE = 200
+# Rectangles with more cells than this would take too many flows.
+MOST_CELLS = 400
+
+
+def same_release(
+    levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms
+) -> Sequence[Mapping[int, int]]:
+    """Return changes of a table, by position among all its cells; none where it is large.
+
+    Nothing is promised: whoever uses them runs the method on them again.
+    """
+    if int(terms.unsafe(values).sum()) > MOST_UNSAFE:
+        return []
+    found: list[list[dict[int, int]]] = []
+    for nodes, one in _done(levels, values, terms):
+        rows, columns = nodes.rows[one], nodes.columns[one]
+        if rows.size * columns.size > MOST_CELLS:
+            return []
+        at = np.ix_(rows, columns)
+        parts = [part[at] for part in (values, terms.first, terms.last, terms.large, terms.width)]
+        free = np.ones(parts[0].shape, dtype=np.bool_) if terms.free is None else terms.free[at]
+        rectangle = Rectangle(*parts, free=free)
+        across = values.shape[1] + 1
+        changes = []
+        for table in _tables(rectangle, nodes.axis, nodes.cut):
+            moved = np.argwhere(table != parts[0])
+            changes.append(
+                {
+                    int(rows[i] * across + columns[j]): int(table[i, j] - parts[0][i, j])
+                    for i, j in moved.tolist()
+                }
+            )
+        found.append(changes)
+    witnesses = [
+        {cell: amount for change in some if change for cell, amount in change.items()}
+        for some in zip_longest(*found)
+    ]
+    cells = [np.array(sorted(one), dtype=np.int64) for one in witnesses]
+    amounts = [np.array([one[cell] for cell in sorted(one)], dtype=np.int64) for one in witnesses]
+    begins = np.cumsum([0, *map(len, cells)])
+    return Moves(begins, np.concatenate(cells), np.concatenate(amounts), scale=1) if cells else []
+
+
+def _done(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -> Iterator[tuple[Nodes, int]]:
+    """List the largest rectangles that are withheld whole; nothing where even the root is not enough."""
+    n = 1 + max(int(nodes.number.max()) for level in levels for nodes in level)
+    hit, calls, inside = (np.zeros(n, dtype=np.bool_) for _ in range(3))
+    unsafe = terms.unsafe(values)
+    for level in reversed(levels):
+        for nodes in level:
+            mine: Mask = np.asarray(
+                unsafe[nodes.rows[:, :, None], nodes.columns[:, None, :]].any(axis=(1, 2))
+                if nodes.axis < 0
+                else calls[nodes.children].any(axis=1)
+            )
+            hit[nodes.number] = mine
+            if mine.any():
+                calls[nodes.number[mine]] = ~settled(nodes, terms, values, mine)
+    for level in levels:
+        for nodes in level:
+            if nodes.axis >= 0:
+                above = (inside | hit)[nodes.number]
+                inside[nodes.children] = above[:, None]
+            for one in np.flatnonzero(hit[nodes.number] & ~inside[nodes.number] & ~calls[nodes.number]):
+                yield nodes, int(one)
+
+
+def _tables(rectangle: Rectangle, axis: int, cut: int) -> list[Integers]:
+    """Find tables with the sums and the reason of a rectangle over which its unsafe cells are wide."""
+    if axis == 0:
+        return [table.T for table in _tables(rectangle.transposed, 1, cut)]
+    values, width = rectangle.values, rectangle.width
+    small = (values >= rectangle.first) & (values <= rectangle.last) & rectangle.free
+    waiting = small | ((values >= rectangle.large) & rectangle.free)
+    found: list[Integers] = []
+    low, high = values.copy(), values.copy()
+    for family, free, split, inside in rectangle.families(None if axis < 0 else cut, both=True):
+        for row, column in np.argwhere(waiting).tolist():
+            if high[row, column] - low[row, column] >= width[row, column]:
+                continue
+            place = row if row != split or inside[column] else len(values)
+            for up in (True, False):
+                table = _end(family, free, place, column, int(width[row, column]), up=up)
+                whole = table[:-1].copy()
+                whole[split] += table[-1]
+                if whole[row, column] > high[row, column] or whole[row, column] < low[row, column]:
+                    found.append(whole)
+                    np.maximum(high, whole, out=high)
+                    np.minimum(low, whole, out=low)
+    return found
+
+
+def _end(values: Integers, free: Mask, row: int, column: int, most: int, *, up: bool) -> Integers:
+    """Take a cell as far up or down as it goes, no farther than asked."""
+    table, open_cells = values.copy(), free.copy()
+    own = int(table[row, column])
+    table[row, column], open_cells[row, column] = 0, False
+    lines = (row, len(values) + column)
+    source, sink = lines if up else lines[::-1]
+    moved = push_beside(table, open_cells, source, sink, most if up else min(most, own))
+    table[row, column] = own + (moved if up else -moved)
+    return table

@@ -1,0 +1,206 @@
+"""Small groups of cells with flags, proved by tables that show the same: a method that may be known.
+
+Groups and further cells follow from flags and from what is public. Whether all cells of flagged groups are
+wide is found out from what is published and the flags alone, by the module ``witness_walk``, so every table
+with the same release and flags is judged alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import NeedError, ParameterError, ScopeError, must_be_numbers
+from hitoku.methods.blocks.expectation import PARTS, expectation
+from hitoku.methods.blocks.reach import FAR
+from hitoku.methods.blocks.structural_zeros import Cell
+from hitoku.methods.blocks.terms import (
+    Terms,
+    claim,
+    of_counts,
+    of_flat_counts,
+    protection_of,
+    refuse_other_kinds,
+    totals,
+)
+from hitoku.methods.flagged_groups.flags import closure, flagged, groups_of
+from hitoku.methods.flagged_groups.witness_walk import FlaggedRelease, WitnessWalk
+from hitoku.methods.method import Progress, Traits
+from hitoku.methods.run import run
+from hitoku.model import Integers, Mask, Need, Protection, Table
+from hitoku.rules.rule import Rule
+
+# A change from one table to the next: cells, and by how much.
+Step = dict[Cell, int]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FlaggedGroups:
+    """Withhold small groups of cells such that a reader who knows the method is left with a width.
+
+    For flat two-way tables of counts in which small counts are unsafe. Cells are withheld in small groups,
+    anywhere in the table, and further ones are chosen by which groups are withheld; then tables are looked
+    for that show the same and leave every cell of these groups wide. The certificate holds them. Fewer cells
+    than :class:`hitoku.methods.blocks.Blocks` withholds, but where no such tables are found the table is
+    refused, and that depends on its cells: publish nothing of it then, and do not try again with other
+    parameters. There is no chance and no solver; the same table gives the same release.
+
+    Parameters
+    ----------
+    rules, width
+        As given to :func:`hitoku.assess`. The rules must call small counts unsafe, and look at nothing else.
+        :func:`hitoku.protect` fills them in. A width of one is treated as two.
+    expected
+        A *public* expectation of the inner cells, as for :class:`hitoku.methods.blocks.Blocks`.
+    group, closure
+        Cells per group, at least two; and how many further cells, large ones as far as one can expect, a row
+        or column with withheld cells gets. More of either is refused more seldom.
+
+    Examples
+    --------
+    >>> from hitoku.rules import MinFrequency, assess
+    >>> table = Table.from_array([[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
+    >>> rules = [MinFrequency(5)]
+    >>> method = FlaggedGroups(rules=rules, width=9, closure=1)
+    >>> int(method.protect(table, assess(table, rules, width=9)).withheld.sum())
+    6
+    """
+
+    # A pattern that depends on more than the groups would tell more.
+    traits: ClassVar[Traits] = Traits(
+        scope="flat two-way tables of counts with published totals",
+        secret=False,
+        adds_cells=False,
+        may_refuse=True,
+        informed=True,
+    )
+
+    rules: Sequence[Rule] | None = None
+    width: ArrayLike | None = None
+    expected: ArrayLike | None = None
+    group: int = 2
+    closure: int = 2
+
+    def __post_init__(self) -> None:
+        must_be_numbers(self, "group", "closure")
+        for name, least in (("group", 2), ("closure", 1)):
+            if getattr(self, name) < least:
+                raise ParameterError(
+                    "below_minimum",
+                    "{name} is less than {least}",
+                    where="flagged_groups, {name}",
+                    fix="leave it out for the default",
+                    name=name,
+                    least=least,
+                )
+
+    def informed(self, rules: Sequence[Rule], width: ArrayLike | None) -> FlaggedGroups:
+        """Return the same method with these rules and this width where it has none."""
+        return replace(
+            self,
+            rules=rules if self.rules is None else self.rules,
+            width=width if self.width is None else self.width,
+        )
+
+    def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Withhold groups of cells.
+
+        Parameters
+        ----------
+        table, need
+            What to protect; the need is the one that ``rules`` and ``width`` give.
+        progress
+            Not called.
+        """
+        return run(self, table, need, progress)
+
+    def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:  # noqa: ARG002 - over in a moment
+        """Withhold groups of cells."""
+        refuse_other_kinds(table)
+        refuse_other_tables(table)
+        if self.rules is None or self.width is None:
+            raise ParameterError(
+                "method_lacks_rules_and_width",
+                "the method must know how unsafe cells are found, and how wide their intervals must be",
+                where="flagged_groups, {kind}",
+                fix="write FlaggedGroups(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
+                kind="rules" if self.rules is None else "width",
+            )
+        terms, values = of_flat_counts(table, need, self.rules, self.width)
+        rows, columns = values.shape
+        expected = expectation(*totals(table, rows, columns), self.expected, None)
+        withheld = np.zeros((rows + 1, columns + 1), dtype=np.bool_)
+        withheld[:-1, :-1], steps = witnessed(values, terms, expected, self.group, self.closure)
+        stated = claim(terms, None if self.expected is None else expected)
+        if stated is not None:
+            stated |= {"version": 3, "group": self.group, "closure": self.closure}
+            stated["steps"] = [_written(step, columns + 1) for step in steps]
+        return protection_of(table, need, withheld.ravel(), stated, method="flagged_groups")
+
+
+def witnessed(
+    values: Integers, terms: Terms, expected: Integers, size: int, count: int
+) -> tuple[Mask, list[Step]]:
+    """Withhold flagged groups and what lets them move; also return steps through tables that show the same.
+
+    The first step leads from the table itself to another one, each of the others to the next.
+
+    Examples
+    --------
+    >>> from hitoku.methods.blocks.expectation import expectation
+    >>> values = np.array([[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
+    >>> expected = expectation(values.sum(axis=1), values.sum(axis=0), None)
+    >>> withheld, steps = witnessed(values, Terms.below((4, 4), 5, 9), expected, 2, 1)
+    >>> withheld.astype(int)
+    array([[1, 1, 0, 1],
+           [0, 0, 0, 0],
+           [0, 0, 0, 0],
+           [1, 1, 0, 1]])
+    """
+    if terms.free is not None or np.any(terms.large < FAR):
+        raise ScopeError(
+            "witnesses_need_small_counts",
+            "tables have no structural zeros here, and only small counts are unsafe",
+            where="flagged_groups",
+            fix="use the method blocks",
+        )
+    group = groups_of(expected, size)
+    marked = flagged(group, terms.unsafe(values))
+    if not marked.any():
+        return marked, []
+    hidden = closure(marked, expected, int(terms.width.max()), count)
+    inside = np.where(hidden, values, 0)
+    # From here on nothing knows the values but by these sums.
+    sums = inside.sum(axis=1), inside.sum(axis=0)
+    walk = WitnessWalk.begin(FlaggedRelease(*sums, hidden, marked, group, expected // PARTS, terms))
+    if walk is None or not walk.widen():
+        raise NeedError(
+            "no_witnesses_found",
+            "no tables were found that show the same and leave every cell wide enough",
+            where="flagged_groups",
+            fix="publish nothing of this table, and do not try other parameters on it: that it was refused "
+            "depends on its cells; for the next table ask for a larger group, or for the method blocks",
+        )
+    first, *others = walk.steps
+    away = {cell: there - int(values[cell]) for cell, there in first.items() if there != values[cell]}
+    return hidden, [away, *others]
+
+
+def refuse_other_tables(table: Table) -> None:
+    """Raise unless a table is a flat one of counts."""
+    if not of_counts(table) or any(len(d.groups) > 1 for d in table.dimensions):
+        raise ScopeError(
+            "witnesses_need_flat_counts",
+            "flagged groups are for flat tables of counts",
+            where="flagged_groups",
+            fix="use the method blocks",
+        )
+
+
+def _written(step: Step, across: int) -> list[list[int]]:
+    """Write a step from table to table: positions among all cells of the table, and changes."""
+    return [[row * across + column for row, column in step], [*step.values()]]
