@@ -139,6 +139,24 @@ def test_percentiles_of_two_outputs_are_judged_together(policy, second, status, 
     assert check(work, tmp_path, people) == ([FOUND, FOUND] if status is Clearance.FAIL else [0, 0])
 
 
+@both
+def test_two_percentiles_between_the_same_two_people_are_two_equations(policy):
+    people = incomes(40)
+    # 24 and 25 percent of 39 steps: between the tenth and the eleventh of 40 people.
+    work = ht.Session("study", people, policy=policy)
+    assert work.percentile("income", 25).status is Clearance.PASS
+    assert reasons(work.percentile("income", 24)) == {"percentiles_too_near"}
+    ordered = np.sort(people["income"])
+    steps = [[10 - 39 * p / 100, 39 * p / 100 - 9] for p in (24, 25)]
+    found = np.linalg.solve(steps, [np.percentile(ordered, p) for p in (24, 25)])
+    assert np.allclose(found, ordered[9:11])
+    # The same percentile with weights is the value of a unit at the same place.
+    alike = pd.DataFrame({"x": np.repeat([1.0, 2.0, 3.0], [15, 11, 15]), "w": 1.0})
+    again = ht.Session("alike", alike, policy=policy)
+    for asked in ({"percent": 50}, {"percent": 50, "weight": "w"}, {"percent": 52}):
+        assert again.percentile("x", **asked).status is Clearance.PASS
+
+
 def test_what_was_released_before_counts(tmp_path):
     people = incomes(101).assign(id=range(101))
     ledger = tmp_path / "wages.ledger"

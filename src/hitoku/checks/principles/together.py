@@ -10,6 +10,7 @@ variable in one group are judged together, whether they leave in one output or i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -197,9 +198,20 @@ def nearest(said: Sequence[Said]) -> float:
 
     Infinitely many where there are no two percentiles.
     """
-    # Two that stand at the same place, such as the same with weights and without, say nothing of an order.
-    told = {(each.low, -each.high): each for each in said if each.percent is not None}
+    every = [each for each in said if each.percent is not None]
+    told = {(each.low, -each.high): each for each in every}
     ordered = [told[place] for place in sorted(told)]
     # Everybody is at most at the upper one or at least at the lower one: who is both is between them.
     between = [upper.low + lower.high - upper.n_units for lower, upper in pairwise(ordered)]
+    # Two between the same units are two equations for their values; one with weights is a value itself.
+    plain = {(each.percent, each.low, each.high): each for each in every if each.statistic == _plain(each)}
+    stood = Counter((each.low, each.high) for each in plain.values())
+    between += [
+        each.low + each.high - each.n_units for each in plain.values() if stood[each.low, each.high] > 1
+    ]
     return min(between, default=float("inf"))
+
+
+def _plain(said: Said) -> str:
+    """Return what a percentile is called that is computed without weights."""
+    return f"p{said.percent:g}"
