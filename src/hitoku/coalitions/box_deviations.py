@@ -16,15 +16,13 @@ from hitoku.coalitions.cell_witnesses import Deviations
 from hitoku.feasibility.hypercubes.claims import Claims, Rooms
 from hitoku.feasibility.hypercubes.cover import Cover, cover_of
 from hitoku.feasibility.hypercubes.hypercube_search import Boxes
-from hitoku.model import Floats, Integers, Mask, Table
+from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Table
 
 # A cell that must come out as it was costs so many times as much as the dearest other one.
 PUBLISHED = 100.0
 # Starts of every search, cells that further boxes may cancel, up to how many leaves all are tried: for all
 # cells, for those without a box after that, and for those without one even then.
 EFFORTS = ((3, 2, 48), (3, 8, 2**20), (12, 24, 2**20))
-# Levels of more steps than this are left to linear programs: sums of some must be exact in doubles.
-LARGEST = 2.0**50
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +128,7 @@ class BoxDeviations:
             up[part] = np.minimum(up[part], self._steps(one.room[1][place]))
             first += len(one.cells)
         possible = (lower <= down) & (upper <= up) & (width <= down + up)
-        possible &= np.maximum(np.maximum(lower, upper), width) < LARGEST
+        possible &= np.maximum(np.maximum(lower, upper), width) < EXACT_SUMS
         some = (each[possible] for each in (cells, lower, upper, width, down, up))
         return Claims.within(*some), np.flatnonzero(possible), whose[possible]
 

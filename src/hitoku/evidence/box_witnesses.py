@@ -16,10 +16,8 @@ from hitoku.feasibility.hypercubes.claims import Claims, Rooms
 from hitoku.feasibility.hypercubes.cover import Cover, cover_of
 from hitoku.feasibility.hypercubes.hypercube_search import Boxes
 from hitoku.feasibility.hypercubes.packs import packed
-from hitoku.model import Floats, Integers, Mask, Moves, Release
+from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Moves, Release
 
-# Levels of more steps than this are left to linear programs: sums of some must be exact in doubles.
-LARGEST = 2.0**50
 # Starts of every search, published cells that further boxes may cancel, up to how many leaves all are tried.
 WITHIN, THROUGH = (8, 0, 2**20), (8, 24, 2**20)
 
@@ -53,7 +51,7 @@ def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> 
     cells = problem.cells[places]
     down, up = rooms.down[cells], rooms.up[cells]
     possible = (lower <= down) & (upper <= up) & (width <= down + up)
-    possible &= np.maximum(np.maximum(lower, upper), width) < LARGEST
+    possible &= np.maximum(np.maximum(lower, upper), width) < EXACT_SUMS
     wanted = np.array([cells, lower, upper, width])[:, possible]
     through = Rooms(rooms.scale, *(np.where(withheld, room, np.inf) for room in (rooms.down, rooms.up)))
     price = np.where(withheld, 0.0, 1.0)

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.model import Floats, Mask, rational
+from hitoku.model import MAX_DECIMALS, Floats, Mask, rational
 
-MOST_DECIMALS = 6
 # Off the grid by more than this share of a step, a number was not printed on that grid.
 STEP_SHARE = 0.05
 # Sums of doubles carry errors of this share of the largest number; more is no rounding.
@@ -48,7 +47,7 @@ class Grid:
     def of(cls, value: Floats) -> Grid:
         """Find the coarsest grid of decimals that the values lie on; their own bits where there is none."""
         largest = float(np.max(np.abs(value), initial=0.0))
-        for decimals in range(MOST_DECIMALS + 1):
+        for decimals in range(MAX_DECIMALS + 1):
             scale = 10**decimals
             steps = value * scale
             off = np.abs(steps - np.rint(steps))

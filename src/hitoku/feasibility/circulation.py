@@ -17,13 +17,11 @@ from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.levels import Levels
 from hitoku.feasibility.network import arcs
 from hitoku.feasibility.problem import Problem
-from hitoku.model import Floats, Integers, Mask
+from hitoku.model import EXACT_SUMS, Floats, Integers, Mask
 from hitoku.solver.work import CountedWork
 
 # A round that settles less than this share of what is open is the last one for all cells together.
 WORTHWHILE = 0.1
-# Whole numbers up to here, and sums of some of them, are exact in doubles.
-EXACT = 2.0**50
 
 
 @dataclass(eq=False)
@@ -62,7 +60,7 @@ class NetworkCirculation:
         matrix = problem.matrix
         finite = np.concatenate([problem.lower, problem.upper, levels.down, levels.up, levels.width])
         finite = finite[np.isfinite(finite)]
-        if matrix.shape[1] == 0 or np.any(np.abs(finite) > EXACT) or np.any(finite != np.rint(finite)):
+        if matrix.shape[1] == 0 or np.any(np.abs(finite) > EXACT_SUMS) or np.any(finite != np.rint(finite)):
             return None
         relations = Incidence.of(matrix)
         parts = relations.parts

@@ -9,12 +9,7 @@ from scipy import sparse
 
 from hitoku.errors import ParameterError, TableError, must_be, some
 from hitoku.feasibility.incidence import parts_of
-from hitoku.model import ADDITIVITY, Floats, Integers, Release
-
-# Whole multiples of the unit are kept in doubles; below this their sums are exact too.
-LARGEST_EXACT = 2.0**50
-# Data with at most this many decimals are worked on as whole numbers.
-MOST_DECIMALS = 6
+from hitoku.model import ADDITIVITY, EXACT_SUMS, MAX_DECIMALS, Floats, Integers, Release
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +88,9 @@ class Problem:
         numbers = np.concatenate([published, self.lower, self.upper])
         numbers = numbers[np.isfinite(numbers)]
         largest = max(float(self.size.max(initial=0.0)), float(np.abs(numbers).max(initial=0.0)))
-        for decimals in range(MOST_DECIMALS + 1):
+        for decimals in range(MAX_DECIMALS + 1):
             scale = 10.0**decimals
-            if largest * scale > LARGEST_EXACT:
+            if largest * scale > EXACT_SUMS:
                 break
             scaled = numbers * scale
             if np.all(np.abs(scaled - np.round(scaled)) <= 4 * np.finfo(float).eps * np.abs(scaled)):

@@ -10,12 +10,10 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.methods.method import traits_of
-from hitoku.model import Floats, Table
+from hitoku.model import MAX_DECIMALS, Floats, Table
 
 COSTS = ("unit", "value", "frequency", "own", "log")
 
-# Costs that lie on a grid of at most this many decimals are compared exactly.
-MOST_DECIMALS = 6
 # Whole costs whose sum stays below this are exact in doubles with room to spare.
 LARGEST = 2.0**46
 
@@ -131,7 +129,7 @@ class CostScale:
         largest = float(cost.max(initial=0.0))
         if largest == 0:
             return cls(cost, 1.0, whole=True)
-        for decimals in range(MOST_DECIMALS + 1):
+        for decimals in range(MAX_DECIMALS + 1):
             scaled = cost * 10.0**decimals
             if scaled.sum() >= LARGEST:
                 break

@@ -23,7 +23,16 @@ from hitoku.model.relations import add_up, broken, cross_relations, only_categor
 from hitoku.model.release import Release
 from hitoku.model.table import Table, adds_up, are_units, counted_table, counts_units
 from hitoku.model.table_parts import Hierarchies
-from hitoku.model.tolerance import ADDITIVITY, BOUND, LIMIT, groups_by_size, level_slack, slack
+from hitoku.model.tolerance import (
+    ADDITIVITY,
+    BOUND,
+    EXACT_SUMS,
+    LIMIT,
+    MAX_DECIMALS,
+    groups_by_size,
+    level_slack,
+    slack,
+)
 from hitoku.model.verdict import (
     ATTACKERS,
     DEFAULT_SCOPE,
@@ -45,7 +54,9 @@ __all__ = [
     "ATTACKERS",
     "BOUND",
     "DEFAULT_SCOPE",
+    "EXACT_SUMS",
     "LIMIT",
+    "MAX_DECIMALS",
     "NOT_THERE",
     "SCOPES",
     "SYMBOLS",

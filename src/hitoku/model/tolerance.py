@@ -29,6 +29,12 @@ LEVEL = 1e-6
 # share of the total is rounding, and the cell stands exactly on the rule's limit, which is safe.
 LIMIT = 1e-14
 
+# Whole numbers up to here are kept in doubles: sums of some of them are exact, too.
+EXACT_SUMS = 2.0**50
+
+# Numbers with at most this many decimals are worked on as whole numbers; with more there is no exact proof.
+MAX_DECIMALS = 6
+
 
 def slack(value: Floats, tolerance: float = BOUND) -> Floats:
     """Return what counts as rounding beside each value: a share of it, of one where it is smaller.

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.errors import NeedError, some
-from hitoku.model import Floats, Integers, Mask, Need
+from hitoku.model import EXACT_SUMS, MAX_DECIMALS, Floats, Integers, Mask, Need
 
-MOST_DECIMALS = 6
-# Sums of some numbers up to here are exact in doubles; values that lie on no grid get steps as fine as this.
-LARGEST, FINEST = 2.0**50, 2.0**44
+# Values that lie on no grid of decimals get this many steps.
+FINEST = 2.0**44
 # Steps per unit of the grid where differences need not be whole: thirds and halves of a vertex are steps too.
 PARTS = 60.0
 # Doubles that are off a whole number by no more than this share of them are rounding of it.
@@ -65,12 +64,12 @@ def _scale(value: Floats, *, integer: bool) -> float:
         return 1.0
     largest = float(np.abs(value).max(initial=0.0))
     # Beyond, doubles hold no grid, and steps of one would leave 64 bits.
-    decimals_held = range(MOST_DECIMALS + 1) if largest <= 2.0**53 else range(0)
+    decimals_held = range(MAX_DECIMALS + 1) if largest <= 2.0**53 else range(0)
     for decimals in decimals_held:
         steps = value * 10.0**decimals
         off = np.abs(steps - np.rint(steps)).max(initial=0.0)
         if off <= min(0.05, OFF_GRID * largest * 10.0**decimals):
-            finer = largest * 10.0**decimals * PARTS < LARGEST
+            finer = largest * 10.0**decimals * PARTS < EXACT_SUMS
             return 10.0**decimals * (PARTS if finer else 1.0)
     return float(2.0 ** np.floor(np.log2(FINEST / max(largest, 1.0))))
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.model import Floats, Integers, Mask
+from hitoku.model import MAX_DECIMALS, Floats, Integers, Mask
 from hitoku.solver import integer, quadratic
 from hitoku.solver.work import CountedWork
 
@@ -171,8 +171,6 @@ def _solved(rows: Any) -> tuple[Integers, Any] | None:
     return np.array(pivots, dtype=np.int64), ties
 
 
-# As evidence reads tables: with more decimals than this there is no exact proof.
-MOST_DECIMALS = 6
 # Doubles hold whole numbers up to 2**53 exactly; sums of two of them must fit too.
 LARGEST = 2.0**51
 # A double that is this near to a grid point, in steps, stands for it.
@@ -216,7 +214,7 @@ def finest(value: Floats) -> RoundingGrid | None:
     >>> finest(np.array([12.0, 0.5])), finest(np.array([2e11, 7.0])), finest(np.array([1 / 3]))
     (RoundingGrid(scale=1000000), RoundingGrid(scale=1000), None)
     """
-    for decimals in range(MOST_DECIMALS, -1, -1):
+    for decimals in range(MAX_DECIMALS, -1, -1):
         grid = RoundingGrid(10**decimals)
         if 2 * np.abs(value).max(initial=0.0) * grid.scale < LARGEST:
             return grid if grid.holds(value) else None
