@@ -23,7 +23,7 @@ from pathlib import Path
 
 import duckdb
 
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 BY = ["region", "activity", "size"]
 RECORDS = """

@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 BY = ["region", "activity", "size"]
 CUBE = """

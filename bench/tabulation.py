@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hitoku.model import Hierarchy
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 SINGLE_SHARE = {"hard": 0.2, "easy": 0.93, "any": 0.2}
 SCAN = "SELECT max(region), max(activity), max(size), sum(holding), sum(turnover) FROM read_parquet('{path}')"

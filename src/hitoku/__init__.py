@@ -74,7 +74,7 @@ _HOMES = {
     "rules.request": "Request",
     "rules.zero": "Zero",
     "tabulation.linked": "LinkedTables link",
-    "tabulation.tabulate": "tabulate",
+    "tabulation.from_records": "tabulate",
     "tabulation.text_files": "FileFormat",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -63,8 +63,8 @@ from hitoku.rules.p_percent import PPercent
 from hitoku.rules.prior_posterior import PriorPosterior
 from hitoku.rules.request import Request
 from hitoku.rules.zero import Zero
+from hitoku.tabulation.from_records import tabulate
 from hitoku.tabulation.linked import LinkedTables, link
-from hitoku.tabulation.tabulate import tabulate
 from hitoku.tabulation.text_files import FileFormat
 
 __all__ = [

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from hitoku.cli import main
 from hitoku.cli.commands import app
 from hitoku.cli.exit_codes import BAD_INPUT
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe import Recipe
 from hitoku.pipeline.recipe import run_recipe
 
 # Firm a is alone in N mills, firm f in S inns.

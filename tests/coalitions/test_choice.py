@@ -8,12 +8,12 @@ import pytest
 from hitoku.attacks.insider import Insider
 from hitoku.coalitions.contributions import choose_insiders, contributions_in, parse_insiders
 from hitoku.errors import ParameterError
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe import Recipe
 from hitoku.methods import Adjust, Gauss, Greedy
 from hitoku.model import Hierarchy, Table
 from hitoku.pipeline import protect_table
 from hitoku.rules import PPercent
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 from hitoku.testing import one_cell
 
 # In the north nobody but n1 has trade A: the region's firms of that trade are the town's.

@@ -17,8 +17,7 @@ from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
 from hitoku.evidence.outcome import Outcome
 from hitoku.evidence.verify import ADJUSTED, Refuted, fingerprint, prove, verify
-from hitoku.io.release.read import read_release
-from hitoku.io.release.write import write_release
+from hitoku.io.release import read_release, write_release
 from hitoku.model import Need, Protection, Release, Table
 
 TABLE = Table.from_array([[20, 15], [72, 5]])

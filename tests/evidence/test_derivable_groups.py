@@ -21,7 +21,7 @@ from hitoku.pipeline.whole_way import protect
 from hitoku.rules import Dominance, FewContributors, GroupDisclosure, MinFrequency, PPercent, assess
 from hitoku.rules.group_size import AS_UNITS, SEVERAL_CELLS
 from hitoku.samples import register
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 # All methods that promise it.
 METHODS = ("auto", "greedy", "optimal:cost=value", "circulation")

@@ -19,7 +19,7 @@ import hitoku as ht
 from hitoku.evidence import verify as verifier
 from hitoku.evidence import verify_premises, verify_rows
 from hitoku.evidence.grid import exact_rows
-from hitoku.io.release.evidence_files import write_hierarchies
+from hitoku.io.release import write_hierarchies
 from hitoku.model import ATTACKERS, Dimension, Hierarchy, Labels, cross_relations
 
 RULES = ["min_frequency:n=4", "direct_disclosure:k=1,sensitive=b"]

@@ -18,7 +18,7 @@ from hitoku.io import check_page
 from hitoku.io.cells import Cells
 from hitoku.io.formats import html as table_page
 from hitoku.io.pages import content_policy
-from hitoku.io.release.overview import OverviewGroup, overview_page
+from hitoku.io.release import OverviewGroup, overview_page
 from hitoku.io.report import report
 from hitoku.model import Need, Protection, Release, Table
 

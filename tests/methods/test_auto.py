@@ -19,7 +19,7 @@ from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 from hitoku.rules.p_percent import PPercent
 from hitoku.samples import register
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 
 def flat(rows, columns, seed=0):

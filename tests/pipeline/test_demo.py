@@ -8,7 +8,7 @@ from hitoku.errors import OutputError
 from hitoku.pipeline.demo import COMPARING, DEMO_STEPS, demo_recipe, run_demo
 from hitoku.pipeline.protect import protect_table
 from hitoku.samples import register
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 
 def test_the_demo_protects_what_the_records_in_memory_give(tmp_path):

@@ -24,7 +24,7 @@ from hitoku.methods import Auto, Circulation, Greedy
 from hitoku.model import Hierarchy, Protection, Release
 from hitoku.pipeline.rest import judge_rest
 from hitoku.rules import MinFrequency, PPercent, assess
-from hitoku.tabulation.linked import LinkedTables, link
+from hitoku.tabulation import LinkedTables, link
 
 # Nobody is in division 12 nor in town s2: they stand in trees, not in records.
 SECTION = {"01": "A", "02": "A", "10": "C", "11": "C", "12": "C"}

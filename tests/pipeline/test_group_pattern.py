@@ -25,7 +25,7 @@ from hitoku.pipeline.protect import protect_table
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.rules import FewContributors, MinFrequency, assess
 from hitoku.samples import register
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 PEOPLE = pd.DataFrame({"r": ["a"] * 2 + ["b"] + ["c"] * 40 + ["d"] * 9})
 RECIPE = 'data = "people.csv"\nby = ["r"]\nrules = ["min_frequency:n=5"]\n'

@@ -21,7 +21,7 @@ from hitoku.pipeline.recipe import run_recipe
 from hitoku.pipeline.recipe_links import divide
 from hitoku.pipeline.rest import judge_rest
 from hitoku.rules import DirectDisclosure, assess
-from hitoku.tabulation.linked import LinkedTables, link
+from hitoku.tabulation import LinkedTables, link
 
 HEAD = """
 data = "firms.csv"

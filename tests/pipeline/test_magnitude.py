@@ -19,7 +19,7 @@ from hitoku.pipeline.magnitude import counts_of
 from hitoku.rules import Dominance, FewContributors, MinFrequency, PPercent
 from hitoku.rules.assess import assess
 from hitoku.rules.withheld_counts import FROM_COUNTS
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 
 @pytest.mark.parametrize("method", [pytest.param(method, id=name) for name, method in METHODS.items()])

@@ -17,7 +17,7 @@ import pytest
 from hitoku.model import Dimension, Hierarchy, Table, add_up
 from hitoku.pipeline.whole_way import protect
 from hitoku.samples import register
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 RECORDED = Path(__file__).with_name("patterns_without_groups.json")
 # Cases whose pattern differs from the recorded one on purpose, each with the reason.

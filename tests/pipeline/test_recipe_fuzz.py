@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from hitoku.attacks import ATTACKS
 from hitoku.errors import HitokuError
-from hitoku.io.recipe.keys import CostKeys, CountsKeys, LinkedKeys, RecipeKeys
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe import CostKeys, CountsKeys, LinkedKeys, Recipe, RecipeKeys
 from hitoku.methods import METHODS
 from hitoku.methods.word import CHOICES
 from hitoku.rules import RULES

@@ -10,11 +10,10 @@ import pytest
 
 from hitoku.errors import DataError
 from hitoku.evidence.audit import audit
-from hitoku.io.release.read import read_release
+from hitoku.io.release import read_release
 from hitoku.pipeline.audit_together import audit_together
 from hitoku.pipeline.recipe import run_recipe
-from hitoku.tabulation.fingerprints import RecordPrints
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import RecordPrints, tabulate
 
 HEAD = 'data = "firms.csv"\nvalue = "turnover"\nrules = ["p_percent:p=10", "few_contributors:n=3"]\n'
 # The same groups of firms under other names: nothing but the records tells that A is x.

@@ -28,7 +28,7 @@ from hitoku.rules import (
     assess,
 )
 from hitoku.rules.assess import name_of
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 # Minami & Abe 2019: counts below 5 are unsafe, and w > 8 means an interval of length 9 at least.
 COUNTS = Table.from_array([[20, 15, 2], [72, 1, 30]])

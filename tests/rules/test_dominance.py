@@ -18,7 +18,7 @@ from tests.strategies import (
 from hitoku.errors import RuleError
 from hitoku.model import Contributors, Table
 from hitoku.rules import Dominance
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 from hitoku.testing import one_cell
 
 SIZES = st.lists(st.integers(0, 1000), max_size=8)

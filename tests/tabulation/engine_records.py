@@ -8,7 +8,7 @@ import pytest
 
 from hitoku.errors import HitokuError
 from hitoku.model import Hierarchy
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 REGION = Hierarchy.from_tree({"N": {"N1": ["N11", "N12"], "N2": None}, "S": ["S1", "S2", "S3"]})
 COAST = Hierarchy.from_tree({"Coast": ["N11", "S1"], "Inland": ["N12", "N2", "S2", "S3"]})

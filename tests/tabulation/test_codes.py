@@ -9,7 +9,7 @@ from hitoku.checks.session import Session
 from hitoku.errors import DataError, HierarchyError, ParameterError, TableError
 from hitoku.model import Hierarchy, Table
 from hitoku.pipeline.recipe import run_recipe
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 
 @pytest.mark.parametrize(

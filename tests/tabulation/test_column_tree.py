@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from hitoku.errors import DataError, HierarchyError
 from hitoku.model import Hierarchy
 from hitoku.pipeline.recipe import run_recipe
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 RECORDS = pd.DataFrame({
     "town": ["01", "02", "03", "04", "01", "03"],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hitoku.errors import ParameterError
 from hitoku.io.publication import Publication
 from hitoku.model import Protection, Release
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 
 @given(

@@ -8,9 +8,7 @@ from numpy.testing import assert_array_equal
 from tests.oracles.sas_transport import transport_file
 
 from hitoku.errors import DataError
-from hitoku.tabulation.columns import columns_of
-from hitoku.tabulation.records import read_whole
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import columns_of, read_whole, tabulate
 
 RECORDS = pd.DataFrame({"region": ["01", "02", "01"], "size": [1, 2, 2], "x": [1.5, 2.25, 4.0]})
 

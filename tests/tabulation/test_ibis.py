@@ -19,7 +19,7 @@ from tests.tabulation.engine_records import (
 
 import hitoku as ht
 from hitoku.errors import DataError, ParameterError
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 ibis = pytest.importorskip("ibis", reason="ibis is not installed (hitoku[ibis])")
 # Ibis 12 calls DuckDB 2 by names of before.

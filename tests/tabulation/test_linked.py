@@ -12,9 +12,8 @@ from tests.oracles.linked import extremes, memberships
 from hitoku.attacks.interval import Interval
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Hierarchy, Protection, Release, Severity
+from hitoku.tabulation import link, tabulate
 from hitoku.tabulation import linked as linking
-from hitoku.tabulation.linked import link
-from hitoku.tabulation.tabulate import tabulate
 
 SECTION = {"01": "A", "02": "A", "10": "C", "11": "C"}
 NORTH = {"n1": "N", "n2": "N", "s1": "S"}

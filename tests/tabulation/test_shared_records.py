@@ -11,10 +11,7 @@ import pytest
 
 from hitoku.errors import DataError
 from hitoku.pipeline.recipe import run_recipe
-from hitoku.tabulation import shared_records
-from hitoku.tabulation.linked import link
-from hitoku.tabulation.shared_records import share_records
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import link, share_records, shared_records, tabulate
 
 FIRMS = pd.DataFrame(
     {

@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 
 from hitoku.errors import DataError, HitokuError, ParameterError, TableError
 from hitoku.model import Hierarchy
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 RECORDS = pd.DataFrame(
     {

@@ -29,11 +29,9 @@ from tests.tabulation.engine_records import (
 
 import hitoku as ht
 from hitoku.errors import HitokuError, ParameterError, TableError
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe import Recipe
+from hitoku.tabulation import is_ibis, is_spark, session_at, tabulate
 from hitoku.tabulation.engines import spark_tasks
-from hitoku.tabulation.engines.engine import is_ibis, is_spark
-from hitoku.tabulation.engines.spark_session import session_at
-from hitoku.tabulation.tabulate import tabulate
 
 # More cells than fit.
 LARGE = {
@@ -198,7 +196,7 @@ import sys, warnings
 warnings.simplefilter("ignore")
 from pyspark.sql import SparkSession
 from tests.tabulation.engine_records import BY, HIERARCHIES, assert_same_bytes, make_records
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 import pyarrow as pa
 
 session = SparkSession.builder.remote("local[2]").getOrCreate()

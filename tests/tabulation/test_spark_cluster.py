@@ -27,7 +27,7 @@ import sys, warnings
 warnings.simplefilter("ignore")
 from pyspark.sql import SparkSession
 from tests.tabulation.engine_records import BY, HIERARCHIES, assert_same_bytes
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 master, path, flag = sys.argv[1:]
 session = (

@@ -11,10 +11,10 @@ import pytest
 from tests.tabulation.engine_records import assert_same_bytes
 
 from hitoku.errors import HitokuError
-from hitoku.tabulation.database import connect, limited_memory, memory_of
+from hitoku.tabulation import limited_memory, tabulate
+from hitoku.tabulation.database import connect, memory_of
 from hitoku.tabulation.engines import duckdb
 from hitoku.tabulation.source import Source
-from hitoku.tabulation.tabulate import tabulate
 
 OWNER = b"owner-of-a-long-name-that-nobody-may-see-"
 

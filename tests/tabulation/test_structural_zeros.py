@@ -6,7 +6,7 @@ import pytest
 
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Hierarchy
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 RECORDS = pd.DataFrame({"crop": ["rye", "rye", "oats"], "zone": ["N1", "S1", "N1"], "x": [3, 4, 5]})
 ZONES = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1", "S2"]})

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles.tabulation import tabulated
 
 from hitoku.model import Hierarchy
+from hitoku.tabulation import tabulate
 from hitoku.tabulation.engines import duckdb
-from hitoku.tabulation.tabulate import tabulate
 
 FLAT = Hierarchy.flat(["1", "2", "3"])
 RAGGED = Hierarchy.from_tree({"A": {"A1": ["A11", "A12"], "A2": None}, "B": None, "C": ["C1", "C2"]})

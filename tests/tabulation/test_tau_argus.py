@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hitoku.model import Hierarchy
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "tables" / "tauargus"
 EMPTY, UNSAFE = "14", "3"

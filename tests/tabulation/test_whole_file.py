@@ -6,8 +6,7 @@ import pytest
 
 from hitoku.checks.session import Session
 from hitoku.errors import DataError
-from hitoku.tabulation.records import read_whole
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import read_whole, tabulate
 
 
 def written(folder, text):

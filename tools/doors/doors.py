@@ -33,14 +33,12 @@ from hitoku.io.argus.table_file import read_table
 from hitoku.io.argus.tree import read_tree
 from hitoku.io.jj import read_jj, read_jj_pattern
 from hitoku.io.marked_cells import read_marked_cells
-from hitoku.io.recipe.code_tree import read_code_tree
-from hitoku.io.recipe.draft import draft_recipe
-from hitoku.io.recipe.recipe import Recipe
-from hitoku.io.release.read import read_release
+from hitoku.io.recipe import Recipe, draft_recipe, read_code_tree
+from hitoku.io.release import read_release
 from hitoku.review.intake import MANIFEST, unpack
 from hitoku.review.log import faults, read_export
 from hitoku.review.settings import FILE, ReviewSettings, read_settings
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 Door = Callable[[bytes, Path], object]
 DOORS: dict[str, Door] = {}

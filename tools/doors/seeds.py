@@ -17,7 +17,7 @@ from hitoku.checks.policies.policy import FOLDER as POLICIES
 from hitoku.checks.policies.policy import policy_names
 from hitoku.checks.session import Session
 from hitoku.checks.submission.releasing import release
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe import Recipe
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.flagged_groups import FlaggedGroups

@@ -17,7 +17,7 @@ from hitoku.files import spill_folder
 from hitoku.io.argus.metadata import parse_metadata, read_metadata
 from hitoku.io.argus.table_file import read_table
 from hitoku.io.argus.table_writer import write_table
-from hitoku.io.release.write import write_release
+from hitoku.io.release import write_release
 from hitoku.methods.greedy import Greedy
 from hitoku.model import LIMIT, Release, Table
 from hitoku.pipeline.magnitude import suppress_magnitude
@@ -26,7 +26,7 @@ from hitoku.rules.assess import assess
 from hitoku.rules.dominance import Dominance
 from hitoku.rules.group_disclosure import GroupDisclosure
 from hitoku.rules.min_frequency import MinFrequency
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 from hitoku_papers.kikuchi_minami_2017.published import (
     COUNT_WIDTH,
     GROUP,

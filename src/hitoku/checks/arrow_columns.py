@@ -54,7 +54,7 @@ def arrow_table(data: Any) -> pa.Table:
         return data
     if isinstance(data, str | Path):
         # Most sessions start from a frame, and need no database.
-        from hitoku.tabulation.records import read_whole  # noqa: PLC0415 - see above
+        from hitoku.tabulation import read_whole  # noqa: PLC0415 - see above
 
         return read_whole(Path(data))
     try:

@@ -65,7 +65,7 @@ def attack(
     del list_attacks  # its callback has left
     # A command loads what it needs.
     from hitoku.files import require_path
-    from hitoku.io.release.evidence_files import release_folders
+    from hitoku.io.release import release_folders
     from hitoku.model import Severity
     from hitoku.pipeline.attack import AttackedFolder, attack_folder
 

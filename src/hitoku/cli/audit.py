@@ -72,7 +72,7 @@ def audit(
     from hitoku.evidence.audit import audit as examine
     from hitoku.io.jj import read_jj, read_jj_pattern
     from hitoku.io.marked_cells import read_marked_cells
-    from hitoku.io.release.evidence_files import release_folders
+    from hitoku.io.release import release_folders
     from hitoku.model import Protection, Release
     from hitoku.pipeline.attack import AttackedFolder
     from hitoku.pipeline.folder_verdict import judge_cells, judge_folder

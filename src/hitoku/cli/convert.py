@@ -42,7 +42,7 @@ def convert(
     """
     # A command loads what it needs.
     from hitoku.files import require_path
-    from hitoku.io.release.convert import convert as write
+    from hitoku.io.release import convert as write
 
     file = write(require_path(release), to, out, table=table, confidential=confidential)
     if as_json:

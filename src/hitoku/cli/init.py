@@ -26,7 +26,7 @@ def init(
     hitoku init firms.parquet --out turnover.toml
     """
     from hitoku.files import require_path
-    from hitoku.io.recipe.draft import write_draft
+    from hitoku.io.recipe import write_draft
 
     written = write_draft(require_path(data), out)
     if as_json:

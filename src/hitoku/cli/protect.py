@@ -17,7 +17,7 @@ from hitoku.cli.terminal import AsJson, notes, print_json, progress
 MANY_TABLES = 5
 
 if TYPE_CHECKING:
-    from hitoku.io.recipe.recipe import Recipe
+    from hitoku.io.recipe import Recipe
     from hitoku.pipeline.recipe import Run
 
 

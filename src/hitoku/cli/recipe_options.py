@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hitoku.errors import ParameterError
 
 if TYPE_CHECKING:
-    from hitoku.io.recipe.recipe import Recipe
+    from hitoku.io.recipe import Recipe
 
 RECIPE = ".toml"
 
@@ -28,7 +28,7 @@ def read_recipe(data: Path, options: Mapping[str, Any], out: Path | None) -> Rec
     """
     # A command loads what it needs.
     from hitoku.files import require_path
-    from hitoku.io.recipe.recipe import Recipe
+    from hitoku.io.recipe import Recipe
 
     require_path(data)
     if data.suffix.lower() == RECIPE:

@@ -37,7 +37,7 @@ def verify(
     hitoku verify releases/*
     """
     from hitoku.evidence.verify import verify as check
-    from hitoku.io.release.evidence_files import release_folders
+    from hitoku.io.release import release_folders
 
     folders = [each for path in paths for each in release_folders(require_path(path))]
     answers = {each: check(each) for each in folders}

@@ -16,7 +16,7 @@ from hitoku.cli.terminal import AsJson, print_json, progress
 def tabulate_a_little() -> None:
     """Add up a few enterprises, with weights and without."""
     from hitoku.samples import register
-    from hitoku.tabulation.tabulate import tabulate
+    from hitoku.tabulation import tabulate
 
     firms = register(n=300)
     for records, weight in ((firms.records, None), (firms.records.assign(weight=1.5), "weight")):

@@ -14,7 +14,7 @@ import numpy as np
 from hitoku.errors import DataError, some
 from hitoku.model import Labels, Mask, Table
 from hitoku.model.frames import opened, texts
-from hitoku.tabulation.text_files import READING, FileFormat, look_at, shape_of, style_of, whole
+from hitoku.tabulation import READING, FileFormat, look_at, shape_of, style_of, whole
 
 WITHHELD = {"withheld", "primary", "secondary", "true", "yes", "1", "x", "c", "u", "m"}
 PUBLISHED = {"", "published", "false", "no", "0", "s", "z", "v", "nan", "."}

@@ -21,8 +21,8 @@ from hitoku.attacks.adjustment.scenario import Known
 from hitoku.coalitions.contributions import contributions_in
 from hitoku.errors import DataError, ParameterError
 from hitoku.evidence.attacked import judge_attack
-from hitoku.io.recipe.recipe import Counts, Recipe
-from hitoku.io.release.read import read_numbers, read_release
+from hitoku.io.recipe import Counts, Recipe
+from hitoku.io.release import read_numbers, read_release
 from hitoku.messages import Text
 from hitoku.methods.method import informed
 from hitoku.metrics.recovery import known

@@ -20,8 +20,7 @@ import numpy as np
 from hitoku.errors import DataError, HierarchyError, ParameterError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit
-from hitoku.io.release.evidence_files import read_fingerprints, read_hierarchies, read_nested
-from hitoku.io.release.read import read_release
+from hitoku.io.release import read_fingerprints, read_hierarchies, read_nested, read_release
 from hitoku.model import (
     Dimension,
     Finding,
@@ -35,8 +34,7 @@ from hitoku.model import (
     add_up,
 )
 from hitoku.pipeline.recipe_links import alike_codes, link_groups
-from hitoku.tabulation.linked import LinkedTables
-from hitoku.tabulation.source import Where
+from hitoku.tabulation import LinkedTables, Where
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from hitoku.io.argus.table_file import (
 from hitoku.io.argus.tree import tree_of
 from hitoku.model import Contributors, Floats, Hierarchy, Integers, Mask, Table
 from hitoku.pipeline.batch_rules import judge
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 # Names each record, so that it is a contributor of its own where holdings are known, too.
 RECORD = "\0record"

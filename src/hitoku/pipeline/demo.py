@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hitoku.files import refuse_occupied, spill_folder, write_csv
 from hitoku.io.language import ENGLISH
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe import Recipe
 from hitoku.methods.method import Progress
 from hitoku.model import Hierarchy
 from hitoku.pipeline.recipe import STEPS, Run, run_recipe

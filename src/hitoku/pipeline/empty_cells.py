@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hitoku.evidence.outcome import Outcome
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe import Recipe
 from hitoku.model import Integers, Mask, Table
 from hitoku.pipeline.recipe_tables import Built
 from hitoku.rules.given import Given

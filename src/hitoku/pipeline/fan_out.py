@@ -20,7 +20,7 @@ from importlib import import_module, metadata
 from typing import Any
 
 from hitoku.errors import HitokuError, ParameterError, TableError
-from hitoku.tabulation.engines.spark_session import session_at
+from hitoku.tabulation import session_at
 
 Jobs = int | str | None
 BACKENDS = ("loky", "dask", "spark")

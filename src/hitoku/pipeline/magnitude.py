@@ -117,7 +117,7 @@ def suppress_magnitude(
     >>> import pandas as pd
     >>> from hitoku.methods.greedy import Greedy
     >>> from hitoku.rules import MinFrequency, PPercent
-    >>> from hitoku.tabulation.tabulate import tabulate
+    >>> from hitoku.tabulation import tabulate
     >>> firms = pd.DataFrame({
     ...     "region": list("NNNNNSSSSSSWWWWW"),
     ...     "trade": list("AABBBAAABBBAABBB"),

@@ -11,7 +11,7 @@ from hitoku.errors import ProtectionError
 from hitoku.evidence.outcome import Outcome
 from hitoku.io.language import ENGLISH
 from hitoku.io.publication import PublicationPlan
-from hitoku.io.release.write import write_release
+from hitoku.io.release import write_release
 from hitoku.model import Row
 from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.verdict import known_method_row

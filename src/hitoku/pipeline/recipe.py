@@ -17,9 +17,8 @@ from hitoku.evidence.verdict import combine
 from hitoku.files import new_folder, refuse_occupied
 from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.publication import PublicationPlan
-from hitoku.io.recipe.recipe import OF_RUNNING, Recipe
-from hitoku.io.release.overview import OverviewGroup, write_publication
-from hitoku.io.release.write import write_release
+from hitoku.io.recipe import OF_RUNNING, Recipe
+from hitoku.io.release import OverviewGroup, write_publication, write_release
 from hitoku.methods import METHODS
 from hitoku.methods.costs import prices_of
 from hitoku.methods.keep import kept
@@ -33,8 +32,7 @@ from hitoku.pipeline.protect import STAGES
 from hitoku.pipeline.recipe_cells import cells_for, cost_factors, rules_for
 from hitoku.pipeline.recipe_tables import Built, build
 from hitoku.pipeline.recipe_tasks import GroupTask, run_tasks
-from hitoku.tabulation.database import allowed_memory, limited_memory
-from hitoku.tabulation.fingerprints import Nested
+from hitoku.tabulation import Nested, allowed_memory, limited_memory
 
 # What is done, in this order, in words for a person who waits.
 STEPS = {"build": "tabulating", **STAGES, "write": "writing the release"}

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hitoku.errors import did_you_mean, some
-from hitoku.io.recipe.keys import UNLESS_UNSAFE
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe import UNLESS_UNSAFE, Recipe
 from hitoku.model import Floats, Labels, Mask, Table
 from hitoku.pipeline.recipe_tables import Parts
 from hitoku.rules.assess import assess

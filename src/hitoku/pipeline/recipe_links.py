@@ -14,10 +14,7 @@ from hitoku.model import ADDITIVITY, Dimension, Finding, Integers, Mask, Severit
 from hitoku.model.link import Levels, by_names
 from hitoku.model.linked_groups import components, merge_groups, only, overlapping
 from hitoku.pipeline.same_records import Shared, same_records
-from hitoku.tabulation.divisions import TableSpec
-from hitoku.tabulation.linked import LinkedTables, acyclic, put_together
-from hitoku.tabulation.placement import RecordAtoms
-from hitoku.tabulation.source import Where
+from hitoku.tabulation import LinkedTables, RecordAtoms, TableSpec, Where, acyclic, put_together
 
 
 @dataclass(frozen=True, eq=False)

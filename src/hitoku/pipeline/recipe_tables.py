@@ -13,19 +13,31 @@ import numpy as np
 from hitoku.errors import HitokuError
 from hitoku.files import require_path, sha256
 from hitoku.io.marked_cells import marked_cells, read_cell_file, read_marked_cells
-from hitoku.io.recipe.code_tree import read_code_tree
-from hitoku.io.recipe.keys import COLUMN_KEYS, RecipeOrigin, TableKeys
-from hitoku.io.recipe.recipe import OF_CELLS, OF_RECORDS, Recipe
+from hitoku.io.recipe import (
+    COLUMN_KEYS,
+    OF_CELLS,
+    OF_RECORDS,
+    Recipe,
+    RecipeOrigin,
+    TableKeys,
+    read_code_tree,
+)
 from hitoku.model import Finding, Hierarchy, Integers, Mask, Table
 from hitoku.model.link import MEASURE
 from hitoku.pipeline.recipe_links import MadeTable, link_made
-from hitoku.tabulation.column_tree import read_column_tree
-from hitoku.tabulation.divisions import TableSpec
-from hitoku.tabulation.engines.engine import given_to, refuse_other_than_parquet
-from hitoku.tabulation.engines.spark_session import session_at
-from hitoku.tabulation.fingerprints import Nested, RecordPrints, nested_columns
-from hitoku.tabulation.linked import LinkedTables
-from hitoku.tabulation.shared_records import SharedRecords, share_records
+from hitoku.tabulation import (
+    LinkedTables,
+    Nested,
+    RecordPrints,
+    SharedRecords,
+    TableSpec,
+    given_to,
+    nested_columns,
+    read_column_tree,
+    refuse_other_than_parquet,
+    session_at,
+    share_records,
+)
 from hitoku.toml import KeyPath
 
 Parts = Mapping[str, tuple[Table, Integers]]

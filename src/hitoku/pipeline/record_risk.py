@@ -12,13 +12,11 @@ import numpy as np
 from hitoku.attacks.interval import Interval
 from hitoku.errors import DataError, OutputError, ScopeError
 from hitoku.files import new_file, refuse_existing, write_csv
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe import Recipe
 from hitoku.metrics.record_risk import RecordRisk, risk_per_record
 from hitoku.model import Release, Table
 from hitoku.pipeline.attack import SAME, AttackedFolder
-from hitoku.tabulation.placement import shares_in
-from hitoku.tabulation.source import Where
-from hitoku.tabulation.text_files import FileFormat
+from hitoku.tabulation import FileFormat, Where, shares_in
 
 
 def record_risk(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hitoku.model import ADDITIVITY, Integers
-from hitoku.tabulation.linked import LinkedTables
+from hitoku.tabulation import LinkedTables
 
 # For each group positions of cells, and numbers that mean the same in all groups.
 Shared = list[tuple[Integers, Integers]]

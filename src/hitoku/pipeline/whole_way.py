@@ -18,7 +18,7 @@ from hitoku.pipeline.protect import Report, protect_table
 from hitoku.rules import RULES
 from hitoku.rules.rule import Rule
 from hitoku.rules.word import rule_from_word
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 
 def protect(

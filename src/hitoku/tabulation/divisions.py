@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from hitoku.model import Hierarchies, Hierarchy, Integers, Mask, Table
+from hitoku.tabulation.from_records import tabulate
 from hitoku.tabulation.placement import RecordAtoms
 from hitoku.tabulation.source import Where
-from hitoku.tabulation.tabulate import tabulate
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

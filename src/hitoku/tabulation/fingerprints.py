@@ -48,7 +48,7 @@ class RecordPrints:
 
     Examples
     --------
-    >>> from hitoku.tabulation.tabulate import tabulate
+    >>> from hitoku.tabulation.from_records import tabulate
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "firms.csv"
     >>> _ = file.write_text("town,county\na,A\nb,A\nc,B\nc,B\n")

@@ -34,7 +34,7 @@ class RecordAtoms:
     Examples
     --------
     >>> import pandas as pd
-    >>> from hitoku.tabulation.tabulate import tabulate
+    >>> from hitoku.tabulation.from_records import tabulate
     >>> firms = pd.DataFrame({"town": ["a", "b", "c", "c"], "county": ["A", "A", "B", "B"]})
     >>> atoms = RecordAtoms.of(firms, ["town", "county"])
     >>> [atoms.place(tabulate(firms, by=[name])).leaves.ravel().tolist() for name in firms.columns]
@@ -166,7 +166,7 @@ def shares_in(
     Examples
     --------
     >>> import pandas as pd
-    >>> from hitoku.tabulation.tabulate import tabulate
+    >>> from hitoku.tabulation.from_records import tabulate
     >>> firms = pd.DataFrame({"region": ["N", "N", "S"], "firm": ["a", "a", "b"], "sales": [3, 4, 5]})
     >>> table = tabulate(firms, by=["region"], value="sales", unit="firm")
     >>> shares = shares_in(firms, table.dimensions, value="sales", unit="firm")

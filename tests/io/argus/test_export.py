@@ -15,7 +15,7 @@ from hitoku.io.argus.safe_reader import read_code_value
 from hitoku.io.argus.table_file import read_table
 from hitoku.io.argus.text import stand_ins
 from hitoku.io.jj import read_jj, read_jj_pattern
-from hitoku.io.release.write import write_release
+from hitoku.io.release import write_release
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Table
@@ -23,7 +23,7 @@ from hitoku.pipeline.batch import run_batch
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules import FewContributors, MinFrequency, PPercent
 from hitoku.samples import register
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 FILES = ["README.txt", "check.arb", "release.arb", "release.hst", "table.jj", "table.rda", "table.tab"]
 

@@ -11,7 +11,7 @@ from hitoku.io.argus.batch_request import parse_safety
 from hitoku.io.argus.cell_status import Marks
 from hitoku.model import Protection, Table
 from hitoku.pipeline.batch_rules import judge
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 from hitoku.testing import one_cell
 
 

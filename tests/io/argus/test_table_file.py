@@ -23,7 +23,7 @@ from hitoku.methods.optimal import Optimal
 from hitoku.model import Release, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.p_percent import PPercent
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 # Appendix E of Kikuchi and Minami (2017), Tables 6 and 7.
 APPENDIX_E = """

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from hitoku.errors import DataError, OutputError
-from hitoku.io.recipe.draft import draft_recipe, guessed, write_draft
+from hitoku.io.recipe import draft_recipe, guessed, write_draft
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.samples import register
-from hitoku.tabulation.columns import Column, columns_of, find_totals, nested
+from hitoku.tabulation import Column, columns_of, find_totals, nested
 from hitoku.tabulation.database import connect
 
 

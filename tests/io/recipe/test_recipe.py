@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from hitoku.errors import HitokuError
-from hitoku.io.recipe.keys import CostKeys, CountsKeys, LinkedKeys, RecipeKeys, TableKeys
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe import CostKeys, CountsKeys, LinkedKeys, Recipe, RecipeKeys, TableKeys
 from hitoku.methods import Auto, Optimal
 from hitoku.rules import DirectDisclosure, FewContributors, MinFrequency, PPercent
 

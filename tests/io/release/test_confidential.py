@@ -19,7 +19,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.outcome import Outcome
 from hitoku.io.formats import FORMATS
 from hitoku.io.publication import PublicationPlan
-from hitoku.io.release.write import write_release
+from hitoku.io.release import write_release
 from hitoku.model import Contributors, Need, Protection, Release, Table
 
 # No two cells, levels or contributions share a number, and none is a round one.

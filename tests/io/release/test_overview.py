@@ -11,8 +11,7 @@ from tests.io.report.releases import counts, linked, unsafe
 from hitoku.evidence.outcome import Outcome
 from hitoku.evidence.verdict import combine
 from hitoku.io.publication import PublicationPlan
-from hitoku.io.release.overview import OverviewGroup, overview_page, write_publication
-from hitoku.io.release.write import write_release
+from hitoku.io.release import OverviewGroup, overview_page, write_publication, write_release
 from hitoku.model import ATTACKERS
 
 TOGETHER = "2 tables: sums that they share were audited, other combinations of their cells were not"

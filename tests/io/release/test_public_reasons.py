@@ -11,7 +11,7 @@ import pytest
 from hitoku.evidence.audit import audit
 from hitoku.io.formats import FORMATS
 from hitoku.io.publication import PublicationPlan
-from hitoku.io.release.write import write_release
+from hitoku.io.release import write_release
 from hitoku.methods import METHODS
 from hitoku.model import Need, Table
 from hitoku.pipeline.protect import protect_table

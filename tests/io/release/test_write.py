@@ -17,15 +17,14 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.outcome import Outcome
 from hitoku.evidence.verify import verify
 from hitoku.io.publication import PublicationPlan
-from hitoku.io.release.read import read_cells, read_release
-from hitoku.io.release.write import write_release
+from hitoku.io.release import read_cells, read_release, write_release
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Hierarchy, Need, Protection, Release, Table
 from hitoku.rules.assess import assess
 from hitoku.rules.few_contributors import FewContributors
 from hitoku.rules.min_frequency import MinFrequency
 from hitoku.rules.p_percent import PPercent
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 RULES = [PPercent(10), FewContributors(3)]
 

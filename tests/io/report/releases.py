@@ -18,7 +18,7 @@ from hitoku.rules.assess import assess
 from hitoku.rules.few_contributors import FewContributors
 from hitoku.rules.min_frequency import MinFrequency
 from hitoku.rules.p_percent import PPercent
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 # What a hostile person might call a code.
 NASTY = (

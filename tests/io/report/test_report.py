@@ -26,7 +26,7 @@ from hitoku.io.cells import Cells
 from hitoku.io.numbers import interval, number, percent
 from hitoku.io.pages import TEMPLATES
 from hitoku.io.publication import PublicationPlan
-from hitoku.io.release.write import write_release
+from hitoku.io.release import write_release
 from hitoku.io.report import report
 from hitoku.io.report.report import page, write_report
 from hitoku.metrics.loss import loss

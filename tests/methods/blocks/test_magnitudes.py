@@ -23,7 +23,7 @@ from hitoku.methods.blocks.rectangles import tree
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Need, Release, Table
 from hitoku.rules import Dominance, FewContributors, PPercent, assess
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 # What a cell of one contributor needs, in percent of its value.
 PERCENT = 20

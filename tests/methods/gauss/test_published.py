@@ -24,7 +24,7 @@ from hitoku.rules.few_contributors import FewContributors
 from hitoku.rules.k_disclosure import KDisclosure
 from hitoku.rules.min_frequency import MinFrequency
 from hitoku.rules.p_percent import PPercent
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 pytestmark = pytest.mark.shared
 ORACLES = Path(__file__).resolve().parents[3].parent / "shared" / "oracles" / "gausssuppression"

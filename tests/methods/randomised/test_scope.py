@@ -9,7 +9,7 @@ import pytest
 
 from hitoku.attacks.matching import Likelihood, Matching
 from hitoku.errors import NeedError, ParameterError, ScopeError
-from hitoku.io.release.write import write_release
+from hitoku.io.release import write_release
 from hitoku.methods.randomised import Randomised, randomised
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
 from hitoku.model import Need, Release, Table

@@ -18,7 +18,7 @@ from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.principles.together import Said
 from hitoku.checks.records import COMPLETE, ERROR, Records
 from hitoku.model import Need, Protection, Release, Table
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation import tabulate
 
 UNIT = "hitoku unit"
 

@@ -17,7 +17,7 @@ from hitoku.io.argus.batch_check import Checked, Ready
 from hitoku.io.argus.batch_request import INTERMEDIATE, JJ, Batch, Write
 from hitoku.io.argus.safe_files import SafeTable, confidential, write_safe_file
 from hitoku.io.publication import PublicationPlan
-from hitoku.io.release.write import write_release
+from hitoku.io.release import write_release
 from hitoku.model import Release, Row, Status, Verdict
 
 CONTRADICTING = Row(

@@ -26,7 +26,7 @@ from hitoku.io.argus.safe_files import SafeTable, write_safe_file
 from hitoku.io.argus.table_file import GivenTable, read_table
 from hitoku.io.argus.table_writer import SEPARATOR, write_table
 from hitoku.io.argus.text import StandIns, quoted, stand_ins, write_text
-from hitoku.io.release.read import read_numbers, read_release
+from hitoku.io.release import read_numbers, read_release
 from hitoku.model import Integers, Need, Protection, Release, Table
 
 NAME = "table"

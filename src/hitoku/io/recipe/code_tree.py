@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hitoku.errors import DataError, HierarchyError
 from hitoku.model import TOTAL, Hierarchy
-from hitoku.tabulation.text_files import look_at
+from hitoku.tabulation import look_at
 
 
 def read_code_tree(path: str | Path, total: str = TOTAL) -> Hierarchy:

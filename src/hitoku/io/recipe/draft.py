@@ -10,8 +10,15 @@ from math import prod
 from pathlib import Path
 
 from hitoku.errors import DataError, HitokuError, OutputError, some
-from hitoku.tabulation.column_tree import read_column_tree
-from hitoku.tabulation.columns import Column, columns_of, find_totals, kept_open, n_combinations, nested
+from hitoku.tabulation import (
+    Column,
+    columns_of,
+    find_totals,
+    kept_open,
+    n_combinations,
+    nested,
+    read_column_tree,
+)
 from hitoku.toml import toml_key, toml_value
 
 # More codes than this, or fewer records per code, are names of respondents rather than groups of them.

@@ -14,7 +14,7 @@ from hitoku.errors import HitokuError, ParameterError, did_you_mean
 from hitoku.io.advice import spoken
 from hitoku.io.formats import FORMATS
 from hitoku.model import DEFAULT_SCOPE, SCOPES, parse_scope
-from hitoku.tabulation.text_files import FileFormat
+from hitoku.tabulation import FileFormat
 from hitoku.toml import Origin, Refused
 
 # In a selection of cells to keep: those that a rule calls unsafe are withheld all the same.

@@ -1,0 +1,17 @@
+from hitoku.io.recipe.code_tree import read_code_tree as read_code_tree
+from hitoku.io.recipe.draft import draft_recipe as draft_recipe
+from hitoku.io.recipe.draft import guessed as guessed
+from hitoku.io.recipe.draft import write_draft as write_draft
+from hitoku.io.recipe.keys import COLUMN_KEYS as COLUMN_KEYS
+from hitoku.io.recipe.keys import UNLESS_UNSAFE as UNLESS_UNSAFE
+from hitoku.io.recipe.keys import CostKeys as CostKeys
+from hitoku.io.recipe.keys import CountsKeys as CountsKeys
+from hitoku.io.recipe.keys import LinkedKeys as LinkedKeys
+from hitoku.io.recipe.keys import RecipeKeys as RecipeKeys
+from hitoku.io.recipe.keys import RecipeOrigin as RecipeOrigin
+from hitoku.io.recipe.keys import TableKeys as TableKeys
+from hitoku.io.recipe.recipe import OF_CELLS as OF_CELLS
+from hitoku.io.recipe.recipe import OF_RECORDS as OF_RECORDS
+from hitoku.io.recipe.recipe import OF_RUNNING as OF_RUNNING
+from hitoku.io.recipe.recipe import Counts as Counts
+from hitoku.io.recipe.recipe import Recipe as Recipe
