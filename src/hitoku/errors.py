@@ -9,7 +9,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, Self, TypeVar, overload
 
 from hitoku.messages import Text
 
@@ -26,6 +26,9 @@ def visible(text: str) -> str:
     table\x1b[2Jpass
     """
     return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+E = TypeVar("E", bound="HitokuError")
 
 
 class HitokuError(Exception):
@@ -74,6 +77,10 @@ class HitokuError(Exception):
         """Return the column that the error is about, where it is about one."""
         return str(self.fields.get("column", ""))
 
+    @overload
+    def copy_as(self, kind: None = None, *, where: str | None = None, fix: str | None = None) -> Self: ...
+    @overload
+    def copy_as(self, kind: type[E], *, where: str | None = None, fix: str | None = None) -> E: ...
     def copy_as(
         self, kind: type[HitokuError] | None = None, *, where: str | None = None, fix: str | None = None
     ) -> HitokuError:

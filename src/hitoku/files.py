@@ -187,11 +187,17 @@ def replaced_folder(path: Path, known: Collection[str]) -> Iterator[Path]:
     others = (
         sorted(entry.name for entry in path.iterdir() if entry.name not in known) if path.is_dir() else []
     )
-    if others or path.is_file():
+    fix = "choose another folder: this one would be replaced"
+    if path.is_file():
+        raise OutputError("folder_is_file", "{file!r} is a file", where=str(path), fix=fix, file=path.name)
+    if others:
         raise OutputError(
-            f"{path.name!r} is a file" if path.is_file() else f"{path.name!r} also holds {others[0]!r}",
+            "folder_holds_other_files",
+            "{folder!r} also holds {file!r}",
             where=str(path),
-            fix="choose another folder: this one would be replaced",
+            fix=fix,
+            folder=path.name,
+            file=others[0],
         )
     make_parent(path, f"to {path.parent.name or path.parent}")
     with private_folder(path.parent, path.name) as draft:

@@ -40,9 +40,9 @@ WANTED = {
 class Refused(ValueError):  # noqa: N818 - pydantic catches it
     """A value that cannot be meant, and what to write instead."""
 
-    def __init__(self, what: str, fix: str) -> None:
-        self.what, self.fix = what, fix
-        super().__init__(what)
+    def __init__(self, code: str, template: str, fix: str, /, **fields: Any) -> None:
+        self.error = ParameterError(code, template, fix=fix, **fields)
+        super().__init__(self.error.what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,11 @@ class Origin:
             words[0] = f"key {words[0]}"
         return ", ".join([self.name, *([f"line {line}"] if line else []), *words])
 
-    def error(self, path: Sequence[str | int], what: str, fix: str) -> ParameterError:
+    def error(
+        self, path: Sequence[str | int], code: str, template: str, fix: str, /, **fields: Any
+    ) -> ParameterError:
         """Make an error about a key."""
-        return ParameterError(what, where=self.place(path), fix=fix)
+        return ParameterError(code, template, where=self.place(path), fix=fix, **fields)
 
 
 def load_toml(text: str, name: str, what: str = "") -> tuple[dict[str, Any], Origin]:
@@ -157,31 +159,42 @@ def validated(
         fix = did_you_mean(last, known.model_fields)
         if known is not model and last in model.model_fields:
             fix = f"move it above the first line in brackets: below one, keys belong to {path[0]}"
-        raise origin.error(path, f"no key {last!r}", fix)
+        raise origin.error(path, "unknown_key", "no key {key!r}", fix, key=last)
     if found["type"] == "missing":
         name = str(found["loc"][-1])
         is_section = _model_at(model, [*found["loc"], ""]) is not _model_at(model, found["loc"])
         fix = f"add a section [{name}]" if is_section else f"add {name} = ..."
-        raise origin.error(path, f"key {name!r} is missing", fix)
+        raise origin.error(path, "key_missing", "key {key!r} is missing", fix, key=name)
     refused = found.get("ctx", {}).get("error")
     if isinstance(refused, Refused):
-        raise origin.error(path, refused.what, refused.fix)
+        raise refused.error.copy_as(where=origin.place(path))
     if found["type"] == "literal_error":
         words = [word.strip("' ") for word in str(found["ctx"]["expected"]).replace(" or ", ", ").split(",")]
         near = did_you_mean(str(found["input"]), words, otherwise="").partition("use one of")[0]
         raise origin.error(
-            path, f"{last} cannot be {found['input']!r}", f"{near} use {' or '.join(words)}".strip()
+            path,
+            "key_value_not_allowed",
+            "{key} cannot be {value!r}",
+            f"{near} use {' or '.join(words)}".strip(),
+            key=last,
+            value=found["input"],
         )
     wanted, fix = WANTED.get(found["type"], ("", ""))
     if wanted:
-        raise origin.error(path, f"{last} must be {wanted}", own or fix)
-    why, bounds = found["msg"], found.get("ctx", {})
-    what = f"{last} cannot be used: {why[:1].lower()}{why[1:]}"
-    if "le" in bounds:
-        what = f"{last} must be at most {bounds['le']}"
+        raise origin.error(
+            path, "key_wrong_type", "{key} must be {wanted}", own or fix, key=last, wanted=wanted
+        )
+    fix, bounds = own or otherwise, found.get("ctx", {})
     if "ge" in bounds:
-        what = f"{last} must be at least {bounds['ge']}"
-    raise origin.error(path, what, own or otherwise)
+        least = bounds["ge"]
+        raise origin.error(
+            path, "key_too_small", "{key} must be at least {least}", fix, key=last, least=least
+        )
+    if "le" in bounds:
+        most = bounds["le"]
+        raise origin.error(path, "key_too_large", "{key} must be at most {most}", fix, key=last, most=most)
+    why = f"{found['msg'][:1].lower()}{found['msg'][1:]}"
+    raise origin.error(path, "key_unusable", "{key} cannot be used: {problem}", fix, key=last, problem=why)
 
 
 def _within(given: Any, loc: Sequence[str | int]) -> KeyPath:

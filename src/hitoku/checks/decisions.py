@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hitoku import messages
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.files import read_file
@@ -228,7 +229,7 @@ def parse_decisions(text: str, where: str) -> tuple[Decision, ...]:
                 "nested_too_deeply", "it is nested too deeply", where=where, fix="give a list of decisions"
             ) from None
         first: Any = error.errors()[0]
-        raise ParameterError(_wrong(first), where=_where(where, first["loc"]), fix=_fix(first)) from error
+        raise ParameterError(*_wrong(first), where=_where(where, first["loc"]), fix=_fix(first)) from error
     return found.decision
 
 
@@ -237,10 +238,12 @@ def decisions_by(decisions: Iterable[Decision], output: str, today: date) -> tup
     return tuple(each for each in decisions if each.output == output and each.holds(today))
 
 
-def _wrong(error: Any) -> str:
+def _wrong(error: Any) -> tuple[str, messages.Text]:
     if error["type"] == "extra_forbidden":
-        return f"unknown key {error['loc'][-1]!r}"
-    return f"{error['loc'][-1]}: {error['msg'].lower()}"
+        return "unknown_key_in_file", messages.Text("unknown key {key!r}", key=error["loc"][-1])
+    return "key_invalid", messages.Text(
+        "{key}: {problem}", key=error["loc"][-1], problem=error["msg"].lower()
+    )
 
 
 def _where(file: str, place: tuple[Any, ...]) -> str:

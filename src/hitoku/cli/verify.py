@@ -91,4 +91,4 @@ def _unproved(path: Path, reason: str) -> CertificateError:
         fix = "the release was written without a proof: checker/README.txt says why; hitoku audit judges it"
     else:
         fix = "give a release folder as hitoku wrote it, or the certificate in its checker folder"
-    return CertificateError(reason, where=str(path), fix=fix)
+    return CertificateError("no_proof", "{reason}", where=str(path), fix=fix, reason=reason)

@@ -199,8 +199,18 @@ class _Lines:
         self.place += 1
         return self.lines[self.place - 1][1]
 
-    def refuse(self, what: str, fix: str = "see the layout in docs/reference/evidence.md") -> NoReturn:
-        raise DataError(what, where=f"{self.name}, line {self.lines[self.place - 1][0]}", fix=fix)
+    def refuse(
+        self,
+        code: str,
+        template: str,
+        fix: str = "see the layout in docs/reference/evidence.md",
+        /,
+        **fields: object,
+    ) -> NoReturn:
+        line = self.lines[self.place - 1][0]
+        raise DataError(
+            code, template, where="{file}, line {line}", fix=fix, file=self.name, line=line, **fields
+        )
 
     def number(self, word: str, what: str, kind: Callable[[str], float] = float) -> float:
         try:
@@ -208,18 +218,24 @@ class _Lines:
         except ValueError:
             found = float("nan")
         if not np.isfinite(found):
-            self.refuse(f"the {what} is not a number")
+            self.refuse("jj_entry_not_a_number", "the {what} is not a number", what=what)
         return found
 
     def count(self, due: str) -> int:
         words = self.next(due)
         found = _whole(words[0]) if len(words) == 1 else None
         if found is None:
-            self.refuse(f"{due} is due, one whole number on a line")
+            self.refuse("jj_count_missing", "{what} is due, one whole number on a line", what=due)
         left = len(self.lines) - self.place
         if found > left:
             # Before anything is made for so many: a file of a line could ask for all the memory.
-            self.refuse(f"{found} are announced, {left} lines follow", "the file is cut off: get it again")
+            self.refuse(
+                "jj_lines_missing",
+                "{announced} are announced, {n} lines follow",
+                "the file is cut off: get it again",
+                announced=found,
+                n=left,
+            )
         return found
 
 
@@ -240,42 +256,60 @@ def _read(path: Path) -> _File:
             fix="give a text file in JJ format, plain or gzip",
         ) from error
     if len(words := lines.next("the constant")) != 1:
-        lines.refuse("a JJ file starts with a constant, alone on a line")
+        lines.refuse("jj_constant_missing", "a JJ file starts with a constant, alone on a line")
     lines.number(words[0], "constant")
     n_cells = lines.count("the number of cells")
     status, columns = _cells(lines, n_cells)
     relations, rhs = _relations(lines, n_cells)
     if lines.place < len(lines.lines):
         lines.place += 1
-        lines.refuse("there is more after the last relation", "check the number of relations")
+        lines.refuse(
+            "jj_file_continues", "there is more after the last relation", "check the number of relations"
+        )
     return _File(status, columns, relations, rhs)
 
 
 def _cells(lines: _Lines, n_cells: int) -> tuple[list[str], Floats]:
     if n_cells == 0:
-        lines.refuse("a table without cells", "give at least one cell")
+        lines.refuse("no_cells", "a table without cells", "give at least one cell")
     status = [""] * n_cells
     columns = np.empty((n_cells, len(NUMBERS)))
     for _ in range(n_cells):
         words = lines.next("a cell")
         if len(words) != 9:
-            lines.refuse(f"a cell has 9 entries, not {len(words)}: index value cost status lb ub LPL UPL SPL")
+            lines.refuse(
+                "jj_cell_entries",
+                "a cell has 9 entries, not {n}: index value cost status lb ub LPL UPL SPL",
+                n=len(words),
+            )
         index = _whole(words[0])
         if index is None or index >= n_cells:
-            lines.refuse("the cell's index is not a number from 0 to the number of cells less one")
+            lines.refuse(
+                "jj_cell_index", "the cell's index is not a number from 0 to the number of cells less one"
+            )
         if status[index]:
-            lines.refuse(f"cell {index} occurs twice", "give each cell once")
+            lines.refuse("jj_cell_repeated", "cell {cell} occurs twice", "give each cell once", cell=index)
         if words[3] not in {"s", "z", "u", "m"}:
-            lines.refuse("the cell's status is none of s, z, u, m")
+            lines.refuse("jj_cell_status", "the cell's status is none of s, z, u, m")
         status[index] = words[3]
         columns[index] = [
             lines.number(word, what) for word, what in zip([*words[1:3], *words[4:]], NUMBERS, strict=True)
         ]
         value, cost, low, high, *levels = columns[index]
         if not low <= value <= high:
-            lines.refuse(f"the value of cell {index} lies outside its bounds", "widen lb or ub")
+            lines.refuse(
+                "jj_value_outside_bounds",
+                "the value of cell {cell} lies outside its bounds",
+                "widen lb or ub",
+                cell=index,
+            )
         if min(cost, *levels) < 0:
-            lines.refuse(f"cell {index} has a negative cost or level", "costs and levels start at zero")
+            lines.refuse(
+                "jj_cost_or_level_negative",
+                "cell {cell} has a negative cost or level",
+                "costs and levels start at zero",
+                cell=index,
+            )
     return status, columns
 
 
@@ -289,15 +323,23 @@ def _relations(lines: _Lines, n_cells: int) -> tuple[sparse.csr_array, Floats]:
         words = lines.next("a relation")
         n_terms = _whole(words[1]) if len(words) >= 3 and words[2] == ":" else None
         if n_terms is None:
-            lines.refuse("a relation reads: rhs count : index (coefficient) index (coefficient) ...")
+            lines.refuse(
+                "jj_relation_form",
+                "a relation reads: rhs count : index (coefficient) index (coefficient) ...",
+            )
         rhs[row] = lines.number(words[0], "right-hand side")
         rest = " ".join(words[3:])
         terms = TERM.findall(rest)
         if TERM.sub("", rest).strip() or len(terms) != n_terms:
-            lines.refuse(f"{n_terms} terms are announced, {len(terms)} are there")
+            lines.refuse(
+                "jj_terms_missing",
+                "{announced} terms are announced, {n} are there",
+                announced=n_terms,
+                n=len(terms),
+            )
         own = [n_cells if (index := _whole(word)) is None else index for word, _ in terms]
         if any(index >= n_cells for index in own) or len(set(own)) != len(own):
-            lines.refuse("a relation names a cell twice, or one that does not exist")
+            lines.refuse("jj_relation_cells", "a relation names a cell twice, or one that does not exist")
         cells += own
         data += [lines.number(coefficient, "coefficient") for _, coefficient in terms]
         ends.append(len(cells))

@@ -24,6 +24,7 @@ from hitoku.io.argus.batch_request import JJ, BatchSession, Suppress, Write
 from hitoku.io.argus.batch_write import BatchRun, Done, write_batch
 from hitoku.io.argus.cell_status import BY_HAND, Judged
 from hitoku.io.argus.safe_files import SafeTable
+from hitoku.messages import Text
 from hitoku.methods import METHODS
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.auto import Auto
@@ -246,14 +247,14 @@ class _Runner:
         try:
             protection = method.protect(table, need, self.progress)
         except NeedError as error:
-            raise NeedError(error.what, where=f"{name}, {error.where}", fix=error.fix) from error
+            raise error.copy_as(where=_within(name, error.where)) from error
         nobody = Insiders(None, "none, nothing is withheld")
         inside = self.inside(name, table) if protection.withheld.any() else nobody
         try:
             outcome = attack_and_audit(table, need, protection, method, inside, self.tell, self.progress)
         except NeedError as error:
             fix = "merge codes, ask for less, or run with --insiders none"
-            raise NeedError(error.what, where=f"{name}, {error.where}", fix=fix) from error
+            raise error.copy_as(where=_within(name, error.where), fix=fix) from error
         self.log += [f"{name}: {line}" for line in _decided(asked, self.word, outcome)]
         return outcome
 
@@ -343,3 +344,7 @@ def _audited(outcome: Outcome) -> list[str]:
     more = [f"audit: and {len(findings) - MOST_FINDINGS} more"] if len(findings) > MOST_FINDINGS else []
     verdict = f"audit: {'safe' if outcome.audit.safe else 'NOT safe'}"
     return [verdict, *(f"audit: {finding}" for finding in findings[:MOST_FINDINGS]), *more]
+
+
+def _within(table: str, where: str) -> Text:
+    return Text("{table}, {where}", table=table, where=where)

@@ -28,6 +28,7 @@ from hitoku.io.argus.table_file import (
     read_table,
 )
 from hitoku.io.argus.tree import tree_of
+from hitoku.messages import Text
 from hitoku.model import Contributors, Floats, Hierarchy, Integers, Mask, Table
 from hitoku.pipeline.batch_rules import judge
 from hitoku.tabulation import tabulate
@@ -137,7 +138,7 @@ def _given(ready: Ready, additivity: Additivity) -> GivenTable:
         )
     except TableError as error:
         fix = "correct these totals or their parts, or write <READTABLE> 1, which adds the totals up again"
-        raise TableError(error.what, where=error.where, fix=fix) from error
+        raise error.copy_as(fix=fix) from error
 
 
 def _counted(frequency: Integers, table: Table) -> Contributors:
@@ -270,5 +271,5 @@ def _blaming(place: str) -> Iterator[None]:
     try:
         yield
     except HitokuError as error:
-        where = f"{place}, {error.where}" if error.where else place
-        raise type(error)(error.what, where=where, fix=error.fix) from error
+        where = Text("{place}, {where}", place=place, where=error.where) if error.where else place
+        raise error.copy_as(where=where) from error

@@ -177,7 +177,7 @@ def _run(
     try:
         done = _run_groups(asked, groups, tell, progress, jobs)
     except HitokuError as error:
-        raise type(error)(error.what, where=error.where, fix=asked.origin.spoken(error.fix)) from error
+        raise error.copy_as(fix=asked.origin.spoken(error.fix)) from error
     run = _gather(groups, done, folder)
     if folder is None or (run.verdict.refused and not force):
         return replace(run, folder=None)
@@ -346,8 +346,11 @@ def _refuse_overlap(recipe: Recipe, table: Table, cells: Mapping[str, Mask]) -> 
     if len(both):
         raise recipe.origin.error(
             ("withhold",) if recipe.keys.withhold else ("start",),
-            f"{len(both)} cell(s), such as {table.describe(int(both[0]))}, are both withheld and kept",
+            "cells_withheld_and_kept",
+            "{n} cell(s), such as {example}, are both withheld and kept",
             "name each cell once",
+            n=len(both),
+            example=table.describe(int(both[0])),
         )
 
 
@@ -368,9 +371,13 @@ def equip(
             able = [name for name, kind in METHODS.items() if _takes(kind, TAKEN_AS[key])]
             raise recipe.origin.error(
                 (key if getattr(recipe.keys, key) else "tables" if not table.shown.all() else "start",),
-                f"method {type(method).__name__.lower()} cannot be told which cells to {VERBS[key]}",
-                f"use method {' or '.join(able)}, or leave the cells out"
+                "method_cannot_choose_cells",
+                "method {method} cannot be told which cells to {verbs}",
+                "use method {method_2}, or leave the cells out"
                 + ("" if table.shown.all() else ": linked tables have some that none of them shows"),
+                method=type(method).__name__.lower(),
+                verbs=VERBS[key],
+                method_2=" or ".join(able),
             )
         # What the word of the method says holds as well: keep=margins, and these.
         given[parameter] = mask | kept(table, method.keep) if key == "keep" else mask
@@ -386,8 +393,11 @@ def _price(recipe: Recipe, method: Any, table: Table, takes: set[str], factor: F
         able = [name for name, kind in METHODS.items() if _takes(kind, ["cost"])]
         raise recipe.origin.error(
             ("costs",),
-            f"method {type(method).__name__.lower()} knows no costs",
-            f"use method {' or '.join(able)}, or leave costs out",
+            "method_without_costs",
+            "method {method} knows no costs",
+            "use method {method_2}, or leave costs out",
+            method=type(method).__name__.lower(),
+            method_2=" or ".join(able),
         )
     price = factor * prices_of(table, method)
     # The power is in the price already.

@@ -99,12 +99,25 @@ def select(wholes: Sequence[Whole], selection: Selection, at: KeyPath, origin: O
         if not having:
             names = dict.fromkeys(name for table, _ in wholes for name in table.labels.names)
             fix = did_you_mean(name, list(names))
-            raise origin.error((*at, name), f"the table has no variable {name!r}", fix)
+            raise origin.error(
+                (*at, name),
+                "variable_not_in_table",
+                "the table has no variable {variable!r}",
+                fix,
+                variable=name,
+            )
         known = dict.fromkeys(code for codes in listed for code in codes)
         for code in wanted:
             if code not in known:
                 fix = did_you_mean(code, list(known))
-                raise origin.error((*at, name), f"{name} has no code {code!r}", fix)
+                raise origin.error(
+                    (*at, name),
+                    "variable_without_code",
+                    "{variable} has no code {code!r}",
+                    fix,
+                    variable=name,
+                    code=code,
+                )
         totals[name] = listed[0][-1]
     found = []
     for table, parts in wholes:
@@ -114,7 +127,9 @@ def select(wholes: Sequence[Whole], selection: Selection, at: KeyPath, origin: O
         found.append(mask)
     if not any(mask.any() for mask in found):
         told = some(f"{name}={'|'.join(codes)}" for name, codes in selection.items())
-        raise origin.error(at, f"no cell has the codes {told}", "choose codes of one table")
+        raise origin.error(
+            at, "no_cell_with_codes", "no cell has the codes {codes}", "choose codes of one table", codes=told
+        )
     return found
 
 

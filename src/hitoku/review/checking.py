@@ -22,6 +22,7 @@ from hitoku.checks.submission.report import Recheck
 from hitoku.checks.submission.submission import CHECKER, PUBLIC
 from hitoku.errors import HitokuError, ParameterError
 from hitoku.files import new_folder, sha256
+from hitoku.messages import Text
 from hitoku.review.drawing import packed
 from hitoku.review.views import draw, draw_picture, sums
 
@@ -85,9 +86,11 @@ def release(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     )
     if done.receipt is None or done.folder is None:
         raise ParameterError(
-            f"nothing has left: {done.blocked}" if done.blocked else "nothing has left: no output may leave",
+            "no_output_released",
+            "nothing has left: {reason}",
             where="release",
             fix="return the request, or decide again",
+            reason=done.blocked or Text("no output may leave"),
         )
     return {
         "digest": sha256(done.folder / RECEIPT),

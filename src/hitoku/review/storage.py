@@ -162,9 +162,17 @@ def require_current(engine: Engine) -> None:
             where=engine.url.render_as_string(hide_password=True),
             fix="start it, or correct the setting database",
         ) from error
+    where = engine.url.render_as_string(hide_password=True)
+    if found is None:
+        raise DataError(
+            "database_empty", "the database is empty", where=where, fix="hitoku serve init FOLDER"
+        )
     if found != newest():
         raise DataError(
-            "the database is empty" if found is None else f"the database has form {found}, not {newest()}",
-            where=engine.url.render_as_string(hide_password=True),
-            fix="hitoku serve init FOLDER" if found is None else "hitoku serve migrate FOLDER",
+            "database_form_old",
+            "the database has form {found}, not {newest}",
+            where=where,
+            fix="hitoku serve migrate FOLDER",
+            found=found,
+            newest=newest(),
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from hitoku.errors import HitokuError, ParameterError, RuleError, did_you_mean, some
+from hitoku.messages import Text
 from hitoku.rules.rule import Rule
 from hitoku.rules.word_types import WordType
 
@@ -78,9 +79,14 @@ def parsed(word: str, kind: Kind) -> tuple[str, dict[str, Any]]:
         parameter, equals, text = (part.strip() for part in entry.partition("="))
         if not equals or not text or parameter in given:
             raise _error(kind)(
-                f"{entry!r} is no parameter with its value, or is given twice",
-                where=f"word {word!r}",
-                fix=f"write {name}:{parameter if equals else 'p'}=..., with commas between parameters",
+                "parameter_without_value",
+                "{entry!r} is no parameter with its value, or is given twice",
+                where="word {word!r}",
+                fix="write {name}:{parameter}=..., with commas between parameters",
+                entry=entry,
+                word=word,
+                name=name,
+                parameter=parameter if equals else "p",
             )
         given[parameter] = _value(text)
     return name, given
@@ -99,36 +105,67 @@ def made(
     """Make a registered thing from its name and parameters; see :func:`from_word`."""
     error = _error(kind)
     if name not in registry:
-        raise error(f"no {kind} {name!r}", where=where, fix=did_you_mean(name, registry))
+        raise error(
+            "unknown_name",
+            "no {kind} {name!r}",
+            where=where,
+            fix=did_you_mean(name, registry),
+            kind=Text(kind),
+            name=name,
+        )
     thing = registry[name]
     known = inspect.signature(thing).parameters
     for parameter, value in given.items():
         if parameter not in known:
-            otherwise = f"it has: {some(known, 12)}" if known else f"{name} has no parameters"
-            fix = did_you_mean(parameter, known, otherwise=otherwise)
-            raise error(f"{kind} {name} has no parameter {parameter!r}", where=where, fix=fix)
+            otherwise = (
+                Text("it has: {names}", names=some(known, 12))
+                if known
+                else Text("{name} has no parameters", name=name)
+            )
+            raise error(
+                "unknown_parameter",
+                "{kind} {name} has no parameter {parameter!r}",
+                where=where,
+                fix=did_you_mean(parameter, known, otherwise=otherwise),
+                kind=Text(kind),
+                name=name,
+                parameter=parameter,
+            )
         if kind == "rule":
             continue  # rules look at every parameter themselves
         allowed = WordType.of(thing, parameter, (choices or {}).get(parameter, ()))
         meant = _by_variable(value) if allowed.by_variable else value
         if not allowed.admits(meant):
-            what = f"{parameter} of {kind} {name} cannot be {value!r}"
-            raise error(what, where=where, fix=allowed.advice(value))
+            raise error(
+                "parameter_value_not_allowed",
+                "{parameter} of {kind} {name} cannot be {value!r}",
+                where=where,
+                fix=allowed.advice(value),
+                parameter=parameter,
+                kind=Text(kind),
+                name=name,
+                value=value,
+            )
         given = {**given, parameter: meant}
     more = {p: make() for p, make in (supplied or {}).items() if p in known and p not in given}
     every = {**given, **more}
     missing = [p.name for p in known.values() if p.default is p.empty and p.name not in every]
     if missing:
         raise error(
-            f"{kind} {name} needs {' and '.join(missing)}",
+            "parameter_missing",
+            "{kind} {name} needs {parameters}",
             where=where,
-            fix=f"write {name}:{','.join(f'{parameter}=...' for parameter in missing)}",
+            fix="write {name}:{example}",
+            kind=Text(kind),
+            name=name,
+            parameters=" and ".join(missing),
+            example=",".join(f"{parameter}=..." for parameter in missing),
         )
     try:
         return thing(**every)
     except HitokuError as own:
         place = ", ".join(filter(None, (where, own.where)))
-        raise type(own)(own.what, where=place, fix=own.fix) from own
+        raise own.copy_as(where=place) from own
 
 
 def _by_variable(value: Any) -> Any:

@@ -59,7 +59,7 @@ def read_column_tree(
         return Hierarchy.from_levels([row for row in rows if row[-1] is not None], total=total)
     except HierarchyError as error:
         where = f"columns {some([name, *groups])}, {error.where}".rstrip(", ")
-        raise HierarchyError(error.what, where=where, fix="give groups codes of their own") from error
+        raise error.copy_as(where=where, fix="give groups codes of their own") from error
 
 
 def _torn(atoms: RecordAtoms, fine: str, coarse: str) -> str:

@@ -74,14 +74,29 @@ class Definition:
         for part in self.parts:
             for cell in part:
                 if len(cell) != len(self.variables):
-                    raise _unreadable(f"a cell has {len(cell)} groups for {len(self.variables)} variables")
+                    raise _unreadable(
+                        "groups_per_cell",
+                        "a cell has {n_groups} groups for {n_variables} variables",
+                        n_groups=len(cell),
+                        n_variables=len(self.variables),
+                    )
                 for group, (name, codes) in zip(cell, self.variables.items(), strict=True):
                     if group is not None and group not in {*codes.values(), *self.unions.get(name, ())}:
-                        raise _unreadable(f"no base code of {name!r} is in group {group!r}")
+                        raise _unreadable(
+                            "group_without_codes",
+                            "no base code of {variable!r} is in group {group!r}",
+                            variable=name,
+                            group=group,
+                        )
         for name, kept in self.filter.items():
             unknown = set(kept) - set(self.variables.get(name, kept))
             if unknown:
-                raise _unreadable(f"the filter on {name!r} keeps unknown codes: {some(sorted(unknown))}")
+                raise _unreadable(
+                    "filter_keeps_unknown_codes",
+                    "the filter on {variable!r} keeps unknown codes: {codes}",
+                    variable=name,
+                    codes=some(sorted(unknown)),
+                )
 
     @classmethod
     def of(
@@ -142,7 +157,9 @@ class Definition:
             nested = [Nested(fine, coarse, parents) for fine, coarse, parents in plain.get("nested", ())]
             return cls.of(plain["variables"], plain["parts"], plain["filter"], plain.get("unions"), nested)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise _unreadable("a part of it is missing or of the wrong kind") from error
+            raise _unreadable(
+                "definition_incomplete", "a part of it is missing or of the wrong kind"
+            ) from error
 
     def cut(self, variable: str, points: Sequence[tuple[int, int]]) -> Definition:
         """Return the same with a variable's codes, ranges of whole numbers, cut into finer ranges."""
@@ -199,7 +216,6 @@ def cut_alike(definitions: Sequence[Definition]) -> list[Definition]:
     return found
 
 
-def _unreadable(what: str) -> DataError:
-    return DataError(
-        what, where="definition of an output", fix="list every base code, and one group per variable and cell"
-    )
+def _unreadable(code: str, template: str, /, **fields: object) -> DataError:
+    fix = "list every base code, and one group per variable and cell"
+    return DataError(code, template, where="definition of an output", fix=fix, **fields)

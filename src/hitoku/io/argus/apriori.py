@@ -16,6 +16,7 @@ from scipy.sparse import csgraph, csr_array
 from hitoku.errors import DataError, OutputError, did_you_mean
 from hitoku.io.argus.cell_status import BY_HAND, UNSAFE, ArgusStatus, Judged
 from hitoku.io.argus.text import lines_of, quoted, read_text, write_text
+from hitoku.messages import Text
 from hitoku.model import Integers, Need, Table
 
 MARKS = {
@@ -45,8 +46,11 @@ class Applied(NamedTuple):
     passed_over: tuple[str, ...]
 
 
-class _RefusedError(Exception):
-    """A line that cannot be applied: what is wrong, how to mend it."""
+class _RefusedError(DataError):
+    """A line that cannot be applied: what is wrong, how to correct it."""
+
+    def __init__(self, code: str, template: str, fix: str = "", /, **fields: Any) -> None:
+        super().__init__(code, template, fix=fix, **fields)
 
 
 def read_apriori(
@@ -78,20 +82,27 @@ def read_apriori(
         try:
             entries.append(_entry(parts, n_variables, line.number))
         except _RefusedError as refused:
-            what, fix = refused.args
+            place = Text("{file}, line {line}", file=name, line=line.number)
             if not ignore:
-                raise DataError(what, where=f"{name}, line {line.number}", fix=fix) from None
-            passed_over.append(f"{name}, line {line.number}: {what}")
+                raise refused.copy_as(DataError, where=place) from None
+            passed_over.append(Text("{place}: {what}", place=place, what=refused.what))
     return tuple(entries), tuple(passed_over)
 
 
 def _entry(parts: Sequence[str], n_variables: int, line: int) -> AprioriEntry:
     if len(parts) <= n_variables:
-        what = f"{len(parts)} part(s) in a line; {n_variables} codes and an action are due"
-        raise _RefusedError(what, "check the separator, and give a code for every variable")
+        raise _RefusedError(
+            "apriori_line_short",
+            "{n} part(s) in a line; {n_variables} codes and an action are due",
+            "check the separator, and give a code for every variable",
+            n=len(parts),
+            n_variables=n_variables,
+        )
     codes, action, rest = tuple(parts[:n_variables]), parts[n_variables].lower(), parts[n_variables + 1 :]
     if action not in ACTIONS:
-        raise _RefusedError(f"{action!r} is no action", did_you_mean(action, ACTIONS))
+        raise _RefusedError(
+            "apriori_action_unknown", "{action!r} is no action", did_you_mean(action, ACTIONS), action=action
+        )
     try:
         # An empty place at the end of a line says nothing.
         numbers = tuple(float(word.replace(",", ".")) for word in rest if word)
@@ -99,8 +110,11 @@ def _entry(parts: Sequence[str], n_variables: int, line: int) -> AprioriEntry:
         numbers = ()
     if len(numbers) != ACTIONS[action] or not np.isfinite(numbers).all():
         raise _RefusedError(
-            f"action {action} takes {ACTIONS[action]} number(s)",
+            "apriori_action_numbers",
+            "action {action} takes {n} number(s)",
             "c takes a cost, pl and ab a lower and an upper number, the others none",
+            action=action,
+            n=ACTIONS[action],
         )
     return AprioriEntry(codes, action, numbers, line)
 
@@ -161,11 +175,10 @@ def apply_apriori(
             for one in same:
                 cells.take(one, entry)
         except _RefusedError as refused:
-            what, fix = refused.args
-            place = f"{where}, line {entry.line}" if entry.line else where
+            place = Text("{file}, line {line}", file=where, line=entry.line) if entry.line else where
             if not ignore:
-                raise DataError(what, where=place, fix=fix) from None
-            passed_over.append(f"{place}: {what}")
+                raise refused.copy_as(DataError, where=place) from None
+            passed_over.append(Text("{place}: {what}", place=place, what=refused.what))
     return Applied(cells.judged(), tuple(passed_over))
 
 
@@ -178,7 +191,13 @@ def _position(table: Table, codes: Sequence[str]) -> int:
             same = [p for known, p in dimension.position.items() if known.strip() == code.strip()]
             if len(same) != 1:
                 fix = did_you_mean(code, dimension.codes)
-                raise _RefusedError(f"variable {dimension.name} has no code {code!r}", fix)
+                raise _RefusedError(
+                    "apriori_code_unknown",
+                    "variable {variable} has no code {code!r}",
+                    fix,
+                    variable=dimension.name,
+                    code=code,
+                )
             place = same[0]
         places.append(place)
     return int(np.ravel_multi_index(places, table.shape))
@@ -209,11 +228,17 @@ class _Cells:
         status, action = self.status[cell], entry.action
         if status == ArgusStatus.PROTECTED and action in {"u", "m", "ml"}:
             raise _RefusedError(
-                f"action {action} on a protected cell", "a cell is protected or withheld, not both"
+                "apriori_action_on_protected_cell",
+                "action {action} on a protected cell",
+                "a cell is protected or withheld, not both",
+                action=action,
             )
         if status in UNSAFE and action in {"p", "m", "ml"}:
             raise _RefusedError(
-                f"action {action} on an unsafe cell", "declare it safe first, in a file of its own"
+                "apriori_action_on_unsafe_cell",
+                "action {action} on an unsafe cell",
+                "declare it safe first, in a file of its own",
+                action=action,
             )
         if action in MARKS:
             # An empty cell stays one unless it is to be withheld; an unsafe one keeps its rule.
@@ -230,21 +255,33 @@ class _Cells:
 
     def price(self, cell: int, cost: float) -> None:
         if not cost > 0:
-            raise _RefusedError("a cost that is not above zero", "to keep a cell published, use action p")
+            raise _RefusedError(
+                "apriori_cost_not_positive",
+                "a cost that is not above zero",
+                "to keep a cell published, use action p",
+            )
         if self.cost is None:
             self.cost = np.abs(self.before.table.value)
         self.cost[cell] = cost
 
     def level(self, cell: int, low: float, high: float) -> None:
         if self.status[cell] not in UNSAFE:
-            raise _RefusedError("levels for a cell that is not unsafe", "mark it unsafe (u) as well")
+            raise _RefusedError(
+                "apriori_levels_of_safe_cell",
+                "levels for a cell that is not unsafe",
+                "mark it unsafe (u) as well",
+            )
         if min(low, high) < 0:
-            raise _RefusedError("a level below zero", "levels are distances from the value")
+            raise _RefusedError(
+                "apriori_level_negative", "a level below zero", "levels are distances from the value"
+            )
         self.low[cell], self.high[cell] = low, high
 
     def bound(self, cell: int, low: float, high: float) -> None:
         if not low <= self.before.table.value[cell] <= high:
-            raise _RefusedError("bounds that do not hold the cell's value", "widen them")
+            raise _RefusedError(
+                "apriori_bounds_exclude_value", "bounds that do not hold the cell's value", "widen them"
+            )
         self.known_low[cell], self.known_high[cell] = low, high
 
     def judged(self) -> Judged:

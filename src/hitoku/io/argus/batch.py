@@ -33,6 +33,7 @@ from hitoku.io.argus.batch_request import (
     parse_safety,
 )
 from hitoku.io.argus.text import lines_of, read_text
+from hitoku.messages import Text
 
 COMMAND = re.compile(r"<\s*(?P<name>[A-Za-z]+)\s*>\s*(?P<rest>.*)")
 CALL = re.compile(r"(?P<name>[A-Za-z]+)\s*\((?P<inside>[^()]*)\)(?P<rest>.*)")
@@ -68,8 +69,7 @@ class BatchProblem(NamedTuple):
     """A line that cannot be run."""
 
     line: int
-    what: str
-    fix: str
+    error: DataError
 
 
 def refuse_problems(path: Path, problems: list[BatchProblem]) -> None:
@@ -77,10 +77,12 @@ def refuse_problems(path: Path, problems: list[BatchProblem]) -> None:
     if not problems:
         return
     first, *others = sorted(problems, key=lambda problem: problem.line)
-    also = "".join(f"; line {p.line}: {p.what}" for p in others[:6])
-    more = f"; and {len(others) - 6} more" if len(others) > 6 else ""
-    place = f"{path.name}, line {first.line}" if first.line else path.name
-    raise DataError(first.what, where=f"{place}{also}{more}", fix=first.fix)
+    where = Text("{file}, line {line}", file=path.name, line=first.line) if first.line else path.name
+    for other in others[:6]:
+        where = Text("{first}; line {line}: {what}", first=where, line=other.line, what=other.error.what)
+    if len(others) > 6:
+        where = Text("{first}; and {n} more", first=where, n=len(others) - 6)
+    raise first.error.copy_as(where=where)
 
 
 def read_batch(path: str | Path) -> Batch:
@@ -115,8 +117,8 @@ class _Reader:
         self.open: list[int] = []
         self.ruled: set[int] = set()
 
-    def refuse(self, what: str, fix: str = "") -> None:
-        self.problems.append(BatchProblem(self.line, what, fix))
+    def refuse(self, code: str, template: str, fix: str = "", /, **fields: Any) -> None:
+        self.problems.append(BatchProblem(self.line, DataError(code, template, fix=fix, **fields)))
 
     def note(self, text: str) -> None:
         self.notes.append(f"line {self.line}: {text}")
@@ -125,20 +127,31 @@ class _Reader:
         self.line = number
         match = COMMAND.fullmatch(text)
         if match is None:
-            self.refuse("no command: a line starts with a word in angle brackets", "start comments with //")
+            self.refuse(
+                "batch_line_without_command",
+                "no command: a line starts with a word in angle brackets",
+                "start comments with //",
+            )
             return
         name, rest = match["name"].upper(), match["rest"].strip()
         if name in NOT_HERE:
-            self.refuse(f"<{name}> is not supported", NOT_HERE[name])
+            self.refuse(
+                "batch_command_not_supported", "<{command}> is not supported", NOT_HERE[name], command=name
+            )
         elif name not in COMMANDS:
-            self.refuse(f"<{name}> is no command of a batch", did_you_mean(name, COMMANDS))
+            self.refuse(
+                "batch_command_unknown",
+                "<{command}> is no command of a batch",
+                did_you_mean(name, COMMANDS),
+                command=name,
+            )
         else:
             COMMANDS[name](self, rest)
 
     def finish(self) -> Batch:
         self.end_session()
         if not self.problems and not self.sessions:
-            self.refuse("the batch asks for no table", "see <SPECIFYTABLE>")
+            self.refuse("batch_without_table", "the batch asks for no table", "see <SPECIFYTABLE>")
         refuse_problems(self.path, self.problems)
         return Batch(self.path, tuple(self.sessions), self.logbook, self.version_file, tuple(self.notes))
 
@@ -147,7 +160,16 @@ class _Reader:
             table = self.tables[number - 1]
             command = "<READMICRODATA>" if table.records else "<READTABLE>"
             self.problems.append(
-                BatchProblem(table.line, f"table {number} is specified but never read", f"add {command}")
+                BatchProblem(
+                    table.line,
+                    DataError(
+                        "batch_table_never_read",
+                        "table {table} is specified but never read",
+                        fix="add {command}",
+                        table=number,
+                        command=command,
+                    ),
+                )
             )
         if self.tables:
             self.sessions.append(BatchSession(tuple(self.tables), tuple(self.suppress), tuple(self.writes)))
@@ -157,16 +179,24 @@ class _Reader:
     def open_data(self, rest: str, *, records: bool) -> None:
         self.data, self.records, self.metadata = self.file(rest), records, ""
         if self.open:
-            self.refuse("data are opened before the last table was read", "read it first")
+            self.refuse(
+                "batch_data_opened_early", "data are opened before the last table was read", "read it first"
+            )
 
     def open_metadata(self, rest: str) -> None:
         if not self.data:
-            self.refuse("metadata without data", "open data first: <OPENMICRODATA> or <OPENTABLEDATA>")
+            self.refuse(
+                "batch_metadata_without_data",
+                "metadata without data",
+                "open data first: <OPENMICRODATA> or <OPENTABLEDATA>",
+            )
         self.metadata = self.file(rest)
 
     def specify(self, rest: str) -> None:
         if not self.metadata:
-            self.refuse("a table is specified before its data and metadata are opened")
+            self.refuse(
+                "batch_table_specified_early", "a table is specified before its data and metadata are opened"
+            )
             return
         variables, *parts = split(rest, "|")
         by = tuple(quoted or plain for quoted, plain in QUOTED_OR_PLAIN.findall(variables))
@@ -176,16 +206,18 @@ class _Reader:
         exponent = power[0] if power and power[0] else (last[1] if len(last) > 1 else "1")
         cost = unquoted(last[0]) if last else ""
         if not by or not response:
-            self.refuse("a table needs variables and a response", SPECIFY)
+            self.refuse("batch_table_incomplete", "a table needs variables and a response", SPECIFY)
             return
         if len(set(by)) != len(by):
-            self.refuse("a table names a variable twice", SPECIFY)
+            self.refuse("batch_variable_repeated", "a table names a variable twice", SPECIFY)
             return
         if response.lower() == COUNT:
             response = COUNT
         if cost == DISTANCE_COST:
             self.refuse(
-                "cost -3 (distance) is not supported", 'use "-1" (frequency), "-2" (one each) or a variable'
+                "batch_cost_by_distance",
+                "cost -3 (distance) is not supported",
+                'use "-1" (frequency), "-2" (one each) or a variable',
             )
         number = len(self.tables) + 1
         self.tables.append(
@@ -206,7 +238,11 @@ class _Reader:
 
     def safety(self, rest: str) -> None:
         if not self.open or self.open[-1] in self.ruled:
-            self.refuse("rules without a table", "give <SPECIFYTABLE> first; one <SAFETYRULE> for each table")
+            self.refuse(
+                "batch_rules_without_table",
+                "rules without a table",
+                "give <SPECIFYTABLE> first; one <SAFETYRULE> for each table",
+            )
             return
         self.ruled.add(self.open[-1])
         self.change(self.open[-1], safety=parse_safety(rest, self.refuse))
@@ -215,11 +251,21 @@ class _Reader:
         command = "<READMICRODATA>" if records else "<READTABLE>"
         if not self.open or self.records != records:
             what = "microdata" if records else "a table"
-            self.refuse(f"{command} without {what} opened and specified")
+            self.refuse(
+                "batch_command_without_data",
+                "{command} without {data} opened and specified",
+                command=command,
+                data=what,
+            )
             return
         how = rest.upper() or "0"
         if not records and how not in ADDITIVITY:
-            self.refuse(f"<READTABLE> takes one of {', '.join(ADDITIVITY)}", "0 checks that totals add up")
+            self.refuse(
+                "batch_readtable_option",
+                "<READTABLE> takes one of {options}",
+                "0 checks that totals add up",
+                options=", ".join(ADDITIVITY),
+            )
             return
         for number in self.open:
             self.change(number, additivity="0" if records else how)
@@ -228,18 +274,35 @@ class _Reader:
     def recode(self, rest: str) -> None:
         parts = [unquoted(part) for part in split(rest, ",")]
         if len(parts) != 3:
-            self.refuse("a recoding names table, variable, and a file or level", RECODE)
+            self.refuse(
+                "batch_recoding_incomplete", "a recoding names table, variable, and a file or level", RECODE
+            )
             return
         number = self.table(parts[0])
         if number is None:
             return
         asked = self.tables[number - 1]
         if not asked.records:
-            self.refuse("<RECODE> is for microdata only", "recode the records before you make the table")
+            self.refuse(
+                "batch_recoding_of_table",
+                "<RECODE> is for microdata only",
+                "recode the records before you make the table",
+            )
         elif parts[1].casefold() not in [name.casefold() for name in asked.by]:
-            self.refuse(f"table {number} has no variable {parts[1]!r}", did_you_mean(parts[1], asked.by))
+            self.refuse(
+                "batch_variable_unknown",
+                "table {table} has no variable {variable!r}",
+                did_you_mean(parts[1], asked.by),
+                table=number,
+                variable=parts[1],
+            )
         elif any(one.variable.casefold() == parts[1].casefold() for one in asked.recodings):
-            self.refuse(f"{parts[1]!r} is recoded twice", "put both steps into one .grc file")
+            self.refuse(
+                "batch_variable_recoded_twice",
+                "{variable!r} is recoded twice",
+                "put both steps into one .grc file",
+                variable=parts[1],
+            )
         elif self.before_suppression(number):
             level = whole(parts[2])
             one = Recoding(self.line, parts[1], "" if level is not None else parts[2], level)
@@ -248,7 +311,11 @@ class _Reader:
     def apriori(self, rest: str) -> None:
         parts = [unquoted(part) for part in split(rest, ",")]
         if not 3 <= len(parts) <= 5 or any(part not in {"0", "1"} for part in parts[3:]):
-            self.refuse("an a priori file comes with table, separator and two switches", APRIORI)
+            self.refuse(
+                "batch_apriori_incomplete",
+                "an a priori file comes with table, separator and two switches",
+                APRIORI,
+            )
             return
         number = self.table(parts[1])
         if number is None or not self.before_suppression(number):
@@ -261,23 +328,42 @@ class _Reader:
     def suppression(self, rest: str) -> None:
         match = CALL.fullmatch(rest)
         if match is None:
-            self.refuse("<SUPPRESS> needs a method and a table", "write OPT(1,10): table 1, ten minutes")
+            self.refuse(
+                "batch_suppress_incomplete",
+                "<SUPPRESS> needs a method and a table",
+                "write OPT(1,10): table 1, ten minutes",
+            )
             return
         name = match["name"].upper()
         arguments = [unquoted(part) for part in split(match["inside"], ",")]
         number = self.table(arguments[0] if arguments else "", linked=True)
         if name == "RND":
-            self.refuse("RND (controlled rounding) is not supported", "write OPT(1,10), or CTA(1)")
+            self.refuse(
+                "batch_rounding_not_supported",
+                "RND (controlled rounding) is not supported",
+                "write OPT(1,10), or CTA(1)",
+            )
         elif name == "CKM":
-            self.refuse("CKM (the cell key method) is not supported", "write OPT(1,10), or CTA(1)")
+            self.refuse(
+                "batch_cell_key_not_supported",
+                "CKM (the cell key method) is not supported",
+                "write OPT(1,10), or CTA(1)",
+            )
         elif name not in {*REPLACED, "OPT", "CTA"}:
-            self.refuse(f"{name} is no method", did_you_mean(name, [*REPLACED, "OPT", "CTA"]))
+            self.refuse(
+                "batch_method_unknown",
+                "{method} is no method",
+                did_you_mean(name, [*REPLACED, "OPT", "CTA"]),
+                method=name,
+            )
         if number is None:
             return
         asked_for = arguments[1] if len(arguments) > 1 and name in {"OPT", "CTA"} else ""
         minutes = self.number(asked_for, "the minutes of a search") if asked_for else MINUTES
         if minutes is not None and minutes <= 0:
-            self.refuse("the minutes of a search must be above zero", "write OPT(1,10)")
+            self.refuse(
+                "batch_minutes_not_positive", "the minutes of a search must be above zero", "write OPT(1,10)"
+            )
         if self.before_suppression(number):
             self.suppress.append(Suppress(self.line, name, number, minutes or MINUTES))
 
@@ -286,15 +372,21 @@ class _Reader:
         parts = [unquoted(part) for part in split(inside, ",")]
         kind = whole(parts[1]) if len(parts) == 4 and parts[3] else None
         if kind is None:
-            self.refuse("<WRITETABLE> needs table, type, options and a file", WRITE)
+            self.refuse(
+                "batch_writetable_incomplete", "<WRITETABLE> needs table, type, options and a file", WRITE
+            )
             return
         number = self.table(parts[0])
         if number is None:
             return
         if kind == CKM:
-            self.refuse("type 7 (cell key method) is not supported", "types 1 to 6 are")
+            self.refuse(
+                "batch_type_7_not_supported", "type 7 (cell key method) is not supported", "types 1 to 6 are"
+            )
         elif not CSV <= kind < CKM:
-            self.refuse(f"there is no safe file of type {kind}", WRITE)
+            self.refuse(
+                "batch_safe_file_type_unknown", "there is no safe file of type {type}", WRITE, type=kind
+            )
         options = self.options(parts[2], kind)
         done = any(one.table in {0, number} for one in self.suppress)
         self.writes.append(
@@ -305,12 +397,23 @@ class _Reader:
         # Quotes are written unless switched off, and a pivot table has a header.
         chosen = {"QU", *(["FL"] if kind == PIVOT else [])}
         if re.sub(r"[A-Za-z]{2}[+-]", "", text).strip():
-            self.refuse(f"options {text!r} are not pairs of letters with + or -", "write AS+FL-")
+            self.refuse(
+                "batch_options_invalid",
+                "options {options!r} are not pairs of letters with + or -",
+                "write AS+FL-",
+                options=text,
+            )
         for name, sign in re.findall(r"([A-Za-z]{2})([+-])", text.upper()):
             if sign == "-":
                 chosen.discard(name)
             elif name not in OPTIONS:
-                self.refuse(f"option {name} is not supported", f"supported are {', '.join(OPTIONS)}")
+                self.refuse(
+                    "batch_option_not_supported",
+                    "option {option} is not supported",
+                    "supported are {options}",
+                    option=name,
+                    options=", ".join(OPTIONS),
+                )
             elif kind not in OPTIONS[name]:
                 self.note(f"option {name} says nothing about a file of type {kind}")
             else:
@@ -342,8 +445,10 @@ class _Reader:
     def before_suppression(self, number: int) -> bool:
         if any(one.table in {0, number} or number == 0 for one in self.suppress):
             self.refuse(
-                f"table {number} is suppressed already" if number else "a table is suppressed already",
+                "batch_table_suppressed_twice",
+                "{table} is suppressed already",
                 "recode, apply a priori files and suppress once, in this order; <CLEAR> starts anew",
+                table=Text("table {number}", number=number) if number else Text("a table"),
             )
             return False
         return True
@@ -351,7 +456,7 @@ class _Reader:
     def file(self, rest: str) -> str:
         name = unquoted(rest)
         if not name:
-            self.refuse("a file name is missing", "write it in double quotes")
+            self.refuse("batch_file_name_missing", "a file name is missing", "write it in double quotes")
         return name
 
     def number(self, text: str, what: str) -> float | None:
@@ -361,17 +466,33 @@ class _Reader:
             number = nan
         if isfinite(number):
             return number
-        self.refuse(f"{what} is not a number", "write numbers with a decimal point")
+        self.refuse(
+            "batch_word_not_a_number",
+            "{what} is not a number",
+            "write numbers with a decimal point",
+            what=what,
+        )
         return None
 
     def table(self, text: str, *, linked: bool = False) -> int | None:
         number = whole(text)
         if number is None or not (0 if linked else 1) <= number <= len(self.tables):
-            self.refuse(f"there is no table {text!r} yet", f"{len(self.tables)} table(s) are specified above")
+            self.refuse(
+                "batch_table_unknown",
+                "there is no table {table!r} yet",
+                "{n_tables} table(s) are specified above",
+                table=text,
+                n_tables=len(self.tables),
+            )
             return None
         late = [n for n in self.open if number in {0, n}]
         if late:
-            self.refuse(f"table {late[0]} is not read yet", "read it first: <READMICRODATA>, <READTABLE>")
+            self.refuse(
+                "batch_table_not_read",
+                "table {table} is not read yet",
+                "read it first: <READMICRODATA>, <READTABLE>",
+                table=late[0],
+            )
             return None
         return number
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PureWindowsPath
+from typing import Any
 
 from hitoku.errors import DataError, HitokuError, did_you_mean
 from hitoku.io.argus.batch import BatchProblem, refuse_problems
@@ -25,6 +26,7 @@ from hitoku.io.argus.batch_request import (
 from hitoku.io.argus.metadata import Metadata, Variable, read_metadata
 from hitoku.io.argus.safe_files import tree_name
 from hitoku.io.argus.text import found_file, refuse_impossible
+from hitoku.messages import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,8 @@ class _Checker:
         self.inputs: set[Path] = {batch.path.resolve()}
         self.metadata: dict[tuple[str, bool], Metadata] = {}
 
-    def refuse(self, line: int, what: str, fix: str = "") -> None:
-        self.problems.append(BatchProblem(line, what, fix))
+    def refuse(self, line: int, code: str, template: str, fix: str = "", /, **fields: Any) -> None:
+        self.problems.append(BatchProblem(line, DataError(code, template, fix=fix, **fields)))
 
     @contextmanager
     def at(self, line: int) -> Iterator[None]:
@@ -107,8 +109,8 @@ class _Checker:
         try:
             yield
         except HitokuError as error:
-            place = f" ({error.where})" if error.where else ""
-            self.refuse(line, f"{error.what}{place}", error.fix)
+            what = Text("{what} ({place})", what=error.what, place=error.where) if error.where else error.what
+            self.problems.append(BatchProblem(line, DataError(error.code, what, fix=error.fix)))
 
     def session(self, session: BatchSession) -> tuple[Ready, ...]:
         ready = [one for one in map(self.table, session.tables) if one is not None]
@@ -118,8 +120,10 @@ class _Checker:
             if leaves and not write.protected and (write.table in later or 0 in later):
                 self.refuse(
                     write.line,
-                    f"table {write.table} is written before it is suppressed",
+                    "batch_table_written_early",
+                    "table {table} is written before it is suppressed",
                     "put <WRITETABLE> after <SUPPRESS>",
+                    table=write.table,
                 )
         linked = next((one for one in session.suppress if one.table == 0), None)
         if linked is not None and len(ready) == len(session.tables):
@@ -128,13 +132,33 @@ class _Checker:
 
     def linked(self, line: int, method: str, tables: Sequence[Ready]) -> None:
         if len(tables) < 2:
-            self.refuse(line, "table 0 stands for linked tables, but there is only one", "write table 1")
+            self.refuse(
+                line,
+                "batch_single_linked_table",
+                "table 0 stands for linked tables, but there is only one",
+                "write table 1",
+            )
         if len({one.asked.response for one in tables}) > 1:
-            self.refuse(line, "linked tables have different responses", "suppress them one by one")
+            self.refuse(
+                line,
+                "batch_linked_responses_differ",
+                "linked tables have different responses",
+                "suppress them one by one",
+            )
         if len({(one.asked.cost, one.asked.power) for one in tables}) > 1:
-            self.refuse(line, "linked tables have different costs", "give all of them the same cost, or none")
+            self.refuse(
+                line,
+                "batch_linked_costs_differ",
+                "linked tables have different costs",
+                "give all of them the same cost, or none",
+            )
         if method == "CTA":
-            self.refuse(line, "CTA of linked tables is not supported", "write OPT(0,10)")
+            self.refuse(
+                line,
+                "batch_adjustment_of_linked_tables",
+                "CTA of linked tables is not supported",
+                "write OPT(0,10)",
+            )
 
     def found(self, name: str, what: str) -> Path:
         path = found_file(name, [self.folder], what)
@@ -170,14 +194,22 @@ class _Checker:
             variable = metadata.variable(name)
             by.append(variable.name)
             if not variable.recodable:
-                self.refuse(line, f"{name!r} does not span tables", did_you_mean(name, spanning))
+                self.refuse(
+                    line,
+                    "batch_variable_not_spanning",
+                    "{variable!r} does not span tables",
+                    did_you_mean(name, spanning),
+                    variable=name,
+                )
             elif variable.hierarchy_file is not None:
                 self.inputs.add(metadata.path(variable.hierarchy_file, "tree").resolve())
         if not asked.records and sorted(by) != sorted(spanning):
             self.refuse(
                 line,
+                "batch_table_variables_differ",
                 "the table does not have the variables of its file",
-                f"a table that is read has all its variables: {', '.join(spanning)}",
+                "a table that is read has all its variables: {spanning}",
+                spanning=", ".join(spanning),
             )
         response = asked.response if asked.response == COUNT else self.numeric(ready, asked.response)
         cost = asked.cost
@@ -190,7 +222,13 @@ class _Checker:
         )
         for one in recodings:
             if one.level is not None and not metadata.variable(one.variable).hierarchical:
-                self.refuse(one.line, f"{one.variable} has no tree to be cut at a level", "give a .grc file")
+                self.refuse(
+                    one.line,
+                    "batch_variable_without_tree",
+                    "{variable} has no tree to be cut at a level",
+                    "give a .grc file",
+                    variable=one.variable,
+                )
         spelt = replace(asked, by=tuple(by), response=response, cost=cost, shadow=shadow, recodings=recodings)
         return replace(ready, asked=spelt)
 
@@ -202,7 +240,14 @@ class _Checker:
             fits = variable.part == part or variable.name.casefold() == ready.asked.response.casefold()
         if not fits:
             known = [v.name for v in ready.metadata.variables if v.numeric]
-            self.refuse(ready.asked.line, f"{name!r} is no {part} of this table", did_you_mean(name, known))
+            self.refuse(
+                ready.asked.line,
+                "batch_column_unknown",
+                "{column!r} is no {role} of this table",
+                did_you_mean(name, known),
+                column=name,
+                role=part,
+            )
         return variable.name
 
     def rules(self, ready: Ready) -> None:
@@ -216,13 +261,20 @@ class _Checker:
                 if needed and ready.variable(role) is None:
                     self.refuse(
                         line,
-                        f"{rule}, but no variable is a {role}",
-                        f"mark one with <{role.upper()}> in the .rda",
+                        "batch_role_missing",
+                        "{rule}, but no variable is a {role}",
+                        "mark one with <{role_2}> in the .rda",
+                        rule=rule,
+                        role=role,
+                        role_2=role.upper(),
                     )
             contributions = bool(safety.p or safety.nk or safety.req or safety.zero is not None)
             if ready.asked.response == COUNT and contributions:
                 self.refuse(
-                    line, "rules on contributions for a table of counts", "use FREQ, or give a response"
+                    line,
+                    "batch_rules_for_counts",
+                    "rules on contributions for a table of counts",
+                    "use FREQ, or give a response",
                 )
             return
         for asked_for, rule in (
@@ -232,19 +284,31 @@ class _Checker:
         ):
             if asked_for:
                 self.refuse(
-                    line, f"{rule} needs microdata: a table does not tell", "mark cells by hand (.hst)"
+                    line,
+                    "batch_rule_needs_microdata",
+                    "{rule} needs microdata: a table does not tell",
+                    "mark cells by hand (.hst)",
+                    rule=rule,
                 )
         ranks = len(ready.metadata.of_part("largest"))
         if (safety.p or safety.nk) and ranks < safety.top:
             self.refuse(
                 line,
-                f"the rules look at the {safety.top} largest contributions, the table has {ranks}",
+                "batch_too_few_largest",
+                "the rules look at the {needed} largest contributions, the table has {n}",
                 "add columns <MAXSCORE> to the table",
+                needed=safety.top,
+                n=ranks,
             )
         counted = bool(ready.metadata.of_part("frequency"))
         uses = bool(safety.freq) or ready.asked.response == COUNT or ready.asked.cost == FREQUENCY_COST
         if uses and not counted:
-            self.refuse(line, "the table does not tell how many contribute", "add a column <FREQUENCY>")
+            self.refuse(
+                line,
+                "batch_frequency_missing",
+                "the table does not tell how many contribute",
+                "add a column <FREQUENCY>",
+            )
 
     def outputs(self) -> None:
         """Find the place of every file to be written: no input, none twice."""
@@ -261,10 +325,20 @@ class _Checker:
                 path = self.target(name)
                 if path.resolve() in self.inputs:
                     self.refuse(
-                        line, f"{path.name!r} is read by the batch and would be overwritten", "rename it"
+                        line,
+                        "batch_file_overwritten",
+                        "{file!r} is read by the batch and would be overwritten",
+                        "rename it",
+                        file=path.name,
                     )
                 elif path.resolve() in taken:
-                    self.refuse(line, f"{path.name!r} is written twice", "give every file its own name")
+                    self.refuse(
+                        line,
+                        "batch_file_written_twice",
+                        "{file!r} is written twice",
+                        "give every file its own name",
+                        file=path.name,
+                    )
                 taken.add(path.resolve())
                 self.targets[name] = path
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, get_args
 from hitoku.errors import DataError, OutputError, ParameterError, did_you_mean
 from hitoku.io.argus.columns import COLUMN_PARTS, NUMERIC_PARTS, Layout, Part, Variable, written
 from hitoku.io.argus.text import Word, found_file, lines_of, quoted, read_text, words_of, write_text
+from hitoku.messages import Text
 
 __all__ = ["Metadata", "Variable", "parse_metadata", "read_metadata", "write_metadata"]
 
@@ -198,8 +199,8 @@ class _Line(NamedTuple):
     def where(self) -> str:
         return f"{self.file}, line {self.number}"
 
-    def refuse(self, what: str, fix: str) -> NoReturn:
-        raise DataError(what, where=self.where, fix=fix)
+    def refuse(self, code: str, template: str, fix: str, /, **fields: object) -> NoReturn:
+        raise DataError(code, template, where=self.where, fix=fix, **fields)
 
     def commands(self) -> list[tuple[str, list[str]]]:
         """Keywords of the line, each with the values after it."""
@@ -214,15 +215,22 @@ class _Line(NamedTuple):
     def whole(self, text: str, what: str, at_least: int = 0) -> int:
         if not text.isdecimal() or int(text) < at_least:
             self.refuse(
-                f"{what} is not a whole number, or too small", f"give a whole number of at least {at_least}"
+                "metadata_number_invalid",
+                "{what} is not a whole number, or too small",
+                "give a whole number of at least {at_least}",
+                what=what,
+                at_least=at_least,
             )
         return int(text)
 
     def one(self, keyword: str, values: Sequence[str]) -> str:
         if len(values) != 1:
             self.refuse(
-                f"{keyword} takes one value, {len(values)} are there",
+                "metadata_value_count",
+                "{keyword} takes one value, {n} are there",
                 "put a value with blanks in double quotes",
+                keyword=keyword,
+                n=len(values),
             )
         return values[0]
 
@@ -254,7 +262,11 @@ class _Reader:
             else:
                 self._variable(line)
         if not self.variables:
-            self.lines[0].refuse("the metadata name no variable", "a variable's name starts its line")
+            self.lines[0].refuse(
+                "metadata_without_variable",
+                "the metadata name no variable",
+                "a variable's name starts its line",
+            )
         for variable in self.variables:
             self._refuse_half_trees(variable)
         if self.kind == "table":
@@ -266,11 +278,19 @@ class _Reader:
     def _variable(self, line: _Line) -> None:
         name, *values = (word.text for word in line.words)
         if any(word.is_keyword for word in line.words):
-            line.refuse(f"a keyword stands on the line of variable {name!r}", "put it on a line of its own")
+            line.refuse(
+                "metadata_keyword_on_variable_line",
+                "a keyword stands on the line of variable {variable!r}",
+                "put it on a line of its own",
+                variable=name,
+            )
         if name.casefold() in self.declared:
             line.refuse(
-                f"variable {name!r} is declared twice",
-                f"it is there in line {self.declared[name.casefold()].number}; case makes no difference",
+                "metadata_variable_repeated",
+                "variable {variable!r} is declared twice",
+                "it is there in line {line}; case makes no difference",
+                variable=name,
+                line=self.declared[name.casefold()].number,
             )
         self.declared[name.casefold()] = line
         start = length = None
@@ -278,43 +298,70 @@ class _Reader:
             n_places = 1 if "separator" in self.file else 2
             if len(values) < n_places:
                 fixed = "name, first column, width" if n_places == 2 else "name, width"
-                line.refuse(f"variable {name!r} lacks its place in the record", f"write {fixed}")
+                line.refuse(
+                    "metadata_place_missing",
+                    "variable {variable!r} lacks its place in the record",
+                    "write {fixed}",
+                    variable=name,
+                    fixed=fixed,
+                )
             *first, last = (line.whole(v, f"the place of variable {name!r}", 1) for v in values[:n_places])
             start, length = (first[0] if first else None), last
             values = values[n_places:]
         missing = tuple(value for value in values if value.strip())
         if len(missing) > MAX_MISSING:
             line.refuse(
-                f"variable {name!r} has {len(missing)} missing codes", f"give at most {MAX_MISSING} of them"
+                "metadata_missing_code_count",
+                "variable {variable!r} has {n} missing codes",
+                "give at most {max_missing} of them",
+                variable=name,
+                n=len(missing),
+                max_missing=MAX_MISSING,
             )
         if length is not None and any(len(code) > length for code in missing):
             line.refuse(
-                f"a missing code of {name!r} is wider than the variable", "widen it, or shorten the code"
+                "metadata_missing_code_too_wide",
+                "a missing code of {variable!r} is wider than the variable",
+                "widen it, or shorten the code",
+                variable=name,
             )
         self.variables.append(Variable(name, start=start, length=length, missing=missing))
 
     def _keyword(self, line: _Line, keyword: str, values: list[str], *, first: bool) -> None:
         if keyword not in self.known:
             other = MICRODATA if self.kind == "table" else TABLE
-            kind = "microdata" if self.kind == "table" else "tables"
-            line.refuse(
-                f"unknown keyword {keyword}" + (f" (it belongs to {kind})" if keyword in other else ""),
-                did_you_mean(keyword, self.known),
-            )
+            fix = did_you_mean(keyword, self.known)
+            if keyword in other:
+                line.refuse(
+                    "metadata_keyword_of_other_kind",
+                    "unknown keyword {keyword} (it belongs to {kind})",
+                    fix,
+                    keyword=keyword,
+                    kind=Text("microdata") if self.kind == "table" else Text("tables"),
+                )
+            line.refuse("metadata_keyword_unknown", "unknown keyword {keyword}", fix, keyword=keyword)
         if keyword == "<SPSS>":
             line.refuse(
+                "metadata_of_spss",
                 "metadata of an SPSS file: hitoku reads no SPSS files (<SPSS>)",
                 "save the data as text in fixed columns or with a separator, and describe those",
             )
         if keyword == "<SEPARATOR>":
             if self.kind == "microdata" and not first:
-                line.refuse("<SEPARATOR> comes too late", "it is the first line of the metadata")
+                line.refuse(
+                    "metadata_separator_late",
+                    "<SEPARATOR> comes too late",
+                    "it is the first line of the metadata",
+                )
             self.file["separator"] = _separator(line, values)
         elif keyword in LETTERS:
             self.file[LETTERS[keyword]] = line.one(keyword, values)
         elif not self.variables:
             line.refuse(
-                f"{keyword} comes before any variable", "name the variable first, its keywords after it"
+                "metadata_keyword_before_variable",
+                "{keyword} comes before any variable",
+                "name the variable first, its keywords after it",
+                keyword=keyword,
             )
         else:
             if keyword == "<HIERARCHICAL>":
@@ -331,9 +378,19 @@ class _Reader:
         if keyword in SEVERAL_VALUES:
             return SEVERAL_VALUES[keyword](line, values, variable)
         if values:
-            line.refuse(f"something follows {keyword}, which stands alone", "give every keyword its own line")
+            line.refuse(
+                "metadata_keyword_takes_nothing",
+                "something follows {keyword}, which stands alone",
+                "give every keyword its own line",
+                keyword=keyword,
+            )
         if keyword in NUMERIC_PARTS and not variable.numeric:
-            line.refuse(f"{keyword} without <NUMERIC>", f"write <NUMERIC> {keyword} on one line")
+            line.refuse(
+                "metadata_keyword_without_numeric",
+                "{keyword} without <NUMERIC>",
+                "write <NUMERIC> {keyword} on one line",
+                keyword=keyword,
+            )
         if keyword == "<NUMERIC>" and self.kind == "table":
             return {"numeric": True, "part": "value"}
         return FLAGS[keyword]
@@ -343,18 +400,24 @@ class _Reader:
         marked = variable.name in self.trees
         if marked and not variable.hierarchical:
             line.refuse(
-                f"variable {variable.name!r} is <HIERARCHICAL>, but its tree is not given",
+                "metadata_tree_missing",
+                "variable {variable!r} is <HIERARCHICAL>, but its tree is not given",
                 "add <HIERCODELIST> with <HIERLEADSTRING>, or <HIERLEVELS>",
+                variable=variable.name,
             )
         if variable.hierarchy_file is not None and variable.levels:
             line.refuse(
-                f"variable {variable.name!r} has two trees: <HIERCODELIST> and <HIERLEVELS>",
+                "metadata_two_trees",
+                "variable {variable!r} has two trees: <HIERCODELIST> and <HIERLEVELS>",
                 "keep one of them",
+                variable=variable.name,
             )
         if variable.hierarchy_file is not None and not marked:
             line.refuse(
-                f"variable {variable.name!r} has a <HIERCODELIST> but is not <HIERARCHICAL>",
+                "metadata_tree_of_flat_variable",
+                "variable {variable!r} has a <HIERCODELIST> but is not <HIERARCHICAL>",
                 "add <HIERARCHICAL>, or take the list away: τ-ARGUS ignores a list alone",
+                variable=variable.name,
             )
 
 
@@ -364,7 +427,10 @@ def _separator(line: _Line, values: Sequence[str]) -> str:
     separator = separator.strip() or separator
     if len(separator) != 1:
         line.refuse(
-            f"the separator has {len(separator)} signs", "the separator is one sign, in double quotes"
+            "metadata_separator_length",
+            "the separator has {n} signs",
+            "the separator is one sign, in double quotes",
+            n=len(separator),
         )
     return separator
 
@@ -372,11 +438,21 @@ def _separator(line: _Line, values: Sequence[str]) -> str:
 def _levels(line: _Line, values: Sequence[str], variable: Variable) -> dict[str, Any]:
     levels = tuple(line.whole(value, "the number of digits of a level") for value in values)
     if not levels or len(levels) > MAX_LEVELS:
-        line.refuse(f"<HIERLEVELS> has {len(levels)} levels", f"give between one and {MAX_LEVELS}")
+        line.refuse(
+            "metadata_level_count",
+            "<HIERLEVELS> has {n} levels",
+            "give between one and {max_levels}",
+            n=len(levels),
+            max_levels=MAX_LEVELS,
+        )
     if variable.length is not None and sum(levels) != variable.length:
         line.refuse(
-            f"the levels of {variable.name!r} have {sum(levels)} digits for a width of {variable.length}",
+            "metadata_level_digits",
+            "the levels of {variable!r} have {n} digits for a width of {width}",
             "the digits of all levels add up to the width",
+            variable=variable.name,
+            n=sum(levels),
+            width=variable.length,
         )
     return {"levels": levels}
 
@@ -384,7 +460,13 @@ def _levels(line: _Line, values: Sequence[str], variable: Variable) -> dict[str,
 def _distances(line: _Line, values: Sequence[str], _: Variable) -> dict[str, Any]:
     distances = [line.whole(value, "a distance") for value in values]
     if len(distances) > N_DISTANCES:
-        line.refuse(f"<DISTANCE> has {len(distances)} numbers", f"give {N_DISTANCES}")
+        line.refuse(
+            "metadata_distance_count",
+            "<DISTANCE> has {n} numbers",
+            "give {n_distances}",
+            n=len(distances),
+            n_distances=N_DISTANCES,
+        )
     while len(distances) < N_DISTANCES:  # the last one stands for those that are left out
         distances.append(distances[-1] if distances else 1)
     return {"distance": tuple(distances)}
@@ -393,7 +475,13 @@ def _distances(line: _Line, values: Sequence[str], _: Variable) -> dict[str, Any
 def _requests(line: _Line, values: Sequence[str], _: Variable) -> dict[str, Any]:
     codes = tuple(value for value in values if value != ",")
     if not 0 < len(codes) <= MAX_REQUESTS:
-        line.refuse(f"<REQUEST> has {len(codes)} codes", f"give one or {MAX_REQUESTS}")
+        line.refuse(
+            "metadata_request_count",
+            "<REQUEST> has {n} codes",
+            "give one or {max_requests}",
+            n=len(codes),
+            max_requests=MAX_REQUESTS,
+        )
     return {"request": codes}
 
 

@@ -117,11 +117,16 @@ def _rows(path: Path, least: int) -> list[list[str]]:
             where=path.name,
             fix="take the file as written",
         ) from None
-    if not rows or min(map(len, rows)) < least:
+    fix = "give the number of variables of this table; entries are separated by commas"
+    if not rows:
+        raise DataError("safe_file_empty", "the safe file is empty", where=path.name, fix=fix)
+    if min(map(len, rows)) < least:
         raise DataError(
-            f"a line has fewer than {least} entries" if rows else "the safe file is empty",
+            "safe_file_line_short",
+            "a line has fewer than {least} entries",
             where=path.name,
-            fix="give the number of variables of this table; entries are separated by commas",
+            fix=fix,
+            least=least,
         )
     return rows
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hitoku.errors import DataError, HierarchyError
+from hitoku.messages import Text
 from hitoku.model import TOTAL, Hierarchy
 from hitoku.tabulation import look_at
 
@@ -31,5 +32,5 @@ def read_code_tree(path: str | Path, total: str = TOTAL) -> Hierarchy:
     try:
         return Hierarchy.from_pairs(pairs, total=total)
     except HierarchyError as error:
-        where = f"{path.name}, {error.where}" if error.where else path.name
-        raise HierarchyError(error.what, where=where, fix=error.fix) from error
+        where = Text("{file}, {where}", file=path.name, where=error.where) if error.where else path.name
+        raise error.copy_as(where=where) from error

@@ -13,6 +13,7 @@ from hitoku.coalitions.contributions import INSIDERS, parse_insiders
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
 from hitoku.io.advice import spoken
 from hitoku.io.formats import FORMATS
+from hitoku.messages import Text
 from hitoku.model import DEFAULT_SCOPE, SCOPES, parse_scope
 from hitoku.tabulation import FileFormat
 from hitoku.toml import Origin, Refused
@@ -44,8 +45,9 @@ class RecipeOrigin(Origin):
     def blamed(self, error: HitokuError, path: Sequence[str | int]) -> HitokuError:
         """Add to an error which key it comes from."""
         place = self.place(path)
-        where = f"{place}; {error.where}" if error.where and error.where != place else place
-        return type(error)(error.what, where=where, fix=self.spoken(error.fix))
+        more = error.where and error.where != place
+        where = Text("{place}; {where}", place=place, where=error.where) if more else place
+        return error.copy_as(where=where, fix=self.spoken(error.fix))
 
 
 def _named(given: Any, kind: str, example: str) -> Any:
@@ -53,7 +55,7 @@ def _named(given: Any, kind: str, example: str) -> Any:
     if isinstance(given, str) or (isinstance(given, dict) and isinstance(given.get("name"), str)):
         return given
     fix = f'write "{example}", or {{name = "{example.partition(":")[0]}", ...}}'
-    raise Refused(f"a {kind} is a word, or a table with a name", fix)
+    raise Refused("recipe_word_or_table", "a {kind} is a word, or a table with a name", fix, kind=kind)
 
 
 def _texts(given: Any) -> Any:
@@ -61,7 +63,7 @@ def _texts(given: Any) -> Any:
     listed = [given] if isinstance(given, str) else given
     if isinstance(listed, list) and listed and all(isinstance(one, str) for one in listed):
         return listed
-    raise Refused("a text, or a list of texts, is wanted", 'write "A", or ["A", "B"]')
+    raise Refused("recipe_texts", "a text, or a list of texts, is wanted", 'write "A", or ["A", "B"]')
 
 
 def _selection(given: Any) -> Any:
@@ -69,7 +71,7 @@ def _selection(given: Any) -> Any:
     if isinstance(given, dict) and given:
         return {name: _texts(codes) for name, codes in given.items()}
     fix = 'write {region = "North", size = ["1", "2"]}; a variable left out means all its codes'
-    raise Refused("cells are chosen by the codes of some variables", fix)
+    raise Refused("recipe_selection", "cells are chosen by the codes of some variables", fix)
 
 
 def _kept(given: Any) -> Any:
@@ -78,41 +80,51 @@ def _kept(given: Any) -> Any:
         return _selection(given)
     yields = given[UNLESS_UNSAFE]
     if yields not in (True, False, ["true"], ["false"]):
-        raise Refused(f"{UNLESS_UNSAFE} is true or false", f"write {UNLESS_UNSAFE} = true")
+        raise Refused(
+            "recipe_true_or_false", "{key} is true or false", "write {key} = true", key=UNLESS_UNSAFE
+        )
     cells = _selection({name: codes for name, codes in given.items() if name != UNLESS_UNSAFE})
     return cells | ({UNLESS_UNSAFE: ["true"]} if yields in (True, ["true"]) else {})
 
 
 def _different(given: list[str] | None) -> list[str] | None:
     twice = [name for place, name in enumerate(given or []) if name in (given or [])[:place]]
-    if twice or given == []:
-        what = f"variable {twice[0]!r} is named twice" if twice else "no variables to tabulate by"
-        raise Refused(what, "name each column of codes once")
+    fix = "name each column of codes once"
+    if twice:
+        raise Refused("variable_named_twice", "variable {variable!r} is named twice", fix, variable=twice[0])
+    if given == []:
+        raise Refused("no_variables", "no variables to tabulate by", fix)
     return given
 
 
 def _format(given: str) -> str:
     if given not in FORMATS:
         near = did_you_mean(given, FORMATS, otherwise=" ").partition("use one of")[0].strip()
-        raise Refused(f"no format {given!r}", f"{near} use {', '.join(FORMATS)}".strip())
+        raise Refused(
+            "unknown_format", "no format {format!r}", f"{near} use {', '.join(FORMATS)}".strip(), format=given
+        )
     return given
 
 
 def _once(given: list[str] | None) -> list[str] | None:
     twice = [name for place, name in enumerate(given or []) if name in (given or [])[:place]]
     if twice:
-        raise Refused(f"format {twice[0]!r} is named twice", "name each format once")
+        raise Refused(
+            "format_repeated", "format {format!r} is named twice", "name each format once", format=twice[0]
+        )
     return given
 
 
 def _insiders(given: Any) -> Any:
     """Take a word for insiders."""
     if not isinstance(given, str):
-        raise Refused("insiders is a word", 'write "singletons", or "contributors:coalition=2"')
+        raise Refused(
+            "recipe_insiders", "insiders is a word", 'write "singletons", or "contributors:coalition=2"'
+        )
     try:
         parse_insiders(given)
     except ParameterError as error:
-        raise Refused(error.what, error.fix) from None
+        raise Refused(error.code, error.what, error.fix) from None
     return given
 
 
@@ -122,7 +134,7 @@ def _against(given: Any) -> Any:
     try:
         parse_scope(listed)
     except ParameterError as error:
-        raise Refused(error.what, error.fix) from None
+        raise Refused(error.code, error.what, error.fix) from None
     return listed
 
 

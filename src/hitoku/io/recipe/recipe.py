@@ -12,6 +12,7 @@ from typing import Any
 
 from hitoku.errors import DataError, HitokuError, did_you_mean
 from hitoku.io.recipe.keys import UNLESS_UNSAFE, CountsKeys, RecipeKeys, RecipeOrigin, TableKeys
+from hitoku.messages import Text
 from hitoku.methods import METHODS
 from hitoku.methods.method import Method
 from hitoku.methods.word import method_from_parts
@@ -121,6 +122,7 @@ class Recipe:
         if not keys.rules and not keys.unsafe:
             raise origin.error(
                 ("rules",),
+                "recipe_rules_missing",
                 "no rules: nothing says which cells are unsafe",
                 'add rules = ["p_percent:p=10"]'
                 if origin.name
@@ -129,19 +131,25 @@ class Recipe:
         _refuse_circles(keys.classifications, origin)
         if keys.counts is None and keys.width_share is not None:
             raise origin.error(
-                ("width_share",), "width_share goes with counts", "add [counts], or give width instead"
+                ("width_share",),
+                "recipe_width_share_without_counts",
+                "width_share goes with counts",
+                "add [counts], or give width instead",
             )
         if keys.counts is not None and keys.width is not None:
             raise origin.error(
                 ("width",),
+                "recipe_width_beside_counts",
                 "beside counts the width of magnitudes is a share of their value",
                 "give width_share = 0.3; the width of counts stands in [counts]",
             )
         if keys.counts is not None and any(UNLESS_UNSAFE in selection for selection in keys.keep):
             raise origin.error(
                 ("keep",),
+                "recipe_unsafe_cells_beside_counts",
                 "beside counts it is not known beforehand which cells are unsafe",
-                f"leave {UNLESS_UNSAFE} or counts out",
+                "leave {unless_unsafe} or counts out",
+                unless_unsafe=UNLESS_UNSAFE,
             )
         return cls(
             keys=keys,
@@ -213,8 +221,11 @@ def _tables(keys: RecipeKeys, origin: RecipeOrigin) -> dict[str, TableKeys]:
             why = RESERVED.get(entry.name.lower(), "another one is")
             raise origin.error(
                 ("tables", place, "name"),
-                f"a table cannot be called {entry.name!r}: {why}",
+                "recipe_table_name",
+                "a table cannot be called {name!r}: {reason}",
                 "give every table a name of its own, in more than upper and lower case",
+                name=entry.name,
+                reason=why,
             )
         own = {name: getattr(entry, name) for name in entry.model_fields_set if name != "name"}
         if "hierarchies" in own:
@@ -242,8 +253,10 @@ def _refuse_circles(levels: Mapping[str, Sequence[str]], origin: RecipeOrigin) -
             if way[-1] == name:
                 raise origin.error(
                     ("classifications", name),
-                    f"variables are levels of each other: {', '.join(way)}",
+                    "recipe_levels_circular",
+                    "variables are levels of each other: {variables}",
                     "list coarser variables under the finest one, and that one under none",
+                    variables=", ".join(way),
                 )
             if way[-1] not in seen:
                 seen.add(way[-1])
@@ -256,46 +269,72 @@ def _refuse_reading(table: TableKeys, path: tuple[str | int, ...], origin: Recip
     except HitokuError as error:
         raise origin.blamed(error, (*path, error.where.partition(",")[0])) from None
     if table.spark and table.engine != "spark":
-        raise origin.error((*path, "spark"), "spark is the address of no engine", 'add engine = "spark"')
+        raise origin.error(
+            (*path, "spark"),
+            "spark_without_engine",
+            "spark is the address of no engine",
+            'add engine = "spark"',
+        )
+
+
+def _refuse_source(table: TableKeys, path: tuple[str | int, ...], origin: RecipeOrigin) -> None:
+    fix = "give one of them: data names a file of records, cells a file with one row per cell"
+    if table.data is not None and table.cells is not None:
+        raise origin.error((*path, "cells"), "recipe_data_and_cells", "both data and cells are given", fix)
+    if table.data is None and table.cells is None:
+        raise origin.error((*path, "data"), "recipe_data_missing", "nothing says where the data are", fix)
 
 
 def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: RecipeOrigin) -> None:
-    if (table.data is None) == (table.cells is None):
-        raise origin.error(
-            (*path, "cells" if table.cells else "data"),
-            "both data and cells are given" if table.data else "nothing says where the data are",
-            "give one of them: data names a file of records, cells a file with one row per cell",
-        )
+    _refuse_source(table, path, origin)
     _refuse_reading(table, path, origin)
     if not table.by:
         raise origin.error(
-            (*path, "by"), "no variables to tabulate by", 'name columns of codes: by = ["region", "size"]'
+            (*path, "by"),
+            "no_variables",
+            "no variables to tabulate by",
+            'name columns of codes: by = ["region", "size"]',
         )
     if table.cells is not None and table.value is None:
-        raise origin.error((*path, "value"), "no column holds the cell values", 'add value = "..."')
+        raise origin.error(
+            (*path, "value"),
+            "recipe_cell_values_missing",
+            "no column holds the cell values",
+            'add value = "..."',
+        )
     strange = (*OF_RECORDS, *OF_MAKING) if table.cells else OF_CELLS
     for name in strange:
         if name in table.model_fields_set:
             raise origin.error(
                 (*path, name),
-                f"{name} goes with {'data' if table.cells else 'cells'}",
-                f"leave it out: {'the file has one row per cell' if table.cells else 'the file has records'}",
+                "recipe_key_belongs_elsewhere",
+                "{key} goes with {owner}",
+                "leave it out: {kind}",
+                key=name,
+                owner="data" if table.cells else "cells",
+                kind=Text("the file has one row per cell") if table.cells else Text("the file has records"),
             )
     if table.cells and table.start:
         raise origin.error(
             (*path, "start"),
+            "recipe_start_without_data",
             "start goes with data",
             "mark withheld cells in the file of cells, and name mark",
         )
     if table.mark and not (table.start or table.cells):
         raise origin.error(
-            (*path, "mark"), "mark names a column of no file", 'add start = "...", the file that has it'
+            (*path, "mark"),
+            "recipe_mark_without_file",
+            "mark names a column of no file",
+            'add start = "...", the file that has it',
         )
     for name in table.hierarchies:
         if name not in table.by:
             misplaced = "move it above [hierarchies]: below that line, keys are names of variables"
             raise origin.error(
                 (*path, "hierarchies", name),
-                f"hierarchy of {name!r}, which is no variable of the table",
+                "recipe_hierarchy_unknown",
+                "hierarchy of {variable!r}, which is no variable of the table",
                 misplaced if name in RecipeKeys.model_fields else did_you_mean(name, table.by),
+                variable=name,
             )
