@@ -186,10 +186,10 @@ def refuse_filter(column: str, codes: Sequence[str], found: Iterable[str | None]
         if wanted not in known:
             raise DataError(
                 "no_record_with_code",
-                "no record has {column!r} = {code!r}",
+                "no record has {variable!r} = {code!r}",
                 where="{place}, where",
                 fix=did_you_mean(wanted, sorted(known)),
-                column=column,
+                variable=column,
                 code=wanted,
                 place=where,
             )
