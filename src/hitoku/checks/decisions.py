@@ -16,14 +16,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hitoku import messages
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.files import read_file
+from hitoku.messages import Text
 
-Text = Annotated[str, Field(min_length=1, max_length=10_000)]
+NonEmpty = Annotated[str, Field(min_length=1, max_length=10_000)]
 # A cell by its codes; a variable that is left out is summed over. An output without groups has the cell {}.
-Cell = dict[Text, Text]
+Cell = dict[NonEmpty, NonEmpty]
 Fraction = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Year = Annotated[int, Field(ge=1800, le=2200, strict=True)]
 Seen = Literal["visible", "known to some", "hidden"]
@@ -62,9 +62,9 @@ class Facts(_Frozen):
     """
 
     sampling_fraction: Fraction | None = None
-    observability: dict[Text, Seen] = {}
+    observability: dict[NonEmpty, Seen] = {}
     year: Year | None = None
-    structural_zeros: tuple[Text, ...] = ()
+    structural_zeros: tuple[NonEmpty, ...] = ()
 
     def __str__(self) -> str:
         said = [f"{name} is {seen}" for name, seen in self.observability.items()]
@@ -80,10 +80,10 @@ class Facts(_Frozen):
 class ExceptionRequest(_Frozen):
     """What a researcher asks for: that an output, or some cells of it, leave although a principle says no."""
 
-    output: Text
+    output: NonEmpty
     principle: Principle
     cells: tuple[Cell, ...] | Literal["all"] = ()
-    reason: Text
+    reason: NonEmpty
     facts: Facts = Facts()
 
     def __str__(self) -> str:
@@ -120,13 +120,13 @@ class Decision(_Frozen):
     excepted: units: the census of 1920 (the data are of 1920), decided by M. Sato on 2026-11-16
     """
 
-    output: Text
+    output: NonEmpty
     decision: Literal["release", "refuse"]
     principle: Principle | None = None
     cells: tuple[Cell, ...] | Literal["all"] = ()
-    who: Text
+    who: NonEmpty
     when: date
-    reason: Text
+    reason: NonEmpty
     facts: Facts = Facts()
     expires: date | None = None
 
@@ -238,12 +238,10 @@ def decisions_by(decisions: Iterable[Decision], output: str, today: date) -> tup
     return tuple(each for each in decisions if each.output == output and each.holds(today))
 
 
-def _wrong(error: Any) -> tuple[str, messages.Text]:
+def _wrong(error: Any) -> tuple[str, Text]:
     if error["type"] == "extra_forbidden":
-        return "unknown_key_in_file", messages.Text("unknown key {key!r}", key=error["loc"][-1])
-    return "key_invalid", messages.Text(
-        "{key}: {problem}", key=error["loc"][-1], problem=error["msg"].lower()
-    )
+        return "unknown_key_in_file", Text("unknown key {key!r}", key=error["loc"][-1])
+    return "key_invalid", Text("{key}: {problem}", key=error["loc"][-1], problem=error["msg"].lower())
 
 
 def _where(file: str, place: tuple[Any, ...]) -> str:
