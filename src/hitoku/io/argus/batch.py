@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hitoku.errors import DataError, did_you_mean
 from hitoku.io.argus.batch_request import (
@@ -26,11 +26,13 @@ from hitoku.io.argus.batch_request import (
     Apriori,
     Asked,
     Batch,
+    BatchProblem,
     BatchSession,
     Recoding,
     Suppress,
     Write,
     parse_safety,
+    refuse_problems,
 )
 from hitoku.io.argus.text import lines_of, read_text
 from hitoku.messages import Text
@@ -63,26 +65,6 @@ REPLACED = {
     "MOD": "modular (HITAS)",
     "NET": "network",
 }
-
-
-class BatchProblem(NamedTuple):
-    """A line that cannot be run."""
-
-    line: int
-    error: DataError
-
-
-def refuse_problems(path: Path, problems: list[BatchProblem]) -> None:
-    """Raise when there are problems: the first with its way out, the others by line."""
-    if not problems:
-        return
-    first, *others = sorted(problems, key=lambda problem: problem.line)
-    where = Text("{file}, line {line}", file=path.name, line=first.line) if first.line else path.name
-    for other in others[:6]:
-        where = Text("{first}; line {line}: {what}", first=where, line=other.line, what=other.error.what)
-    if len(others) > 6:
-        where = Text("{first}; and {n} more", first=where, n=len(others) - 6)
-    raise first.error.copy_as(where=where)
 
 
 def read_batch(path: str | Path) -> Batch:

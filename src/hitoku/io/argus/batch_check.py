@@ -10,7 +10,6 @@ from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from hitoku.errors import DataError, HitokuError, did_you_mean
-from hitoku.io.argus.batch import BatchProblem, refuse_problems
 from hitoku.io.argus.batch_request import (
     COUNT,
     CSV,
@@ -20,8 +19,10 @@ from hitoku.io.argus.batch_request import (
     UNIT_COST,
     Asked,
     Batch,
+    BatchProblem,
     BatchSession,
     Write,
+    refuse_problems,
 )
 from hitoku.io.argus.metadata import Metadata, Variable, read_metadata
 from hitoku.io.argus.safe_files import tree_name

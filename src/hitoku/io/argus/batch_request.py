@@ -9,7 +9,8 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
-from hitoku.errors import did_you_mean
+from hitoku.errors import DataError, did_you_mean
+from hitoku.messages import Text
 
 RULE = re.compile(r"(?P<name>[A-Za-z]+)\s*\((?P<numbers>[^()]*)\)")
 # How often each may stand, and how many numbers it takes.
@@ -345,3 +346,23 @@ class Batch:
     logbook: str = ""
     version_file: str = ""
     notes: tuple[str, ...] = ()
+
+
+class BatchProblem(NamedTuple):
+    """A line that cannot be run."""
+
+    line: int
+    error: DataError
+
+
+def refuse_problems(path: Path, problems: list[BatchProblem]) -> None:
+    """Raise when there are problems: the first with its way out, the others by line."""
+    if not problems:
+        return
+    first, *others = sorted(problems, key=lambda problem: problem.line)
+    where = Text("{file}, line {line}", file=path.name, line=first.line) if first.line else path.name
+    for other in others[:6]:
+        where = Text("{first}; line {line}: {what}", first=where, line=other.line, what=other.error.what)
+    if len(others) > 6:
+        where = Text("{first}; and {n} more", first=where, n=len(others) - 6)
+    raise first.error.copy_as(where=where)
