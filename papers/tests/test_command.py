@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hitoku.cli import guarded
-from hitoku.cli.exit_codes import BAD_INPUT
+from hitoku.cli.terminal import BAD_INPUT
 from hitoku.io.jj import write_jj
 from hitoku_papers import EXPERIMENTS
 from hitoku_papers.castro_2012 import made_up

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from hitoku.cli import main
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import BAD_INPUT, FOUND
+from hitoku.cli.terminal import BAD_INPUT, FOUND
 from hitoku.io.release import write_release
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Table

@@ -12,7 +12,7 @@ from hitoku.attacks import ATTACKS, Inference
 from hitoku.attacks.adjustment import Adjustment
 from hitoku.cli import main
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import BAD_INPUT, FOUND
+from hitoku.cli.terminal import BAD_INPUT, FOUND
 from hitoku.io.recipe import Recipe
 from hitoku.model import Finding, Severity
 from hitoku.pipeline.recipe import run_recipe

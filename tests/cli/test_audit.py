@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from hitoku.cli import main
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import BAD_INPUT, FOUND
+from hitoku.cli.terminal import BAD_INPUT, FOUND
 from hitoku.evidence.verify import verify
 from hitoku.io.formats.tabular import write_table_csv
 from hitoku.io.jj import write_jj

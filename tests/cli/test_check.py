@@ -12,7 +12,7 @@ from hitoku.checks.ledger import init
 from hitoku.checks.session import Session
 from hitoku.cli import main
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import BAD_INPUT, FOUND
+from hitoku.cli.terminal import BAD_INPUT, FOUND
 from hitoku.errors import ParameterError
 from hitoku.files import rearm
 from hitoku.io.jj import write_jj

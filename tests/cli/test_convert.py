@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from hitoku.cli import main
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import BAD_INPUT
+from hitoku.cli.terminal import BAD_INPUT
 from hitoku.io.formats import FORMATS
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.samples import register

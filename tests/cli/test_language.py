@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from hitoku.cli import main
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import BAD_INPUT
+from hitoku.cli.terminal import BAD_INPUT
 from hitoku.errors import ParameterError
 
 WORDS = [

@@ -10,7 +10,7 @@ import typer
 from hitoku import errors
 from hitoku.cli import guarded, main
 from hitoku.cli.commands import add_commands, app
-from hitoku.cli.exit_codes import BAD_INPUT, OUR_BUG
+from hitoku.cli.terminal import BAD_INPUT, OUR_BUG
 
 
 def leave(args, capsys):

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from hitoku.cli import main
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import BAD_INPUT, FOUND
+from hitoku.cli.terminal import BAD_INPUT, FOUND
 from hitoku.evidence.verify import verify
 from hitoku.methods import METHODS
 from hitoku.model import Protection

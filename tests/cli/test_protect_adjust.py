@@ -9,7 +9,7 @@ import pandas as pd
 from typer.testing import CliRunner
 
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import FOUND
+from hitoku.cli.terminal import FOUND
 from hitoku.evidence.verify import verify
 
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from hitoku.cli import main
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import BAD_INPUT
+from hitoku.cli.terminal import BAD_INPUT
 from hitoku.evidence.verify import FORMAT, fingerprint
 
 # A row 4 + 6 = 10 with both parts withheld: each may be anything from 0 to 10.

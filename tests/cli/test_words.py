@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hitoku.cli import main
-from hitoku.cli.exit_codes import BAD_INPUT
+from hitoku.cli.terminal import BAD_INPUT
 
 
 def told(words, capsys):

@@ -15,7 +15,7 @@ from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles.tables import count_need
 from hitoku.checks.session import Session
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import BAD_INPUT, FOUND
+from hitoku.cli.terminal import BAD_INPUT, FOUND
 from hitoku.evidence.derivable_groups import derivable_groups
 from hitoku.methods import Circulation, Optimal
 from hitoku.methods.costs import costs

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import hitoku as ht
 from hitoku.attacks.matching import Matching
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import FOUND
+from hitoku.cli.terminal import FOUND
 from hitoku.errors import ParameterError, ProtectionError
 from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.outcome import Outcome

@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
-from hitoku.cli.exit_codes import BAD_INPUT, OUR_BUG
+from hitoku.cli.terminal import BAD_INPUT, OUR_BUG, lines, write_in_any_encoding
 from hitoku.errors import HitokuError, visible
 
 # Objects made before unreachable cycles are looked for, of which a command makes few. Python's own 700 cost
@@ -28,7 +28,6 @@ def main(args: Sequence[str] | None = None) -> None:
     gc.set_threshold(COLLECT_AFTER)
     os.environ.setdefault("NUMBA_OPT", OPTIMISE)  # read when numba is loaded: not before a command needs it
     from hitoku.cli.commands import app
-    from hitoku.cli.terminal import write_in_any_encoding
 
     write_in_any_encoding()
     sys.exit(guarded(lambda: app(args=args, prog_name="hitoku")))
@@ -41,8 +40,6 @@ def guarded(command: Callable[[], object]) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except HitokuError as error:
-        from hitoku.cli.language import lines
-
         told = "\n  ".join(map(visible, lines(error)))  # names in it may hold anything
         sys.stderr.write(f"{type(error).__name__}: {told}\n")
         return BAD_INPUT

@@ -8,9 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hitoku.cli.exit_codes import FOUND
-from hitoku.cli.terminal import AsJson, print_json, progress
-from hitoku.cli.words import Command
+from hitoku.cli.terminal import FOUND, AsJson, Command, print_json, progress
 from hitoku.files import require_path
 
 argus = typer.Typer(no_args_is_help=True)

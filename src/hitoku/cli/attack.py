@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hitoku.cli.exit_codes import FOUND
-from hitoku.cli.terminal import AsJson, print_json, progress
+from hitoku.cli.terminal import FOUND, AsJson, print_json, progress
 
 if TYPE_CHECKING:
     from hitoku.model import Finding

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hitoku.cli.exit_codes import FOUND
-from hitoku.cli.terminal import AsJson, print_json, progress
+from hitoku.cli.terminal import FOUND, AsJson, print_json, progress
 from hitoku.errors import ParameterError
 from hitoku.files import refuse_existing, require_path
 

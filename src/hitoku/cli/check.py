@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hitoku.cli.exit_codes import FOUND
-from hitoku.cli.language import Lang, spoken
-from hitoku.cli.terminal import AsJson, echo, print_json
+from hitoku.cli.terminal import FOUND, AsJson, Lang, echo, print_json, spoken
 from hitoku.errors import ParameterError, visible
 from hitoku.files import require_path
 

@@ -14,13 +14,12 @@ from hitoku.cli.check import check
 from hitoku.cli.convert import convert
 from hitoku.cli.demo import demo
 from hitoku.cli.init import init
-from hitoku.cli.language import ENGLISH, OfAll
 from hitoku.cli.ledger import ledger
 from hitoku.cli.protect import protect
 from hitoku.cli.risk import risk
+from hitoku.cli.terminal import ENGLISH, Command, OfAll
 from hitoku.cli.verify import verify
 from hitoku.cli.warm_up import warm_up
-from hitoku.cli.words import Command
 from hitoku.errors import ParameterError
 
 app = typer.Typer(

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hitoku.cli.exit_codes import FOUND
-from hitoku.cli.language import Lang, spoken
-from hitoku.cli.terminal import AsJson, print_json, progress
+from hitoku.cli.terminal import FOUND, AsJson, Lang, print_json, progress, spoken
 from hitoku.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:

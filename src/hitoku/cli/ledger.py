@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hitoku.cli.terminal import AsJson, echo, print_json
-from hitoku.cli.words import Command
+from hitoku.cli.terminal import AsJson, Command, echo, print_json
 from hitoku.files import require_path
 
 ledger = typer.Typer(no_args_is_help=True)

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hitoku.cli.exit_codes import FOUND
-from hitoku.cli.language import Lang, spoken
 from hitoku.cli.recipe_options import parse_cells, parse_trees, read_recipe
-from hitoku.cli.terminal import AsJson, notes, print_json, progress
+from hitoku.cli.terminal import FOUND, AsJson, Lang, notes, print_json, progress, spoken
 
 # Starting other processes takes a second or two: worth it from so many tables on.
 MANY_TABLES = 5

@@ -20,7 +20,7 @@ from hitoku.checks.principles.verdict import Clearance
 from hitoku.checks.submission.recheck import recheck
 from hitoku.checks.submission.releasing import release
 from hitoku.cli.commands import app
-from hitoku.cli.exit_codes import FOUND
+from hitoku.cli.terminal import FOUND
 
 POLICIES = ("japan-2017", "essnet-2009")
 both = pytest.mark.parametrize("policy", POLICIES)
