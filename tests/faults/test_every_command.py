@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.faults import test_databases, test_faults, test_pages
+from tests.faults import test_databases, test_faults
 from typer.main import get_command
 
 from hitoku.cli.commands import app
@@ -31,6 +31,8 @@ def words_of(command: Any, *before: str) -> Iterator[str]:
 
 def test_every_command_is_struck_or_there_is_a_word_why_not():
     struck = {*test_faults.COMMANDS, *test_faults.READING, *APART}
-    struck |= {*test_databases.DATABASE, *test_pages.PAGES}
-    assert set(words_of(get_command(app))) == struck | set(WHY_NOT)
+    struck |= {*test_databases.DATABASE}
+    # Reproductions are a distribution of their own: papers/tests/test_faults.py makes them fail.
+    own = {words for words in words_of(get_command(app)) if not words.startswith("reproduce")}
+    assert own == struck | set(WHY_NOT)
     assert not struck & set(WHY_NOT)
