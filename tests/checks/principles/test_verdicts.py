@@ -163,6 +163,11 @@ def moment(name, n_units, holders=()):
         pytest.param([percentile(50, 50, 50), percentile(59, 59, 41)], {"percentiles_too_near"}, id="nine"),
         pytest.param([percentile(59, 59, 41), percentile(50, 50, 50)], {"percentiles_too_near"}, id="turned"),
         pytest.param([percentile(50, 50, 51), percentile(51, 50, 51)], set(), id="at the same place"),
+        pytest.param(
+            [percentile(49.6, 50, 50), percentile(49.9, 50, 50)],
+            {"percentiles_too_near"},
+            id="between the same two units",
+        ),
         pytest.param([percentile(20, 40, 100), percentile(45, 60, 60)], set(), id="many have the same value"),
         pytest.param([moment("mean", 13), moment("spread", 13)], set(), id="12 degrees of freedom"),
         pytest.param(

@@ -150,7 +150,7 @@ def test_two_percentiles_between_the_same_two_people_are_two_equations(policy):
     steps = [[10 - 39 * p / 100, 39 * p / 100 - 9] for p in (24, 25)]
     found = np.linalg.solve(steps, [np.percentile(ordered, p) for p in (24, 25)])
     assert np.allclose(found, ordered[9:11])
-    # The same percentile with weights is the value of a unit at the same place.
+    # Percentiles that are the same value, with weights or without, say nothing of those beside it.
     alike = pd.DataFrame({"x": np.repeat([1.0, 2.0, 3.0], [15, 11, 15]), "w": 1.0})
     again = ht.Session("alike", alike, policy=policy)
     for asked in ({"percent": 50}, {"percent": 50, "weight": "w"}, {"percent": 52}):

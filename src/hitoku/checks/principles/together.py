@@ -203,15 +203,7 @@ def nearest(said: Sequence[Said]) -> float:
     ordered = [told[place] for place in sorted(told)]
     # Everybody is at most at the upper one or at least at the lower one: who is both is between them.
     between = [upper.low + lower.high - upper.n_units for lower, upper in pairwise(ordered)]
-    # Two between the same units are two equations for their values; one with weights is a value itself.
-    plain = {(each.percent, each.low, each.high): each for each in every if each.statistic == _plain(each)}
-    stood = Counter((each.low, each.high) for each in plain.values())
-    between += [
-        each.low + each.high - each.n_units for each in plain.values() if stood[each.low, each.high] > 1
-    ]
+    # Two between the same units, of which nobody has their value, are two equations for the values of these.
+    percents = {(each.percent, each.low) for each in every if each.low + each.high == each.n_units}
+    between += [0 for count in Counter(low for _, low in percents).values() if count > 1]
     return min(between, default=float("inf"))
-
-
-def _plain(said: Said) -> str:
-    """Return what a percentile is called that is computed without weights."""
-    return f"p{said.percent:g}"
