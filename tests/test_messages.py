@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
+from hitoku import errors
 from hitoku.errors import DataError, HitokuError, RuleError, TableError, did_you_mean
-from hitoku.messages import Text, render, translate
+from hitoku.messages import FIELD, Text, render, translate
 
 GERMAN = {
     "p must lie in (0, 100], got {p}": "p ist {p}, nicht in (0, 100]",
@@ -114,3 +118,66 @@ def test_fix_that_is_a_text_keeps_its_own_fields():
     said = HitokuError("c", "no {name}", fix=did_you_mean("turnver", ["turnover"]), name="x")
     assert said.fix == "did you mean 'turnover'?"
     assert translate(said.fix, look_up) == "meinten Sie 'turnover'?"
+
+
+SRC = Path(errors.__file__).parent
+KINDS = {
+    name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, HitokuError)
+}
+KINDS |= {"StateError"}  # of the review application
+# Helpers that make an error of a code and a template, after at most one other argument.
+MAKERS = {"refuse", "Refused", "_RefusedError", "_unreadable"}
+
+
+def raised():
+    """Yield the file, line, code and template of every error that is made in the package."""
+    for path in sorted(SRC.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name == "refuse" and isinstance(node.func, ast.Name):
+                continue  # a function of the checks, which takes a text
+            texts = [each.value if isinstance(each, ast.Constant) else None for each in node.args]
+            if name in MAKERS and len(texts) > 2 and not isinstance(texts[0], str):
+                texts = texts[1:]
+            if name in KINDS or (name in MAKERS and len(texts) > 1):
+                yield f"{path.relative_to(SRC)}:{node.lineno}", (*texts, None, None)[:2], node
+
+
+def test_every_error_has_a_code():
+    """The first argument is a code; helpers hand on the code and the template that they are given."""
+    without = [
+        place
+        for place, (code, _), node in raised()
+        if not (isinstance(code, str) and re.fullmatch(r"[a-z][a-z0-9_]*", code))
+        and not isinstance(node.args[0], (ast.Name, ast.Attribute, ast.Starred))
+    ]
+    assert without == []
+    assert [
+        place
+        for place, _, node in raised()
+        if len(node.args) < 2 and not isinstance(node.args[0], ast.Starred)
+    ] == []
+
+
+def test_code_stands_for_one_template_and_template_for_one_code():
+    by_code, by_template = {}, {}
+    for place, (code, template), _ in raised():
+        if isinstance(code, str) and isinstance(template, str):
+            by_code.setdefault(code, {})[template] = place
+            by_template.setdefault(template, {})[code] = place
+    assert len(by_code) > 800
+    assert {code: found for code, found in by_code.items() if len(found) > 1} == {}
+    assert {template: found for template, found in by_template.items() if len(found) > 1} == {}
+
+
+def test_field_of_a_template_is_given_with_the_error():
+    """A template that names a field which the call does not give would print braces."""
+    wrong = []
+    for place, (_, template), node in raised():
+        given = {word.arg for word in node.keywords}
+        if isinstance(template, str) and None not in given:
+            names = {found["name"] for found in FIELD.finditer(template)}
+            wrong += [(place, name) for name in sorted(names - given)]
+    assert wrong == []

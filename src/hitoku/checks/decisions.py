@@ -221,7 +221,11 @@ def parse_decisions(text: str, where: str) -> tuple[Decision, ...]:
         found = _File.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(
-            "not_toml", "not a TOML file: {error}", where=where, fix="correct the line named", error=error
+            "decisions_not_toml",
+            "not a TOML file: {error}",
+            where=where,
+            fix="correct the line named",
+            error=error,
         ) from error
     except (ValidationError, RecursionError) as error:
         if not isinstance(error, ValidationError):
