@@ -53,11 +53,8 @@ def test_the_tree_is_the_one_that_is_there(page):
     assert listed(tree) == there()
 
 
-@pytest.mark.parametrize("text", [PAGE, GUIDE], ids=lambda path: path.name)
-def test_the_arrows_are_those_that_imports_are_held_to(text):
-    (arrows,) = (
-        block.text for block in blocks(text.read_text("utf-8")) if "<-" in block.text and block.info == "text"
-    )
+def test_the_arrows_are_those_that_imports_are_held_to(page):
+    (arrows,) = (block.text for block in blocks(page) if "<-" in block.text and block.info == "text")
     assert layers(arrows) == drawn_layers()
 
 
