@@ -6,7 +6,7 @@ import ast
 import re
 
 import pytest
-from tests.test_architecture import LAYERS, ROOT, SRC
+from tests.test_architecture import LAYERS, ROOT, SRC, imported, modules
 from tests.test_docs import blocks
 
 PAGE = ROOT / "docs" / "explanation" / "architecture.md"
@@ -111,3 +111,49 @@ def test_a_package_that_is_not_on_the_page_is_noticed():
     with pytest.raises(AssertionError):
         listed("model/\n")
     assert layers("a <- b, c\n  <- d") == [{"a"}, {"b", "c"}, {"d"}]
+
+
+COLUMN = {
+    "methods/greedy": "greedy",
+    "methods/circulation": "circulation",
+    "methods/optimal": "optimal",
+    "methods": "other methods",
+}
+
+
+def column_of(path: str) -> str:
+    """Return the column of the table of users that a module belongs to."""
+    parts = path.split("/")
+    own = "/".join(parts[:2])
+    return COLUMN.get(own, COLUMN.get(parts[0], parts[0]))
+
+
+def users_of_feasibility() -> dict[str, set[str]]:
+    """By module of the toolbox, the columns of the packages that import it."""
+    users: dict[str, set[str]] = {}
+    for path, module, is_package in modules():
+        if not path.is_relative_to(SRC) or path.is_relative_to(SRC / "feasibility"):
+            continue
+        name = path.relative_to(SRC).as_posix()
+        for target in imported(path.read_text("utf-8"), module, is_package=is_package):
+            if target.startswith("hitoku.feasibility."):
+                users.setdefault(target.split(".")[2], set()).add(column_of(name))
+    return users
+
+
+def test_users_of_the_feasibility_toolbox_match_imports():
+    text = (ROOT / "docs" / "explanation" / "feasibility.md").read_text("utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in section(text, "Who uses what").splitlines()
+        if line.startswith("|") and not line.startswith("|---")
+    ]
+    head, *body = rows
+    drawn = {
+        row[0].strip("`"): {name for name, mark in zip(head[1:], row[1:], strict=True) if mark}
+        for row in body
+    }
+    found = {module: users for module, users in users_of_feasibility().items() if module in drawn}
+    assert drawn == found
+    # What the table leaves out is used inside the package, or is the budget that all share.
+    assert users_of_feasibility().keys() - drawn.keys() <= {"deadline"}

@@ -32,6 +32,7 @@ ORDER = {
         "verdict",
         "what-hitoku-does-not-promise",
         "intervals",
+        "feasibility",
         "certificates",
         "direct_disclosure",
         "zeros",
