@@ -32,7 +32,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PINS := pyproject.toml papers/pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long test-min test-papers fuzz campaign output-campaign golden mutants bench bench-peers docs \
+.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long test-min test-papers fuzz campaign output-campaign golden messages mutants bench bench-peers docs \
         dist sbom licences clean
 
 help:  ## show this list
@@ -92,6 +92,9 @@ campaign: $(VENV)/.installed-dev  ## random tables held against independent prog
 
 golden: $(VENV)/.installed-dev  ## compare answers with the recorded ones (tools/golden.json); after a change that is meant, record them: RECORD=1
 	$(BIN)/python -m tools.golden $(if $(RECORD),--record)
+
+messages: $(VENV)/.installed-dev  ## list the messages of errors that have no translation; nothing fails
+	$(BIN)/python -m tools.messages
 
 output-campaign: $(VENV)/.installed-dev  ## random research outputs under attack; MINUTES=60, SEED=0 is the first session
 	$(BIN)/python -m tools.output_campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
