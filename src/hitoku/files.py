@@ -399,13 +399,13 @@ def rearm(text: str) -> str:
     return text[1:] if text.startswith("'") and FORMULA.match(text) else text
 
 
-def write_csv(file: TextIO, rows: Iterable[Iterable[Any]], *, disarmed: bool = True) -> None:
+def write_csv(file: TextIO | Path, rows: Iterable[Iterable[Any]], *, disarmed: bool = True) -> None:
     r"""Write rows as CSV, with a quote before texts that a spreadsheet would run as formulas.
 
     Parameters
     ----------
     file
-        Opened for writing, with ``newline=""``.
+        A path, or a file that is opened for writing with ``newline=""``.
     rows
         The rows, the header first.
     disarmed
@@ -420,6 +420,10 @@ def write_csv(file: TextIO, rows: Iterable[Iterable[Any]], *, disarmed: bool = T
     >>> list(read_csv(text.getvalue().splitlines()))
     [['code', 'value'], ['=1+1', '-18']]
     """
+    if isinstance(file, Path):
+        with file.open("w", newline="", encoding="utf-8") as opened:
+            write_csv(opened, rows, disarmed=disarmed)
+        return
     writer = csv.writer(file, lineterminator="\n")
     if disarmed:
         rows = ([disarm(entry) if isinstance(entry, str) else entry for entry in row] for row in rows)

@@ -9,8 +9,7 @@ import pytest
 
 from hitoku.errors import DataError, HitokuError, OutputError, ParameterError
 from hitoku.evidence.verify import verify
-from hitoku.io.argus import batch_write
-from hitoku.io.argus.safe_reader import read_code_value
+from hitoku.io.argus import batch_write, read_code_value
 from hitoku.io.jj import read_jj
 from hitoku.methods.optimal import Optimal
 from hitoku.pipeline.batch import run_batch

@@ -12,7 +12,7 @@ from tests.io.argus.sbs_reader import withheld_in
 
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
-from hitoku.io.argus.safe_reader import read_code_value
+from hitoku.io.argus import read_code_value
 from hitoku.io.jj import read_jj
 from hitoku.model import Protection, Release
 from hitoku.pipeline.batch import run_batch

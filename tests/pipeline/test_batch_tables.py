@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hitoku.errors import DataError, HitokuError, NeedError
-from hitoku.io.argus.safe_reader import read_code_value
+from hitoku.io.argus import read_code_value
 from hitoku.pipeline.batch import run_batch
 
 WRITE = '<WRITETABLE> (1,3,AS+,"out.csv")\n'

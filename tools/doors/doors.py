@@ -22,15 +22,19 @@ from hitoku.checks.ledger.store import LedgerStore, create, verify_store
 from hitoku.checks.policies.policy import policy
 from hitoku.checks.submission.recheck import recheck
 from hitoku.evidence.verify import fingerprint, verify
-from hitoku.io.argus.apriori import read_apriori
-from hitoku.io.argus.batch import read_batch
+from hitoku.io.argus import (
+    read_apriori,
+    read_batch,
+    read_code_value,
+    read_metadata,
+    read_microdata,
+    read_recode,
+    read_table,
+    read_tree,
+    write_metadata,
+)
 from hitoku.io.argus.batch_check import check_batch
-from hitoku.io.argus.metadata import parse_metadata, read_metadata, write_metadata
-from hitoku.io.argus.microdata import read_microdata
-from hitoku.io.argus.recode import read_recode
-from hitoku.io.argus.safe_reader import read_code_value
-from hitoku.io.argus.table_file import read_table
-from hitoku.io.argus.tree import read_tree
+from hitoku.io.argus.metadata import parse_metadata
 from hitoku.io.jj import read_jj, read_jj_pattern
 from hitoku.io.marked_cells import read_marked_cells
 from hitoku.io.recipe import Recipe, draft_recipe, read_code_tree

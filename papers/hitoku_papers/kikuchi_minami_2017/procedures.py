@@ -14,9 +14,8 @@ from hitoku.attacks.interval import Interval
 from hitoku.errors import TableError
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import spill_folder
-from hitoku.io.argus.metadata import parse_metadata, read_metadata
-from hitoku.io.argus.table_file import read_table
-from hitoku.io.argus.table_writer import write_table
+from hitoku.io.argus import read_metadata, read_table, write_table
+from hitoku.io.argus.metadata import parse_metadata
 from hitoku.io.release import write_release
 from hitoku.methods.greedy import Greedy
 from hitoku.model import LIMIT, Release, Table

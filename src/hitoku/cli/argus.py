@@ -103,7 +103,7 @@ def export(
 
     [bold]Example[/bold]: hitoku argus export demo-release --out argus
     """
-    from hitoku.io.argus.export import export_release
+    from hitoku.io.argus import export_release
 
     done = export_release(require_path(release), out)
     if as_json:

@@ -124,9 +124,8 @@ def write_cells(
     """
     chosen: Any = slice(None) if cells is None else cells
     codes = [np.array(c, dtype=object)[labels.column(v)[chosen]].tolist() for v, c in enumerate(labels.codes)]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        rows = zip(*codes, *columns.values(), strict=True)
-        write_csv(file, chain([[*labels.names, *columns]], rows), disarmed=disarmed)
+    rows = zip(*codes, *columns.values(), strict=True)
+    write_csv(path, chain([[*labels.names, *columns]], rows), disarmed=disarmed)
 
 
 def _exact(value: float, *, integer: bool) -> str:

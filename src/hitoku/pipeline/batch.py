@@ -18,7 +18,8 @@ from hitoku.coalitions.contributions import Insiders, choose_insiders, parse_ins
 from hitoku.errors import NeedError, OutputError, ParameterError
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import refuse_occupied
-from hitoku.io.argus.batch import REPLACED, read_batch
+from hitoku.io.argus import read_batch
+from hitoku.io.argus.batch import REPLACED
 from hitoku.io.argus.batch_check import Checked, Ready, check_batch
 from hitoku.io.argus.batch_request import JJ, BatchSession, Suppress, Write
 from hitoku.io.argus.batch_write import BatchRun, Done, write_batch

@@ -11,23 +11,22 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import DataError, HitokuError, TableError
-from hitoku.io.argus.apriori import apply_apriori, read_apriori
+from hitoku.io.argus import (
+    GivenTable,
+    GroupRecode,
+    TreeRecode,
+    apply_apriori,
+    read_apriori,
+    read_microdata,
+    read_recode,
+    read_table,
+    tree_of,
+)
 from hitoku.io.argus.batch_check import Ready
 from hitoku.io.argus.batch_request import COUNT, FREQUENCY_COST, UNIT_COST
 from hitoku.io.argus.cell_status import Judged, Marks
 from hitoku.io.argus.columns import Variable
-from hitoku.io.argus.microdata import read_microdata
-from hitoku.io.argus.recode import GroupRecode, TreeRecode, read_recode
-from hitoku.io.argus.table_file import (
-    EMPTY,
-    PROTECTED,
-    SECONDARY,
-    UNSAFE,
-    Additivity,
-    GivenTable,
-    read_table,
-)
-from hitoku.io.argus.tree import tree_of
+from hitoku.io.argus.table_file import EMPTY, PROTECTED, SECONDARY, UNSAFE, Additivity
 from hitoku.messages import Text
 from hitoku.model import Contributors, Floats, Hierarchy, Integers, Mask, Table
 from hitoku.pipeline.batch_rules import judge

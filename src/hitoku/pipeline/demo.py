@@ -109,7 +109,6 @@ def demo_recipe(firms: Register, by: Sequence[str], folder: Path) -> Recipe:
 
 def _write_tree(path: Path, tree: Hierarchy) -> None:
     """Write a code tree as recipes name them: one row per code with its parent, empty for the total."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        pairs = zip(tree.codes[1:], tree.parents[1:].tolist(), strict=True)
-        rows = [[code, tree.codes[above] if above else ""] for code, above in pairs]
-        write_csv(file, [["code", "parent"], *rows], disarmed=False)
+    pairs = zip(tree.codes[1:], tree.parents[1:].tolist(), strict=True)
+    rows = [[code, tree.codes[above] if above else ""] for code, above in pairs]
+    write_csv(path, [["code", "parent"], *rows], disarmed=False)

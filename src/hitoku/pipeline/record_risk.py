@@ -123,5 +123,5 @@ def write_record_risk(path: str | Path, risk: RecordRisk) -> None:
         )
     refuse_existing(file)
     columns = risk.columns
-    with new_file(file) as draft, draft.open("w", newline="", encoding="utf-8") as open_file:
-        write_csv(open_file, chain([columns], zip(*columns.values(), strict=True)))
+    with new_file(file) as draft:
+        write_csv(draft, chain([columns], zip(*columns.values(), strict=True)))

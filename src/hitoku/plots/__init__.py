@@ -1,4 +1,9 @@
-"""One figure per file; every function returns a matplotlib figure and shows or saves nothing itself."""
+"""Figures of releases, attacks and research outputs, one per file.
+
+Every function returns a matplotlib figure and shows or saves nothing itself. Pictures of attacks and
+intervals are confidential, those of releases and outputs show what their tables show. ``style`` has the
+colours.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError, OutputError
-from hitoku.io.argus.apriori import AprioriEntry, apply_apriori, read_apriori, write_apriori
+from hitoku.io.argus import apply_apriori, read_apriori, write_apriori
+from hitoku.io.argus.apriori import AprioriEntry
 from hitoku.io.argus.batch_request import Safety, parse_safety
 from hitoku.model import Dimension, Hierarchy, Table
 from hitoku.pipeline.batch_rules import judge

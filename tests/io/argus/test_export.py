@@ -8,11 +8,15 @@ from hypothesis import strategies as st
 from hitoku.errors import DataError, OutputError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.outcome import Outcome
-from hitoku.io.argus.apriori import read_apriori
-from hitoku.io.argus.export import export_release, export_table, read_export
-from hitoku.io.argus.metadata import read_metadata
-from hitoku.io.argus.safe_reader import read_code_value
-from hitoku.io.argus.table_file import read_table
+from hitoku.io.argus import (
+    export_release,
+    read_apriori,
+    read_code_value,
+    read_export,
+    read_metadata,
+    read_table,
+)
+from hitoku.io.argus.export import export_table
 from hitoku.io.argus.text import stand_ins
 from hitoku.io.jj import read_jj, read_jj_pattern
 from hitoku.io.release import write_release

@@ -10,14 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import HitokuError
-from hitoku.io.argus.apriori import read_apriori
-from hitoku.io.argus.batch import read_batch
+from hitoku.io.argus import (
+    read_apriori,
+    read_batch,
+    read_code_value,
+    read_microdata,
+    read_table,
+    write_metadata,
+)
 from hitoku.io.argus.batch_check import check_batch
-from hitoku.io.argus.metadata import MICRODATA, TABLE, parse_metadata, write_metadata
-from hitoku.io.argus.microdata import read_microdata
+from hitoku.io.argus.metadata import MICRODATA, TABLE, parse_metadata
 from hitoku.io.argus.recode import parse_recode
-from hitoku.io.argus.safe_reader import read_code_value
-from hitoku.io.argus.table_file import read_table
 from hitoku.io.argus.tree import parse_tree
 
 WORDS = st.sampled_from(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.io.argus.metadata import Metadata, Variable, parse_metadata, read_metadata
-from hitoku.io.argus.microdata import read_microdata
+from hitoku.io.argus import Metadata, Variable, read_metadata, read_microdata
+from hitoku.io.argus.metadata import parse_metadata
 
 FIXED = parse_metadata("""
 Region 1 2 99

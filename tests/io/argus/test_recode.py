@@ -5,10 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError, HierarchyError
-from hitoku.io.argus.metadata import read_metadata
-from hitoku.io.argus.microdata import read_microdata
-from hitoku.io.argus.recode import GroupRecode, Range, TreeRecode, parse_recode, read_recode
-from hitoku.io.argus.tree import tree_by_digits
+from hitoku.io.argus import (
+    GroupRecode,
+    Range,
+    TreeRecode,
+    read_metadata,
+    read_microdata,
+    read_recode,
+    tree_by_digits,
+)
+from hitoku.io.argus.recode import parse_recode
 from hitoku.model import Hierarchy
 
 SIZES = [" 1", " 2", " 3", " 4", " 5", " 6", "10"]

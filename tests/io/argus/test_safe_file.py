@@ -8,11 +8,9 @@ from tests.io.argus.sbs_reader import read_sbs, withheld_in
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import DataError, OutputError, ParameterError, TableError
+from hitoku.io.argus import read_code_value, read_metadata, read_table
 from hitoku.io.argus.batch_request import parse_safety
-from hitoku.io.argus.metadata import read_metadata
 from hitoku.io.argus.safe_files import SafeTable, confidential, write_safe_file
-from hitoku.io.argus.safe_reader import read_code_value
-from hitoku.io.argus.table_file import read_table
 from hitoku.io.jj import read_jj, read_jj_pattern
 from hitoku.model import Bounds, Contributors, Dimension, Hierarchy, Protection, Release, Table
 from hitoku.pipeline.batch_rules import judge

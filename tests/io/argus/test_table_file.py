@@ -11,11 +11,8 @@ from tests.strategies import magnitude_tables
 
 from hitoku.errors import DataError, ParameterError, TableError
 from hitoku.evidence.audit import audit
-from hitoku.io.argus.metadata import parse_metadata, read_metadata
-from hitoku.io.argus.microdata import read_microdata
-from hitoku.io.argus.table_file import read_table
-from hitoku.io.argus.table_writer import write_table
-from hitoku.io.argus.tree import tree_of
+from hitoku.io.argus import read_metadata, read_microdata, read_table, tree_of, write_table
+from hitoku.io.argus.metadata import parse_metadata
 from hitoku.io.jj import read_jj
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
 from hitoku.errors import OutputError, TableError
-from hitoku.io.argus.metadata import read_metadata
-from hitoku.io.argus.table_file import read_table
-from hitoku.io.argus.table_writer import write_table
+from hitoku.io.argus import read_metadata, read_table, write_table
 from hitoku.model import Hierarchy, Need, Table
 
 

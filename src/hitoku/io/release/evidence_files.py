@@ -88,8 +88,7 @@ def write_groups(path: Path, learnt: Attributions) -> None:
 
 def write_judged_groups(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write what an audit found out about groups, one row each."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        write_csv(file, [rows[0], *(row.values() for row in rows)])
+    write_csv(path, [rows[0], *(row.values() for row in rows)])
 
 
 def read_groups(path: Path, n_cells: int) -> Attributions:
@@ -163,8 +162,7 @@ def write_steps(path: Path, table: Table, protection: Protection) -> None:
         ends = printed(np.array([*step.before, *step.after]), integer=table.integer)
         whom = table.describe(step.protects) if step.protects >= 0 else ""
         rows.append([number, table.describe(step.cell), step.reason, whom, *ends])
-    with path.open("w", newline="", encoding="utf-8") as file:
-        write_csv(file, rows)
+    write_csv(path, rows)
 
 
 EVIDENCE = "checker/table.jj.gz"

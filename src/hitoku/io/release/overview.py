@@ -278,8 +278,7 @@ def write_overview(path: Path, groups: Sequence[OverviewGroup]) -> None:
             ]
             for table in group.tables
         ]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        write_csv(file, rows)
+    write_csv(path, rows)
 
 
 def _verdict(groups: Sequence[OverviewGroup]) -> Verdict:

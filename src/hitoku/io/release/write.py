@@ -223,8 +223,7 @@ def _write_audit(path: Path, audit: Audit) -> None:
     frame = nw.from_native(audit.cells, eager_only=True)
     # As numbers are printed elsewhere: NaN, the only entry that differs from itself, is left empty.
     rows = ([None if entry != entry else entry for entry in row] for row in frame.iter_rows())  # noqa: PLR0124
-    with path.open("w", newline="", encoding="utf-8") as file:
-        write_csv(file, chain([frame.columns], rows))
+    write_csv(path, chain([frame.columns], rows))
 
 
 def _versions() -> dict[str, str]:
