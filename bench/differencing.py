@@ -23,7 +23,7 @@ import numpy as np
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.attacks.differencing.search import DifferencingSearch
 from hitoku.checks.ledger import Ledger as DiskLedger
-from hitoku.checks.ledger.membership import N_LEADING
+from hitoku.checks.ledger.units import N_LEADING
 from hitoku.kernels import joint_partition
 
 

@@ -14,8 +14,8 @@ from tests.checks.submission.test_let_through import TABLE_1
 
 from hitoku.checks.arrow_columns import packed_texts
 from hitoku.checks.ledger import Ledger, init
-from hitoku.checks.ledger.membership import joined, pseudonyms
 from hitoku.checks.ledger.store import read_store
+from hitoku.checks.ledger.units import joined, pseudonyms
 from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.records import Records
 from hitoku.checks.session import Session

@@ -3,10 +3,10 @@
 from hitoku.checks.ledger.alarm import Alarm, Concern
 from hitoku.checks.ledger.book import Ledger
 from hitoku.checks.ledger.magnitude import Measure
-from hitoku.checks.ledger.membership import unit_numbers
 from hitoku.checks.ledger.receipt import Receipt, receipts
 from hitoku.checks.ledger.regression import implied_tables
 from hitoku.checks.ledger.settings import Settings, init, settings
+from hitoku.checks.ledger.units import unit_numbers
 
 __all__ = [
     "Alarm",

@@ -17,11 +17,17 @@ from hitoku.attacks.differencing.verifying import verify
 from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker, not_testable, stopped
 from hitoku.checks.ledger.entry import Entry
 from hitoku.checks.ledger.magnitude import Measure, failing, half_width
-from hitoku.checks.ledger.membership import Pseudonyms, Vectors, damaged, hash_secret
-from hitoku.checks.ledger.numbering import Numbering, other_data, read_vector
 from hitoku.checks.ledger.settings import DEPTH, tested
-from hitoku.checks.ledger.store import LedgerStore, fresh_store, read_store
+from hitoku.checks.ledger.store import LedgerStore, damaged, fresh_store, read_store
 from hitoku.checks.ledger.tells import allowed, counts_told, ranks_told
+from hitoku.checks.ledger.units import (
+    Numbering,
+    Pseudonyms,
+    Vectors,
+    hash_secret,
+    other_data,
+    read_vector,
+)
 from hitoku.checks.principles.together import Said
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import ParameterError, some

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hitoku.checks.ledger.membership import damaged
 from hitoku.errors import DataError, OutputError, ParameterError
 from hitoku.files import private_folder
 
@@ -415,4 +414,16 @@ def _cannot_write(path: Path, why: str) -> OutputError:
         where=str(path),
         fix="nothing was written; make room on the disk, and check permissions",
         reason=why,
+    )
+
+
+def damaged(path: Path, what: str) -> DataError:
+    """Say that a file is not what was written."""
+    return DataError(
+        "ledger_file_changed",
+        "{file} was changed or damaged: {problem}",
+        where=str(path.parent),
+        fix="restore the ledger from a copy; nothing was read from it",
+        file=path.name,
+        problem=what,
     )

@@ -18,10 +18,10 @@ from hitoku.attacks.differencing.partition import Partition
 from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.evidence.left_out import KNOWN, known_of
 from hitoku.checks.ledger import Ledger, Measure
-from hitoku.checks.ledger.population import record_hashes, told_apart, unit_hashes
 from hitoku.checks.ledger.settings import settings_of
 from hitoku.checks.ledger.store import LedgerStore, read_store
 from hitoku.checks.ledger.tells import told_within
+from hitoku.checks.ledger.units import record_hashes, told_apart, unit_hashes
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict
