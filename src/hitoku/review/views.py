@@ -8,16 +8,13 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from typing import Any, cast
 
 from hitoku.checks.evidence.cells import CodedCells
-from hitoku.checks.evidence.evidence import Unreadable
-from hitoku.checks.evidence.groups import AmountEvidence, GroupEvidence
-from hitoku.checks.evidence.model import ModelEvidence
+from hitoku.checks.evidence.evidence import GroupRows, Unreadable
 from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.outputs.output import Output
+from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.tables import count_shares
 from hitoku.checks.principles.verdict import PrincipleVerdict, SumTerm
@@ -69,19 +66,18 @@ def _withheld(output: Output, n_cells: int) -> dict[str, dict[str, str]]:
 
 def _cells(output: Output, policy: Policy) -> View:
     evidence = output.evidence
-    if isinstance(evidence, TableEvidence):
-        return _table(output, evidence, policy)
-    if isinstance(evidence, GroupEvidence) and not isinstance(evidence, Unreadable):
-        return _groups(output, evidence)
-    if isinstance(evidence, ModelEvidence):
-        return _listed(output) | _model(evidence)
-    return _listed(output)
-
-
-def _table(output: Output, evidence: TableEvidence, policy: Policy) -> View:
-    claimed = output.asked.claim(evidence, policy)
-    if claimed is None:
+    if isinstance(evidence, Unreadable):
         return _listed(output)
+    claimed = output.asked.claim(evidence, policy)
+    if claimed is not None:
+        return _table(output, cast("TableEvidence", evidence), claimed)
+    if evidence.by_group is not None:
+        return _groups(output, evidence.by_group)
+    facts, support = map(list, evidence.facts), map(list, evidence.supported_terms)
+    return _listed(output) | {"facts": list(facts), "support": list(support)}
+
+
+def _table(output: Output, evidence: TableEvidence, claimed: TableClaim) -> View:
     table, need, release = claimed
     exact = int(evidence.withheld.sum()) <= MOST_EXACT
     found = audit(table, need, release, intervals=exact)
@@ -135,30 +131,25 @@ def _need(need: Any, cell: int) -> list[float] | None:
     ]
 
 
-def _groups(output: Output, evidence: GroupEvidence) -> View:
-    values = [name for name in output.published if name not in evidence.by]
-    wide, n = len(values), evidence.n_parts
+def _groups(output: Output, groups: GroupRows) -> View:
+    values = [name for name in output.published if name not in groups.by]
+    wide, n = len(values), len(groups.labels)
     labels = [
-        ", ".join(f"{name}={code}" for name, code in zip(evidence.by, label, strict=True)) or "all"
-        for label in evidence.labels
+        ", ".join(f"{name}={code}" for name, code in zip(groups.by, label, strict=True)) or "all"
+        for label in groups.labels
     ]
-    share: list[float | None] | None = None
-    if isinstance(evidence, AmountEvidence) and evidence.largest.size:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = _plain(
-                np.where(evidence.size > 0, np.abs(evidence.largest[:, 0]) / evidence.size, np.nan)
-            )
-    withheld = evidence.withheld.tolist()
+    share = None if groups.largest_share is None else _plain(groups.largest_share)
+    withheld = output.evidence.withheld.tolist()
     return {
         "grid": [
             {
                 "title": "",
-                "stubs": list(evidence.by),
+                "stubs": list(groups.by),
                 "across": "",
                 "columns": [{"code": name, "depth": 0, "sum": False} for name in values],
                 "rows": [
                     {
-                        "heads": [{"code": code, "depth": 0, "sum": False} for code in evidence.labels[at]],
+                        "heads": [{"code": code, "depth": 0, "sum": False} for code in groups.labels[at]],
                         "cells": [at * wide + place for place in range(wide)],
                     }
                     for at in range(n)
@@ -168,7 +159,7 @@ def _groups(output: Output, evidence: GroupEvidence) -> View:
         "cells": {
             "label": [label for label in labels for _ in values],
             "shown": [as_text(output.published[name][at]) for at in range(n) for name in values],
-            "units": [int(count) for count in evidence.n_units for _ in values],
+            "units": [int(count) for count in groups.n_units for _ in values],
             "share": None if share is None else [each for each in share for _ in values],
             "shared": None,
             "low": None,
@@ -267,25 +258,6 @@ def _listed(output: Output) -> View:
             **_unknown([entry for row in rows for entry in row]),
         },
     }
-
-
-def _model(evidence: ModelEvidence) -> View:
-    facts = [
-        ["units", f"{evidence.n_units:,}"],
-        ["records", f"{evidence.n_records:,}, {evidence.sample}"],
-        ["parameters", f"{evidence.n_parameters:,}"],
-        ["degrees of freedom", f"{evidence.freedom:,.0f}"],
-        ["largest leverage", f"{evidence.leverage:.3f}"],
-        ["all regressors are categories", "yes" if evidence.categorical else "no"],
-    ]
-    if evidence.categorical:
-        facts.append(["smallest cell", f"{evidence.smallest_cell:,} of {evidence.n_cells:,} cells"])
-    if evidence.perfect:
-        facts.append(["perfect prediction", "yes: every outcome follows from the regressors"])
-    if len(evidence.separated):
-        facts.append(["separated", ", ".join(evidence.separated)])
-    support = sorted(zip(evidence.support.tolist(), evidence.terms, strict=True))
-    return {"facts": facts, "support": [[term, n] for n, term in support]}
 
 
 def _line(line: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from pydantic import ConfigDict, PlainValidator, StrictStr
@@ -75,6 +75,15 @@ Flags = Annotated[Mask, _array((bool,), np.bool_, "true and false")]
 Texts = tuple[StrictStr, ...]
 
 
+class GroupRows(NamedTuple):
+    """Groups of an output: variables, codes, units, and the share of the largest contributor where known."""
+
+    by: Texts
+    labels: tuple[Texts, ...]
+    n_units: Integers
+    largest_share: Floats | None
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class Evidence:
     """What the rules of one output are computed from; confidential.
@@ -112,6 +121,21 @@ class Evidence:
     def n_used(self) -> int | None:
         """How many records it is about; None where nobody counts them."""
         return None
+
+    @property
+    def by_group(self) -> GroupRows | None:
+        """Groups as rows of a page; None for what does not consist of groups."""
+        return None
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What a page says about the whole: names and texts."""
+        return ()
+
+    @property
+    def supported_terms(self) -> tuple[tuple[str, int], ...]:
+        """Terms of a model with the units behind each, fewest first."""
+        return ()
 
     def __post_init__(self) -> None:
         if not self.withheld.size:

@@ -88,6 +88,31 @@ class ModelEvidence(Evidence):
     def n_used(self) -> int | None:
         return self.n_records
 
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What a page says about the fit."""
+        found = [
+            ("units", f"{self.n_units:,}"),
+            ("records", f"{self.n_records:,}, {self.sample}"),
+            ("parameters", f"{self.n_parameters:,}"),
+            ("degrees of freedom", f"{self.freedom:,.0f}"),
+            ("largest leverage", f"{self.leverage:.3f}"),
+            ("all regressors are categories", "yes" if self.categorical else "no"),
+        ]
+        if self.categorical:
+            found.append(("smallest cell", f"{self.smallest_cell:,} of {self.n_cells:,} cells"))
+        if self.perfect:
+            found.append(("perfect prediction", "yes: every outcome follows from the regressors"))
+        if len(self.separated):
+            found.append(("separated", ", ".join(self.separated)))
+        return tuple(found)
+
+    @property
+    def supported_terms(self) -> tuple[tuple[str, int], ...]:
+        """Terms with the units behind each, fewest first."""
+        support = sorted(zip(self.support.tolist(), self.terms, strict=True))
+        return tuple((term, n) for n, term in support)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require(len(self.names) > 0, "names: there is no term")
