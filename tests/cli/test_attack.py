@@ -108,11 +108,11 @@ def test_matching_cannot_run_on_what_does_not_say_how_it_was_made(persons, capsy
 
 
 def test_matching_needs_a_pattern_that_follows_from_the_table(firms, capsys):
-    told = refused(capsys, firms(insiders=True), "--attack", "matching")
+    told = refused(capsys, firms(insiders="contributors"), "--attack", "matching")
     assert "does not follow" in told
 
 
-@pytest.mark.parametrize(("insiders", "code"), [(False, FOUND), (True, 0)])
+@pytest.mark.parametrize(("insiders", "code"), [("none", FOUND), ("contributors", 0)])
 def test_an_insider_takes_out_the_own_amount(firms, insiders, code):
     done = run(firms(insiders=insiders), "--attack", "insider")
     assert done.exit_code == code

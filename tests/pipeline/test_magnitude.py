@@ -70,7 +70,8 @@ def test_the_procedure_of_the_paper():
     outcome = suppress_magnitude(
         TABLE, **RULES, method=Greedy(), frequency_width=3, insiders=False, report=stages.append
     )
-    assert stages == [*STAGES, *STAGES]
+    done = [stage for stage in STAGES if stage != "insiders"]
+    assert stages == [*done, *done]
     counts, magnitudes = outcome.frequency, outcome.magnitude
     assert np.flatnonzero(counts.need.unsafe).tolist() == [N_A]
     assert magnitudes.need.why(S_B) == ("dominance",) or S_B in np.flatnonzero(counts.release.withheld)
