@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from hitoku.cli.commands import app
 from hitoku.errors import ParameterError
 from hitoku.evidence.verify import verify
-from hitoku.model import Hierarchy
+from hitoku.model import Finding, Hierarchy, Severity
 from hitoku.model.linked_groups import merge_groups
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.pipeline.recipe_links import divide
@@ -128,7 +128,8 @@ def test_with_a_table_that_holds_them_they_stay_together(house, further):
     assert list(run_recipe(house(HEAD + TOWNS + further)).outcomes) == ["table"]
 
 
-def test_linked_tables_without_a_common_sum_are_taken_apart(records):
+def two_groups(records, remarks=()):
+    """Link tables of turnover and, apart from them, of staff; put all four into one group."""
     one, two = (
         link(records, {"a": {"by": ["trade"]}, "b": {"by": ["size"]}}, value="turnover"),
         link(records, {"c": {"by": ["town"]}, "d": {"by": ["town", "size"]}}, value="staff"),
@@ -141,12 +142,28 @@ def test_linked_tables_without_a_common_sum_are_taken_apart(records):
         for linked, into in ((one, places[0]), (two, places[1]))
         for name, (part, cells) in linked.parts.items()
     }
-    groups = divide(LinkedTables(table=table, parts=parts), list(parts))
+    return LinkedTables(table=table, parts=parts, remarks=remarks)
+
+
+def test_linked_tables_without_a_common_sum_are_taken_apart(records):
+    linked = two_groups(records)
+    groups = divide(linked, list(linked.parts))
     assert [list(group.parts) for group in groups] == [["a", "b"], ["c", "d"]]
     for group in groups:
         assert abs(group.table.relations @ group.table.value).max() == 0
         for part, cells in group.parts.values():
             assert np.array_equal(group.table.value[cells], part.value)
+
+
+def test_divided_groups_keep_remarks_about_their_tables(records):
+    """A remark names its tables; a place that reads like a list of tables is only shown."""
+    about = [("a",), ("c", "d"), ("b", "c"), ()]
+    remarks = tuple(
+        Finding(severity=Severity.NOTE, place="a, c", reason="told", tables=names) for names in about
+    )
+    linked = two_groups(records, remarks)
+    kept = [[remark.tables for remark in group.remarks] for group in divide(linked, list(linked.parts))]
+    assert kept == [[("a",), ("b", "c"), ()], [("c", "d"), ("b", "c"), ()]]
 
 
 def test_cells_are_named_once_for_all_groups(house, tmp_path):

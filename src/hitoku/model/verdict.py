@@ -29,6 +29,13 @@ class Severity(StrEnum):
 class Finding:
     """A remark about a table or an output; it names codes and rules, never a confidential value.
 
+    Parameters
+    ----------
+    severity, place, reason, advice
+        How much it matters, what it is about, what was found and what to do.
+    tables
+        Names of the linked tables that it is about; empty where it is about all or about other things.
+
     Examples
     --------
     >>> print(Finding(severity=Severity.FAIL, place="region=R03", reason="two persons", advice="merge it"))
@@ -39,6 +46,7 @@ class Finding:
     place: str
     reason: str
     advice: str = ""
+    tables: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         advice = f" ({self.advice})" if self.advice else ""

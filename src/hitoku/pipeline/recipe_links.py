@@ -128,8 +128,8 @@ def divide(linked: LinkedTables, order: Sequence[str]) -> list[LinkedTables]:
 
 def _concerns(remark: Finding, own: Iterable[str], every: Iterable[str]) -> bool:
     """Tell whether a remark is about some of these tables; one that names none is about all."""
-    told = set(remark.place.split(", ")) & set(every)
-    return not told or bool(told & set(own))
+    named = set(remark.tables) & set(every)
+    return not named or bool(named & set(own))
 
 
 def link_groups(
@@ -241,6 +241,7 @@ def _filtered_apart(
             yield Finding(
                 severity=Severity.LOOK,
                 place=", ".join(apart[0]),
+                tables=apart[0],
                 reason="these tables count other records (where); what one leaves of the other is not judged",
                 advice="protect them together, from the same records",
             )
@@ -264,6 +265,7 @@ def _left_open(
                     yield Finding(
                         severity=Severity.LOOK,
                         place=f"{one}, {other}",
+                        tables=(one, other),
                         reason=f"{fine.name} and {coarse.name} have codes of the same name and value "
                         f"({some(map(repr, alike))}) that were not taken for the same cells",
                         advice=f'if one is a level of the other, say so: {fine.name} = ["{coarse.name}"] '
@@ -276,6 +278,7 @@ def _left_open(
             yield Finding(
                 severity=Severity.LOOK,
                 place=", ".join(same),
+                tables=tuple(same),
                 reason="these tables cross each other in a ring, so together they say more than the cells "
                 "that they share",
                 advice="make them from the same records, or publish fewer of them together",

@@ -248,10 +248,11 @@ def _too_large() -> Finding:
 
 def _unjudged(found: Iterable[tuple[int, ...]], names: Sequence[str]) -> Iterator[Finding]:
     for places in islice(found, 3):
-        told = ", ".join(names[place] for place in places)
+        named = tuple(names[place] for place in places)
         yield Finding(
             severity=Severity.LOOK,
-            place=told,
+            place=", ".join(named),
+            tables=named,
             reason="who adds and subtracts these tables has records that no rule has judged",
             advice="publish the table of what two of the filters keep together, or fewer of these tables",
         )
@@ -276,6 +277,7 @@ def _remarks(
         yield Finding(
             severity=Severity.LOOK,
             place=", ".join(pair),
+            tables=pair,
             reason=f"these two tables share records in {n_cells} cell(s) in a way that no sum expresses",
             advice="filter both alike, or make the filter a variable of the table",
         )
