@@ -1,4 +1,10 @@
-"""What the outputs of a submission give away together, as far as a checker can tell."""
+"""What the outputs of a submission give away together, as far as a checker can tell.
+
+With the data, outputs are compared by who is in which cell. Without, every output by groups is known by its
+codes and the units of its cells, which the evidence has. It is joined with all before it, those of the ledger
+included as far as their definitions are there. What cannot be joined is named, because nothing is claimed
+about it.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +13,26 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+from hitoku.attacks.differencing.atoms import Disclosed
+from hitoku.attacks.differencing.defined import Defined, defined_differences
 from hitoku.checks.ledger import Measure
+from hitoku.checks.ledger.alarm import OF_LARGEST, way_out
+from hitoku.checks.ledger.entry import Entry
 from hitoku.checks.ledger.settings import settings_of, tested
 from hitoku.checks.ledger.store import LedgerStore
+from hitoku.checks.ledger.tells import next_to
 from hitoku.checks.outputs import complete_cases
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.checks.principles.together import Said
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, SumTerm, worst
 from hitoku.checks.records import Records
-from hitoku.checks.submission.draft_ledger import DraftLedger
+from hitoku.checks.submission.draft_ledger import DraftLedger, describe
+from hitoku.checks.submission.said import judge_together, said_by
 from hitoku.checks.submission.submission import Submission
+from hitoku.errors import HitokuError, some
 
 UNSOUND = "its evidence is not to be trusted"
 
@@ -108,3 +124,225 @@ def scope(ledger: bool, records: Records | None, depth: int) -> str:
     if records is None:
         return f"tested through codes, {before}; what only the data tell was not tested"
     return f"{tested(depth)}, {before}"
+
+
+# Combinations of codes that all outputs together may tell apart; beyond that two at a time are compared, up
+# to the second number: linear programs over more would take minutes.
+MOST_TOGETHER, MOST_OF_TWO = 500, 20_000
+# So many sets of outputs that disclose something are told one by one.
+SHOWN = 3
+
+
+def by_codes(
+    submission: Submission,
+    policy: Policy,
+    candidates: Sequence[Candidate],
+    store: LedgerStore | None,
+    begin: Callable[[int], None],
+) -> list[tuple[PrincipleVerdict, ...]]:
+    """Join every output with those before it, and with the ledger, by their codes; begin tells which."""
+    earlier, unknown = _released(store, submission.data)
+    said_before = _said_before(store, submission.data)
+    found: list[tuple[PrincipleVerdict, ...]] = []
+    for place, each in enumerate(candidates):
+        begin(place)
+        if each.stays:
+            found.append(())  # what does not leave gives nothing away
+            continue
+        if not each.sound:
+            found.append((not_tested(UNSOUND),))  # no decision lets it leave
+            continue
+        own, said = counted(each.output), said_by(each.output)
+        together = judge_together(said, said_before, each.output.name, policy)
+        if isinstance(own, str):
+            if not each.output.evidence.files:
+                unknown.append(each.output.name)
+            verdicts: tuple[PrincipleVerdict, ...] = (not_tested(own), *together)
+        else:
+            verdicts = (*_compared(own, earlier, unknown, policy), *together)
+        found.append(verdicts)
+        if each.excused or worst(verdicts) is not Clearance.FAIL:
+            said_before[each.output.name] = tuple(said)
+            earlier += [] if isinstance(own, str) else [own]
+    return found
+
+
+def _said_before(store: LedgerStore | None, data: str) -> dict[str, tuple[Said, ...]]:
+    """Return the statistics that were released before about these data, by output."""
+    entries = [] if store is None else map(Entry.from_dict, store.of("output"))
+    return {
+        f"{entry.name} (project {entry.project or 'without a name'})": entry.said
+        for entry in entries
+        if entry.said and entry.data_hash == data
+    }
+
+
+def counted(output: Output) -> Defined | str:
+    """Describe the published cells of an output and count their units; or say why that cannot be done."""
+    cells = output.asked.cells(output.evidence)
+    if cells is None:
+        return "who is behind its parts is known with the data only"
+    if not np.array_equal(cells.n_units, cells.n_records):
+        return "a unit may be in several cells, and only the data tell"
+    kept = np.flatnonzero(~output.evidence.withheld).tolist()
+    try:
+        definition = describe(output, cells, [[cells.labels[place] for place in kept]])
+    except HitokuError as error:
+        return f"its codes cannot be read: {error.what}"
+    sizes = tuple(int(cells.n_units[place]) for place in kept)
+    return Defined(output.name, definition, (sizes,), output.asked.tells)
+
+
+def _released(store: LedgerStore | None, data: str) -> tuple[list[Defined], list[str]]:
+    """Read what was released before: outputs that are described and counted, and the names of the others."""
+    known: list[Defined] = []
+    unknown: list[str] = []
+    for plain in [] if store is None else store.of("output"):
+        entry = Entry.from_dict(plain)
+        if entry.parts == ():
+            continue  # a file, at which a person looked
+        sizes = [part.get("sizes") for part in entry.parts or ()]
+        name = f"{entry.name} (project {entry.project or 'without a name'})"
+        if entry.definition is None or None in sizes or entry.data_hash != data:
+            unknown.append(name)
+        else:
+            counts = tuple(tuple(part or ()) for part in sizes[: len(entry.definition.parts)])
+            known.append(Defined(name, entry.definition, counts, entry.tells))
+    return known, unknown
+
+
+def _compared(
+    own: Defined, earlier: Sequence[Defined], unknown: Sequence[str], policy: Policy
+) -> tuple[PrincipleVerdict, ...]:
+    threshold, unjoined, how = policy.units.minimum, list(unknown), "all together"
+    disclosed: list[tuple[list[Defined], Disclosed]] = []
+    # Counts are held against counts, and amounts against amounts of the same variable.
+    alike = {tuple(each for each in earlier if what in each.tells) for what in sorted(own.tells)}
+    for before in sorted(alike, key=len):
+        together = [*before, own]
+        try:
+            disclosed += [(together, each) for each in _new(together, threshold, MOST_TOGETHER)]
+        except HitokuError:
+            how = "two at a time"
+            for each in before:
+                try:
+                    disclosed += [([each, own], one) for one in _new([each, own], threshold, MOST_OF_TWO)]
+                except HitokuError:
+                    unjoined.append(each.name)
+    found = (*_next_to_one_another(own, earlier), *(_told(own, disclosed, earlier) if disclosed else ()))
+    if found:
+        return found
+    unjoined += [each.name for each in earlier if each.tells & own.tells and _unrelated(each, own)]
+    tested = f"tested through codes with {len(earlier)} output(s), {how}"
+    if unjoined:
+        names = some(list(dict.fromkeys(unjoined)), 20)
+        return (not_tested(f"only the data tell what it gives away with {names}; {tested}"),)
+    return (_passed(tested if earlier else "nothing before it", len(earlier)),)
+
+
+def _next_to_one_another(own: Defined, earlier: Sequence[Defined]) -> tuple[PrincipleVerdict, ...]:
+    """Find ratios of nearly as many of the largest contributors, about the same cells."""
+    found = []
+    mine = {cell for part in own.definition.parts for cell in part}
+    for other in earlier:
+        close = next_to(own.tells, other.tells)
+        same = (own.definition.variables, own.definition.filter) == (
+            other.definition.variables,
+            other.definition.filter,
+        )
+        cells = mine & {cell for part in other.definition.parts for cell in part}
+        if close and same and cells:
+            value, n, m = close[0]
+            found.append(
+                PrincipleVerdict(
+                    principle=Principle.DIFFERENCING,
+                    status=Clearance.FAIL,
+                    reason="small_group",
+                    text=f"{abs(n - m)} of the largest contributors to {value} follow(s) in {len(cells)} "
+                    f"group(s): {max(n, m)} - {min(n, m)}, from {other.name} and {own.name} (by definition)",
+                    numbers={"outputs": 2, "groups": len(cells), "units": abs(n - m)},
+                    remedy=OF_LARGEST,
+                )
+            )
+    return tuple(found)
+
+
+def _unrelated(one: Defined, other: Defined) -> bool:
+    """Tell whether each output has a variable that the other lacks.
+
+    What these have to do with each other no definition says: they may be bands of one variable, or the same
+    for nearly everybody.
+    """
+    mine, its = ({*each.definition.variables, *each.definition.filter} for each in (one, other))
+    return bool(mine - its and its - mine)
+
+
+def _new(group: Sequence[Defined], threshold: int, most: int) -> list[Disclosed]:
+    """Find what the last output of some gives away, and the others do not without it."""
+    last = len(group) - 1
+    found = [
+        each
+        for each in defined_differences(group, threshold=threshold, most=most)
+        if last in each.releases and len(each.releases) > 1
+    ]
+    if not found or last == 1:
+        return found
+    earlier = defined_differences(group[:-1], threshold=threshold, most=most)
+    before = {(each.group, each.most) for each in earlier}
+    return [each for each in found if (each.group, each.most) not in before]
+
+
+def _told(
+    own: Defined, disclosed: Sequence[tuple[list[Defined], Disclosed]], earlier: Sequence[Defined]
+) -> tuple[PrincipleVerdict, ...]:
+    """Return one verdict for each set of outputs, with the smallest group and the way out."""
+    sets: dict[tuple[str, ...], list[tuple[list[Defined], Disclosed]]] = {}
+    for group, each in disclosed:
+        sets.setdefault(tuple(group[place].name for place in each.releases), []).append((group, each))
+    verdicts = []
+    for names, own_groups in list(sets.items())[:SHOWN]:
+        group, worst = min(own_groups, key=lambda each: (each[1].most, each[1].group))
+        more = f"; {len(own_groups) - 1} more" if len(own_groups) > 1 else ""
+        text = worst.describe({place: each.name for place, each in enumerate(group)}, "unit")
+        involved = [group[place].definition for place in worst.releases if group[place] is not own]
+        verdicts.append(
+            PrincipleVerdict(
+                principle=Principle.DIFFERENCING,
+                status=Clearance.FAIL,
+                reason="small_group",
+                text=f"{text} (by definition){more}",
+                numbers={"outputs": len(names), "groups": len(own_groups), "units": worst.most},
+                remedy=way_out(own.definition, involved, [each.definition for each in earlier]),
+                terms=_terms(group, worst, own),
+            )
+        )
+    return tuple(verdicts)
+
+
+def _terms(group: Sequence[Defined], disclosed: Disclosed, own: Defined) -> tuple[SumTerm, ...]:
+    """Name the cells of a proof by their codes."""
+    found = []
+    for term in sorted(disclosed.terms, key=lambda each: (each.times < 0, each.release, each.cell)):
+        output = group[term.release]
+        groups = [cell for part in output.definition.parts for cell in part][term.cell]
+        codes = zip(output.definition.variables, groups, strict=True)
+        found.append(
+            SumTerm(
+                output=output.name,
+                own=output is own,
+                codes={variable: code for variable, code in codes if code is not None},
+                times=str(term.times),
+                units=int(term.value),
+            )
+        )
+    return tuple(found)
+
+
+def _passed(text: str, n: int) -> PrincipleVerdict:
+    return PrincipleVerdict(
+        principle=Principle.DIFFERENCING,
+        status=Clearance.PASS,
+        reason="nothing_found",
+        text=text,
+        numbers={"outputs": n},
+    )

@@ -19,8 +19,8 @@ from hitoku.checks.policies.policy import policy as policy_named
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.checks.submission import differences
-from hitoku.checks.submission.code_differences import by_codes
 from hitoku.checks.submission.deciding import excused, open_cells
+from hitoku.checks.submission.differences import by_codes
 from hitoku.checks.submission.judge_output import disagreements, judge_again
 from hitoku.checks.submission.report import Recheck, Rechecked, fault
 from hitoku.checks.submission.submission import Submission, read_submission
