@@ -35,7 +35,9 @@ def deliberate():
     while todo:
         found.append(todo.pop())
         todo += found[-1].__subclasses__()
-    return sorted(found, key=lambda kind: kind.__name__)
+    # Private kinds are made by their own module, with other arguments.
+    public = (kind for kind in found if not kind.__name__.startswith("_"))
+    return sorted(public, key=lambda kind: kind.__name__)
 
 
 @pytest.mark.parametrize("kind", deliberate(), ids=lambda kind: kind.__name__)
