@@ -334,6 +334,7 @@ def _instances(folder: Path) -> tuple[TableInstance, ...]:
     }
     if not paths:
         raise DataError(
+            "no_jj_file",
             "no JJ file there",
             where=str(folder),
             fix="give a folder with files *.jj or *.jj.gz, or one of them",

@@ -60,11 +60,7 @@ class HitokuError(Exception):
     ('unknown_column', 'no column {column!r}', 'turnver')
     """
 
-    def __init__(
-        self, code: str, template: str = "", /, *, where: str = "", fix: str = "", **fields: Any
-    ) -> None:
-        if not template:  # A sentence without a code.
-            code, template = "", code
+    def __init__(self, code: str, template: str, /, *, where: str = "", fix: str = "", **fields: Any) -> None:
         self.code = code
         self.fields = fields
         self.what = _text(template, fields)

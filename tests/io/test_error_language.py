@@ -63,11 +63,17 @@ def test_texts_that_are_put_together(text, said):
 
 
 def test_an_error_in_three_lines():
-    error = DataError("no column 'turnver'", where="firms.csv", fix=did_you_mean("turnver", ["turnover"]))
+    error = DataError(
+        "unknown_column",
+        "no column {column!r}",
+        where="firms.csv",
+        fix=did_you_mean("turnver", ["turnover"]),
+        column="turnver",
+    )
     assert told(error, "ja") == [
         "列 'turnver' はありません",
         "場所: firms.csv",
         "対処: 'turnover' ではありませんか",
     ]
     assert told(error) == str(error).split("\n  ")
-    assert told(HitokuError("a sentence of tomorrow"), "ja") == ["a sentence of tomorrow"]
+    assert told(HitokuError("tomorrow", "a sentence of tomorrow"), "ja") == ["a sentence of tomorrow"]

@@ -47,12 +47,14 @@ def refuse_search(instances: Sequence[TableInstance], replications: int) -> None
     """
     if replications < 2:
         raise ParameterError(
+            "single_draw",
             "from a single draw nobody can tell what chance does",
             where="--search",
             fix="give 2 draws or more; 5 take a few minutes on the small instances",
         )
     if not searchable(instances):
         raise DataError(
+            "no_small_instance",
             "no instance of the paper that is small enough to search on",
             where="--search",
             fix="give --instances with JJ files named as in the paper, targus.jj or table8.jj among them",

@@ -67,7 +67,12 @@ class Reading:
         for name, words in known.items():
             if getattr(self, name) not in words:
                 raise ParameterError(
-                    f"unknown word {getattr(self, name)!r}", where=name, fix=f"use one of: {', '.join(words)}"
+                    "unknown_word",
+                    "unknown word {word!r}",
+                    where=name,
+                    fix="use one of: {words}",
+                    word=getattr(self, name),
+                    words=", ".join(words),
                 )
 
     @property
@@ -115,7 +120,11 @@ def drawn(reading: Reading, side: int, number: int, seed: int) -> Table:
         if need.unsafe.any() and _protectable(table, need):
             return table
     raise ParameterError(
-        "no table could be protected", where=f"tables of {side} x {side}", fix="take larger tables"
+        "no_table_protected",
+        "no table could be protected",
+        where="tables of {side} x {side}",
+        fix="take larger tables",
+        side=side,
     )
 
 

@@ -64,10 +64,14 @@ class StudyPlan:
     def __post_init__(self) -> None:
         if not self.sides or min(self.sides) < 3 or max(self.sides) > 8:
             raise ParameterError(
-                "sides must lie between 3 and 8", where="--side", fix="the paper has 4, 5, 6 and 7"
+                "sides_range",
+                "sides must lie between 3 and 8",
+                where="--side",
+                fix="the paper has 4, 5, 6 and 7",
             )
         if self.tables < 1 or self.limit < 1:
             raise ParameterError(
+                "study_size_range",
                 "there must be at least one table and one candidate",
                 where="--tables, --limit",
                 fix="give 1 or more",

@@ -26,7 +26,10 @@ def candidates_by_dimension(counts: Mapping[str, Mapping[int, Sequence[int]]]) -
     """
     if not counts or not all(counts.values()):
         raise ParameterError(
-            "there is nothing to draw", where="candidates_by_dimension", fix="give at least one table a panel"
+            "nothing_to_draw",
+            "there is nothing to draw",
+            where="candidates_by_dimension",
+            fix="give at least one table a panel",
         )
     figure = Figure(figsize=(1 + 2.6 * len(counts), 3.4), facecolor=PAPER, layout="constrained")
     panels = figure.subplots(1, len(counts), sharey=True, squeeze=False)[0]

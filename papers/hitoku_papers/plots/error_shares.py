@@ -32,12 +32,16 @@ def error_shares(groups: Mapping[str, Mapping[str, Sequence[float]]], intervals:
     """
     bars = [(group, name, shares) for group, named in groups.items() for name, shares in named.items()]
     if not bars:
-        raise ParameterError("no bar to draw", where="error_shares", fix="give at least one group with a bar")
+        raise ParameterError(
+            "no_bars", "no bar to draw", where="error_shares", fix="give at least one group with a bar"
+        )
     if any(len(shares) != len(intervals) for _, _, shares in bars) or len(intervals) > len(SHADES):
         raise ParameterError(
-            f"bars and intervals do not fit, or there are more than {len(SHADES)} intervals",
+            "bars_and_intervals_differ",
+            "bars and intervals do not fit, or there are more than {most} intervals",
             where="error_shares",
             fix="give one percentage for each interval",
+            most=len(SHADES),
         )
     height = 1.3 + 0.27 * len(bars) + 0.16 * len(groups)
     figure = Figure(figsize=(9.4, height), facecolor=PAPER, layout="constrained")

@@ -33,7 +33,10 @@ def grouped_bars(
     """
     if not groups or not series or any(len(heights) != len(groups) for heights in series.values()):
         raise ParameterError(
-            "every series needs one height per group", where="grouped_bars", fix="give lists of one length"
+            "heights_per_group",
+            "every series needs one height per group",
+            where="grouped_bars",
+            fix="give lists of one length",
         )
     figure = Figure(figsize=(2.2 + 1.5 * len(groups), 3.6), facecolor=PAPER, layout="constrained")
     axes = figure.add_subplot()

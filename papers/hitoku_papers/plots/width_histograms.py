@@ -27,7 +27,10 @@ def width_histograms(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Fig
     """
     if not panels or not all(panels.values()):
         raise ParameterError(
-            "there is nothing to draw", where="width_histograms", fix="give at least one series a panel"
+            "nothing_to_draw",
+            "there is nothing to draw",
+            where="width_histograms",
+            fix="give at least one series a panel",
         )
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)

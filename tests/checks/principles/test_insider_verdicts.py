@@ -72,7 +72,7 @@ class Stubborn:
     name = "stubborn"
 
     def protect(self, *_given, **_more):
-        raise NeedError("no way", fix="none")
+        raise NeedError("out_of_reach", "no way", fix="none")
 
 
 def test_nothing_more_is_withheld_where_nothing_is():

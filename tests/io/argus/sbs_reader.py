@@ -42,9 +42,12 @@ def read_sbs(path: str | Path, n_variables: int, *, levels: bool = False) -> Saf
     strange = [flag for flag in flags if flag not in OF_FLAG]
     if strange:
         raise DataError(
-            f"{strange[0]!r} is no flag of an SBS file",
+            "unknown_sbs_flag",
+            "{flag!r} is no flag of an SBS file",
             where=path.name,
-            fix=f"give the number of variables, levels=True with option HL; flags are {', '.join(OF_FLAG)}",
+            fix="give the number of variables, levels=True with option HL; flags are {flags}",
+            flag=strange[0],
+            flags=", ".join(OF_FLAG),
         )
     status = np.array([int(OF_FLAG[flag]) for flag in flags])
     return SafeCells(
@@ -72,9 +75,11 @@ def withheld_in(cells: SafeCells, table: Table) -> Mask:
             cell = places.get(tuple(code.strip() for code in codes))
             if cell is None:
                 raise TableError(
+                    "withheld_cell_not_in_table",
                     "the safe file withholds a cell that the table does not have",
-                    where=f"cell {', '.join(codes)}",
+                    where="cell {codes}",
                     fix="compare it with the table it was made from",
+                    codes=", ".join(codes),
                 )
             mask[cell] = True
     return mask

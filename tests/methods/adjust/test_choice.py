@@ -94,7 +94,7 @@ NEED = Need(unsafe=UNSAFE, lower=np.where(UNSAFE, 2.0, 0), upper=np.where(UNSAFE
 
 
 def refuse(*_args, **_kwargs):
-    raise SolverError("no trustworthy answer", where="here", fix="none")
+    raise SolverError("untrusted", "no trustworthy answer", where="here", fix="none")
 
 
 def best_of_all():
