@@ -93,7 +93,8 @@ def told(error: HitokuError, lang: str = ENGLISH) -> list[str]:
 
     Examples
     --------
-    >>> told(ParameterError("no column 'turnver'", where="--value", fix="did you mean 'turnover'?"), "ja")
+    >>> fix = "did you mean 'turnover'?"
+    >>> told(ParameterError("unknown_column", "no column 'turnver'", where="--value", fix=fix), "ja")
     ["列 'turnver' はありません", '場所: --value', "対処: 'turnover' ではありませんか"]
     """
     say = speaker(lang, ERRORS)
