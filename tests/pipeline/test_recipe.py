@@ -493,4 +493,4 @@ def test_an_occupied_folder_is_refused_before_any_work(kitchen):
 def test_every_stage_is_reported_in_words(kitchen):
     stages = []
     run_recipe(kitchen(ONE), report=stages.append)
-    assert stages == ["build", "assess", "protect", "groups", "audit", "attack", "write"]
+    assert stages == ["build", "assess", "protect", "groups", "insiders", "audit", "attack", "write"]
