@@ -43,7 +43,7 @@ def deliberate():
 @pytest.mark.parametrize("kind", deliberate(), ids=lambda kind: kind.__name__)
 def test_a_deliberate_error_is_three_lines_and_exit_code_2(kind, capsys):
     def command():
-        raise kind("no column 'turnver'", where="data", fix="did you mean 'turnover'?")
+        raise kind("no_column", "no column 'turnver'", where="data", fix="did you mean 'turnover'?")
 
     assert guarded(command) == BAD_INPUT
     out, err = capsys.readouterr()

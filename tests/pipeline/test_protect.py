@@ -24,7 +24,8 @@ def test_stages_run_in_order_and_the_outcome_is_audited():
     outcome = protect_table(
         Table.from_array(COUNTS), [MinFrequency(5)], method=Greedy(), width=9, report=stages.append
     )
-    assert stages == list(STAGES)
+    # No contributor is behind counts: that stage is left out.
+    assert stages == [stage for stage in STAGES if stage != "insiders"]
     assert outcome.audit.safe
     assert outcome.bounds.width[outcome.need.unsafe].min() >= 9
 

@@ -51,7 +51,7 @@ def _protect(**given: Any) -> object:
         (lambda: ht.Circulation(rounds="two"), "rounds"),  # type: ignore[arg-type]
         (lambda: ht.Circulation(time_limit_s="60"), "time_limit_s"),  # type: ignore[arg-type]
         (lambda: ht.Randomised(strength="much"), "strength"),  # type: ignore[arg-type]
-        (lambda: ht.Blocks(group="two"), "group"),  # type: ignore[arg-type]
+        (lambda: ht.FlaggedGroups(group="two"), "group"),  # type: ignore[arg-type]
         (lambda: ht.Interval(most_cells="all"), "most_cells"),  # type: ignore[arg-type]
         (lambda: ht.Matching(method=ht.Optimal(), rules=[ht.MinFrequency(3)], limit="2000"), "limit"),  # type: ignore[arg-type]
     ],
