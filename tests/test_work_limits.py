@@ -11,6 +11,7 @@ import pytest
 import hitoku as ht
 from hitoku.attacks import ATTACKS
 from hitoku.attacks.adjustment import Adjustment
+from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.errors import NeedError, SolverError, TableError
 from hitoku.evidence import outcome, witness_search
 from hitoku.evidence.attacked import judge_attack
@@ -21,6 +22,7 @@ from hitoku.methods.flagged_groups import witness_walk
 from hitoku.methods.greedy import greedy
 from hitoku.methods.greedy.greedy import STOPPED
 from hitoku.metrics import recovery
+from hitoku.model import Colour, Status
 from hitoku.solver import quadratic_program
 from hitoku.solver.integer import IntegerProgram
 from hitoku.solver.integer import solve as solve_integer
@@ -401,6 +403,26 @@ def test_every_attack_ends_at_a_tiny_limit_and_says_so(name):
         assert all("not decided" in one.reason for one in inferred.findings)
     if name != "insider":
         assert {one.severity.value for one in judge_attack(attack, table, need, release)} <= {"look"}
+
+
+def test_session_whose_comparison_stops_at_its_limit_asks_for_review():
+    random = np.random.default_rng(1)
+    people = pd.DataFrame({name: random.integers(0, 4, 200).astype(str) for name in "ab"})
+
+    def second(flow_work):
+        work = ht.Session("people", people)
+        work.frequency_table(by="a")
+        work._draft.ledger.search.flow_work = flow_work
+        made = work.frequency_table(by="b")
+        return work.verdict(made), [v for v in made.verdicts if v.principle is Principle.DIFFERENCING]
+
+    (_, (whole,)), (verdict, (limited,)) = second(1e9), second(0)
+    assert whole.status is Clearance.PASS
+    assert (limited.status, limited.reason) == (Clearance.LOOK, "limit_of_work")
+    assert limited.text.startswith("not decided")
+    assert verdict["groups"].status is Status.NOT_DECIDED
+    assert verdict["groups"].reason.startswith("not decided")
+    assert verdict.colour is Colour.AMBER
 
 
 def test_auto_takes_the_other_heuristic_where_the_walk_reaches_its_limit(monkeypatch):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from tests.oracles.differencing import exposed_units
 
+from hitoku.attacks.differencing.comparing import FLOW_WORK
 from hitoku.attacks.differencing.joined import differencing
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.attacks.differencing.search import DifferencingSearch
@@ -243,6 +244,27 @@ def test_work_has_a_limit_which_is_told_and_two_outputs_are_compared_all_the_sam
     of_two = {group.hash for group in pairs.check(last)}
     assert of_two
     assert of_two <= {group.hash for group in nothing.small} <= {group.hash for group in some.small}
+
+
+def test_flows_have_a_limit_which_is_told_and_what_is_found_before_it_is_true():
+    *before, last = few_people(3)
+
+    def searched(flow_work):
+        search = DifferencingSearch(150, depth=2, effort=0, flow_work=flow_work)
+        for output in before:
+            search.release(output)
+        return search.searched(last)
+
+    whole, none = searched(FLOW_WORK), searched(0)
+    assert (whole.unfinished, none.small) == (0, [])
+    assert none.unfinished > 0
+    every = {group.hash for group in whole.small}
+    assert every
+    found = [searched(flow_work) for flow_work in (1_000, 3_000, 10_000, 30_000)]
+    for one in found:
+        assert {group.hash for group in one.small} <= every
+        assert one.unfinished or {group.hash for group in one.small} == every
+    assert any(one.unfinished and one.small for one in found)
 
 
 def test_a_search_that_ends_leaves_nothing_out():

@@ -80,7 +80,8 @@ def test_narrow_joint_cells_are_those_a_linear_program_bounds(seed):
     upper = [
         -linprog(-np.eye(n_edges)[edge], A_eq=sums, b_eq=sums @ joint.size).fun for edge in range(n_edges)
     ]
-    groups = list(joint.small(threshold, NONE))
+    groups, finished = joint.small(threshold, NONE)
+    assert finished
     assert all(0 < group.size < threshold for group in groups)
     assert len({group.hash for group in groups}) == len(groups)
     # Every cell of a small group is bounded by it, and whatever is bounded is in one.
@@ -88,7 +89,7 @@ def test_narrow_joint_cells_are_those_a_linear_program_bounds(seed):
     assert inside == {edge for edge, most in enumerate(upper) if most < threshold - 1e-6}
     for place, group in enumerate(groups):
         known = np.sort(np.array([each.hash for each in groups[: place + 1]], dtype=np.uint64))
-        assert [each.hash for each in joint.small(threshold, known)] == [
+        assert [each.hash for each in joint.small(threshold, known)[0]] == [
             each.hash for each in groups[place + 1 :]
         ], group
 

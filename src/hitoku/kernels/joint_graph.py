@@ -21,16 +21,22 @@ Mask = NDArray[np.bool_]
 def search_residual(
     tail: Integers, head: Integers, room: Integers, start: Integers, incident: Integers, edge: int,
     came: Integers, queue: Integers,
-) -> None:  # fmt: skip
-    """Search breadth first for an augmenting path from the column of an edge to its row, without the edge."""
+) -> int:  # fmt: skip
+    """Search breadth first for an augmenting path from the column of an edge to its row, without the edge.
+
+    Returns
+    -------
+    How many nodes and ends of edges were looked at.
+    """
     source, sink = head[edge], tail[edge]
     came[:] = -1
     came[source] = edge
     queue[0] = source
-    first, last = 0, 1
+    first, last, work = 0, 1, len(came)
     while first < last and came[sink] < 0:
         node = queue[first]
         first += 1
+        work += start[node + 1] - start[node]
         for place in range(start[node], start[node + 1]):
             e = incident[place]
             forward = tail[e] == node
@@ -41,23 +47,28 @@ def search_residual(
                 came[other] = e
                 queue[last] = other
                 last += 1
+    return work
 
 
 @compiled
 def send_flow(
     tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, edge: int,
     wanted: int, room: Integers, came: Integers, queue: Integers,
-) -> int:  # fmt: skip
-    """Send a flow of up to ``wanted`` from the column of an edge to its row, without the edge; return it.
+) -> tuple[int, int]:  # fmt: skip
+    """Send a flow of up to ``wanted`` from the column of an edge to its row, without the edge.
 
     Edges lead from ``tail`` (row) to ``head`` (column). ``room`` is the residual capacity back along each;
     where less went than wanted, nodes with ``came >= 0`` are the source's side of a minimum cut.
+
+    Returns
+    -------
+    The flow, and how many nodes and edges were looked at.
     """
     source, sink = head[edge], tail[edge]
     room[:] = size
-    sent = 0
+    sent, work = 0, len(size)
     while sent < wanted:
-        search_residual(tail, head, room, start, incident, edge, came, queue)
+        work += search_residual(tail, head, room, start, incident, edge, came, queue)
         if came[sink] < 0:
             break
         amount = wanted - sent
@@ -75,7 +86,7 @@ def send_flow(
             room[e] += amount if forward else -amount
             node = tail[e] if forward else head[e]
         sent += amount
-    return sent
+    return sent, work
 
 
 @compiled
@@ -181,23 +192,36 @@ def left_over(own: Mask, hashes: Hashes, n_rows: int, by_column: bool) -> np.uin
 
 
 @compiled
+def largest_edges(head: Integers, size: Integers, n_nodes: int) -> Integers:
+    """Return the largest edge of every column, the first of several; -1 for other nodes."""
+    hub = np.full(n_nodes, -1, dtype=np.int64)
+    for e in range(len(head)):
+        if hub[head[e]] < 0 or size[e] > size[hub[head[e]]]:
+            hub[head[e]] = e
+    return hub
+
+
+@compiled
 def singled_out(
     tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, hashes: Hashes,
-    n_rows: int, threshold: int, known: Hashes,
-) -> Integers:  # fmt: skip
+    n_rows: int, threshold: int, known: Hashes, limit: float,
+) -> tuple[Integers, float, bool]:  # fmt: skip
     """Edges whose joint cell can hold fewer units than ``threshold``, whatever the unpublished counts are.
 
     Each stands for the group that its minimum cut singles out; every group once, and none whose hash is
-    among ``known``, in order. ``hashes`` are those of the groups at the nodes.
+    among ``known``, in order. ``hashes`` are those of the groups at the nodes. No further edge is begun once
+    ``limit`` nodes and edges were looked at.
+
+    Returns
+    -------
+    The edges, how many nodes and edges were looked at, and whether edges are left at the limit.
     """
     n_nodes, n_edges = len(start) - 1, len(tail)
     found = np.empty(n_edges, dtype=np.int64)
+    work = 0.0
     if n_edges == 0 or size.min() >= threshold:
-        return found[:0]
-    hub = np.full(n_nodes, -1, dtype=np.int64)
-    for e in range(n_edges):
-        if hub[head[e]] < 0 or size[e] > size[hub[head[e]]]:
-            hub[head[e]] = e
+        return found[:0], work, False
+    hub = largest_edges(head, size, n_nodes)
     room, marked = np.zeros(n_edges, dtype=np.int64), np.full(n_nodes, -1, dtype=np.int64)
     came, queue = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
     own, groups = np.zeros(n_nodes, dtype=np.bool_), np.empty(n_edges, dtype=np.uint64)
@@ -205,17 +229,24 @@ def singled_out(
     for e in range(n_edges):
         if size[e] >= threshold:
             continue
+        if work >= limit:
+            return found[:n], work, True
         wanted = threshold - size[e]
+        for row in (tail[e], tail[hub[head[e]]]):
+            work += start[row + 1] - start[row]
         if has_room(tail, head, size, start, incident, e, wanted, hub, marked):
             continue
-        if send_flow(tail, head, size, start, incident, e, wanted, room, came, queue) >= wanted:
+        sent, looked = send_flow(tail, head, size, start, incident, e, wanted, room, came, queue)
+        work += looked
+        if sent >= wanted:
             continue
+        work += n_edges + n
         by_column = take_side(tail, head, start, incident, e, came, own, queue)
         group = left_over(own, hashes, n_rows, by_column)
         if not listed_in(known, group) and not (groups[:n] == group).any():
             found[n], groups[n] = e, group
             n += 1
-    return found[:n]
+    return found[:n], work, False
 
 
 @compiled
@@ -322,7 +353,7 @@ def warm_up() -> None:
     graph = one, 2 * one, 2 * one, np.array([0, 0, 1, 2]), np.zeros(2, dtype=np.int64)
     tail, head, _, start, incident = graph
     hashes, nodes, own = np.ones(3, dtype=np.uint64), np.empty(3, dtype=np.int64), np.zeros(3, dtype=np.bool_)
-    singled_out(*graph, hashes, 1, 3, hashes)
+    singled_out(*graph, hashes, 1, 3, hashes, np.inf)
     remainders(tail, head, start, hashes, hashes)
     crossed(tail, head, start, incident, hashes, hashes)
     send_flow(*graph, 0, 1, one.copy(), nodes, nodes.copy())

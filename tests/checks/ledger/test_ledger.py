@@ -286,6 +286,25 @@ def test_where_the_work_has_an_end_that_is_said_then_and_later(tmp_path):
     assert [found.concern for found in again.check("new", new)] == [Concern.SMALL_GROUP]
 
 
+def test_comparison_that_stops_at_its_limit_is_not_decided(tmp_path):
+    path, unit = tmp_path / "x.ledger", np.arange(100)
+    ledger = Ledger.open(path, data_hash="d", n_units=100)
+    ledger.remember("first", [Partition.published("first", (unit < 60).astype(int))])
+    new = [Partition.published("new", (unit < 58).astype(int))]
+    assert [alarm.concern for alarm in ledger.check("new", new)] == [Concern.SMALL_GROUP]
+    limited = Ledger.open(path, data_hash="d", n_units=100)
+    limited.search.flow_work = 0
+    (alarm,) = limited.check("new", new)
+    # The two outputs, and the new one with what follows from them.
+    assert str(alarm).startswith("not decided: 2 comparison(s) were not finished within the limit of work")
+    (verdict,) = limited.verdicts([alarm])
+    assert (verdict.status, verdict.reason) == (Clearance.LOOK, "limit_of_work")
+    limited.remember("new", new)
+    assert Ledger.open(path, data_hash="d", n_units=100).scope.endswith(
+        "of new not all that follows is known"
+    )
+
+
 def test_inner_cells_and_margins_are_parts_of_one_output(tmp_path):
     # The area's total is published, its smallest band withheld: the output gives it away alone.
     inner = np.where(banded([19, 26]) == 1, 0, banded([19, 26]) - 1)

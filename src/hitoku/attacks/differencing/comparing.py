@@ -1,7 +1,8 @@
 """One search: an output against everything released before, and what follows with everything again.
 
 Among few units nearly everything follows from something, and what follows could be compared for ever. So the
-work beyond two outputs has a limit, in steps and not in seconds: the same for everybody, and told.
+work has limits, in steps and not in seconds, the same on every computer: one for flows, and one for all that
+goes beyond two outputs. Where one is reached, the answer says so.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from hitoku.attacks.differencing.common_refinement import CommonRefinement
 from hitoku.attacks.differencing.joint_partition import DENSE, Difference, JointPartition, by_code
 from hitoku.attacks.differencing.partition import Cell, Certificate, Hashes, Partition
 from hitoku.model import Integers
+from hitoku.solver.work import CountedWork
 
 # Steps that a search beyond two outputs takes at most, some seconds of them: a comparison has as many as
 # there are units to go through, and never fewer than PAIR.
@@ -25,6 +27,8 @@ EFFORT = 1_000_000_000
 PAIR = 20_000
 # So many steps per unit it takes to make a partition of what follows, or to refine one.
 DERIVING = 20
+# Nodes and edges that the flows of one search look at: half a minute.
+FLOW_WORK = 2e10
 # What follows from an output is kept in so many partitions at most, the shortest sums first.
 MOST_DERIVED = 250
 # With fewer units than this, going through them takes no longer than finding out which are alike.
@@ -87,12 +91,15 @@ class Searched:
         Partitions into groups of any size that follow exactly.
     compared, left_out
         How many comparisons beyond two outputs were made, and how many were left out at the limit of work.
+    unfinished
+        How many comparisons of two partitions stopped at the limit of flows: they may miss small groups.
     """
 
     small: Sequence[SingledOut]
     derived: Sequence[Partition]
     compared: int
     left_out: int
+    unfinished: int
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -109,7 +116,7 @@ class SearchTask:
         One number per unit, as the partitions were made with.
     n_units
         How many units there are; partitions may have fewer, each of which stands for several.
-    threshold, depth, effort
+    threshold, depth, effort, flow_work
         As of a search.
     """
 
@@ -121,6 +128,7 @@ class SearchTask:
     threshold: int
     depth: int
     effort: int
+    flow_work: float
 
     def searched(self) -> Searched:
         """Compare an output with everything released, and what follows with everything again."""
@@ -128,11 +136,13 @@ class SearchTask:
         known = _Told([*self.released, *self.output, *self.derived])
         new = frozenset[str]().union(*(part.outputs for part in self.output))
         small: dict[int, SingledOut] = {}
-        turns = _Turns(self)
+        turns, work, unfinished = _Turns(self), CountedWork(self.flow_work), 0
         for one, other, nothing_new in turns:
             joint = JointPartition.of(one, other, turns.order, turns.refinement(one))
             tells = one.tells & other.tells
-            for group in self._small(joint, published.of(tells)):
+            fresh, finished = joint.small(self.threshold, published.of(tells), work)
+            unfinished += not finished
+            for group in self._members(joint, fresh):
                 if new & group.outputs and group.hash not in small:
                     small[group.hash] = group
                     published.met(group.hash)
@@ -143,10 +153,15 @@ class SearchTask:
                 turns.follows(found, (one, other))
         # Not by hash: the order must not depend on a secret.
         ranked = sorted(small.values(), key=lambda group: (len(group.outputs), len(group), group.cells))
-        return Searched(small=ranked, derived=turns.fresh, compared=turns.compared, left_out=turns.left_out)
+        return Searched(
+            small=ranked,
+            derived=turns.fresh,
+            compared=turns.compared,
+            left_out=turns.left_out,
+            unfinished=unfinished,
+        )
 
-    def _small(self, joint: JointPartition, known: Hashes) -> Iterator[SingledOut]:
-        fresh = list(joint.small(self.threshold, known))
+    def _members(self, joint: JointPartition, fresh: Sequence[Difference]) -> Iterator[SingledOut]:
         if fresh:
             for found, units in zip(fresh, joint.units_of_each(fresh), strict=True):
                 yield SingledOut(

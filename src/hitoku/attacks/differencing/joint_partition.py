@@ -3,7 +3,7 @@
 The counts of both are the margins of a two-way table whose inner cells are not published. The largest value
 that an inner cell can take is a maximum flow in the bipartite graph of rows and columns. Where it is below
 the threshold, the minimum cut names cells of one partition and cells of the other, contained in them, whose
-difference is the group: for two partitions the search is complete.
+difference is the group: for two partitions the search is complete, within its limit of counted work.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from hitoku.attacks.differencing.common_refinement import CommonRefinement, Joint
 from hitoku.attacks.differencing.partition import Cell, Codes, Hashes, Partition, added, combined
 from hitoku.model import Integers, Mask
+from hitoku.solver.work import CountedWork
 
 # Two partitions with fewer joint cells than this are counted in a matrix of all of them.
 DENSE = 2**20
@@ -95,8 +96,10 @@ class JointPartition:
         tail, head, size, start, incident = connect(*cells, len(first), len(second))
         return cls(first, second, tail, head, size, start, incident, hashes)
 
-    def small(self, threshold: int, known: Hashes) -> Iterator[Difference]:
-        """Return every group below a threshold that the two single out, each once.
+    def small(
+        self, threshold: int, known: Hashes, work: CountedWork | None = None
+    ) -> tuple[list[Difference], bool]:
+        """Return every group below a threshold that the two single out, each once; and whether these are all.
 
         Parameters
         ----------
@@ -104,11 +107,16 @@ class JointPartition:
             Groups with fewer units are small.
         known
             Hashes of groups that are left out, in order.
+        work
+            Nodes and edges of graphs that may be looked at; left out for no limit.
         """
         from hitoku.kernels.joint_graph import singled_out  # noqa: PLC0415 - numba takes a second to load
 
-        for edge in singled_out(*self._graph, self.hashes, len(self.first), threshold, known).tolist():
-            yield self._cut(edge, threshold)
+        work = CountedWork() if work is None else work
+        graph = *self._graph, self.hashes, len(self.first)
+        edges, looked, stopped = singled_out(*graph, threshold, known, work.left)
+        work.add(looked)
+        return [self._cut(edge, threshold) for edge in edges.tolist()], not stopped
 
     def exact(self, known: Hashes) -> Iterator[Difference]:
         """Return groups of any size that follow exactly, without those whose hash is known, in order.

@@ -1,8 +1,9 @@
 """A new output against everything released before: groups that only together they single out.
 
-Two outputs are compared completely. Groups of any size that follow exactly from two of them are treated as
-outputs in their own right and compared again, which finds what three outputs give away together; more on
-request. What is found is a proof: coefficients on published cells that add up to the group.
+Two outputs are compared completely, as far as the work limit allows. Groups of any size that follow exactly
+from two of them are treated as outputs in their own right and compared again, which finds what three outputs
+give away together; more on request. What is found is a proof: coefficients on published cells that add up to
+the group.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ from dataclasses import replace
 import numpy as np
 
 from hitoku.attacks.differencing.alike import Alike
-from hitoku.attacks.differencing.comparing import EFFORT, FEW_UNITS, Searched, SearchTask, SingledOut
+from hitoku.attacks.differencing.comparing import (
+    EFFORT,
+    FEW_UNITS,
+    FLOW_WORK,
+    Searched,
+    SearchTask,
+    SingledOut,
+)
 from hitoku.attacks.differencing.condensed import condense, divided, expand, in_one_block
 from hitoku.attacks.differencing.partition import Certificate, Codes, Hashes, Partition, unit_keys
 from hitoku.attacks.differencing.verifying import verify
@@ -35,7 +43,10 @@ class DifferencingSearch:
     keys
         One number per unit, as the partitions were made with; :func:`unit_keys` when left out.
     effort
-        How many steps a search takes at most beyond two outputs, which are always compared completely.
+        How many steps a search takes at most beyond two outputs.
+    flow_work
+        How many nodes and edges the flows of a search look at, those of two outputs first; comparisons that
+        are left then are ``unfinished``.
 
     Examples
     --------
@@ -58,6 +69,7 @@ class DifferencingSearch:
         depth: int = 3,
         keys: Hashes | None = None,
         effort: int = EFFORT,
+        flow_work: float = FLOW_WORK,
     ) -> None:
         if threshold < 1 or depth < 1:
             raise ParameterError(
@@ -66,7 +78,8 @@ class DifferencingSearch:
                 where="differencing",
                 fix="10 units and 3 outputs are usual",
             )
-        self.n_units, self.threshold, self.depth, self.effort = n_units, threshold, depth, effort
+        self.n_units, self.threshold, self.depth = n_units, threshold, depth
+        self.effort, self.flow_work = effort, flow_work
         self.keys: Hashes = unit_keys(n_units) if keys is None else keys
         self.released: list[Partition] = []
         self.derived: list[Partition] = []
@@ -179,6 +192,7 @@ class DifferencingSearch:
             threshold=self.threshold,
             depth=self.depth,
             effort=self.effort,
+            flow_work=self.flow_work,
         )
 
     def _divide(self) -> None:

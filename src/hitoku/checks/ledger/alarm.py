@@ -308,8 +308,24 @@ def not_testable(names: Sequence[str], what: str) -> Alarm:
     )
 
 
-def stopped(left_out: int) -> Alarm:
-    """Say how far the search went, where it did not go as far as it should."""
+def stopped(left_out: int, unfinished: int) -> Alarm:
+    """Say how far the search went, where it did not go as far as it should.
+
+    Parameters
+    ----------
+    left_out
+        Comparisons of what follows that were not begun.
+    unfinished
+        Comparisons that stopped at the limit, of two outputs too.
+    """
+    if unfinished:
+        n = unfinished + left_out
+        return Alarm(
+            concern=Concern.LIMIT,
+            outputs=(),
+            text=f"not decided: {n:,} comparison(s) were not finished within the limit of work",
+            remedy="coarser groups leave less to compare; or have a person look at it",
+        )
     return Alarm(
         concern=Concern.LIMIT,
         outputs=(),

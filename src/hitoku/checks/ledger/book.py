@@ -251,8 +251,9 @@ class Ledger:
             alarms += self._magnitudes(own, measures, rules, percent, speaker)
         if self._unknown:
             alarms.append(self._not_testable(self._unknown, "not testable"))
-        if left_out := self.search.searched(own).left_out:
-            alarms.append(stopped(left_out))
+        found = self.search.searched(own)
+        if found.left_out or found.unfinished:
+            alarms.append(stopped(found.left_out, found.unfinished))
         return alarms
 
     def clashes(
@@ -313,6 +314,7 @@ class Ledger:
         """
         key = self._free(name)
         own = None if parts is None else self._own(key, parts, definition)
+        found = self.search.searched(own) if own else None
         remembered = Entry(
             name=name,
             project=self.project,
@@ -323,7 +325,7 @@ class Ledger:
             parts=None if own is None else (),
             derived=(),
             tells=_tells(own) if own else COUNTS,
-            left_out=self.search.searched(own).left_out if own else 0,
+            left_out=found.left_out + found.unfinished if found else 0,
             said=tuple(said),
         )
         self._entries[key] = remembered if self._draft else self._stored(remembered, own)
