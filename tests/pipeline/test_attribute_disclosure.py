@@ -12,7 +12,7 @@ import hitoku as ht
 from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles.verdict import Clearance
 from hitoku.model import Hierarchy
-from hitoku.pipeline.every_table import in_every_table
+from hitoku.pipeline.magnitude import counts_of
 
 ROWS = {"Oslo": (0, 0, 17, 0), "Bergen": (9, 12, 8, 11), "Tromso": (6, 7, 9, 13), "Bodo": (10, 6, 7, 8)}
 LEVELS = ("none", "slight", "serious", "fatal")
@@ -75,6 +75,36 @@ def test_a_linked_table_does_not_publish_what_is_protected_without_it(tmp_path, 
         assert RULES[rule].find(release) == ()
     oslo = outcome.frame[(outcome.frame.region == "Oslo") & (outcome.frame.injury == "serious")]
     assert oslo.value.isna().all()
+
+
+LINKED = {"injuries": {"by": ["region", "injury"]}, "sexes": {"by": ["region", "sex"]}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "attack"),
+    [
+        (ht.DirectDisclosure(k=1, sensitive="injury"), ht.Group(k=1, sensitive="injury")),
+        (ht.KDisclosure(k=1, sensitive="injury"), ht.Group(k=1, sensitive="injury")),
+        (ht.GroupDisclosure(share=0.9), ht.Group(share=0.9)),
+    ],
+)
+@pytest.mark.parametrize("amounts", [False, True], ids=["counts", "counts behind amounts"])
+def test_linked_tables_without_a_recipe_are_each_judged_by_rules_about_groups(people, rule, attack, amounts):
+    """The same table as above in Python: 17 people of Oslo are all "serious" and all women or men."""
+    linked = ht.link(people, LINKED, value="cost" if amounts else None)
+    table = counts_of(linked.table) if amounts else linked.table
+    part, cells = linked.parts["injuries"]
+    oslo = next(c for c in range(part.n_cells) if part.describe(c) == "region=Oslo, injury=serious")
+    assert table.value[cells[oslo]] == 17
+    need = ht.assess(table, [rule])
+    assert np.flatnonzero(need.unsafe).tolist() == [cells[oslo]]
+    protection = ht.Greedy().protect(table, need)
+    release = ht.Release.of(table, protection)
+    assert ht.audit(table, need, release).safe
+    assert attack.find(release) == ()
+    alone = counts_of(part) if amounts else part
+    kept = ht.Protection.withhold(alone, protection.withheld[cells])
+    assert attack.find(ht.Release.of(alone, kept)) == ()
 
 
 @pytest.mark.usefixtures("people")
@@ -169,7 +199,7 @@ def test_a_linked_table_never_loses_an_unsafe_cell(seed, data):
         tables["two"]["hierarchies"] = {"a": Hierarchy.from_tree({"X": ["x", "y"], "Z": ["z"]})}
     linked = ht.link(frame, tables)
     for rule in LINKED_RULES:
-        whole = ht.assess(linked.table, in_every_table([rule], linked.parts.values()))
+        whole = ht.assess(linked.table, [rule])
         asked = set(_written(whole.attributions))
         for table, cells in linked.parts.values():
             alone = ht.assess(table, [rule])

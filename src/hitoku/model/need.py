@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import NeedError
-from hitoku.model.arrays import Floats, Mask, frozen
+from hitoku.model.arrays import Floats, Integers, Mask, frozen
 from hitoku.model.attribution import Attributions
 from hitoku.model.bounds import Bounds
 from hitoku.model.markup import small_table
@@ -162,6 +162,30 @@ class Need:
             width=np.where(cells, self.width, 0.0),
             rules={name: hits & cells for name, hits in self.rules.items()},
             attributions=self.attributions,
+        )
+
+    def placed(self, cells: Integers, n_cells: int) -> Need:
+        """Ask the same of a larger table, in which the cells have other positions.
+
+        Examples
+        --------
+        >>> need = Need(unsafe=[True, False], lower=[2, 0]).placed(np.array([3, 1]), 4)
+        >>> need.unsafe.tolist(), need.lower.tolist()
+        ([False, False, False, True], [0.0, 0.0, 0.0, 2.0])
+        """
+
+        def spread(part: Floats) -> Floats:
+            whole = np.zeros(n_cells)
+            np.maximum.at(whole, cells, part)
+            return whole
+
+        return Need(
+            unsafe=spread(self.unsafe.astype(np.float64)) > 0,
+            lower=spread(self.lower),
+            upper=spread(self.upper),
+            width=spread(self.width),
+            rules={name: spread(hits.astype(np.float64)) > 0 for name, hits in self.rules.items()},
+            attributions=self.attributions.placed(cells, n_cells),
         )
 
     def why(self, cell: int) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from types import MappingProxyType
@@ -69,6 +69,9 @@ class Table:
         False for a table that is known not to add up exactly, such as one printed with six digits.
     backend
         Kind of data frame handed out: "pandas", "polars" or "pyarrow".
+    linked
+        Published tables that were linked to this one, each with the positions of its cells; empty for a
+        single table. Their values are read by :meth:`linked_tables` from this table.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class Table:
     measure: str = "value"
     additive: bool = True
     backend: str = "pandas"
+    linked: tuple[tuple[Table, Integers], ...] = ()
 
     def __post_init__(self) -> None:
         n = len(np.atleast_1d(self.value))
@@ -325,6 +329,36 @@ class Table:
         total = np.zeros(self.n_cells, dtype=bool)
         total[self.relations.indices[self.relations.data < 0]] = True
         return ~total
+
+    def linked_tables(self) -> Iterator[tuple[Table, Integers]]:
+        """Yield the linked tables with what this table has in their cells, and the positions of these.
+
+        So they follow a table that is derived from this one, such as that of the counts behind its values.
+
+        Examples
+        --------
+        >>> row = Table.from_array([3, 4])
+        >>> table = replace(row, value=[5.0, 1.0, 6.0], linked=((row, np.arange(3)),))
+        >>> [(part.value.tolist(), cells.tolist()) for part, cells in table.linked_tables()]
+        [([5.0, 1.0, 6.0], [0, 1, 2])]
+        """
+        for part, cells in self.linked:
+            own = replace(
+                part,
+                value=self.value[cells],
+                frequency=None if self.frequency is None else self.frequency[cells],
+                units=None if self.units is None else self.units.take(cells),
+                holdings=None if self.holdings is None else self.holdings.take(cells),
+                measures={name: numbers[cells] for name, numbers in self.measures.items()},
+                integer=self.integer,
+                lower=self.lower[cells],
+                upper=self.upper[cells],
+                cost=None,
+                fixed=None if self.fixed is None else self.fixed[cells],
+                measure=self.measure,
+                additive=self.additive,
+            )
+            yield own, cells
 
     def describe(self, cell: int) -> str:
         """Name one cell by its codes."""

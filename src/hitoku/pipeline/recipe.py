@@ -326,7 +326,6 @@ def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[GroupTask]:
                 against=keys.against,
                 tables=_together(recipe),
                 by_hand=bool(group.by_hand.any()),
-                parts=tuple(group.parts.values()),
             )
         )
     return tasks

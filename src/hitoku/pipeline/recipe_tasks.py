@@ -14,7 +14,6 @@ import numpy as np
 from hitoku.evidence.outcome import Outcome
 from hitoku.methods.method import Method, Progress, requires_groups
 from hitoku.model import Finding, Integers, Table, parse_scope
-from hitoku.pipeline.every_table import in_every_table
 from hitoku.pipeline.fan_out import Jobs, fan_out
 from hitoku.pipeline.magnitude import counts_of, suppress_magnitude
 from hitoku.pipeline.outcome import WritableOutcome
@@ -43,8 +42,6 @@ class GroupTask:
         Why it is not decided what the tables of the recipe show together; empty for a single table.
     by_hand
         Some cells were withheld by hand, so the pattern does not follow from the method alone.
-    parts
-        The linked tables, each with the positions of its cells in ``table``; none for a single one.
     """
 
     table: Table
@@ -60,7 +57,6 @@ class GroupTask:
     against: Sequence[str] | None = None
     tables: str = ""
     by_hand: bool = False
-    parts: tuple[tuple[Table, Integers], ...] = ()
 
     def run(
         self, tell: Callable[[str], None] | None = None, progress: Progress | None = None
@@ -70,7 +66,7 @@ class GroupTask:
             outcome = protect_table(
                 self.table,
                 [
-                    *in_every_table(self.rules, self.parts),
+                    *self.rules,
                     *self._of_rest(self.rest, self.judges, lambda _: self.width),
                 ],
                 method=self.method,
@@ -85,15 +81,14 @@ class GroupTask:
         counts, share = dict(self.counts), self.counts["width_share"]
         judges, width = counts["frequency_rules"], counts["frequency_width"]
         rest = [(counts_of(one), places) for one, places in self.rest]
-        parts = [(counts_of(one), places) for one, places in self.parts]
         counts["frequency_rules"] = [
-            *in_every_table(judges, parts),
+            *judges,
             *self._of_rest(rest, judges, lambda _: width),
         ]
         both = suppress_magnitude(
             self.table,
             [
-                *in_every_table(self.rules, self.parts),
+                *self.rules,
                 *self._of_rest(self.rest, self.judges, lambda one: share * np.abs(one.value)),
             ],
             method=self.method,

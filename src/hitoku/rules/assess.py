@@ -22,7 +22,8 @@ def assess(
 ) -> Need:
     """Apply rules to a table: a cell is unsafe when one of them says so, its levels are the largest.
 
-    A rule that is added never makes less of what the others ask for.
+    A rule that is added never makes less of what the others ask for. Rules about groups (direct, group and
+    k-disclosure) judge linked tables (:func:`hitoku.link`) together, and each of them as if it stood alone.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def assess(
     needs: list[Need] = []
     names: dict[str, int] = {}
     for rule in rules:
-        need = rule.assess(table)
+        need = _in_every_table(table, rule)
         if table.hidden is not None and not isinstance(rule, Given):
             need = need.only(table.shown)
         if len(need) != table.n_cells:
@@ -99,6 +100,26 @@ def name_of(rule: Rule) -> str:
     if isinstance(named, str) and named:
         return named
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(rule).__name__).lower()
+
+
+def _in_every_table(table: Table, rule: Rule) -> Need:
+    """Return what a rule asks of a table and, if it is about groups, of each of the linked tables in it.
+
+    What is a group is said by the trees of a table's own variables. A cell of linked tables is named as one of
+    them names it, and some sums are in none of them, so some groups are not to be seen in the whole.
+    """
+    whole = rule.assess(table)
+    if not table.linked or not getattr(rule, "about_groups", False):
+        return whole
+    needs = [whole]
+    for part, cells in table.linked_tables():
+        try:
+            own = rule.assess(part)
+        except RuleError:
+            # The whole has the variables and codes that the rule names; this table does not.
+            continue
+        needs.append(own.placed(cells, table.n_cells))
+    return Need.merge(needs)
 
 
 def _refuse_strangers(rules: object) -> None:

@@ -51,6 +51,7 @@ class DirectDisclosure:
     """
 
     name: ClassVar[str] = "direct_disclosure"
+    about_groups: ClassVar[bool] = True
 
     k: int = 1
     sensitive: tuple[str, ...] | str | None = None

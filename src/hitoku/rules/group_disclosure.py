@@ -46,6 +46,7 @@ class GroupDisclosure:
     """
 
     name: ClassVar[str] = "group_disclosure"
+    about_groups: ClassVar[bool] = True
 
     share: float = 0.9
     by: tuple[str, ...] | str | None = None

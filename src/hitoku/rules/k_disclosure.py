@@ -46,6 +46,7 @@ class KDisclosure:
     """
 
     name: ClassVar[str] = "k_disclosure"
+    about_groups: ClassVar[bool] = True
 
     k: int = 1
     sensitive: tuple[str, ...] | str | None = None

@@ -62,6 +62,10 @@ class LinkedTables:
     rest: tuple[tuple[Table, Integers], ...] = ()
     remarks: tuple[Finding, ...] = ()
 
+    def __post_init__(self) -> None:
+        # Rules about groups judge each of the tables by itself, too.
+        object.__setattr__(self, "table", replace(self.table, linked=tuple(self.parts.values())))
+
     @property
     def complete(self) -> bool:
         """Whatever the tables say together follows from the relations of ``table``."""
