@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -105,6 +107,40 @@ def test_linked_tables_without_a_recipe_are_each_judged_by_rules_about_groups(pe
     alone = counts_of(part) if amounts else part
     kept = ht.Protection.withhold(alone, protection.withheld[cells])
     assert attack.find(ht.Release.of(alone, kept)) == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "attack"),
+    [
+        (ht.DirectDisclosure(k=1), ht.Group(k=1)),
+        (ht.GroupDisclosure(share=0.9, inner=True), ht.Group(share=0.9)),
+    ],
+)
+@pytest.mark.parametrize("amounts", [False, True], ids=["counts", "counts behind amounts"])
+def test_category_that_is_a_group_in_a_linked_table_stays_unsafe_in_its_own(people, rule, attack, amounts):
+    """All of Oslo are hurt: a group of injuries in one table, and the only category in the other."""
+    people = people.replace({"injury": {"fatal": "serious"}})
+    people.loc[people.index[people.region == "Oslo"][:8], "injury"] = "slight"
+    people["hurt"] = np.where(people.injury == "none", "no", "yes")
+    tree = Hierarchy.from_tree({"Unhurt": ["none"], "Hurt": ["slight", "serious"]})
+    tables = {
+        "injuries": {"by": ["region", "injury"], "hierarchies": {"injury": tree}},
+        "hurt": {"by": ["region", "hurt"]},
+    }
+    linked = ht.link(people, tables, value="cost" if amounts else None)
+    part, cells = linked.parts["hurt"]
+    table, part = (counts_of(linked.table), counts_of(part)) if amounts else (linked.table, part)
+    assert ht.assess(replace(table, linked=()), [rule]).unsafe.sum() == 0
+    need = ht.assess(table, [rule])
+    assert [table.describe(int(c)) for c in np.flatnonzero(need.unsafe)] == [
+        "region=Oslo, injury=Hurt, hurt=Total"
+    ]
+    release = ht.Release.of(table, ht.Greedy().protect(table, need))
+    assert ht.audit(table, need, release).safe
+    assert attack.find(release) == ()
+    for withheld, found in ((release.withheld[cells], 0), (np.zeros(part.n_cells, dtype=bool), 1)):
+        kept = ht.Protection.withhold(part, withheld)
+        assert len(attack.find(ht.Release.of(part, kept))) == found
 
 
 @pytest.mark.usefixtures("people")

@@ -105,8 +105,8 @@ def name_of(rule: Rule) -> str:
 def _in_every_table(table: Table, rule: Rule) -> Need:
     """Return what a rule asks of a table and, if it is about groups, of each of the linked tables in it.
 
-    What is a group is said by the trees of a table's own variables. A cell of linked tables is named as one of
-    them names it, and some sums are in none of them, so some groups are not to be seen in the whole.
+    What is a group is said by the trees of a table's own variables. A cell of linked tables is named as one
+    of them names it, and some sums are in none of them, so some groups are not to be seen in the whole.
     """
     whole = rule.assess(table)
     if not table.linked or not getattr(rule, "about_groups", False):
