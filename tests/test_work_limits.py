@@ -12,10 +12,13 @@ import hitoku as ht
 from hitoku.attacks import ATTACKS
 from hitoku.attacks.adjustment import Adjustment
 from hitoku.checks.principles.verdict import Clearance, Principle
+from hitoku.coalitions.contributions import contributions_in
+from hitoku.coalitions.verdict import InsiderVerdict
 from hitoku.errors import NeedError, SolverError, TableError
 from hitoku.evidence import outcome, witness_search
 from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.audit_result import CellOutcome
+from hitoku.evidence.verdict import judge
 from hitoku.feasibility.circulation import NetworkCirculation
 from hitoku.methods import METHODS, auto, circulation, insiders, whole_numbers
 from hitoku.methods.flagged_groups import witness_walk
@@ -443,6 +446,62 @@ def test_protecting_from_contributors_stops_at_its_limit_and_the_audit_says_so(m
     assert not found.protection.proven
     assert not found.audit.safe
     assert found.verdict.refused
+
+
+def _insiders(table: ht.Table, release: ht.Release, work_limit: float | None) -> ht.Insider:
+    """Return the attack of all contributors to withheld cells."""
+    inside = tuple(one for one in contributions_in(table) if release.withheld[one.cell])
+    return ht.Insider(inside, work_limit=work_limit)
+
+
+@pytest.mark.parametrize("contributors", [False, True])
+def test_audit_at_a_tiny_limit_is_not_decided(contributors, monkeypatch):
+    table, need = thin(20)
+    found = ht.protect(table, rules=[ht.PPercent(10), ht.FewContributors(3)], insiders="contributors")
+    release = ht.Release.of(table, found.protection)
+    monkeypatch.setattr(witness_search, "MAX_FLOW_WORK", 0)
+    monkeypatch.setattr(witness_search, "MAX_PROGRAM_WORK", 0)
+    attack = _insiders(table, release, 0) if contributors else None
+    audit = ht.audit(table, need, release, insiders=attack)
+    verdict = judge(audit, ("outsider",), insiders="contributors" if contributors else "none")
+    assert not audit.safe
+    assert audit.certificate is None
+    assert set(audit.outcomes.values()) <= {CellOutcome.SAFE, CellOutcome.UNDECIDED}
+    assert verdict["outsider"].status is Status.NOT_DECIDED
+    if not contributors:
+        assert verdict["contributors"].status is Status.NOT_CONSIDERED
+
+
+def test_audit_with_contributors_stops_at_its_limit_and_claims_nothing_false():
+    table, need = thin(20)
+    release = ht.Release.of(table, ht.Greedy(prefer="closing", record="cells").protect(table, need))
+    whole = ht.audit(table, need, release, insiders=_insiders(table, release, None))
+    assert whole.insiders.cells
+    assert whole.insiders.undecided == 0
+    limited = [ht.audit(table, need, release, insiders=_insiders(table, release, n)) for n in (0, 300, 3000)]
+    for one in limited:
+        assert not one.safe
+        assert set(one.insiders.cells) <= set(whole.insiders.cells)
+        assert one.insiders.undecided or one.insiders.cells == whole.insiders.cells
+    assert limited[0].insiders.undecided > 0
+    assert any("not decided" in finding.reason for finding in limited[0].findings)
+
+
+def test_contributors_not_decided_are_a_row_and_a_certificate_is_withheld():
+    table, need = cube(4)
+    release = ht.Release.of(table, ht.Protection.withhold(table, table.inner, need))
+    one = [ht.Contribution("A", cell=int(np.flatnonzero(table.inner)[0]), amount=1, sole=False)]
+    assert ht.audit(table, need, release, insiders=ht.Insider(one)).safe
+    audit = replace(ht.audit(table, need, release), insiders=InsiderVerdict(5, (), 2))
+    assert not audit.safe
+    assert audit.certificate is None
+    assert "2 insiders not decided" in repr(audit)
+    records, known = thin(20)
+    values = ht.Release.of(records, ht.Protection.withhold(records, records.inner, known))
+    audit = replace(ht.audit(records, known, values), insiders=InsiderVerdict(5, (), 2))
+    row = judge(audit, ("contributors",), insiders="contributors")["contributors"]
+    assert row.status is Status.NOT_DECIDED
+    assert "2 of them open" in row.reason
 
 
 def test_an_interrupted_interval_attack_keeps_the_audited_pattern(monkeypatch):

@@ -341,7 +341,7 @@ def test_a_repair_keeps_within_what_a_coalition_knows(monkeypatch):
 def test_what_is_repaired_counts_as_far_as_it_goes(monkeypatch, down, up, missing):
     """The cell must rise by three; nobody looks any further than repairs."""
     search = crowded()
-    monkeypatch.setattr(search, "_settle", lambda *_: None)
+    monkeypatch.setattr(search, "_settle", lambda _, reach, *__: np.ones(len(reach.cells), dtype=bool))
     repaired = []
 
     def answer(cells, scale, room):

@@ -15,6 +15,7 @@ from hitoku.coalitions.near_cell import CellInSight
 from hitoku.feasibility import least_change
 from hitoku.feasibility.least_change import CellChanges
 from hitoku.feasibility.problem import Problem
+from hitoku.solver.work import CountedWork
 
 # Two rows of three cells, and what is seen of them: the sums of rows and columns.
 SUMS = sparse.csr_array(np.vstack([np.kron(np.eye(2), np.ones(3)), np.kron(np.ones(2), np.eye(3))]))
@@ -36,7 +37,7 @@ def look(down, up, levels):
         np.array([7]), np.full(1, SLACK), np.full(1, LEAST), asked, (np.zeros(1), np.zeros(1))
     )
     ways = CellChanges.of(Problem.differences(SUMS, -down, up))
-    return reach, list(CellInSight(reach, 0, 0, np.ones(6)).changes(ways))
+    return reach, list(CellInSight(reach, 0, 0, np.ones(6), CountedWork()).changes(ways))
 
 
 def draws(n):

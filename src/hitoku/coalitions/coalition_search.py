@@ -41,6 +41,7 @@ from hitoku.feasibility.problem import Problem
 from hitoku.feasibility.propagation import Propagation
 from hitoku.model import Floats, Integers, Mask, Need, Release, Table, reaches, slack
 from hitoku.solver.linear import LinearProgram, Warm
+from hitoku.solver.work import CountedWork
 
 NOBODY: Coalition = ()
 NO_CELLS: Integers = np.zeros(0, dtype=np.int64)
@@ -97,6 +98,10 @@ class CoalitionSearch:
         self._release, self._truth, self._need = release, truth, need
         self._size, self._limit = attack.coalition, attack.limit
         self._deadline = Deadline(attack.time_limit_s)
+        # Programs count here and are not cut short: what they say holds. Beyond the limit no cell is begun.
+        self.work: CountedWork = CountedWork() if before is None else before.work
+        self._work_limit = np.inf if attack.work_limit is None else attack.work_limit
+        self.undecided: set[Coalition] = set() if before is None else set(before.undecided)
         self._shares = shares_of(attack.contributions, release.n_cells)
         self._slack = slack(truth)
         self._withheld = np.flatnonzero(release.withheld)
@@ -163,7 +168,7 @@ class CoalitionSearch:
     def verdict(self) -> InsiderVerdict:
         """Try every coalition."""
         cells = {int(cell) for found in self.too_close() for cell in found.cells}
-        return InsiderVerdict(len(self.coalitions()), tuple(sorted(cells)))
+        return InsiderVerdict(len(self.coalitions()), tuple(sorted(cells)), len(self.undecided))
 
     def coalitions(self) -> tuple[Coalition, ...]:
         """Return coalitions that know something of a group of cells that hang together."""
@@ -220,6 +225,9 @@ class CoalitionSearch:
             reach, known = self._reach_of(members)
             if reach.missing.any():
                 lacking.add(members)
+                if self._over:
+                    continue
+                self.work.add(len(reach.cells) * self._release.n_cells)
                 asked = reach.missing & self._possible(reach, known)
                 wanted.append(self.wanted(reach.cells[asked], known))
         self.witnesses.add_all(self._boxes.found(wanted))
@@ -241,11 +249,21 @@ class CoalitionSearch:
         return np.minimum(need.lower[cells], below), np.minimum(need.upper[cells], above), width
 
     def examine(self, members: Coalition) -> TooClose:
-        """Return the open cells about which a coalition can infer too much."""
+        """Return the open cells about which a coalition can infer too much, as far as the work limit allows.
+
+        A coalition about which some cell is left at the limit is noted as undecided.
+        """
         reach, known = self._reach_of(members)
-        if reach.missing.any():
-            self._settle(members, reach, known)
-        return TooClose(members, reach.cells[reach.missing], known)
+        if not reach.missing.any():
+            return TooClose(members, NO_CELLS, known)
+        settled = self._settle(members, reach, known)
+        if np.any(reach.missing & ~settled):
+            self.undecided.add(members)
+        return TooClose(members, reach.cells[reach.missing & settled], known)
+
+    @property
+    def _over(self) -> bool:
+        return self.work.done >= self._work_limit
 
     def _reach_of(self, members: Coalition) -> tuple[CoalitionReach, KnownBounds]:
         """Return how far witnesses take cells for a coalition that can object to some, and what it knows."""
@@ -287,18 +305,28 @@ class CoalitionSearch:
         reach.note(missing, -moved[0])
         reach.note(missing, moved[1])
 
-    def _settle(self, members: Coalition, reach: CoalitionReach, known: KnownBounds) -> None:
-        """Decide about cells that are missing, at once where that is easy, then each by what is near it."""
+    def _settle(self, members: Coalition, reach: CoalitionReach, known: KnownBounds) -> Mask:
+        """Decide about cells that are missing, at once where that is easy, then each by what is near it.
+
+        Returns
+        -------
+        Which of the cells were decided: no further one is begun at the work limit.
+        """
         down, up = self._room_in_sight(known)
         possible = self._possible(reach, known)
-        if members != NOBODY and len(self._withheld) <= SMALL:
+        settled = ~possible
+        if members != NOBODY and len(self._withheld) <= SMALL and not self._over:
             self._push(reach, possible, down, up)
         ways = self._changes.within(-down, up)
         for one in np.flatnonzero(reach.missing & possible).tolist():
+            if self._over:
+                break
+            settled[one] = True
             own = int(reach.cells[one])
-            cell = CellInSight(reach, one, int(self._place[own]), self._weight)
+            cell = CellInSight(reach, one, int(self._place[own]), self._weight, self.work)
             for places, amounts in cell.changes(ways):
                 self.witnesses.add(own, self._withheld[places], amounts)
+        return settled
 
     def _room_in_sight(self, known: KnownBounds) -> tuple[Floats, Floats]:
         """Return how far withheld cells can go down and up for somebody."""
@@ -318,7 +346,8 @@ class CoalitionSearch:
     def _program(self) -> Warm:
         """The release as one program."""
         n_rows, n_columns = self._matrix.shape
-        return Warm(LinearProgram(np.zeros(n_columns), self._matrix, np.zeros(n_rows), *self._ends))
+        program = LinearProgram(np.zeros(n_columns), self._matrix, np.zeros(n_rows), *self._ends)
+        return Warm(program, work=self.work)
 
     def _push(self, reach: CoalitionReach, possible: Mask, down: Floats, up: Floats) -> None:
         """Move all cells that are missing at once, none of them farther than it has to go, while that helps.

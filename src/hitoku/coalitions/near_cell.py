@@ -15,6 +15,7 @@ from hitoku.coalitions.cell_witnesses import CoalitionReach
 from hitoku.feasibility.least_change import CellChanges
 from hitoku.feasibility.push import push_engine
 from hitoku.model import Floats, Integers
+from hitoku.solver.work import CountedWork
 
 # Near a cell are no more cells than this.
 NEARBY_CELLS = 20_000
@@ -34,10 +35,15 @@ class CellInSight:
         Its place among the withheld cells.
     weight
         What moves of withheld cells cost.
+    work
+        Counts the numbers that flows and programs look at.
     """
 
-    def __init__(self, reach: CoalitionReach, one: int, place: int, weight: Floats) -> None:
+    def __init__(
+        self, reach: CoalitionReach, one: int, place: int, weight: Floats, work: CountedWork
+    ) -> None:
         self._reach, self._one, self._place, self._weight = reach, one, place, weight
+        self._work = work
         self._rows: list[Integers] = []
 
     @property
@@ -61,6 +67,8 @@ class CellInSight:
     def _try(self, changes: CellChanges, way: float, least: float) -> Change | None:
         found = changes.least(self._place, way, least, most_cells=NEARBY_CELLS, weight=self._weight)
         self._rows.append(found.rows)
+        # Simplex takes about as many steps as there are relations, each of which looks at all cells.
+        self._work.add(found.work * max(1, len(found.rows)))
         return (found.cells, found.steps) if len(found.cells) else None
 
     def _both_ways(self, ways: CellChanges) -> Iterator[Change]:
@@ -99,6 +107,6 @@ class CellInSight:
         enough = self._reach.enough[self._one]
         down, up = -ways.low[cells], ways.high[cells]
         down[own], up[own] = min(down[own], enough), min(up[own], enough)
-        engine = push_engine(relations[:, cells], down, up)
+        engine = push_engine(relations[:, cells], down, up, self._work)
         for rising in (False, True):
             yield cells, engine.far(own, up=rising, cap=enough)[1]

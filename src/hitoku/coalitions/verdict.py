@@ -34,13 +34,33 @@ class TooClose:
 
 @dataclass(frozen=True, slots=True)
 class InsiderVerdict:
-    """How many coalitions were tried, and the cells that some of them can infer too closely."""
+    """How many coalitions there are, and the cells that some of them can infer too closely.
+
+    Parameters
+    ----------
+    tried
+        How many coalitions were tried.
+    cells
+        Cells that some of them can infer too closely.
+    undecided
+        How many coalitions were not decided about every cell at the work limit.
+    """
 
     tried: int
     cells: tuple[int, ...]
+    undecided: int = 0
 
     def findings(self, describe: Callable[[int], str]) -> list[Finding]:
         """Say so to the checker; ``describe`` names a cell."""
+        if self.undecided:
+            open_ones = Finding(
+                severity=Severity.LOOK,
+                place="insiders",
+                reason=f"not decided: the work limit was reached with {self.undecided:,} contributor(s) "
+                "or coalitions open",
+                advice="give the attack a higher work_limit, or withhold more",
+            )
+            return [*self._too_close(describe), open_ones]
         if not self.cells:
             tried = f"{self.tried:,} contributor(s), or coalitions of them, were tried"
             return [
@@ -50,6 +70,9 @@ class InsiderVerdict:
                     reason=f"{tried}: none comes too close by knowing their own amounts",
                 )
             ]
+        return self._too_close(describe)
+
+    def _too_close(self, describe: Callable[[int], str]) -> list[Finding]:
         return [
             Finding(
                 severity=Severity.FAIL,

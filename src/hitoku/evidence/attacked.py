@@ -51,8 +51,9 @@ def judge_attack(attack: Attack, table: Table, need: Need, release: Release) -> 
 @judge_attack.register
 def _(attack: Insider, table: Table, need: Need, release: Release) -> list[Finding]:
     """Judge coalition by coalition: what one knows without any release is not held against the release."""
-    cells = CoalitionSearch(table, need, release, attack).verdict().cells
-    return [_too_close(attack.name, release, cell) for cell in cells]
+    verdict = CoalitionSearch(table, need, release, attack).verdict()
+    found = [_too_close(attack.name, release, cell) for cell in verdict.cells]
+    return found + [one for one in verdict.findings(release.describe) if one.severity is Severity.LOOK]
 
 
 def _narrow(name: str, bounds: Bounds, table: Table, need: Need, release: Release) -> list[Finding]:

@@ -102,7 +102,8 @@ class Audit:
         And of no group that the need speaks of can more be learnt than it allows.
         """
         open_groups = self.groups is not None and self.groups.n_open > 0
-        return not (open_groups or (self.insiders and self.insiders.cells)) and all(
+        inside = self.insiders is not None and (self.insiders.cells or self.insiders.undecided)
+        return not (open_groups or inside) and all(
             outcome is CellOutcome.SAFE for outcome in self.outcomes.values()
         )
 
@@ -147,6 +148,7 @@ class Audit:
         inside = self.insiders and {
             "insiders_tried": self.insiders.tried,
             "open_to_insiders": len(self.insiders.cells),
+            **({"insiders_undecided": self.insiders.undecided} if self.insiders.undecided else {}),
         }
         groups = self.groups
         of_groups = {} if groups is None else {"groups": len(groups), "open_groups": groups.n_open}
@@ -300,6 +302,7 @@ class Audit:
             proof = f"{s['witnesses']} witnesses" if self.additive else "no certificate"
             return f"Audit(safe: {size}, {proof})"
         inside = f", {s['open_to_insiders']:_} open to insiders" if s.get("open_to_insiders") else ""
+        inside += f", {s['insiders_undecided']:_} insiders not decided" if "insiders_undecided" in s else ""
         inside += f", {s['open_groups']:_} group(s) given away" if s.get("open_groups") else ""
         return f"Audit(NOT safe: {s['open']:_} open{inside}, {size})"
 

@@ -257,7 +257,11 @@ def _contributors(audit: Audit, insiders: str) -> Row:
     found = audit.insiders
     if counts_units(audit.table):
         return _without_contributors("contributors")
-    if found is not None and word != "singletons" and (found.cells or word == "contributors"):
+    if (
+        found is not None
+        and word != "singletons"
+        and (found.cells or found.undecided or word == "contributors")
+    ):
         return _insiders_row("contributors", audit, why)
     return _no_insiders(audit, "contributors", word, why)
 
@@ -267,6 +271,13 @@ def _insiders_row(attacker: str, audit: Audit, why: str) -> Row:
     assert found is not None  # noqa: S101 - for the type checker; callers have looked
     together = f", {why}" if why.startswith("up to") else ""
     who = f"{found.tried:,} contributors who know their own amounts{together}"
+    if found.undecided and not found.cells:
+        return Row(
+            attacker=attacker,
+            status=Status.NOT_DECIDED,
+            reason=f"{who} were tried; the work limit was reached with {found.undecided:,} of them open",
+            fix="withhold more cells, those of several contributors, or give Insider a higher work_limit",
+        )
     if not found.cells:
         return Row(attacker=attacker, status=Status.PASSED, reason=f"{who} were tried")
     return Row(

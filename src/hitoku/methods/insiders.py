@@ -104,11 +104,11 @@ def against_insiders(
             raise unreachable(table, found[0].cells)
         search = CoalitionSearch(table, need, _released(table, need, withheld), attack, search)
         found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
-    if np.array_equal(withheld, protection.withheld) and not work.over:
+    if np.array_equal(withheld, protection.withheld) and not (work.over or search.undecided):
         return protection
     withheld &= ~points(table, withheld, withheld & ~protection.withheld & ~need.unsafe & ~moving)
     made = extended(table, need, protection, method, withheld, steps=steps, purpose="insiders")
-    if not found:
+    if not (found or search.undecided):
         return made
     return replace(made, note="; ".join(filter(None, (made.note, STOPPED))))
 

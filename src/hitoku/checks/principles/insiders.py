@@ -59,6 +59,9 @@ def insider_verdicts(table: Table, need: Need, withheld: Mask) -> tuple[Principl
     found = CoalitionSearch(table, need, release, attack).verdict()
     told = f"{words} to withheld cells who know their own amounts, {found.tried:,} of them:"
     numbers = {"insiders": found.tried, "open": len(found.cells)}
+    if found.undecided and not found.cells:
+        text = f"{told} not decided for {found.undecided:,} of them within the work limit"
+        return (_verdict(Clearance.LOOK, "insiders_not_tried", text, numbers),)
     if not found.cells:
         return (_verdict(Clearance.PASS, "insiders_kept_out", f"{told} none comes too close", numbers),)
     places = some((f"[{table.describe(cell)}]" for cell in found.cells), 3)

@@ -203,13 +203,15 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
             )
         )
     if audit.insiders is not None:
+        n_open = s.get("insiders_undecided", 0)
         tried.append(
             AuditStep(
                 "insider",
                 "contributed to withheld cells and knows the own amounts",
                 f"{s['insiders_tried']:,} contributors or coalitions tried; they come too close to "
-                f"{s['open_to_insiders']:,} unsafe cells",
-                "bad" if s["open_to_insiders"] else "good",
+                f"{s['open_to_insiders']:,} unsafe cells"
+                + (f"; {n_open:,} are not decided within the work limit" if n_open else ""),
+                "bad" if s["open_to_insiders"] else "look" if n_open else "good",
             )
         )
     return tuple(tried)
