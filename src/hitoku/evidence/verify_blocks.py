@@ -5,8 +5,8 @@ with whole numbers only, and was written apart from the method's own code.
 
 The method of blocks is run again on the true table. It must withhold just the cells that are withheld, and
 the totals must allow what is required; the theorems of docs/explanation/blocks.md do the rest. A claim of
-version 1 is about counts, one of version 2 about magnitudes. One of version 3 is about counts, too, made with
-proof="witnesses": it brings the tables that prove it, and verify_witnesses.py goes through them.
+version 1 is about counts, one of version 2 about magnitudes. One of version 3 is about counts, too, made by
+the method flagged_groups: it brings the tables that prove it, and verify_witnesses.py goes through them.
 
 For counts the method is run on the witnesses, too. Those of which it would have published the same stay
 possible for the reader who knows it, no theorem needed; the answer says for how many cells they are enough.

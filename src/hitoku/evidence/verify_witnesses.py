@@ -1,7 +1,7 @@
-"""Re-check a claim about a reader who knows the method of blocks that brings its own tables.
+"""Re-check a claim about an attacker who knows the method flagged_groups.
 
-verify_blocks.py asks for this file when a certificate was made with proof="witnesses". It needs nothing but
-Python itself. Groups and further cells are chosen again, which must give just the cells that are withheld.
+The claim brings its own tables; verify_blocks.py loads this file for claims of version 3. It needs nothing
+but Python. Groups and further cells are chosen again, which must give just the cells that are withheld.
 Then the steps of the claim are gone through, from the true table on: each must lead to a table that adds up,
 shows the same and has unsafe cells in the same groups; together they must leave every cell of these groups
 wide. That the method treats such tables alike, because it knows nothing else, is the part that is not run.
