@@ -49,7 +49,7 @@ def of_a_publication(_):
 PAGES = {
     "src/hitoku/io/templates/page.html": of_a_release,
     "src/hitoku/io/templates/overview.html": of_a_publication,
-    "src/hitoku/io/formats/html.py": of_a_table,
+    "src/hitoku/io/templates/public.html": of_a_table,
     "src/hitoku/io/templates/check.html": lambda tmp_path: check_page.page(
         recheck(session().submit(tmp_path / "submission"))
     ),
