@@ -32,7 +32,7 @@ HELD = {
     "no cell follows *exactly*": "tests/methods/gauss/test_gauss.py::"
     "test_no_unsafe_cell_is_exposed_and_every_secondary_one_is_needed "
     "papers/tests/test_lupp_langsrud_2021.py::test_what_the_r_package_publishes_for_table_1",
-    "elimination in integers": "tests/attacks/test_exposure.py::"
+    "elimination in integers": "tests/attacks/test_linear_disclosure.py::"
     "test_exposed_cells_are_those_of_exact_fractions",
     "ties in R's order": "tests/methods/gauss/test_gauss.py::test_order_decides_which_cells_are_withheld",
     "p%: safe if": "tests/rules/test_p_percent.py::test_a_remainder_of_exactly_p_percent",

@@ -6,10 +6,9 @@ from hitoku.attacks.adjustment import Adjustment, Known, Scenario
 from hitoku.attacks.attack import Attack, Inference
 from hitoku.attacks.contribution import Contribution
 from hitoku.attacks.differencing.joined import Differences, differencing
-from hitoku.attacks.exposure import exposed, null_dimension
 from hitoku.attacks.group import Group
 from hitoku.attacks.insider import Insider
-from hitoku.attacks.interval import Interval
+from hitoku.attacks.interval import Interval, exposed, null_dimension
 from hitoku.attacks.matching import Bayes, Likelihood, Matched, Matching, Support
 from hitoku.checks.session import Session
 from hitoku.errors import HitokuError

@@ -51,20 +51,7 @@ from hitoku.model import Bounds, Estimates, Need, Protection, Release, Table, sl
 from hitoku.rules import MinFrequency
 
 # What attacks share, and differencing, which reads several releases at once and is no registered attack.
-SHARED_PARTS = {
-    "attack",
-    "circulation",
-    "contribution",
-    "deadline",
-    "differencing",
-    "equations",
-    "exposure",
-    "least_change",
-    "network",
-    "simplex",
-    "tied",
-    "whole",
-}
+SHARED_PARTS = {"attack", "contribution", "differencing"}
 # Words that would name the true values in a signature.
 TRUTH = {"truth", "true", "true_values", "table", "microdata", "records"}
 

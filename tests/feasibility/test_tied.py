@@ -11,10 +11,10 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from hitoku.errors import TableError
-from hitoku.feasibility.deadline import Deadline
 from hitoku.feasibility.linear import stretch_linear
 from hitoku.feasibility.problem import Problem
 from hitoku.feasibility.tied import tied
+from hitoku.solver.work import Deadline
 
 TOP = 20.0
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, dimension_tuples, magnitude_tables
 
 import hitoku.methods
-from hitoku.attacks.exposure import exposed
-from hitoku.attacks.interval import Interval
+from hitoku.attacks.interval import Interval, exposed
 from hitoku.errors import NeedError, ScopeError
 from hitoku.methods import METHODS
 from hitoku.methods.method import Method, Promise, Traits, informed, traits_of

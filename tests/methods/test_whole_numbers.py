@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.exposure import exposed
+from hitoku.attacks.interval import exposed
 from hitoku.errors import NeedError, ScopeError
 from hitoku.evidence.audit import audit
 from hitoku.methods import METHODS

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from hitoku.attacks.exposure import exposed
 from hitoku.attacks.group import Group
+from hitoku.attacks.interval import exposed
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
 from hitoku.methods.auto import Auto

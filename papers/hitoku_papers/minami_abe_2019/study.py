@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.exposure import null_dimension
-from hitoku.attacks.interval import Interval
+from hitoku.attacks.interval import Interval, null_dimension
 from hitoku.attacks.matching import Attacker, Likelihood, Matching, Support
 from hitoku.errors import ParameterError
 from hitoku.methods.gauss import Gauss

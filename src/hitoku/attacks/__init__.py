@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from hitoku.attacks.adjustment import Adjustment, Known, Scenario
 from hitoku.attacks.attack import Attack, Inference
-from hitoku.attacks.exposure import exposed, null_dimension
 from hitoku.attacks.group import Group, Pinned
 from hitoku.attacks.insider import Contribution, Insider
-from hitoku.attacks.interval import Interval
+from hitoku.attacks.interval import Interval, exposed, null_dimension
 from hitoku.attacks.matching import Bayes, Likelihood, Matched, Matching, Support
 
 ATTACKS: Mapping[str, type[Attack]] = {

@@ -18,7 +18,6 @@ from scipy import sparse
 from hitoku.attacks.attack import Inference
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.feasibility.deadline import Deadline
 from hitoku.model import (
     Attributions,
     Bounds,
@@ -34,7 +33,7 @@ from hitoku.model import (
     slack,
     variable_of_relation,
 )
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import Deadline
 
 # Numbers that flows and programs may look at: some minutes.
 WORK = 3e10
@@ -142,7 +141,7 @@ class Group:
         return self._search(release, self._deadline())
 
     def _deadline(self) -> Deadline:
-        return Deadline(work=CountedWork(np.inf if self.work_limit is None else self.work_limit))
+        return Deadline.of(work_limit=self.work_limit)
 
     def _search(self, release: Release, deadline: Deadline) -> tuple[Pinned, ...]:
         """Return the groups that are pinned; where the deadline is over, those not decided, too."""

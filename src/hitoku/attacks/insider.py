@@ -14,13 +14,13 @@ from hitoku.attacks.attack import Inference
 from hitoku.attacks.contribution import Coalition, Contribution, contributions_of, pooled, shares_of
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, TableError
-from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.ends import EndSearch
 from hitoku.feasibility.incidence import parts_of
 from hitoku.feasibility.linear import REACHED
 from hitoku.feasibility.presolve import settle
 from hitoku.feasibility.problem import Problem
 from hitoku.model import BOUND, Bounds, Floats, Integers, Mask, Release
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import Deadline
 
 __all__ = ["Contribution", "Insider", "Worst"]
 
@@ -141,16 +141,14 @@ class Insider:
 
     def _attack(self, release: Release) -> tuple[Bounds, Worst]:
         knowledge = _Knowledge(self, release)
-        work = CountedWork(np.inf if self.work_limit is None else self.work_limit)
-        deadline = Deadline(self.time_limit_s, work)
-        attack = Interval(integer=self.integer, time_limit_s=self.time_limit_s)
+        deadline, search = Deadline.of(self.time_limit_s, self.work_limit), EndSearch(self.integer)
         equations = knowledge.equations
-        low, high, unknown = attack.ends(equations, deadline=deadline)
+        low, high, unknown = search.ends(equations, deadline)
         record = _Record(low, high, unknown, REACHED * equations.reach)
         for coalition, group in knowledge.coalitions(low):
             part, cells, own = knowledge.of(coalition, group)
             try:
-                ends = attack.ends(part, deadline=deadline)
+                ends = search.ends(part, deadline)
             except TableError as error:
                 raise ParameterError(
                     "contributions_do_not_fit_release",

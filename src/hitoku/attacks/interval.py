@@ -1,4 +1,9 @@
-"""Feasibility intervals: the least and largest value of every withheld cell over all tables that fit."""
+"""Feasibility intervals: the least and largest value of every withheld cell over all tables that fit.
+
+And linear disclosure: a withheld cell is exposed when some combination of relations has it as its only
+withheld cell. Whoever adds and subtracts the right published numbers has its value then, whatever bounds are
+known.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +12,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from hitoku.attacks.attack import Inference
-from hitoku.attacks.exposure import exposed, fixed, null_dimension
 from hitoku.errors import ParameterError, must_be_numbers
-from hitoku.feasibility.deadline import Deadline
-from hitoku.feasibility.incidence import parts_of
-from hitoku.feasibility.linear import any_point, stretch_linear
-from hitoku.feasibility.network import stretch_network
-from hitoku.feasibility.presolve import Settled, settle
-from hitoku.feasibility.problem import Problem, contradiction
-from hitoku.feasibility.whole import stretch_whole
-from hitoku.model import BOUND, Bounds, Floats, Integers, Mask, Release, frozen
-from hitoku.solver.work import CountedWork
-
-__all__ = ["Interval", "exposed", "null_dimension"]
+from hitoku.feasibility.ends import EndSearch
+from hitoku.feasibility.presolve import fixed
+from hitoku.feasibility.problem import Problem
+from hitoku.model import BOUND, Bounds, Mask, Release, frozen
+from hitoku.solver.work import Deadline
 
 MODES = ("exact", "linear")
 
@@ -109,7 +108,7 @@ class Interval:
         A ``deadline`` is a limit that is shared with other calls; left out, the limits of the attack count.
         """
         equations = Problem.of(release, whole=self.integer)
-        low, high, unknown = self.ends(equations, deadline=deadline)
+        low, high, unknown = self._search.ends(equations, deadline or self._deadline)
         withheld = release.withheld
         lower, upper = release.published.copy(), release.published.copy()
         lower[withheld], upper[withheld] = equations.values(low), equations.values(high)
@@ -156,134 +155,53 @@ class Interval:
         slack = [BOUND * np.maximum(1.0, np.abs(target)) for target in targets]
         goal_low = equations.in_units((targets[0] + slack[0] / 2)[withheld])
         goal_high = equations.in_units((targets[1] - slack[1] / 2)[withheld])
-        met_low, met_high, _ = self.ends(equations, (goal_low, goal_high), deadline)
+        goals = goal_low, goal_high
+        met_low, met_high, _ = self._search.ends(equations, deadline or self._deadline, goals)
         least, most = release.published.copy(), release.published.copy()
         least[withheld], most[withheld] = equations.values(met_low), equations.values(met_high)
         # A target of NaN compares false.
         return least <= targets[0] + slack[0], most >= targets[1] - slack[1]
 
-    def ends(
-        self,
-        equations: Problem,
-        goals: tuple[Floats, Floats] | None = None,
-        deadline: Deadline | None = None,
-    ) -> tuple[Floats, Floats, Mask]:
-        """Find the ends for every cell of some equations, in their units, and the cells not reached in time.
+    @property
+    def _search(self) -> EndSearch:
+        return EndSearch(self.integer, self.mode != "linear", self.most_cells)
 
-        With goals, the least and largest values met on the way to them; without, the exact ends.
-        """
-        work = CountedWork(np.inf if self.work_limit is None else self.work_limit)
-        deadline = deadline or Deadline(self.time_limit_s, work)
-        found = _Ends(self, equations, goals, settle(equations), deadline)
-        found.networks()
-        found.others()
-        return found.low, found.high, found.unknown
+    @property
+    def _deadline(self) -> Deadline:
+        return Deadline.of(self.time_limit_s, self.work_limit)
 
 
-class _Ends:
-    """The ends of one set of equations while they are worked out."""
+def exposed(release: Release) -> Mask:
+    """Mask of the withheld cells that can be recomputed by adding and subtracting published ones.
 
-    def __init__(
-        self,
-        attack: Interval,
-        equations: Problem,
-        goals: tuple[Floats, Floats] | None,
-        settled: Settled,
-        deadline: Deadline,
-    ) -> None:
-        self.attack, self.settled, self.deadline = attack, settled, deadline
-        self.equations = equations
-        self.low, self.high = settled.lower.copy(), settled.upper.copy()
-        self.unknown = np.zeros(equations.n_cells, dtype=np.bool_)
-        self.asked = goals is not None
-        self.goals = (settled.lower, settled.upper) if goals is None else self._within(goals)
-        self.matrix = settled.rest.matrix
-        self.parts = parts_of(self.matrix)
-        self.network = self.parts.network & (attack.mode != "linear")
+    Examples
+    --------
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> release = Release.of(table, Protection.withhold(table, table.value == 1))
+    >>> [release.describe(cell) for cell in np.flatnonzero(exposed(release))]
+    ['row=2, column=2']
+    """
+    cells = np.flatnonzero(release.withheld)
+    mask = np.zeros(release.n_cells, dtype=np.bool_)
+    mask[cells], _ = fixed(sparse.csr_array(release.relations[:, cells]))
+    return mask
 
-    def _within(self, goals: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-        """Drop goals that one relation alone puts out of reach."""
-        low, high = goals
-        return (
-            np.where(low < self.settled.lower, np.nan, low),
-            np.where(high > self.settled.upper, np.nan, high),
-        )
 
-    def _at(self, cells: Integers) -> tuple[Problem, Integers, tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """Problem of some of the open cells, where these are among all, their implied bounds and goals."""
-        rest, settled = self.settled.rest, self.settled
-        places = settled.cells[cells]
-        part = rest.part(cells, rest.rhs, rest.lower[cells], rest.upper[cells])
-        implied = settled.lower[places], settled.upper[places]
-        return part, places, implied, (self.goals[0][places], self.goals[1][places])
+def null_dimension(release: Release) -> int:
+    """Count the independent ways in which the withheld cells can move: withheld cells minus rank.
 
-    def networks(self) -> None:
-        """All networks in one go: flows do not leave their group."""
-        tied = np.bincount(self.matrix.indices, minlength=self.matrix.shape[1]) > 0
-        cells = np.flatnonzero(self.network[self.parts.cell] & tied)
-        if len(cells) == 0:
-            return
-        rows = np.flatnonzero(self.network[self.parts.row])
-        part, places, implied, goals = self._at(cells)
-        ends = stretch_network(
-            part, self.parts.row[rows], self.parts.sign[rows], implied, goals, self.deadline
-        )
-        self._keep(places, *ends)
+    The fewer there are, the easier a release is attacked; zero means that every withheld cell is exposed.
 
-    def others(self) -> None:
-        """Take the groups that are no networks one after the other."""
-        parts = self.parts
-        order = np.argsort(parts.cell, kind="stable")
-        starts = np.searchsorted(parts.cell[order], np.arange(parts.n + 1))
-        row_count = np.bincount(parts.row, minlength=parts.n)
-        for group in range(parts.n):
-            if self.network[group] or row_count[group] == 0:
-                continue
-            part, places, implied, goals = self._at(order[starts[group] : starts[group + 1]])
-            if self.attack.most_cells is not None and len(places) > self.attack.most_cells:
-                self.unknown[places] = True
-                continue
-            if not self.asked and self._exposed(part, places):
-                continue
-            met = stretch_linear(part, implied, goals, self.deadline, sums=self.asked)
-            if not self.attack.integer:
-                self._keep(places, met.low, met.high, met.unknown)
-                continue
-            outer = implied
-            if not self.asked:
-                low, high = (
-                    np.where(met.unknown, implied[side], (met.low, met.high)[side]) for side in (0, 1)
-                )
-                outer = low, high
-            self._keep(places, *stretch_whole(part, met, outer, goals, self.deadline))
-
-    def _exposed(self, part: Problem, places: Integers) -> bool:
-        """Take out cells that adding and subtracting gives away, and solve what they leave, if any."""
-        mask, _ = fixed(part.matrix)
-        if not mask.any():
-            return False
-        point = any_point(part, self.deadline)
-        if point is None:
-            self.unknown[places] = True
-            return True
-        given = point[mask]
-        if self.attack.integer and not np.array_equal(given, np.round(given)):
-            raise contradiction()
-        self.low[places[mask]] = self.high[places[mask]] = np.clip(given, part.lower[mask], part.upper[mask])
-        left = np.flatnonzero(~mask)
-        if len(left):
-            rhs = part.rhs - part.matrix[:, np.flatnonzero(mask)] @ given
-            rest = part.part(left, rhs, part.lower[left], part.upper[left])
-            low, high, unknown = self.attack.ends(rest, deadline=self.deadline)
-            self.low[places[left]], self.high[places[left]], self.unknown[places[left]] = low, high, unknown
-        return True
-
-    def _keep(self, places: Integers, low: Floats, high: Floats, unknown: Mask) -> None:
-        """Write ends back; bounds that hold anyway stand for cells not reached in time."""
-        self.unknown[places] = unknown
-        if self.asked:
-            self.low[places], self.high[places] = low, high
-            return
-        low = np.where(unknown, self.settled.lower[places], np.maximum(low, self.settled.lower[places]))
-        high = np.where(unknown, self.settled.upper[places], np.minimum(high, self.settled.upper[places]))
-        self.low[places], self.high[places] = low, np.maximum(low, high)
+    Examples
+    --------
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> null_dimension(Release.of(table, Protection.withhold(table, table.inner)))
+    1
+    """
+    cells = np.flatnonzero(release.withheld)
+    _, rank = fixed(sparse.csr_array(release.relations[:, cells]))
+    return len(cells) - rank

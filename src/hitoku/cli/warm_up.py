@@ -36,8 +36,7 @@ def attack_a_little() -> None:
     """Work out intervals: in a plane table by flows, in a solid one by elimination."""
     import numpy as np
 
-    from hitoku.attacks.exposure import exposed
-    from hitoku.attacks.interval import Interval
+    from hitoku.attacks.interval import Interval, exposed
     from hitoku.model import Protection, Release, Table
 
     for shape in ((3, 3), (3, 3, 3)):

@@ -34,14 +34,13 @@ from hitoku.coalitions.knowledge import Knowledge, KnownBounds, Shares
 from hitoku.coalitions.near_cell import CellInSight
 from hitoku.coalitions.verdict import InsiderVerdict, TooClose
 from hitoku.errors import ParameterError, SolverError
-from hitoku.feasibility.deadline import Deadline
 from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.least_change import CellChanges
 from hitoku.feasibility.problem import Problem
 from hitoku.feasibility.propagation import Propagation
 from hitoku.model import Floats, Integers, Mask, Need, Release, Table, reaches, slack
 from hitoku.solver.linear import LinearProgram, Warm
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import CountedWork, Deadline
 
 NOBODY: Coalition = ()
 NO_CELLS: Integers = np.zeros(0, dtype=np.int64)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.exposure import fixed
 from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
 from hitoku.coalitions.coalition_search import CoalitionSearch
@@ -23,6 +22,7 @@ from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.evidence.witness_search import Progress, Proof
+from hitoku.feasibility.presolve import fixed
 from hitoku.model import Bounds, Need, Release, Table
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hitoku.feasibility.deadline import Deadline
 from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.feasibility.tied import Tied, tied
 from hitoku.model import ADDITIVITY, Floats, Mask
 from hitoku.solver.linear import LinearProgram, SolverStatus, Warm, opened
+from hitoku.solver.work import Deadline
 
 # Solver output this close to a goal, as a share of the numbers in the cell's relations, has reached it; in
 # whole units never more than the second number. A cell judged too strictly costs one more program, no more.
@@ -110,7 +110,7 @@ def _stretched(
 ) -> Met | None:
     """Push every cell in one program; None where it has no point."""
     with opened(program, time_limit_s=deadline.left, work=deadline.work) as warm:
-        push = _Push(warm, equations, implied, goals, Met.nothing(equations.n_cells))
+        push = Pushes(warm, equations, implied, goals, Met.nothing(equations.n_cells))
         if push(np.zeros(equations.n_cells), maximise=False) is SolverStatus.INFEASIBLE:
             return None
         return push.all(sums=sums)
@@ -145,7 +145,7 @@ def _programs(equations: Problem) -> tuple[LinearProgram, LinearProgram]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Push:
+class Pushes:
     """Objective after objective on one open model; every point is noted."""
 
     warm: Warm

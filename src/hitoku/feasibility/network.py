@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.feasibility.deadline import Deadline
 from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.model import ADDITIVITY, Floats, Integers, Mask
+from hitoku.solver.work import Deadline
 
 # Room below this share of the largest number is rounding, where numbers are not whole.
 TINY = 1e-13

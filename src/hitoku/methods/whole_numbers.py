@@ -16,7 +16,7 @@ import numpy as np
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, some
-from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.ends import EndSearch
 from hitoku.feasibility.incidence import parts_of
 from hitoku.feasibility.presolve import settle
 from hitoku.feasibility.problem import Problem
@@ -24,7 +24,7 @@ from hitoku.methods.costs import prices_of
 from hitoku.methods.keep import staying
 from hitoku.methods.method import promised, traits_of
 from hitoku.model import Floats, Integers, Mask, Moves, Need, Protection, Reason, Release, Step, Table, slack
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import CountedWork, Deadline
 
 # What flows and programs over whole numbers may look at, for one table.
 MAX_WORK = 3e9
@@ -157,7 +157,7 @@ def narrow_in_whole_numbers(
     low = np.maximum(settled.lower, equations.in_units((value - far)[withheld]))
     high = np.minimum(settled.upper, equations.in_units((value + far)[withheld]))
     goals = np.where(asked, low, np.nan), np.where(asked, high, np.nan)
-    least, most, unknown = attack.ends(equations, goals, limit)
+    least, most, unknown = EndSearch(integer=True).ends(equations, limit or Deadline(), goals)
     cells = np.flatnonzero(withheld)
     below, above = value[cells] - equations.values(least), equations.values(most) - value[cells]
     met = need.met_by(below, above, slack(value[cells]), cells)

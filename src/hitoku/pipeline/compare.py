@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.exposure import exposed
-from hitoku.attacks.interval import Interval
+from hitoku.attacks.interval import Interval, exposed
 from hitoku.errors import ParameterError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit

@@ -1,9 +1,10 @@
-"""Counted work of a search, and its limit: the same on every computer, unlike seconds."""
+"""Limits of a search: counted work, which is the same on every computer, and seconds."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
@@ -43,3 +44,29 @@ class CountedWork:
     def over(self) -> bool:
         """Whether the limit is reached."""
         return self.done >= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """Seconds and work for a whole attack; without seconds no clock is ever read."""
+
+    time_limit_s: float | None = None
+    work: CountedWork = field(default_factory=CountedWork)
+    started: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def of(cls, time_limit_s: float | None = None, work_limit: float | None = None) -> Deadline:
+        """Return a limit of seconds and of work; None for no limit."""
+        return cls(time_limit_s, CountedWork(math.inf if work_limit is None else work_limit))
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left, not below zero."""
+        if self.time_limit_s is None:
+            return None
+        return max(0.0, self.time_limit_s - (time.monotonic() - self.started))
+
+    @property
+    def over(self) -> bool:
+        """Whether one of the limits is reached."""
+        return self.work.over or (self.time_limit_s is not None and self.left == 0.0)

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.exposure import exposed, null_dimension
 from hitoku.attacks.group import Group
-from hitoku.attacks.interval import Interval
+from hitoku.attacks.interval import Interval, exposed, null_dimension
 from hitoku.errors import NeedError, ParameterError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify

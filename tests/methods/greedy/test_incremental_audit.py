@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
 import hitoku.methods.greedy.incremental_audit as module
-from hitoku.attacks.exposure import exposed
-from hitoku.attacks.interval import Interval
+from hitoku.attacks.interval import Interval, exposed
 from hitoku.feasibility.pattern import Pattern
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit

@@ -11,8 +11,8 @@ from hitoku.attacks.matching.candidates import Lattice
 from hitoku.attacks.matching.matched import Matched, over_all, summed_up
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.errors import ParameterError
-from hitoku.feasibility.deadline import Deadline
 from hitoku.model import Bounds, Floats, Integers, Release
+from hitoku.solver.work import Deadline
 
 
 def enumerated(

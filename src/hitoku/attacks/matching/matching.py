@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.attacks.attack import Inference
-from hitoku.attacks.exposure import null_dimension
-from hitoku.attacks.interval import Interval
+from hitoku.attacks.interval import Interval, null_dimension
 from hitoku.attacks.matching.attackers import Attacker, Support
 from hitoku.attacks.matching.candidates import WORK
 from hitoku.attacks.matching.enumeration import enumerated, unfinished
@@ -22,10 +21,10 @@ from hitoku.attacks.matching.shaving import Board, shaved, sifted
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.attacks.matching.walks import flat_two_way, several
 from hitoku.errors import ParameterError, did_you_mean, must_be_numbers
-from hitoku.feasibility.deadline import Deadline
 from hitoku.model import Bounds, Integers, Mask, Release
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
+from hitoku.solver.work import Deadline
 
 Strategy = Literal["auto", "enumerate", "shave", "sample"]
 STRATEGIES = ("auto", "enumerate", "shave", "sample")

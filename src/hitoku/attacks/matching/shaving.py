@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.exposure import null_dimension
+from hitoku.attacks.interval import null_dimension
 from hitoku.attacks.matching.attackers import Attacker
 from hitoku.attacks.matching.enumeration import judged, nobody
 from hitoku.attacks.matching.matched import Matched, over_all

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import NeedError
-from hitoku.feasibility.deadline import Deadline
 from hitoku.model import Floats, Integers, Protection, Release
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
+from hitoku.solver.work import Deadline
 
 
 @dataclass(frozen=True, eq=False)

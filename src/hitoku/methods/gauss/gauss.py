@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.feasibility.deadline import Deadline
 from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
 from hitoku.methods.gauss.elimination import EliminationProblem
 from hitoku.methods.gauss.incidence import columns_of, relations_of
@@ -26,7 +25,7 @@ from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Promise, Traits
 from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import Deadline
 
 Zeros = Literal["publish", "withhold", "structural"]
 # Numbers that the attacks of all rounds may look at: some minutes.
@@ -287,7 +286,7 @@ class Gauss:
         problem = self._problem(table, need)
         extra = np.zeros(table.n_cells, dtype=bool)
         rounds = 0
-        deadline = Deadline(work=CountedWork(np.inf if self.work_limit is None else self.work_limit))
+        deadline = Deadline.of(work_limit=self.work_limit)
         while True:
             outcome = problem.solve(extra)
             withheld = (need.unsafe | outcome.secondary | extra | problem.hidden) & ~problem.forced

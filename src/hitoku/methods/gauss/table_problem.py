@@ -16,13 +16,13 @@ from scipy import sparse
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, some
-from hitoku.feasibility.deadline import Deadline
 from hitoku.methods.gauss.elimination import Elimination, EliminationProblem
 from hitoku.methods.gauss.incidence import incidence_of
 from hitoku.methods.gauss.singletons import MAGNITUDE
 from hitoku.methods.gauss.span import PRIME, Column
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Floats, Integers, Labels, Mask, Need, Protection, Release, Table
+from hitoku.solver.work import Deadline
 
 
 @dataclass(eq=False)
