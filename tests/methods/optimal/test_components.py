@@ -11,8 +11,7 @@ from tests.strategies import count_tables
 
 from hitoku.errors import NeedError
 from hitoku.methods.optimal import Optimal
-from hitoku.methods.optimal.components import components, part_of
-from hitoku.methods.optimal.presolve import presolve
+from hitoku.methods.optimal.presolve import components, part_of, presolve
 from hitoku.model import Labels, Need, Table
 
 

@@ -13,13 +13,10 @@ from tests.strategies import count_tables
 
 from hitoku.errors import NeedError
 from hitoku.methods.optimal.attacker_subproblems import FlowSubproblems, LinearSubproblems, subproblems_for
-from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cuts import capacity_cuts, strengthen
+from hitoku.methods.optimal.cuts import capacity_cuts, star_cuts, strengthen
+from hitoku.methods.optimal.heuristics import first_patterns, repair_pattern
+from hitoku.methods.optimal.instance import Budget, levels_met, pushes_for
 from hitoku.methods.optimal.presolve import presolve
-from hitoku.methods.optimal.pushes import levels_met, pushes_for
-from hitoku.methods.optimal.repair_heuristic import repair_pattern
-from hitoku.methods.optimal.star_cuts import star_cuts
-from hitoku.methods.optimal.starting_patterns import first_patterns
 from hitoku.model import Need, Table
 
 MOST_FREE = 8

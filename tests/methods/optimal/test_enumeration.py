@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from hitoku.errors import NeedError
-from hitoku.methods.optimal import enumeration
-from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cuts import Cuts
-from hitoku.methods.optimal.enumeration import cheapest_by_enumeration
+from hitoku.methods.optimal import small
+from hitoku.methods.optimal.cuts import Cuts, star_cuts
+from hitoku.methods.optimal.instance import Budget
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.presolve import presolve
 from hitoku.methods.optimal.search import PatternSearch, search
-from hitoku.methods.optimal.star_cuts import star_cuts
+from hitoku.methods.optimal.small import cheapest_by_enumeration
 from hitoku.model import Need, Table
 
 
@@ -64,7 +63,7 @@ def test_what_is_large_or_takes_long_is_left_to_the_tree(monkeypatch):
     expected = search(instance, goal, Budget(), start).value
     for name in ("MOST_ATTACKS", "TINY"):
         with monkeypatch.context() as patch:
-            patch.setattr(enumeration, name, 1)
+            patch.setattr(small, name, 1)
             assert cheapest_by_enumeration(instance, goal, Budget(), start, Cuts.of([])) is None
             assert search(instance, goal, Budget(), start).value == expected
 

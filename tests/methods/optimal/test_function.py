@@ -15,9 +15,9 @@ from hitoku.errors import NeedError, ParameterError
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.keep import kept
 from hitoku.methods.optimal import Optimal
-from hitoku.methods.optimal.budget import Budget
+from hitoku.methods.optimal.instance import Budget
+from hitoku.methods.optimal.objective import number, numbers, smaller
 from hitoku.methods.optimal.relaxation import Relaxation
-from hitoku.methods.optimal.tie_break import number, numbers, smaller
 from hitoku.model import Labels, Need, Protection, Release, Table
 from hitoku.testing import covers
 

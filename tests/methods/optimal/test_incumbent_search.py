@@ -8,9 +8,9 @@ from tests.methods.optimal.test_neighbourhoods import is_safe
 from tests.methods.optimal.test_tableau import cube, prepared
 from tests.oracles.suppression import least_cost
 
-from hitoku.methods.optimal import Optimal, incumbent_search, search
-from hitoku.methods.optimal.budget import Budget, Stopped
-from hitoku.methods.optimal.incumbent_search import IncumbentSearch
+from hitoku.methods.optimal import Optimal, neighbourhoods, search
+from hitoku.methods.optimal.instance import Budget, Stopped
+from hitoku.methods.optimal.neighbourhoods import IncumbentSearch
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.search import PatternSearch
 
@@ -28,7 +28,7 @@ def begun(table, need, budget: Budget) -> tuple[PatternSearch, IncumbentSearch]:
 @pytest.mark.parametrize("kind", ["sides", "width"])
 def test_patterns_stay_safe_and_what_is_proven_stays_as_it_was(kind, monkeypatch):
     # Beginning anew soon: dearer patterns are searched on, and never handed out.
-    monkeypatch.setattr(incumbent_search, "FAILURES", 3)
+    monkeypatch.setattr(neighbourhoods, "RESTART_AFTER", 3)
     table, need = cube(4, (4, 4, 3), 4, kind=kind)
     tree, inside = begun(table, need, Budget())
     before = tree.bound, tree.nodes, tree._lower.copy(), tree._upper.copy()
@@ -59,7 +59,7 @@ def test_a_limit_inside_leaves_the_best_pattern_and_the_bound_of_the_tree():
     for _ in range(3):
         inside.step()
     best, value, bound = tree.best.copy(), tree.value, tree.bound
-    inside._failures = incumbent_search.FAILURES
+    inside._failures = neighbourhoods.RESTART_AFTER
     left[0] = tree.budget.work + 3
     with pytest.raises(Stopped):
         inside.step()
@@ -77,7 +77,7 @@ def test_takes_its_share_of_the_work():
     assert inside.catch_up()
     assert not inside.catch_up()
     work = tree.budget.work - inside._began
-    assert incumbent_search.SHARE * work <= inside._work < work
+    assert neighbourhoods.SHARE * work <= inside._work < work
 
 
 @pytest.mark.parametrize(("seed", "core"), [(4, 150), (7, 20)])

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from hitoku.attacks.interval import Interval
-from hitoku.methods.optimal import Optimal, pattern_check, stages, starting_patterns
-from hitoku.methods.optimal.budget import Budget, Stopped
-from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, ProtectionLevels
+from hitoku.methods.optimal import Optimal, heuristics, optimal
+from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Budget, Instance, ProtectionLevels, Stopped
 from hitoku.model import Need, Release, Table
 from hitoku.testing import covers
 
@@ -58,7 +57,7 @@ def test_a_work_limit_at_any_stage_gives_a_safe_pattern_and_its_gap(problem):
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_work_is_limited_to_what_was_granted(problem, monkeypatch):
     budgets = []
-    minimise = stages.minimise
+    minimise = optimal.minimise
 
     def noted(instance, grid, budget, start):
         budgets.append(budget)
@@ -78,7 +77,7 @@ def test_a_limit_that_ends_only_the_tie_break_says_so(monkeypatch):
     def late(*_arguments):
         raise Stopped
 
-    monkeypatch.setattr(stages, "break_ties", late)
+    monkeypatch.setattr(optimal, "break_ties", late)
     hurried = Optimal(cost="unit").protect(table, need)
     assert hurried.proven
     assert not hurried.canonical
@@ -113,7 +112,7 @@ def test_an_interruption_in_any_stage_returns_the_best_pattern_known(stage, monk
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stages, stage, interrupted)
+    monkeypatch.setattr(optimal, stage, interrupted)
     protection = Optimal(cost="value").protect(table, need)
     assert protection.proven is (stage == "break_ties")
     assert not protection.canonical
@@ -131,7 +130,7 @@ def test_an_interruption_during_the_last_check_does_not_skip_it(monkeypatch):
             raise KeyboardInterrupt
         return meets(attack, *arguments)
 
-    monkeypatch.setattr(pattern_check.Interval, "meets", interrupted)
+    monkeypatch.setattr(optimal.Interval, "meets", interrupted)
     assert Optimal(cost="value").protect(table, need).proven
     # The second time by the last check again, later ones by whoever looks at whole numbers.
     assert len(calls) >= 2
@@ -139,7 +138,7 @@ def test_an_interruption_during_the_last_check_does_not_skip_it(monkeypatch):
 
 def test_a_large_table_has_a_good_pattern_before_the_search_begins(monkeypatch):
     # As if it were large: prices are shaken; the limit comes before the search gets anywhere.
-    monkeypatch.setattr(starting_patterns, "LARGE", 1)
+    monkeypatch.setattr(heuristics, "LARGE", 1)
     table, need = cube(side=6, n_unsafe=12, lower=1, upper=6)
     hurried = Optimal(cost="value", work_limit=400).protect(table, need)
     assert not hurried.proven
@@ -172,7 +171,7 @@ def test_how_far_a_cell_is_moved(levels, rooms, expected):
             np.zeros(len(levels), dtype=np.int64), np.array(sides, dtype=np.int8), np.array(amounts)
         ),
     )
-    up, down = starting_patterns.wanted(instance)
+    up, down = heuristics.wanted(instance)
     assert (up[0], down[0]) == expected
 
 

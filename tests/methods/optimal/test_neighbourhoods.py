@@ -9,13 +9,11 @@ import pytest
 from scipy import sparse
 from tests.methods.optimal.test_tableau import cube, prepared
 
-from hitoku.methods.optimal import Optimal, tableau_subproblems
+from hitoku.methods.optimal import Optimal, attacker_subproblems
 from hitoku.methods.optimal.attacker_subproblems import LinearSubproblems, TableauSubproblems, subproblems_for
-from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.neighbourhood_search import NeighbourhoodSearch
-from hitoku.methods.optimal.neighbourhoods import WIDE, Neighbourhoods
+from hitoku.methods.optimal.instance import Budget, levels_met, pushes_for
+from hitoku.methods.optimal.neighbourhoods import WIDE, Neighbourhoods, NeighbourhoodSearch
 from hitoku.methods.optimal.objective import Objective
-from hitoku.methods.optimal.pushes import levels_met, pushes_for
 from hitoku.methods.optimal.search import search
 from hitoku.model import Need, Table
 
@@ -64,7 +62,7 @@ def test_tables_too_large_for_a_tableau_get_the_same_pattern(monkeypatch):
     table, need = cube(7, (3, 3, 3), 2)
     cost = np.maximum(table.value, 1.0)
     fast = Optimal(cost=cost).protect(table, need)
-    monkeypatch.setattr(tableau_subproblems, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(attacker_subproblems, "MOST_ENTRIES", 0)
     assert not isinstance(subproblems_for(prepared(table, need), Budget()), TableauSubproblems)
     slow = Optimal(cost=cost).protect(table, need)
     assert slow.proven

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from hitoku.methods.optimal.attacker_subproblems import LinearSubproblems, PartedSubproblems
-from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.cuts import capacity_cuts
+from hitoku.methods.optimal.instance import Budget, levels_met, pushes_for
 from hitoku.methods.optimal.presolve import presolve
-from hitoku.methods.optimal.pushes import levels_met, pushes_for
 from hitoku.model import Hierarchy, Need, Table
 
 

@@ -9,7 +9,7 @@ from hitoku.attacks.interval import Interval
 from hitoku.errors import ProtectionError
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
-from hitoku.methods.optimal.budget import MOST_POINTS, Trace
+from hitoku.methods.optimal.instance import MOST_POINTS, Trace
 from hitoku.model import Need, Release, Table
 from hitoku.testing import covers
 

@@ -12,10 +12,9 @@ from tests.oracles.suppression import costs_less, least_cost
 from hitoku.attacks.interval import Interval
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.optimal.attacker_subproblems import LinearSubproblems, TableauSubproblems, subproblems_for
-from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.cuts import filled
+from hitoku.methods.optimal.instance import Budget, levels_met, pushes_for
 from hitoku.methods.optimal.presolve import presolve
-from hitoku.methods.optimal.pushes import levels_met, pushes_for
 from hitoku.model import Need, Release, Table
 from hitoku.testing import covers
 

@@ -19,8 +19,7 @@ from hitoku.feasibility.hypercubes.hypercube_search import Boxes
 from hitoku.feasibility.incidence import Incidence
 from hitoku.methods.circulation.reach import CellReach, Change
 from hitoku.methods.costs import CostScale
-from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.instance import DOWN, UP, Instance, ProtectionLevels
+from hitoku.methods.optimal.instance import DOWN, UP, Budget, Instance, ProtectionLevels
 from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.search import search

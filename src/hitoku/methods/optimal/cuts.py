@@ -3,7 +3,9 @@
 For any multipliers ``y`` the distance that a pattern allows cell p is at most ``sum(c * x)``, where
 ``g = +-e_p + relations.T @ y`` and ``c = up * max(g, 0) + down * max(-g, 0)``. A pattern that reaches a level
 therefore has ``sum(c * x) >= level``: a capacity constraint (Fischetti and Salazar). It is valid whatever
-solver the multipliers came from.
+solver the multipliers came from. Star cuts are those of a single relation; {0, 1/2} cuts are halves of sums
+of known cuts, rounded up (Caprara and Fischetti 1996), and close most of the gap that capacity constraints
+leave on three-way and hierarchical tables.
 """
 
 from __future__ import annotations
@@ -12,16 +14,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy import sparse
 
-from hitoku.methods.optimal.instance import Instance
-from hitoku.methods.optimal.pushes import Pushed, Row, Subproblems, levels_met, pushes_for
+from hitoku.methods.optimal.instance import GRID, Instance, Pushed, Row, Subproblems, levels_met, pushes_for
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import SparseRows
 
 # A row whose right-hand side is a smaller share of the level than this says nothing: rounding ate it.
 NOTHING = 1e-9
 # Coefficients this small are raised to it, which keeps a row valid and its numbers sound.
-LEAST = 1e-6
+LEAST_COEFFICIENT = 1e-6
 # Rounding a right-hand side up by more than one minus this is left alone: tiny errors would be magnified.
 LEAST_FRACTION = 0.02
 
@@ -93,7 +95,7 @@ def _rows(instance: Instance, pushed: Pushed, multipliers: SparseRows, short: Ma
         (relations.indptr.astype(np.int64), relations.indices.astype(np.int64), relations.data.astype(float)),
         pushed.peeled, (cells, pushed.sense[chosen].astype(np.int64)), np.append(first, len(chosen)),
         float(pushed.grid), 0.0 if whole else NOTHING, np.array([instance.up, instance.down]),
-        instance.levels.amount[level], instance.forced, (NOTHING, LEAST),
+        instance.levels.amount[level], instance.forced, (NOTHING, LEAST_COEFFICIENT),
     )  # fmt: skip
     return [(index[a:b].copy(), data[a:b].copy()) for a, b in pairwise(ptr.tolist())]
 
@@ -132,7 +134,7 @@ def strengthen(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Floats]
         s = violated(row, base_at)
         if s > score + 1e-9:
             best_cells, best, score = base_cells, row, s
-    return best_cells, np.maximum(best, LEAST)
+    return best_cells, np.maximum(best, LEAST_COEFFICIENT)
 
 
 def violated(c: Floats, at: Floats) -> float:
@@ -143,3 +145,108 @@ def violated(c: Floats, at: Floats) -> float:
 def filled(c: Floats, at: Floats) -> float:
     """Return ``c @ at``; a library for linear algebra would wake its threads for rows this short."""
     return float((c * at).sum())
+
+
+# Rows are scaled to whole coefficients by one of these factors, or not used.
+FACTORS = 12
+WHOLE = 1e-7
+FRACTIONAL = 1e-5
+LEAST_VIOLATION = 0.02
+MOST_FOUND, MOST_KEPT = 400, 20
+
+
+def factor(coefficients: Floats) -> int:
+    """Return the smallest factor that makes a row ``coefficients @ x >= 1`` whole; zero if there is none.
+
+    Examples
+    --------
+    >>> factor(np.array([1.0, 0.5, 1 / 3]))
+    6
+    """
+    least = coefficients.min(initial=1.0)
+    if least < 1 / FACTORS - WHOLE:
+        return 0
+    if least > 1 - WHOLE:
+        return 1
+    for times in range(1, FACTORS + 1):
+        scaled = coefficients * times
+        if np.all(np.abs(scaled - np.rint(scaled)) < WHOLE):
+            return times
+    return 0
+
+
+def zero_half_cuts(rows: SparseRows, times: Integers, x: Floats) -> list[tuple[Integers, Floats]]:
+    """Return violated rows ``coefficients @ x >= 1`` from rows of the same form.
+
+    Parameters
+    ----------
+    rows
+        All rows.
+    times
+        The factor that makes each of them whole, zero for rows to be left out.
+    x
+        The point to cut off.
+    """
+    # Numba takes a second to load.
+    from hitoku.kernels.sparse_rows import across  # noqa: PLC0415
+    from hitoku.kernels.zero_half import combine, halved, parities  # noqa: PLC0415
+
+    slack = (across(*rows, x) - 1.0) * times
+    usable = np.flatnonzero((times > 0) & (slack < 1 - 2 * LEAST_VIOLATION))
+    part = np.flatnonzero((x > FRACTIONAL) & (x < 1 - FRACTIONAL))
+    if not len(usable) or not len(part):
+        return []
+    place = np.where(x < 0.5, -1, -2)
+    place[part] = np.arange(len(part))
+    bits, odd = np.zeros((len(usable), _words(len(part))), dtype=np.uint64), np.zeros(len(usable), dtype=bool)
+    parities(tuple(rows), times, usable, place, bits, odd)
+    each = np.arange(len(usable))
+    one = np.zeros((len(usable), _words(len(usable))), dtype=np.uint64)
+    one[each, each // 64] = np.uint64(1) << (each % 64).astype(np.uint64)
+    here, slack = x[part], np.maximum(slack[usable], 0.0)
+    order = np.argsort(-np.minimum(here, 1 - here), kind="stable")
+    found: dict[bytes, float] = {}
+    for first_to_last in (order, np.ascontiguousarray(order[::-1])):
+        count, members, gain = combine(
+            bits.copy(),
+            one.copy(),
+            odd.copy(),
+            slack.copy(),
+            here,
+            first_to_last,
+            LEAST_VIOLATION,
+            MOST_FOUND,
+        )
+        for k in range(count):
+            found.setdefault(members[k].tobytes(), float(gain[k]))
+    best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[: 4 * MOST_KEPT]
+    if not best:
+        return []
+    members = np.frombuffer(b"".join(some for some, _ in best), dtype=np.uint64).reshape(len(best), -1).copy()
+    ptr, index, data, score = halved(members, tuple(rows), times, usable, x, LEAST_VIOLATION)
+    ends = [slice(ptr[k], ptr[k + 1]) for k in np.argsort(-score, kind="stable")[:MOST_KEPT]]
+    return [(index[here].copy(), data[here].copy()) for here in ends]
+
+
+def _words(n_bits: int) -> int:
+    return -(-n_bits // 64)
+
+
+def star_cuts(instance: Instance) -> Cuts:
+    """Return the capacity constraint of every level and every relation of its cell."""
+    columns = sparse.csc_array(instance.relations)
+    level, sense = pushes_for(instance, np.arange(len(instance.levels)))
+    cell = instance.levels.cell[level]
+    count = np.diff(columns.indptr)[cell]
+    everything = np.ones(len(instance.levels), dtype=bool)
+    made: dict[tuple[bytes, bytes], tuple[Integers, Floats]] = {}
+    for k in range(count.max(initial=0)):
+        has = np.flatnonzero(count > k)
+        at = columns.indptr[cell[has]] + k
+        # The multiplier that takes the cell itself out; any other would be true too, but weaker.
+        y = np.rint(-sense[has] * GRID / columns.data[at]).astype(np.int64)
+        multipliers = SparseRows(np.arange(len(has) + 1), columns.indices[at].astype(np.int64), y)
+        pushed = Pushed(level[has], sense[has], np.zeros(len(has)), multipliers, None, GRID, None)
+        for row in capacity_cuts(instance, pushed, everything):
+            made.setdefault((row[0].tobytes(), row[1].tobytes()), row)
+    return Cuts.of(list(made.values()))

@@ -1,18 +1,91 @@
-"""Secondary suppression as arrays: which cells can move, by how much, at what cost, and what must be reached.
+"""Secondary suppression as arrays: the cells that can move, the levels to reach, pushes, and the limits.
 
 Only cells that can help are kept. The unknowns are differences ``d`` from the true table: zero outside the
-withheld cells, ``relations @ d == 0``, ``-down <= d <= up``.
+withheld cells, ``relations @ d == 0``, ``-down <= d <= up``. A *push* moves one cell one way, as far as a
+pattern lets it go; engines for pushes follow :class:`Subproblems`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.model import Floats, Integers, Mask
+from hitoku.solver.covering import SparseRows
+
+
+class Stopped(Exception):  # noqa: N818 - a limit is no failure
+    """A limit was hit, or somebody interrupted."""
+
+
+# A trace holds at most so many points; when it is full, every second one is forgotten.
+MOST_POINTS = 512
+
+
+@dataclass(slots=True)
+class Trace:
+    """Bound and cost of the best pattern over the work done, noted where one of them changed.
+
+    Examples
+    --------
+    >>> trace = Trace()
+    >>> for work, bound, cost in [(1, 2.0, 9.0), (5, 1.0, 9.0), (8, 1.0, 7.0)]:
+    ...     trace.note(work, bound, cost)
+    >>> trace.points
+    [(1, 2.0, 9.0), (8, 2.0, 7.0)]
+    """
+
+    points: list[tuple[int, float, float]] = field(default_factory=list)
+
+    def note(self, work: int, bound: float, cost: float) -> None:
+        """Add a point; a bound once proven stays, a pattern once known too."""
+        if self.points:
+            _, known, best = self.points[-1]
+            bound, cost = max(bound, known), min(cost, best)
+            if (bound, cost) == (known, best):
+                return
+            if len(self.points) >= MOST_POINTS:
+                del self.points[1:-1:2]
+        self.points.append((work, bound, cost))
+
+
+@dataclass(slots=True)
+class Budget:
+    """What all parts of one search share: the work done, and the limits.
+
+    Parameters
+    ----------
+    used
+        Tells which share of the limits is used up, given the work done; zero where there is none.
+    report
+        Called with the bound and the cost of the best pattern.
+    gap
+        Stop when no pattern can be cheaper by a larger share than this.
+    work
+        Attacker's problems and relaxations solved so far.
+    """
+
+    used: Callable[[int], float] = lambda _work: 0.0
+    report: Callable[[float, float], None] = lambda _bound, _best: None
+    gap: float = 0.0
+    work: int = 0
+    interrupted: bool = False
+
+    def spend(self, work: int = 1) -> None:
+        """Count work about to be done; raise when it is time to stop."""
+        if self.interrupted or self.spent() >= 1:
+            raise Stopped
+        self.work += work
+
+    def spent(self) -> float:
+        """Return the share of the limits that is used up."""
+        return self.used(self.work)
+
 
 UP, DOWN, WIDTH = 1, -1, 0
 
@@ -106,3 +179,92 @@ class Instance:
     def with_levels(self, chosen: Mask) -> Instance:
         """Ask for some of the levels only."""
         return replace(self, levels=self.levels.take(chosen))
+
+
+# Reaching this share less than a level is rounding, not a shortfall.
+SHORT = 1e-8
+# Multipliers of tables are fractions with small denominators; 720720 is divisible by 1 to 16.
+GRID = 720_720
+# A cut: cells of the instance, and their coefficients.
+Row = tuple[Integers, Floats]
+
+# Cells that cannot move, in the order in which multipliers take them out of a cut; the relation that each is
+# alone in, and its entry there.
+Peeling = tuple[Integers, Integers, Floats]
+NOTHING_PEELED: Peeling = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pushed:
+    """Answers of some attacker subproblems ("pushes": one cell, one direction).
+
+    Parameters
+    ----------
+    level, sense
+        Which level each push served and its direction.
+    reach
+        How far it got, in the table's units; never further than the level's amount.
+    multipliers
+        Whole multiples of ``1 / grid``, pushes by relations; empty rows where nothing but the cell's own
+        room stopped it.
+    others
+        A second set of multipliers, or None.
+    flows
+        Pushes by cells: the differences found; None unless asked for. Multipliers may then be left out.
+    peeled
+        Cells that the multipliers do not know of: the last to drop out comes first.
+    """
+
+    level: Integers
+    sense: Integers
+    reach: Floats
+    multipliers: SparseRows
+    others: SparseRows | None
+    grid: int
+    flows: Floats | None
+    peeled: Peeling = NOTHING_PEELED
+
+
+class Subproblems(Protocol):
+    """Protocol of the engines for the attacker subproblems of one instance.
+
+    Attributes
+    ----------
+    instance, budget
+        The instance, and the budget that the engine spends.
+    network
+        Whether the engine pushes by maximum flows.
+    tableau
+        Whether the engine keeps a tableau between calls, so that pushes are quick.
+    """
+
+    instance: Instance
+    budget: Budget
+    network: ClassVar[bool]
+    tableau: ClassVar[bool]
+
+    def push(
+        self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
+    ) -> Pushed:
+        """Push cells at a point, fractional or not; see :class:`Pushed`."""
+
+    def separate(self, x: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
+        """Return cuts that the point violates, and which levels are reached there."""
+
+
+def pushes_for(instance: Instance, chosen: Integers) -> tuple[Integers, Integers]:
+    """Write each level as pushes: one for a side, two for a width."""
+    side = instance.levels.side[chosen].astype(np.int64)
+    wide = chosen[side == WIDTH]
+    level = np.concatenate([chosen[side != WIDTH], wide, wide])
+    sense = np.concatenate([side[side != WIDTH], np.full(len(wide), UP), np.full(len(wide), DOWN)])
+    return level, sense
+
+
+def levels_met(instance: Instance, pushed: Pushed) -> Mask:
+    """Tell of every level whether the pushes reach it; false for those that were not pushed."""
+    total = np.zeros(len(instance.levels))
+    np.add.at(total, pushed.level, pushed.reach)
+    asked = np.zeros(len(total), dtype=bool)
+    asked[pushed.level] = True
+    return asked & (total >= instance.levels.amount * (1 - SHORT))

@@ -1,26 +1,163 @@
-"""The cheapest pattern of withheld cells that meets every requirement, proven."""
+"""The cheapest pattern of withheld cells that meets every requirement, proven.
+
+In stages: starting pattern and root bound, least cost, the tie-break at that cost, and the attack that the
+audit uses, because the result of the search is not trusted.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, ParameterError, SolverError, must_be_numbers
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
-from hitoku.methods.optimal.budget import Budget, Trace
-from hitoku.methods.optimal.pattern_check import refuse_unprotected
-from hitoku.methods.optimal.presolve import presolve
+from hitoku.methods.optimal.attacker_subproblems import subproblems_for
+from hitoku.methods.optimal.cuts import star_cuts
+from hitoku.methods.optimal.heuristics import complete_pattern, drop_redundant, first_patterns
+from hitoku.methods.optimal.instance import UP, WIDTH, Budget, Instance, Stopped, Trace, pushes_for
+from hitoku.methods.optimal.objective import REAL, Objective, SearchResult
+from hitoku.methods.optimal.presolve import fix_cells, levels_of, presolve, restrict_cuts
+from hitoku.methods.optimal.relaxation import Relaxation
+from hitoku.methods.optimal.search import search
 from hitoku.methods.optimal.small import TwoWay, fits, pattern_of_small, two_way
-from hitoku.methods.optimal.stages import minimise
 from hitoku.methods.run import run
-from hitoku.model import Attributions, Floats, Mask, Need, Protection, Table, frozen
+from hitoku.model import Attributions, Floats, Mask, Need, Protection, Release, Table, frozen, level_slack
+
+# Added to whole costs where a linear program compares them.
+WHOLE_SLACK = 1e-3
+# Up to here cost and tie-break are minimised as one sum, exact in doubles with room for a bound's rounding.
+LARGEST_SUM = 2.0**46
+
+
+def minimise(instance: Instance, grid: CostScale, budget: Budget, start: Mask | None = None) -> SearchResult:
+    """Minimise the cost, then the tie-break among patterns of that cost.
+
+    A limit or an interruption at any point leaves the best pattern known by then: finished, when its cost is
+    proven already; canonical, when the tie-break is settled too.
+    """
+    goal = Objective(instance.weight, 1.0 if grid.whole else 0.0)
+    everything = np.ones(len(instance), dtype=bool)
+    rows = star_cuts(instance)
+    found = SearchResult(
+        everything, goal.value(everything), goal.value(instance.forced), False, everything, rows
+    )
+    try:
+        # Neither bound nor pattern costs much; both are there before anything long begins.
+        bound = Relaxation(instance, goal, Budget(), rows).solve()[1]
+        found = replace(found, bound=min(bound, found.value))
+        for pattern in _patterns(instance, goal, budget, start):
+            if goal.value(pattern) < found.value:
+                found = replace(found, pattern=pattern, value=goal.value(pattern))
+            budget.report(found.bound, found.value)
+        first = search(instance, goal, budget, found.pattern, rows=rows, report=budget.report, core=True)
+        found = replace(first, bound=max(first.bound, found.bound))
+        budget.report(found.bound, found.value)
+        if found.finished:
+            found = break_ties(instance, goal, found, budget)
+    except Stopped:
+        pass
+    except KeyboardInterrupt:
+        budget.interrupted = True
+    return found
+
+
+def _patterns(instance: Instance, goal: Objective, budget: Budget, start: Mask | None) -> Iterator[Mask]:
+    """Yield safe patterns: from the one that was given, then our own."""
+    engine = subproblems_for(instance, budget)
+    if start is not None:
+        # What somebody gave is made use of whatever the limit: only tidying it up is counted.
+        patient = subproblems_for(instance, Budget())
+        given = (start | instance.forced).astype(np.float64)
+        safe = complete_pattern(patient, given, goal.cost, instance.free)
+        if safe is not None:
+            yield safe
+            yield drop_redundant(engine, safe, goal.cost, safe)
+    yield from first_patterns(engine, goal.cost)
+
+
+def break_ties(instance: Instance, goal: Objective, first: SearchResult, budget: Budget) -> SearchResult:
+    """Return, of all patterns that cost as much as the one found, the one that the tie-break picks."""
+    narrow = fix_cells(instance, first.possible | first.pattern, np.zeros(0, dtype=np.int64))
+    if narrow is None:
+        raise SolverError(
+            "pattern_lost", "the search lost its own pattern", where="optimal", fix="report this"
+        )
+    cells = np.isin(instance.cells, narrow.cells)
+    start = first.pattern[cells]
+    known = float(narrow.tie[start].sum())
+    if goal.step and first.value * (known + 1) < LARGEST_SUM:
+        # No pattern costs less, so one unit of cost need only outweigh the sum that is known.
+        second_goal = Objective(narrow.weight * (known + 1) + narrow.tie, 1.0, ties=True)
+    else:
+        # Whole costs tie exactly; the fraction only keeps the solver's tolerance out of it.
+        most = first.value + WHOLE_SLACK if goal.step else first.value * (1 + REAL)
+        second_goal = Objective(narrow.tie.astype(np.float64), 1.0, ties=True, other=narrow.weight, most=most)
+    rows = restrict_cuts(first.rows, instance, narrow)
+    second = search(narrow, second_goal, replace(budget, gap=0.0), start, rows=rows)
+    pattern = np.zeros(len(instance), dtype=bool)
+    pattern[cells] = second.pattern
+    return replace(first, pattern=pattern, value=goal.value(pattern), canonical=second.finished)
+
+
+def refuse_unprotected(table: Table, need: Need, found: Protection) -> None:
+    """Raise when a pattern leaves an unsafe cell short of what it needs."""
+    low, high, wide = _targets(table, need, found)
+    below, above = Interval().meets(Release.of(table, found), low, high)
+    short = np.flatnonzero(need.unsafe & ~(below & above & wide))
+    if len(short):
+        raise SolverError(
+            "pattern_leaves_cells_short",
+            "the pattern found leaves {n} unsafe cell(s) short of what they need",
+            where="first cell {cell}",
+            fix="look for values of very different size in one table; report it if there are none",
+            n=len(short),
+            cell=table.describe(int(short[0])),
+        )
+
+
+def _targets(table: Table, need: Need, found: Protection) -> tuple[Floats, Floats, Mask]:
+    """Say how far down and up every unsafe cell must reach, and whether that is as wide as it must be.
+
+    Where between its ends a width lies, the search's own pushes tell: the attack then need only confirm two
+    values, which for a large table is much less than to find all ends.
+    """
+    low = np.where(need.unsafe, table.value - need.lower, np.nan)
+    high = np.where(need.unsafe, table.value + need.upper, np.nan)
+    levels = levels_of(table, need)
+    levels = levels.take(levels.side == WIDTH)
+    if len(levels):
+        nothing = np.zeros(table.n_cells, dtype=np.int64)
+        whole = Instance(
+            cells=np.arange(table.n_cells),
+            relations=table.relations,
+            up=table.upper - table.value,
+            down=table.value - table.lower,
+            forced=found.withheld,
+            weight=nothing.astype(np.float64),
+            tie=nothing,
+            levels=levels,
+        )
+        inside = whole.kept(found.withheld)
+        pushed = subproblems_for(inside, Budget()).push(
+            np.ones(len(inside)), *pushes_for(inside, np.arange(len(levels))), exact=True
+        )
+        cell, up = levels.cell[pushed.level], pushed.sense == UP
+        np.maximum.at(high, cell[up], table.value[cell[up]] + pushed.reach[up])
+        np.minimum.at(low, cell[~up], table.value[cell[~up]] - pushed.reach[~up])
+    # The attack confirms both ends; here it remains whether ends like these are what the cell needs.
+    with np.errstate(invalid="ignore"):
+        asked = np.maximum(np.maximum(need.lower, need.upper), need.width)
+        rounding = level_slack(table.value, asked)
+        return low, high, need.met_by(table.value - low, high - table.value, rounding)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,7 +166,7 @@ class Optimal:
 
     Any linear relations, real costs. One input has one answer: of several cheapest patterns the one with the
     least sum of numbers hashed from the cells' codes is taken, then the lexicographically smallest
-    (:mod:`hitoku.methods.optimal.tie_break`).
+    (:mod:`hitoku.methods.optimal.objective`).
 
     Parameters
     ----------

@@ -1,17 +1,27 @@
-"""From a table and its need to the cells that can help, and a refusal where nothing can."""
+"""Reductions: from a table to the cells that can help, to connected components, to cells not yet fixed."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 
 from hitoku.errors import NeedError, some
-from hitoku.feasibility.incidence import Incidence
+from hitoku.feasibility.incidence import Incidence, parts_of
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
-from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, ProtectionLevels
-from hitoku.methods.optimal.pushes import levels_met, pushes_for
-from hitoku.methods.optimal.tie_break import numbers
+from hitoku.methods.optimal.cuts import Cuts
+from hitoku.methods.optimal.instance import (
+    DOWN,
+    UP,
+    WIDTH,
+    Budget,
+    Instance,
+    ProtectionLevels,
+    levels_met,
+    pushes_for,
+)
+from hitoku.methods.optimal.objective import numbers
 from hitoku.model import Floats, Integers, Mask, Need, Table
 
 # An unsafe cell of which nothing is required must still not be a single point to an outsider: whole numbers
@@ -159,3 +169,96 @@ def _refuse(table: Table, cells: Integers, what: str, fix: str) -> None:
             reason=what,
             cells=named,
         )
+
+
+def components(instance: Instance) -> list[Mask]:
+    """Return the cells of every part in which something must be reached.
+
+    Cells in none of them cannot move, or have nobody to protect.
+
+    Examples
+    --------
+    Two relations without a common cell; the second has no level.
+
+    >>> from scipy import sparse
+    >>> from hitoku.methods.optimal.instance import ProtectionLevels
+    >>> one = np.ones(5)
+    >>> instance = Instance(
+    ...     cells=np.arange(5), relations=sparse.csr_array([[1, 1, -1, 0, 0], [0, 0, 0, 1, -1]]),
+    ...     up=one, down=one,
+    ...     forced=np.array([True, False, False, False, False]), weight=one, tie=np.zeros(5, dtype=np.int64),
+    ...     levels=ProtectionLevels(np.array([0]), np.array([1], dtype=np.int8), np.ones(1)),
+    ... )
+    >>> [mask.astype(int).tolist() for mask in components(instance)]
+    [[1, 1, 1, 0, 0]]
+    """
+    relations = instance.relations
+    moves = Incidence.of(relations).movable(np.ones(relations.shape[1], dtype=bool))
+    label = np.full(len(moves), -1)
+    label[moves] = parts_of(relations[:, np.flatnonzero(moves)]).cell
+    asked = instance.levels.cell
+    # In the order of the table, by the first cell with a level.
+    order = dict.fromkeys(label[np.sort(asked[moves[asked]])].tolist())
+    return [moves & (label == one) for one in order]
+
+
+def part_of(instance: Instance, cells: Mask) -> Instance:
+    """Return the problem over one part alone."""
+    return instance.with_levels(cells[instance.levels.cell]).kept(cells)
+
+
+def rows_by_part(rows: Cuts, groups: list[Mask]) -> list[Cuts]:
+    """Divide rows among parts; those that count cells of two of them say nothing about either.
+
+    Cells are numbered as before.
+
+    Examples
+    --------
+    >>> rows = Cuts.of([(np.array(cells), np.ones(len(cells))) for cells in ([0, 1], [1, 2], [2])])
+    >>> groups = [np.array([True, True, False]), np.array([False, False, True])]
+    >>> [part.cells.tolist() for part in rows_by_part(rows, groups)]
+    [[0, 1], [2]]
+    """
+    label = np.full(len(groups[0]) if groups else 0, -1)
+    for place, group in enumerate(groups):
+        label[group] = place
+    inside: list[list[int]] = [[] for _ in groups]
+    if len(rows) and groups:
+        here = label[rows.cells]
+        row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+        least, most = np.full(len(rows), len(groups)), np.full(len(rows), -1)
+        np.minimum.at(least, row[here >= 0], here[here >= 0])
+        np.maximum.at(most, row, here)
+        for k in np.flatnonzero(least == most).tolist():
+            inside[least[k]].append(k)
+    return [Cuts.of([rows.row(k) for k in some], sum(k < rows.n_lively for k in some)) for some in inside]
+
+
+# A row is left out when cells that are certain fill it but for this share.
+FULL = 1e-6
+
+
+def fix_cells(instance: Instance, alive: Mask, certain: Integers) -> Instance | None:
+    """Publish all but ``alive`` cells, withhold ``certain`` ones; None when a level's cell is then stuck."""
+    forced = instance.forced.copy()
+    forced[certain] = True
+    still = Incidence.of(instance.relations).movable(alive | forced)
+    if not still[instance.levels.cell].all():
+        return None
+    # Cells that are withheld anyway stay in the books, even where they cannot move.
+    return replace(instance, forced=forced).kept(still | forced)
+
+
+def restrict_cuts(rows: Cuts, old: Instance, new: Instance) -> Cuts:
+    """Rewrite cuts for an instance with fewer cells, some of them now withheld for certain."""
+    place = np.full(len(old), -1)
+    place[np.isin(old.cells, new.cells)] = np.arange(len(new))
+    at, row = place[rows.cells], np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+    certain = (at >= 0) & new.forced[at]
+    left = 1.0 - np.bincount(row[certain], weights=rows.coefficients[certain], minlength=len(rows))
+    open_rows = left > FULL
+    there = (at >= 0) & ~certain & open_rows[row]
+    c = np.minimum(rows.coefficients[there] / left[row[there]], 1.0)
+    ends = np.cumsum(np.bincount(row[there], minlength=len(rows)))[open_rows]
+    lively = int(np.count_nonzero(open_rows[: rows.n_lively]))
+    return Cuts(np.concatenate([np.zeros(1, dtype=np.int64), ends]), at[there], c, lively)

@@ -12,12 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
-from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cuts import Cuts, filled, strengthen
-from hitoku.methods.optimal.instance import Instance
+from hitoku.methods.optimal.cuts import Cuts, factor, filled, strengthen, zero_half_cuts
+from hitoku.methods.optimal.instance import Budget, Instance
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, RowPool
-from hitoku.methods.optimal.zero_half_cuts import factor, zero_half_cuts
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed, SparseRows
 from hitoku.solver.dense_master import DenseMaster

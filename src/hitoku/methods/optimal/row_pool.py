@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.methods.optimal.zero_half_cuts import FACTORS, WHOLE
+from hitoku.methods.optimal.cuts import FACTORS, WHOLE
 from hitoku.model import Floats, Integers
 from hitoku.solver.covering import SparseRows
 

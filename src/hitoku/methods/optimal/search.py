@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.optimal.budget import Budget, Stopped
-from hitoku.methods.optimal.components import components, part_of, rows_by_part
 from hitoku.methods.optimal.cuts import Cuts
-from hitoku.methods.optimal.enumeration import cheapest_by_enumeration
-from hitoku.methods.optimal.incumbent_search import IncumbentSearch
-from hitoku.methods.optimal.instance import Instance
-from hitoku.methods.optimal.neighbourhood_search import NeighbourhoodSearch
-from hitoku.methods.optimal.neighbourhoods import WIDE, Extent, Neighbourhoods
+from hitoku.methods.optimal.instance import Budget, Instance, Stopped
+from hitoku.methods.optimal.neighbourhoods import (
+    WIDE,
+    Extent,
+    IncumbentSearch,
+    Neighbourhoods,
+    NeighbourhoodSearch,
+)
 from hitoku.methods.optimal.objective import Objective, SearchResult
+from hitoku.methods.optimal.presolve import components, fix_cells, part_of, restrict_cuts, rows_by_part
 from hitoku.methods.optimal.relaxation import HALVED_COLUMNS, WHOLE
+from hitoku.methods.optimal.small import cheapest_by_enumeration
 from hitoku.methods.optimal.tree import FAR_OFF, NO_LIMIT, BranchAndCut, Report
-from hitoku.methods.optimal.variable_fixing import fix_cells, restrict_cuts
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed
 

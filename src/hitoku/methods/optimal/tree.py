@@ -5,20 +5,100 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from hitoku.methods.optimal.branching import Branching
-from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.cuts import Cuts
-from hitoku.methods.optimal.instance import Instance
-from hitoku.methods.optimal.objective import Objective, SearchResult
+from hitoku.methods.optimal.heuristics import repair_pattern
+from hitoku.methods.optimal.instance import Budget, Instance
+from hitoku.methods.optimal.objective import Objective, SearchResult, smaller
 from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, WHOLE, Relaxation
-from hitoku.methods.optimal.repair_heuristic import repair_pattern
-from hitoku.methods.optimal.tie_break import smaller
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed
+from hitoku.solver.dense_master import DenseMaster
+from hitoku.solver.master import Master
 from hitoku.solver.solution import SolverStatus
+
+# A column is tried until each answer was seen so often; then the memory is trusted.
+RELIABLE = 4
+CANDIDATES = 10
+TRIAL_STEPS = 60
+LEAST_LIFT, MOST_LIFT = 1e-6, 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A column to branch on, and bounds for publishing and for withholding it."""
+
+    column: int
+    published: float = -np.inf
+    withheld: float = -np.inf
+
+
+class Branching:
+    """Strong branching with pseudo-costs (Achterberg, Koch and Martin 2005)."""
+
+    def __init__(self, master: Master | DenseMaster) -> None:
+        self._master = master
+        n = len(master.cost)
+        self._gain = np.zeros((2, n))
+        self._tried = np.zeros((2, n), dtype=np.int64)
+
+    def choose(self, relaxed: Relaxed, lower: Floats, upper: Floats, enough: float) -> Choice | None:
+        """Pick a column, at once one with a child bound above ``enough``; None when all are decided."""
+        undecided = lower < upper
+        part = np.where(undecided, np.minimum(relaxed.x, 1 - relaxed.x), 0.0)
+        fractional = np.flatnonzero(part > WHOLE)
+        if not len(fractional):
+            # Whole already, but others may cost the same: decide a cell that this pattern withholds.
+            left = np.flatnonzero(undecided & (relaxed.x > 0.5))
+            left = left if len(left) else np.flatnonzero(undecided)
+            return Choice(int(left[0])) if len(left) else None
+        score = self._score(relaxed.x)
+        candidates = fractional[np.lexsort((fractional, -score[fractional]))][:CANDIDATES]
+        best, best_score = Choice(int(candidates[0])), -1.0
+        here = self._master.freeze()
+        for column in map(int, candidates):
+            choice, value = Choice(column), float(score[column])
+            if self._tried[:, column].min() < RELIABLE:
+                bounds = [self._try(column, answer, relaxed, lower, upper, here) for answer in (0, 1)]
+                choice = Choice(column, *bounds)
+                lifts = np.clip(np.array(bounds) - relaxed.bound, LEAST_LIFT, MOST_LIFT)
+                value = float(lifts.prod()) if max(bounds) <= enough else np.inf
+            if value > best_score:
+                best, best_score = choice, value
+            if value == np.inf:
+                break
+        self._master.fix(lower, upper)
+        self._master.thaw(here)
+        return best
+
+    def _score(self, x: Floats) -> Floats:
+        """Estimate what each column gains, from what it gained before."""
+        rates = []
+        for gain, tried in zip(self._gain, self._tried, strict=True):
+            seen = tried > 0
+            mean = max(float((gain[seen] / tried[seen]).mean()), 1e-9) if seen.any() else 1.0
+            rates.append(np.where(seen, gain / np.maximum(tried, 1), mean))
+        return np.asarray(np.maximum(rates[0] * x, 1e-9) * np.maximum(rates[1] * (1 - x), 1e-9))
+
+    def _try(
+        self, column: int, answer: int, relaxed: Relaxed, lower: Floats, upper: Floats, here: Any
+    ) -> float:
+        """Bound of one child after a few simplex steps; such a bound is weak but true."""
+        self._master.thaw(here)
+        low, high = lower.copy(), upper.copy()
+        (low if answer else high)[column] = answer
+        self._master.fix(low, high)
+        child = self._master.solve(steps=TRIAL_STEPS)
+        lift = max(child.bound - relaxed.bound, 0.0)
+        if np.isfinite(lift):
+            distance = relaxed.x[column] if answer == 0 else 1 - relaxed.x[column]
+            self._gain[answer, column] += lift / max(float(distance), 1e-3)
+            self._tried[answer, column] += 1
+        return child.bound
+
 
 # Rounds of rows in a node; stalled when the bound gains less than a share of the gap.
 NODE_ROUNDS = 12
