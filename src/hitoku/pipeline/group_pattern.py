@@ -20,7 +20,7 @@ from hitoku.methods.costs import costs
 from hitoku.methods.insiders import extended, go_on
 from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
-from hitoku.model import Mask, Need, Protection, Release, Table, counted_table
+from hitoku.model import Mask, Need, Protection, Release, Table
 from hitoku.rules.group_size import GroupSize, group_sizes
 from hitoku.rules.rule import Rule
 
@@ -68,7 +68,7 @@ def withhold_for_groups(
         if size.own or not size.adds_up:
             continue
         asked = size.need(table).only(withheld)
-        units = counted_table(table, size.counted)
+        units = size.units(table)
         first = audit(units, asked, Release.of(units, Protection.withhold(units, withheld & table.shown)))
         hints += witnesses_of(first)
         failing = np.zeros(table.n_cells, dtype=np.bool_)
