@@ -145,7 +145,7 @@ def by_clarabel(table, lower, upper, weight, norm):
 
 def measured(folder, name, norm, way):
     """Run one case in this process."""
-    from hitoku.io.jj import read_jj  # noqa: PLC0415 - see above
+    from hitoku.io import read_jj  # noqa: PLC0415 - see above
     from hitoku.methods.adjust import Adjust  # noqa: PLC0415 - see above
     from hitoku.solver.closest import reciprocal  # noqa: PLC0415 - see above
 

@@ -24,8 +24,8 @@ import pandas as pd
 
 import hitoku as ht
 from hitoku.checks.ledger import init
-from hitoku.checks.outputs.magnitude_table import MagnitudeTable
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.outputs import MagnitudeTable
+from hitoku.checks.submission import recheck
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261116

@@ -20,10 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.attacks.differencing.partition import Partition
-from hitoku.attacks.differencing.search import DifferencingSearch
+from hitoku.attacks.differencing import DifferencingSearch, Partition
+from hitoku.checks.ledger import N_LEADING
 from hitoku.checks.ledger import Ledger as DiskLedger
-from hitoku.checks.ledger.units import N_LEADING
 from hitoku.kernels import joint_partition
 
 

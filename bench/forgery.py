@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.principles.verdict import Clearance, Principle, worst
+from hitoku.checks.outputs import Output
+from hitoku.checks.principles import Clearance, Principle, worst
 from hitoku.checks.session import Session
-from hitoku.checks.submission.judge_output import disagreements, judge_again
-from hitoku.checks.submission.leaving import csv_text
-from hitoku.checks.submission.submission import Submission, read_submission
+from hitoku.checks.submission import Submission, csv_text, disagreements, judge_again, read_submission
 from hitoku.errors import HitokuError
 from hitoku.model import Hierarchy
 

@@ -102,7 +102,7 @@ def measured(name):
     counts, trees = counted(name)
     from hitoku.methods.gauss import Gauss  # noqa: PLC0415 - imports are no part of the first call
     from hitoku.model import Dimension, Hierarchy, Table, add_up  # noqa: PLC0415 - see above
-    from hitoku.rules.min_frequency import MinFrequency  # noqa: PLC0415 - see above
+    from hitoku.rules import MinFrequency  # noqa: PLC0415 - see above
 
     clock = [time.process_time()]
     if trees is None:

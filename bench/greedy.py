@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from tests.oracles.greedy import literal_greedy
 
-from hitoku.methods.costs import costs
+from hitoku.methods import costs
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Dimension, Hierarchy, Need, Table, add_up
 

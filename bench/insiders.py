@@ -21,10 +21,9 @@ from pathlib import Path
 from bench.large import needs, tables
 
 import hitoku as ht
-from hitoku.cli.warm_up import circulate_a_little, look_inside_a_little
-from hitoku.coalitions.coalition_search import CoalitionSearch
-from hitoku.coalitions.contributions import choose_insiders, contributions_in
-from hitoku.methods.insiders import against_insiders
+from hitoku.cli import circulate_a_little, look_inside_a_little
+from hitoku.coalitions import CoalitionSearch, choose_insiders, contributions_in
+from hitoku.methods import against_insiders
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 TABLES = {

@@ -21,7 +21,7 @@ from pathlib import Path
 import highspy
 import numpy as np
 
-from hitoku.attacks.interval import Interval, null_dimension
+from hitoku.attacks import Interval, null_dimension
 from hitoku.model import Dimension, Hierarchy, Protection, Release, Table, add_up
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"

@@ -18,7 +18,7 @@ import numpy as np
 
 from hitoku.methods import Blocks, Greedy, Optimal
 from hitoku.model import Table
-from hitoku.pipeline.known_method import against_known_method
+from hitoku.pipeline import against_known_method
 from hitoku.rules import MinFrequency, assess
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"

@@ -28,9 +28,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import hitoku as ht
-from hitoku.cli.warm_up import call_warm_up, circulate_a_little
-from hitoku.io.argus import read_metadata, write_table
-from hitoku.io.argus.safe_reader import read_suppressed_table
+from hitoku.cli import call_warm_up, circulate_a_little
+from hitoku.io.argus import read_metadata, read_suppressed_table, write_table
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 RULES = [ht.PPercent(p=10), ht.FewContributors(n=3)]

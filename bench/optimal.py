@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hitoku.io.jj import read_jj, write_jj
+from hitoku.io import read_jj, write_jj
 from hitoku.kernels import (
     attacker_tableau,
     capacity_cuts,

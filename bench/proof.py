@@ -16,9 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.evidence import witness_search
-from hitoku.evidence.audit import audit
-from hitoku.evidence.audit_result import Audit
+from hitoku.evidence import Audit, audit, witness_search
 from hitoku.evidence.verify import verify
 from hitoku.kernels import circulation
 from hitoku.model import Need, Protection, Release, Table

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 import hitoku as ht
-from hitoku.cli.warm_up import call_warm_up, circulate_a_little
-from hitoku.pipeline.rest import judge_rest
+from hitoku.cli import call_warm_up, circulate_a_little
+from hitoku.pipeline import judge_rest
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 RULES = [ht.PPercent(p=10), ht.FewContributors(n=3)]

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from bench.tabulation import levels
 
-from hitoku.model import Dimension, cross_relations
-from hitoku.model.arrays import frozen_relations
+from hitoku.model import Dimension, cross_relations, frozen_relations
 
 
 def dimensions() -> list[Dimension]:

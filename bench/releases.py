@@ -21,10 +21,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hitoku.checks.ledger import init, receipts
-from hitoku.checks.ledger.store import read_store, verify_store
+from hitoku.checks.ledger import init, read_store, receipts, verify_store
 from hitoku.checks.session import Session
-from hitoku.checks.submission.releasing import release
+from hitoku.checks.submission import release
 
 N_PEOPLE = 240
 CHECKERS = ("M. Sato", "A. Ito")

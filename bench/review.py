@@ -28,13 +28,25 @@ from urllib.parse import urlencode
 import numpy as np
 import sqlalchemy as sa
 
-from hitoku.review import log, users
-from hitoku.review.actions import COOKIE
-from hitoku.review.drawing import packed
-from hitoku.review.founding import add_project, found
-from hitoku.review.storage import moment, now, read_moment, writing
-from hitoku.review.tables import job, output, request, review, submission, vote
-from hitoku.review.users import add_person
+from hitoku.review import (
+    COOKIE,
+    add_person,
+    add_project,
+    found,
+    job,
+    log,
+    moment,
+    now,
+    output,
+    packed,
+    read_moment,
+    request,
+    review,
+    submission,
+    users,
+    vote,
+    writing,
+)
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261117

@@ -24,14 +24,15 @@ import numpy as np
 from bench.large import RULES
 
 import hitoku as ht
-from hitoku.coalitions import coalition_search
-from hitoku.coalitions.box_deviations import BoxDeviations
-from hitoku.coalitions.cell_witnesses import Deviations
-from hitoku.coalitions.coalition_search import CoalitionSearch
-from hitoku.coalitions.contributions import choose_insiders
-from hitoku.coalitions.near_cell import CellInSight
-from hitoku.evidence import nearby, prover, witness_search
-from hitoku.evidence.witness_search import WitnessSearch
+from hitoku.coalitions import (
+    BoxDeviations,
+    CellInSight,
+    CoalitionSearch,
+    Deviations,
+    choose_insiders,
+    coalition_search,
+)
+from hitoku.evidence import WitnessSearch, nearby, prover, witness_search
 from hitoku.feasibility import linear
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 import typer
 
-from hitoku.cli.commands import app
+from hitoku.cli import app
 
 BASELINES = {"python -c pass": ["-c", "pass"], "import numpy": ["-c", "import numpy"]}
 

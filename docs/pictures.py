@@ -11,10 +11,10 @@ from PIL import Image
 
 import hitoku as ht
 from hitoku import plots
-from hitoku.evidence.outcome import Outcome
-from hitoku.plots.deviations import deviations as draw_deviations
-from hitoku.plots.protected_table import draw_table
-from hitoku.plots.style import INK, PAPER
+from hitoku.evidence import Outcome
+from hitoku.plots import deviations as draw_deviations
+from hitoku.plots import draw_table
+from hitoku.plots import INK, PAPER
 
 IMAGES = Path(__file__).parent / "images"
 # The browser of the tests takes the picture of the report.

@@ -22,16 +22,16 @@ from starlette.testclient import TestClient
 
 from hitoku.checks.session import Session
 from hitoku.review import checking, users
-from hitoku.review.application import make_app
-from hitoku.review.demo import hand_in, make_demo, submit
-from hitoku.review.intake import copy_folder
-from hitoku.review.users import known
-from hitoku.review.policies import versions
-from hitoku.review.reviewing import outputs_of
-from hitoku.review.storage import reading, writing
-from hitoku.review.submitting import new_turn
-from hitoku.review.actions import COOKIE
-from hitoku.review.worker import Worker
+from hitoku.review import make_app
+from hitoku.review import hand_in, make_demo, submit
+from hitoku.review import copy_folder
+from hitoku.review import known
+from hitoku.review import versions
+from hitoku.review import outputs_of
+from hitoku.review import reading, writing
+from hitoku.review import new_turn
+from hitoku.review import COOKIE
+from hitoku.review import Worker
 
 IMAGES = Path(__file__).parent / "images" / "review"
 WIDE, NARROW = 1400, 400

@@ -8,7 +8,7 @@ from tests.test_architecture import ROOT
 from tests.test_threat_model import functions
 
 import hitoku as ht
-from hitoku.checks.policies.policy import policy
+from hitoku.checks.policies import policy
 from hitoku.testing import covers
 
 PAGE = (ROOT / "docs" / "explanation" / "departures.md").read_text("utf-8")

@@ -27,7 +27,7 @@ from hitoku.files import (
     spill_folder,
     write_file,
 )
-from hitoku.io.jj import read_jj
+from hitoku.io import read_jj
 
 
 def test_a_folder_appears_when_the_block_succeeds(tmp_path):

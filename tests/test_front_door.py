@@ -121,7 +121,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error(name):
 
 
 def test_a_library_that_is_missing_is_not_taken_for_a_missing_name():
-    script = "import sys; sys.modules['matplotlib'] = None; import hitoku; hitoku.plots"
+    script = "import sys; sys.modules['matplotlib'] = None; import hitoku; hitoku.plots.chart"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "ModuleNotFoundError" in done.stderr
     assert "matplotlib" in done.stderr.splitlines()[-1]

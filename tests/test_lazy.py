@@ -16,13 +16,25 @@ STUBS = [path for path in sorted(SRC.rglob("__init__.pyi")) if path.parent != SR
 @pytest.mark.parametrize("stub", STUBS, ids=lambda path: path.parent.name)
 def test_facade_has_every_name_of_its_stub(stub):
     package = import_module(".".join(["hitoku", *stub.parent.relative_to(SRC).parts]))
-    nodes = [node for node in ast.parse(stub.read_text("utf-8")).body if isinstance(node, ast.ImportFrom)]
-    listed = [(node.module, alias.name) for node in nodes for alias in node.names]
+    listed = [
+        (node.module, alias.name)
+        for node in ast.parse(stub.read_text("utf-8")).body
+        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{package.__name__}.")
+        for alias in node.names
+    ]
     assert listed
     assert package.__all__ == sorted(name for _, name in listed)
     for module, name in listed:
-        assert getattr(package, name) is getattr(import_module(module), name)
+        inner = f"{module}.{name}"
+        offered = import_module(inner) if module == package.__name__ else getattr(import_module(module), name)
+        assert getattr(package, name) is offered
         assert name in dir(package)
+
+
+def test_facade_offers_the_function_though_a_module_has_its_name():
+    code = "import hitoku.rules.assess; from hitoku.rules import assess; print(callable(assess))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"]
 
 
 def test_facade_refuses_a_name_that_the_stub_lacks():

@@ -11,15 +11,11 @@ import pytest
 import hitoku as ht
 from hitoku.attacks import ATTACKS
 from hitoku.attacks.adjustment import Adjustment
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.coalitions.contributions import contributions_in
-from hitoku.coalitions.verdict import InsiderVerdict
+from hitoku.checks.principles import Clearance, Principle
+from hitoku.coalitions import InsiderVerdict, contributions_in
 from hitoku.errors import NeedError, SolverError, TableError
-from hitoku.evidence import outcome, witness_search
-from hitoku.evidence.attacked import judge_attack
-from hitoku.evidence.audit_result import CellOutcome
-from hitoku.evidence.verdict import judge
-from hitoku.feasibility.circulation import NetworkCirculation
+from hitoku.evidence import CellOutcome, judge, judge_attack, outcome, witness_search
+from hitoku.feasibility import NetworkCirculation
 from hitoku.methods import METHODS, auto, circulation, insiders, whole_numbers
 from hitoku.methods.flagged_groups import witness_walk
 from hitoku.methods.greedy import greedy

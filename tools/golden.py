@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 import hitoku as ht
-from hitoku.pipeline.batch import run_batch
+from hitoku.pipeline import run_batch
 
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE / "golden.json"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hitoku.io.language import ENGLISH, ERRORS, FOLDER, PLACE, languages, read_po
+from hitoku.io import ENGLISH, ERRORS, FOLDER, PLACE, languages, read_po
 from hitoku.messages import FIELD
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "hitoku"

@@ -27,9 +27,9 @@ from typing import Any
 from tests.checks.submissions import PEOPLE, reseal
 
 from hitoku.checks.session import Session
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission import recheck
 from hitoku.errors import HitokuError
-from hitoku.io.check_page import page
+from hitoku.io import page
 
 WRONG: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 7, 1.5, -0.0, 1e308, float("nan"), float("inf"), 2**53, 2**63, 10**400,

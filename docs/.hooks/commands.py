@@ -33,7 +33,7 @@ def commands() -> Iterator[tuple[str, Any]]:
     """Every command of the program, by its name."""
     import typer
 
-    from hitoku.cli.commands import app
+    from hitoku.cli import app
 
     yield from typer.main.get_command(app).commands.items()
 

@@ -79,7 +79,7 @@ def castro_2012(
 
     hitoku reproduce castro-2012 --instances csplib --out castro --search 5
     """
-    from hitoku.metrics.recovery import BINS
+    from hitoku.metrics import BINS
     from hitoku_papers.castro_2012 import ExperimentPlan, made_up, report, run
     from hitoku_papers.castro_2012.bars import beside_published, by_protector
     from hitoku_papers.castro_2012.report import explained
@@ -324,7 +324,7 @@ def _tell(found: Sequence[Reproduction], written: tuple[Path, Path], as_json: bo
 
 
 def _instances(folder: Path) -> tuple[TableInstance, ...]:
-    from hitoku.io.jj import read_jj
+    from hitoku.io import read_jj
     from hitoku_papers.castro_2012 import TableInstance
 
     paths = {

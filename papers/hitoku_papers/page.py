@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hitoku.files import write_file
-from hitoku.io.pages import content_policy
+from hitoku.io import content_policy
 
 Cell = str | float | int | None
 MINUS, NOTHING = "\N{MINUS SIGN}", "\N{EN DASH}"

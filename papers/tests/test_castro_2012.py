@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hitoku.io.jj import read_jj
-from hitoku.metrics.recovery import BINS
+from hitoku.io import read_jj
+from hitoku.metrics import BINS
 from hitoku_papers.castro_2012 import ExperimentPlan, TableInstance, made_up, report, run
 from hitoku_papers.castro_2012.bars import beside_published, by_protector
 from hitoku_papers.castro_2012.conclusions import conclusions

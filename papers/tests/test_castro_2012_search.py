@@ -9,7 +9,7 @@ import pytest
 from tests.oracles.adjustment import kkt_violation
 
 from hitoku.errors import DataError
-from hitoku.io.jj import read_jj
+from hitoku.io import read_jj
 from hitoku.solver.closest import DeviationProgram, closest
 from hitoku_papers.castro_2012 import TableInstance, made_up
 from hitoku_papers.castro_2012.multipliers import multiplier_table, sums

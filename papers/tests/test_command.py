@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import guarded
-from hitoku.cli.terminal import BAD_INPUT
-from hitoku.io.jj import write_jj
+from hitoku.cli import BAD_INPUT, guarded
+from hitoku.io import write_jj
 from hitoku_papers import EXPERIMENTS
 from hitoku_papers.castro_2012 import made_up
 from hitoku_papers.command import reproduce

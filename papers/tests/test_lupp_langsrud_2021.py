@@ -7,10 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from hitoku.attacks.group import Group
-from hitoku.attacks.interval import exposed
+from hitoku.attacks import Group, exposed
 from hitoku.model import Protection, Release
-from hitoku.rules.direct_disclosure import DirectDisclosure
+from hitoku.rules import DirectDisclosure
 from hitoku_papers.lupp_langsrud_2021 import page, results
 from hitoku_papers.lupp_langsrud_2021.published import (
     DISCLOSIVE,

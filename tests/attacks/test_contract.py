@@ -46,7 +46,7 @@ from hitoku.attacks import (
 from hitoku.attacks.adjustment.scenario import FACTS
 from hitoku.errors import HitokuError
 from hitoku.methods.adjust import Adjust
-from hitoku.metrics.recovery import known
+from hitoku.metrics import known
 from hitoku.model import Bounds, Estimates, Need, Protection, Release, Table, slack
 from hitoku.rules import MinFrequency
 

@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 from tests.oracles.differencing import exposed_units
 
+from hitoku.attacks.differencing import DifferencingSearch, Partition, differencing
 from hitoku.attacks.differencing.comparing import FLOW_WORK
-from hitoku.attacks.differencing.joined import differencing
-from hitoku.attacks.differencing.partition import Partition
-from hitoku.attacks.differencing.search import DifferencingSearch
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.model import Hierarchy, Protection, Release, Table
 

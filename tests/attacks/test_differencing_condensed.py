@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.differencing import condensed, search
-from hitoku.attacks.differencing.partition import Partition
-from hitoku.attacks.differencing.search import DifferencingSearch
+from hitoku.attacks.differencing import DifferencingSearch, Partition, condensed, search
 
 TELLS = [frozenset({"count"}), frozenset({"count", "income"}), frozenset({"income"})]
 

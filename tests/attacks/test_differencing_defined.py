@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from hitoku.attacks.differencing.defined import Defined, defined_differences
-from hitoku.attacks.differencing.definition import Definition, Nested
+from hitoku.attacks.differencing import Defined, Definition, Nested, defined_differences
 from hitoku.errors import DataError, ParameterError
 
 ALL = {"a": ["0", "1", "2"], "b": ["x", "y"], "c": ["p", "q"]}

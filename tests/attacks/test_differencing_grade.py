@@ -7,10 +7,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from hitoku.attacks.differencing.definition import MISSING, Definition, Nested
-from hitoku.attacks.differencing.grade import Grade, grade_certificate
-from hitoku.attacks.differencing.partition import Partition
-from hitoku.attacks.differencing.search import DifferencingSearch
+from hitoku.attacks.differencing import (
+    Definition,
+    DifferencingSearch,
+    Grade,
+    Nested,
+    Partition,
+    grade_certificate,
+)
+from hitoku.attacks.differencing.definition import MISSING
 from hitoku.errors import DataError
 
 ONE, TWO = ("one", 0, 1), ("two", 0, 1)

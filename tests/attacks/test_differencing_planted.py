@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.attacks.differencing.partition import Partition
-from hitoku.attacks.differencing.search import DifferencingSearch
+from hitoku.attacks.differencing import DifferencingSearch, Partition
 
 N = 20_000
 RANDOM = np.random.default_rng(7)

@@ -7,13 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.differencing import common_refinement, comparing
-from hitoku.attacks.differencing.common_refinement import CommonRefinement
-from hitoku.attacks.differencing.comparing import SingledOut
-from hitoku.attacks.differencing.joint_partition import JointPartition
-from hitoku.attacks.differencing.partition import Partition
-from hitoku.attacks.differencing.search import DifferencingSearch
-from hitoku.attacks.differencing.verifying import verify
+from hitoku.attacks.differencing import (
+    CommonRefinement,
+    DifferencingSearch,
+    JointPartition,
+    Partition,
+    SingledOut,
+    common_refinement,
+    comparing,
+    verify,
+)
 from hitoku.errors import SolverError
 
 # Ages 10, 19, 25: 0-18 and 19+, then 0-20 and 21+.

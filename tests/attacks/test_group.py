@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.group import Group, Pinned
+from hitoku.attacks import Group, Pinned
 from hitoku.errors import ParameterError
 from hitoku.model import Dimension, Hierarchy, Protection, Release, Table, add_up
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.oracles.attacks import insiders
 from tests.strategies import Record, contributions, dimension_tuples, protections, table_from_records
 
-from hitoku.attacks.insider import Contribution, Insider
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Contribution, Insider, Interval
 from hitoku.errors import HitokuError, ParameterError
 from hitoku.model import Protection, Release, Table
 

@@ -12,11 +12,9 @@ from scipy.optimize import linprog
 from tests.oracles.enumeration import enumerated_bounds
 from tests.strategies import count_tables, magnitude_tables, protections
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import ParameterError, TableError
-from hitoku.feasibility.incidence import parts_of
-from hitoku.feasibility.presolve import settle
-from hitoku.feasibility.problem import Problem
+from hitoku.feasibility import Problem, parts_of, settle
 from hitoku.model import Labels, Protection, Release, Table
 
 TOL = 1e-7

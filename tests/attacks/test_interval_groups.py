@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from tests.oracles.enumeration import enumerated_bounds
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import TableError
 from hitoku.model import Protection, Release, Table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.model import BOUND, Protection, Release, Table
 
 

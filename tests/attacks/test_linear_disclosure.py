@@ -8,8 +8,8 @@ from scipy import sparse
 from tests.oracles.enumeration import determined, echelon
 from tests.strategies import count_tables, protections
 
-from hitoku.attacks.interval import Interval, exposed, null_dimension
-from hitoku.feasibility.presolve import fixed
+from hitoku.attacks import Interval, exposed, null_dimension
+from hitoku.feasibility import fixed
 from hitoku.model import Protection, Release, Table
 
 

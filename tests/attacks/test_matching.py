@@ -10,9 +10,8 @@ from scipy import sparse
 from tests.oracles.enumeration import fitting_tables
 from tests.strategies import count_tables
 
-from hitoku.attacks.interval import Interval
-from hitoku.attacks.matching import Bayes, Likelihood, Matching, Support
-from hitoku.attacks.matching.candidates import Lattice, null_basis
+from hitoku.attacks import Interval
+from hitoku.attacks.matching import Bayes, Lattice, Likelihood, Matching, Support, null_basis
 from hitoku.errors import NeedError, ParameterError
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy

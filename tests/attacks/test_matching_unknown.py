@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hitoku.attacks.interval import Interval
-from hitoku.attacks.matching import Matching, less_informed, possible_parameters
-from hitoku.attacks.matching.candidates import Lattice
-from hitoku.attacks.matching.suppressor import Suppressor
+from hitoku.attacks import Interval
+from hitoku.attacks.matching import Lattice, Matching, Suppressor, less_informed, possible_parameters
 from hitoku.errors import ParameterError
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Release, Table

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from tests.oracles.enumeration import enumerated_bounds
 
-from hitoku.attacks.interval import Interval, exposed
+from hitoku.attacks import Interval, exposed
 from hitoku.errors import TableError
 from hitoku.model import Labels, Release
 

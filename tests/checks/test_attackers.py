@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 from tests.checks.submissions import PEOPLE
 
-from hitoku.checks.attackers import output_verdict
-from hitoku.checks.policies.policy import Policy, policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks import output_verdict
+from hitoku.checks.policies import Policy, policy
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.session import Session
-from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.report import fault
+from hitoku.checks.submission import fault, recheck
 from hitoku.model import Colour, Status
 
 

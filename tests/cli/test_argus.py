@@ -5,13 +5,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import main
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import BAD_INPUT, FOUND
+from hitoku.cli import BAD_INPUT, FOUND, app, main
 from hitoku.io.release import write_release
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Table
-from hitoku.pipeline.protect import protect_table
+from hitoku.pipeline import protect_table
 from hitoku.rules import MinFrequency
 
 TABLE = Table.from_array(

@@ -10,12 +10,10 @@ from typer.testing import CliRunner
 
 from hitoku.attacks import ATTACKS, Inference
 from hitoku.attacks.adjustment import Adjustment
-from hitoku.cli import main
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import BAD_INPUT, FOUND
+from hitoku.cli import BAD_INPUT, FOUND, app, main
 from hitoku.io.recipe import Recipe
 from hitoku.model import Finding, Severity
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import run_recipe
 
 # Table 1 of Minami and Abe's second example, one record per person.
 PERSONS = [

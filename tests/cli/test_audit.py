@@ -5,13 +5,10 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import main
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import BAD_INPUT, FOUND
+from hitoku.cli import BAD_INPUT, FOUND, app, main
 from hitoku.evidence.verify import verify
-from hitoku.io.formats.tabular import write_table_csv
-from hitoku.io.jj import write_jj
-from hitoku.io.publication import Publication
+from hitoku.io import Publication, write_jj
+from hitoku.io.formats import write_table_csv
 from hitoku.model import Need, Protection, Release, Table
 
 TABLE = Table.from_array(

@@ -10,12 +10,10 @@ from typer.testing import CliRunner
 
 from hitoku.checks.ledger import init
 from hitoku.checks.session import Session
-from hitoku.cli import main
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import BAD_INPUT, FOUND
+from hitoku.cli import BAD_INPUT, FOUND, app, main
 from hitoku.errors import ParameterError
 from hitoku.files import rearm
-from hitoku.io.jj import write_jj
+from hitoku.io import write_jj
 from hitoku.model import Need, Protection, Table
 
 EXCEPTION = """

@@ -7,8 +7,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import FOUND
+from hitoku.cli import FOUND, app
 
 # North: 40 30 20; South: 30 3 21; East: 25 28 22. The 3 is withheld, and three more with it.
 CELLS = [

@@ -13,11 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import main
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import BAD_INPUT
+from hitoku.cli import BAD_INPUT, app, main
 from hitoku.io.formats import FORMATS
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import run_recipe
 from hitoku.samples import register
 
 RECIPE = """

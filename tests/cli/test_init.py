@@ -5,9 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import main
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import BAD_INPUT
+from hitoku.cli import BAD_INPUT, app, main
 from hitoku.evidence.verify import verify
 from hitoku.samples import register
 

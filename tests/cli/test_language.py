@@ -6,9 +6,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import main
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import BAD_INPUT
+from hitoku.cli import BAD_INPUT, app, main
 from hitoku.errors import ParameterError
 
 WORDS = [

@@ -8,9 +8,7 @@ import pytest
 import typer
 
 from hitoku import errors
-from hitoku.cli import guarded, main
-from hitoku.cli.commands import add_commands, app
-from hitoku.cli.terminal import BAD_INPUT, OUR_BUG
+from hitoku.cli import BAD_INPUT, OUR_BUG, add_commands, app, guarded, main
 
 
 def leave(args, capsys):

@@ -9,9 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import main
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import BAD_INPUT, FOUND
+from hitoku.cli import BAD_INPUT, FOUND, app, main
 from hitoku.evidence.verify import verify
 from hitoku.methods import METHODS
 from hitoku.model import Protection

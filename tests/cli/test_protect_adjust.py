@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from typer.testing import CliRunner
 
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import FOUND
+from hitoku.cli import FOUND, app
 from hitoku.evidence.verify import verify
 
 

@@ -8,11 +8,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import main
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import BAD_INPUT
+from hitoku.cli import BAD_INPUT, app, main
 from hitoku.io.recipe import Recipe
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import run_recipe
 
 # Firm a is alone in N mills, firm f in S inns.
 FIRMS = [("N", "mills", "a", 7), ("N", "inns", "b", 5), ("N", "inns", "c", 6), ("S", "mills", "d", 4)]

@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from hitoku.cli.summary import counts, show
+from hitoku.cli import counts, show
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Table

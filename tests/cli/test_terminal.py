@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hitoku.cli.terminal import progress, write_in_any_encoding
+from hitoku.cli import progress, write_in_any_encoding
 from hitoku.errors import DataError
 from hitoku.files import require_path
 

@@ -5,9 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import main
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import BAD_INPUT
+from hitoku.cli import BAD_INPUT, app, main
 from hitoku.evidence.verify import FORMAT, fingerprint
 
 # A row 4 + 6 = 10 with both parts withheld: each may be anything from 0 to 10.

@@ -7,8 +7,8 @@ from importlib import import_module
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli.commands import app
-from hitoku.cli.warm_up import BY_THEIR_CALLERS, jobs
+from hitoku.cli import app, jobs
+from hitoku.cli.warm_up import BY_THEIR_CALLERS
 
 JOBS = jobs()
 # Modules whose kernels are called by kernels of others alone, and compiled with those.

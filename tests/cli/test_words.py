@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hitoku.cli import main
-from hitoku.cli.terminal import BAD_INPUT
+from hitoku.cli import BAD_INPUT, main
 
 
 def told(words, capsys):

@@ -9,7 +9,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
-from hitoku.coalitions.box_deviations import EFFORTS, BoxDeviations, Wanted
+from hitoku.coalitions import BoxDeviations, Wanted
+from hitoku.coalitions.box_deviations import EFFORTS
 from hitoku.model import Table
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.coalitions import cell_witnesses
-from hitoku.coalitions.cell_witnesses import CellWitnesses, CoalitionReach, Deviations
+from hitoku.coalitions import CellWitnesses, CoalitionReach, Deviations, cell_witnesses
 
 # Three by three cells: boxes of the first two rows and two columns.
 LEFT = np.array([0, 1, 3, 4]), np.array([5.0, -5.0, -5.0, 5.0])

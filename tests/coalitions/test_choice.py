@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from hitoku.attacks.insider import Insider
-from hitoku.coalitions.contributions import choose_insiders, contributions_in, parse_insiders
+from hitoku.attacks import Insider
+from hitoku.coalitions import choose_insiders, contributions_in, parse_insiders
 from hitoku.errors import ParameterError
 from hitoku.io.recipe import Recipe
 from hitoku.methods import Adjust, Gauss, Greedy

@@ -12,22 +12,19 @@ from hypothesis import strategies as st
 from tests.oracles.insiders import too_close
 from tests.strategies import Record, contributions, dimension_tuples, table_from_records
 
-from hitoku.attacks.insider import Contribution, Insider
-from hitoku.coalitions import coalition_search
-from hitoku.coalitions.coalition_search import CoalitionSearch
-from hitoku.coalitions.contributions import contributions_in
+from hitoku.attacks import Contribution, Insider
+from hitoku.coalitions import CoalitionSearch, coalition_search, contributions_in
 from hitoku.errors import NeedError, ParameterError, SolverError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.feasibility import least_change
+from hitoku.methods import against_insiders
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.insiders import against_insiders
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Contributors, Need, Protection, Release, Table
 from hitoku.pipeline import protect_table
-from hitoku.rules import FewContributors, Given, PPercent
-from hitoku.rules.assess import assess
+from hitoku.rules import FewContributors, Given, PPercent, assess
 
 METHODS = {
     "greedy": Greedy(),

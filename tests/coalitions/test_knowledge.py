@@ -7,9 +7,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
-from hitoku.coalitions.knowledge import Knowledge
-from hitoku.feasibility.incidence import Incidence
-from hitoku.feasibility.propagation import Propagation
+from hitoku.coalitions import Knowledge
+from hitoku.feasibility import Incidence, Propagation
 from hitoku.model import Protection, Release, slack
 
 

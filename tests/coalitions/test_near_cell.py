@@ -9,12 +9,8 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from hitoku.coalitions import near_cell
-from hitoku.coalitions.cell_witnesses import CoalitionReach
-from hitoku.coalitions.near_cell import CellInSight
-from hitoku.feasibility import least_change
-from hitoku.feasibility.least_change import CellChanges
-from hitoku.feasibility.problem import Problem
+from hitoku.coalitions import CellInSight, CoalitionReach, near_cell
+from hitoku.feasibility import CellChanges, Problem, least_change
 from hitoku.solver.work import CountedWork
 
 # Two rows of three cells, and what is seen of them: the sums of rows and columns.

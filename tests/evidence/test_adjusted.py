@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 from tests.oracles.forgeries import reseal
 
-from hitoku.attacks.insider import Insider
+from hitoku.attacks import Insider
 from hitoku.errors import ParameterError, ProtectionError
-from hitoku.evidence.adjusted import AdjustedAudit
-from hitoku.evidence.audit import audit
-from hitoku.evidence.outcome import Outcome
+from hitoku.evidence import AdjustedAudit, Outcome, audit
 from hitoku.evidence.verify import ADJUSTED, Refuted, fingerprint, prove, verify
 from hitoku.io.release import read_release, write_release
 from hitoku.model import Need, Protection, Release, Table

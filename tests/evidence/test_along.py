@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hitoku.evidence.grid import Grid
-from hitoku.evidence.problem import AuditProblem
+from hitoku.evidence import AuditProblem, Grid
 from hitoku.model import Need, Protection, Release, Table
 
 CIRCLE = {0: 1, 1: -1, 2: -1, 3: 1}  # round the four inner cells of a square

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hitoku.attacks import Attack, Contribution, Inference, Insider
-from hitoku.evidence.attacked import judge_attack
+from hitoku.evidence import judge_attack
 from hitoku.model import Bounds, Estimates, Finding, Need, Protection, Release, Severity, Table
 
 TABLE = Table.from_array([[7, 11], [10, 60]])

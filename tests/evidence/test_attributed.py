@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.evidence.attributed import required_of
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit, required_of
 from hitoku.evidence.verify import prove
 from hitoku.model import Attributions, Need, Protection, Release, Severity, Table
 

@@ -15,10 +15,9 @@ from tests.oracles.enumeration import enumerated_bounds
 from tests.strategies import count_tables, magnitude_tables, protections
 
 from hitoku.errors import NeedError, ProtectionError, TableError
-from hitoku.evidence.audit import audit
-from hitoku.evidence.problem import AuditProblem
+from hitoku.evidence import AuditProblem, audit
 from hitoku.evidence.verify import prove, verify
-from hitoku.io.jj import read_jj
+from hitoku.io import read_jj
 from hitoku.model import Need, Protection, Release, Severity, Table
 
 CASES = settings(max_examples=39, deadline=None)

@@ -13,11 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.errors import OutputError
+from hitoku.evidence import (
+    AuditProblem,
+    Demand,
+    Stream,
+    Witness,
+    WitnessReach,
+    audit,
+    drop_superfluous,
+    pieces,
+)
 from hitoku.evidence import certificate as certificates
-from hitoku.evidence.audit import audit
-from hitoku.evidence.json_stream import Stream, pieces
-from hitoku.evidence.problem import AuditProblem, Demand, Witness
-from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
 from hitoku.evidence.verify import divided, fingerprint, verify
 from hitoku.model import Need, Protection, Release, Table
 

@@ -4,11 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.interval import Interval
-from hitoku.evidence.audit import audit
-from hitoku.evidence.grid import Grid
-from hitoku.evidence.problem import AuditProblem
-from hitoku.feasibility.circulation import NetworkCirculation
+from hitoku.attacks import Interval
+from hitoku.evidence import AuditProblem, Grid, audit
+from hitoku.feasibility import NetworkCirculation
 from hitoku.model import Need, Protection, Release, Table
 
 

@@ -7,9 +7,8 @@ import copy
 import numpy as np
 import pytest
 
-from hitoku.evidence.audit import audit
-from hitoku.evidence.certificate import asks_for_less, claim, is_about
-from hitoku.metrics.comparison import Compared, Comparison
+from hitoku.evidence import asks_for_less, audit, claim, is_about
+from hitoku.metrics import Compared, Comparison
 from hitoku.model import Need, Protection, Release, Table
 
 TABLE = Table.from_array([[20, 15], [72, 8]])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitoku.evidence.differences import WholeDifferences
+from hitoku.evidence import WholeDifferences
 
 WHOLE = st.integers(-(2**63), 2**63 - 1)
 

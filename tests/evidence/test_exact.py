@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from hitoku.evidence.exact import solve
-from hitoku.evidence.grid import Grid, exact_rows, rational, text, texts
+from hitoku.evidence import Grid, exact_rows, solve, text, texts
+from hitoku.model import rational
 
 
 @st.composite

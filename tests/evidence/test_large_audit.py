@@ -11,14 +11,17 @@ from tests.oracles.certificates import is_safe, programmed_bounds
 from tests.oracles.enumeration import enumerated_bounds
 
 import hitoku as ht
-from hitoku.evidence import nearby, prover
-from hitoku.evidence.audit import audit
-from hitoku.evidence.audit_result import CellOutcome
-from hitoku.evidence.grid import Grid
-from hitoku.evidence.nearby import settle_nearby
-from hitoku.evidence.problem import AuditProblem
-from hitoku.evidence.surroundings import CellSurroundings
-from hitoku.evidence.witness_search import WitnessSearch
+from hitoku.evidence import (
+    AuditProblem,
+    CellOutcome,
+    CellSurroundings,
+    Grid,
+    WitnessSearch,
+    audit,
+    nearby,
+    prover,
+    settle_nearby,
+)
 from hitoku.feasibility import least_change
 
 CASES = settings(max_examples=16, deadline=None)

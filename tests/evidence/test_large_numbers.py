@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.methods import Optimal
 from hitoku.model import Hierarchy, Protection, Release, Table
 from hitoku.rules import MinFrequency, assess

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.methods.circulation.test_circulation import hierarchy
 
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.evidence.verify import verify
 from hitoku.methods.circulation import Circulation
 from hitoku.model import Moves, Need, Protection, Release, Table

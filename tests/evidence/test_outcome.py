@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hitoku.attacks.contribution import Contribution
-from hitoku.attacks.insider import Insider
-from hitoku.evidence.audit import audit
-from hitoku.evidence.outcome import Outcome
+from hitoku.attacks import Contribution, Insider
+from hitoku.evidence import Outcome, audit
 from hitoku.model import Colour, Finding, Need, Protection, Release, Severity, Status, Table
 
 TABLE = Table.from_array([[20, 15], [72, 1]])

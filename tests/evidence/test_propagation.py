@@ -12,9 +12,8 @@ from tests.oracles.certificates import programmed_bounds
 from tests.oracles.enumeration import enumerated_bounds
 
 import hitoku as ht
-from hitoku.evidence.grid import Grid
-from hitoku.evidence.problem import AuditProblem
-from hitoku.evidence.propagation import HIGH, LOW, BoundPropagation, ruled_out
+from hitoku.evidence import AuditProblem, BoundPropagation, Grid, ruled_out
+from hitoku.evidence.propagation import HIGH, LOW
 
 CASES = settings(max_examples=12, deadline=None)
 

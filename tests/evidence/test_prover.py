@@ -7,12 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hitoku.evidence import nearby, prover
-from hitoku.evidence.grid import Grid
-from hitoku.evidence.nearby import settle_nearby
-from hitoku.evidence.problem import AuditProblem
-from hitoku.evidence.prover import prove
-from hitoku.evidence.witness_search import WitnessSearch
+from hitoku.evidence import AuditProblem, Grid, WitnessSearch, nearby, prove, prover, settle_nearby
 from hitoku.model import Moves, Need, Protection, Release, Table
 
 # All four inner cells move together by some d: -1 <= d <= 15, and the last one is 1 + d.

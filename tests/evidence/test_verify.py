@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from tests.oracles.forgeries import FORGERIES, reseal
 
+from hitoku.evidence import audit
 from hitoku.evidence import verify as verifier
-from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import fingerprint, prove, verify
-from hitoku.io.formats.tabular import write_table_csv
-from hitoku.io.publication import Publication
+from hitoku.io import Publication
+from hitoku.io.formats import write_table_csv
 from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Table, add_up
 
 

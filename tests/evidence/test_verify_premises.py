@@ -16,9 +16,8 @@ import pytest
 from tests.oracles.forgeries import reseal
 
 import hitoku as ht
+from hitoku.evidence import exact_rows, verify_premises, verify_rows
 from hitoku.evidence import verify as verifier
-from hitoku.evidence import verify_premises, verify_rows
-from hitoku.evidence.grid import exact_rows
 from hitoku.io.release import write_hierarchies
 from hitoku.model import ATTACKERS, Dimension, Hierarchy, Labels, cross_relations
 

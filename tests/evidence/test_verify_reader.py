@@ -12,15 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.evidence import verify, verify_blocks, verify_witnesses
-from hitoku.evidence.audit import audit
-from hitoku.methods.blocks import Blocks
-from hitoku.methods.blocks.expectation import drawn, expectation
-from hitoku.methods.blocks.rectangles import pattern, tree
-from hitoku.methods.blocks.terms import Terms
+from hitoku.evidence import audit, verify, verify_blocks, verify_witnesses
+from hitoku.methods.blocks import Blocks, Terms, drawn, expectation, pattern, tree
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Status, Table
-from hitoku.pipeline.protect import protect_table
+from hitoku.pipeline import protect_table
 from hitoku.rules import MinFrequency
 
 RULES = [MinFrequency(5)]

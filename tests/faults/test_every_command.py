@@ -8,7 +8,7 @@ from typing import Any
 from tests.faults import test_databases, test_faults
 from typer.main import get_command
 
-from hitoku.cli.commands import app
+from hitoku.cli import app
 
 # Struck in tests of their own in test_faults.py.
 APART = {"ledger init"}

@@ -30,9 +30,8 @@ from tests.faults.kitchen import (
     two_at_once,
 )
 
-from hitoku.checks.ledger.receipt import receipts
-from hitoku.checks.ledger.store import verify_store
-from hitoku.checks.submission.releasing import release
+from hitoku.checks.ledger import receipts, verify_store
+from hitoku.checks.submission import release
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("swept")]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from hitoku.feasibility.incidence import Incidence, parts_of
+from hitoku.feasibility import Incidence, parts_of
 
 FORMATS = ("csr", "csc", "coo", "lil", "dok", "bsr")
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.strategies import magnitude_tables
 
-from hitoku.feasibility.incidence import Incidence
-from hitoku.feasibility.propagation import Propagation
+from hitoku.feasibility import Incidence, Propagation
 
 
 @given(table=magnitude_tables(), seed=st.integers(0, 2**16))

@@ -13,7 +13,8 @@ from scipy.optimize import linprog
 from tests.strategies import count_tables
 
 from hitoku.errors import SolverError
-from hitoku.feasibility.push import FlowPush, LinearPush, _point, push_engine
+from hitoku.feasibility import FlowPush, LinearPush, push_engine
+from hitoku.feasibility.push import _point
 from hitoku.solver.linear import SolverStatus
 from hitoku.solver.work import CountedWork
 

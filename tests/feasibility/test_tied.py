@@ -11,9 +11,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from hitoku.errors import TableError
-from hitoku.feasibility.linear import stretch_linear
-from hitoku.feasibility.problem import Problem
-from hitoku.feasibility.tied import tied
+from hitoku.feasibility import Problem, stretch_linear, tied
 from hitoku.solver.work import Deadline
 
 TOP = 20.0

@@ -7,12 +7,12 @@ from datetime import date
 import pytest
 from tests.checks.submissions import session
 
-from hitoku.checks.decisions import Decision
-from hitoku.checks.evidence.evidence import Unreadable
-from hitoku.checks.principles.verdict import Principle
-from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.report import Recheck, Rechecked
-from hitoku.io.check_page import SIGNS, page
+from hitoku.checks import Decision
+from hitoku.checks.evidence import Unreadable
+from hitoku.checks.principles import Principle
+from hitoku.checks.submission import Recheck, Rechecked, recheck
+from hitoku.io import page
+from hitoku.io.check_page import SIGNS
 from hitoku.model import Finding, Severity
 
 

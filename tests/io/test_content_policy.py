@@ -11,13 +11,10 @@ from pathlib import Path
 import pytest
 from tests.checks.submissions import session
 
-from hitoku.checks.submission.recheck import recheck
-from hitoku.evidence.audit import audit
-from hitoku.evidence.outcome import Outcome
-from hitoku.io import check_page
-from hitoku.io.cells import Cells
+from hitoku.checks.submission import recheck
+from hitoku.evidence import Outcome, audit
+from hitoku.io import Cells, check_page, content_policy
 from hitoku.io.formats import html as table_page
-from hitoku.io.pages import content_policy
 from hitoku.io.release import OverviewGroup, overview_page
 from hitoku.io.report import report
 from hitoku.model import Need, Protection, Release, Table

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hitoku.errors import DataError, HitokuError, did_you_mean
-from hitoku.io.language import ERRORS, FOLDER, PLACE, catalogue, read_po, told
+from hitoku.io import ERRORS, FOLDER, PLACE, catalogue, read_po, told
 
 LANGUAGE = "ja"
 ENTRIES = read_po((FOLDER / LANGUAGE / f"{ERRORS}.po").read_text("utf-8"))

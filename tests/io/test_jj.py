@@ -10,7 +10,7 @@ from scipy import sparse
 from tests.strategies import count_tables, magnitude_tables, protections
 
 from hitoku.errors import DataError, HitokuError, NeedError, OutputError, ProtectionError
-from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
+from hitoku.io import read_jj, read_jj_pattern, write_jj
 from hitoku.model import Need, Protection, Table
 
 SMALL = """0

@@ -12,15 +12,14 @@ from tests.io.report.parsed import parsed
 from tests.io.report.releases import adjusted, counts, linked, magnitudes, unsafe
 
 from hitoku.checks.session import Session
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission import recheck
 from hitoku.errors import ParameterError
-from hitoku.evidence.outcome import Outcome
-from hitoku.io.check_page import page
-from hitoku.io.language import FOLDER, PLACE, catalogue, languages, read_po, speaker
+from hitoku.evidence import Outcome
+from hitoku.io import FOLDER, PLACE, catalogue, languages, page, read_po, speaker
+from hitoku.io.report import page as report_page
 from hitoku.io.report.report import WORDS
-from hitoku.io.report.report import page as report_page
 from hitoku.model import Row, Status, Table, Verdict
-from hitoku.pipeline.whole_way import protect
+from hitoku.pipeline import protect
 
 ENTRIES = read_po((FOLDER / "ja" / "pages.po").read_text("utf-8"))
 NOON = datetime(2026, 11, 17, 12, tzinfo=UTC)

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.kernels.acceptable import ALL, maximum_matching, spread, survey, weight, weights
 from hitoku.model import Protection, Release, Table
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.oracles.boxes import boxes_through, cheapest
 from tests.strategies import count_tables
 
-from hitoku.feasibility.hypercubes.cover import cover_of
+from hitoku.feasibility.hypercubes import cover_of
 from hitoku.kernels.cheapest_box import NO_ROOM, cheapest_box, near_of, product_of
 from hitoku.model import Table
 

@@ -10,8 +10,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hitoku.attacks.differencing.joint_partition import JointPartition
-from hitoku.attacks.differencing.partition import Partition, unit_keys
+from hitoku.attacks.differencing import JointPartition, Partition, unit_keys
 from hitoku.kernels.joint_graph import bridges
 from hitoku.kernels.joint_partition import count_pairs, cross_tabulate, divide
 

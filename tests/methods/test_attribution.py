@@ -17,13 +17,11 @@ from hypothesis import strategies as st
 from tests.oracles import groups as listed
 from tests.strategies import count_tables
 
-from hitoku.attacks.group import Group
+from hitoku.attacks import Group
 from hitoku.errors import NeedError, ScopeError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.evidence.verify import fingerprint, verify
-from hitoku.methods import METHODS
-from hitoku.methods.attribution import given_away
-from hitoku.methods.method import informed, traits_of
+from hitoku.methods import METHODS, given_away, informed, traits_of
 from hitoku.model import Need, Protection, Release, Table, add_up
 from hitoku.rules import RULES, DirectDisclosure, GroupDisclosure, KDisclosure, assess
 

@@ -7,17 +7,14 @@ from hypothesis import strategies as st
 from tests.methods.circulation.test_circulation import hierarchy, linked
 
 from hitoku.errors import NeedError, ParameterError, ScopeError
-from hitoku.evidence.audit import audit
-from hitoku.methods.auto import Auto
+from hitoku.evidence import audit
+from hitoku.methods import Auto, kept, least_cost
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.keep import kept
-from hitoku.methods.least_cost import least_cost
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Need, Release, Table
-from hitoku.pipeline.protect import protect_table
-from hitoku.rules import MinFrequency
-from hitoku.rules.p_percent import PPercent
+from hitoku.pipeline import protect_table
+from hitoku.rules import MinFrequency, PPercent
 from hitoku.samples import register
 from hitoku.tabulation import tabulate
 

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, dimension_tuples, magnitude_tables
 
 import hitoku.methods
-from hitoku.attacks.interval import Interval, exposed
+from hitoku.attacks import Interval, exposed
 from hitoku.errors import NeedError, ScopeError
-from hitoku.methods import METHODS
-from hitoku.methods.method import Method, Promise, Traits, informed, traits_of
+from hitoku.methods import METHODS, Method, Promise, Traits, informed, traits_of
 from hitoku.model import Need, Protection, Release, Table, add_up
 from hitoku.rules import MinFrequency, PPercent, assess
 from hitoku.testing import covers

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hitoku.errors import ParameterError, TableError
-from hitoku.methods.costs import costs
+from hitoku.methods import costs
 from hitoku.model import Table
 
 TABLE = Table.from_array([[-3, 4], [0, 5]], frequency=[[2, 1], [0, 7]], cost=np.arange(9))

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given, settings
 from tests.strategies import count_tables
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ScopeError
-from hitoku.methods import METHODS, Greedy
-from hitoku.methods.method import informed, traits_of
-from hitoku.methods.points import points
+from hitoku.methods import METHODS, Greedy, informed, points, traits_of
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.rules import MinFrequency, assess
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.errors import NeedError, ScopeError
-from hitoku.evidence.audit import audit
-from hitoku.methods import METHODS, Gauss, Greedy
+from hitoku.evidence import audit
+from hitoku.methods import METHODS, Gauss, Greedy, Promise, informed, traits_of
 from hitoku.methods.circulation import Circulation
-from hitoku.methods.method import Promise, informed, traits_of
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.rules import MinFrequency, assess

@@ -9,15 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.interval import exposed
+from hitoku.attacks import exposed
 from hitoku.errors import NeedError, ScopeError
-from hitoku.evidence.audit import audit
-from hitoku.methods import METHODS
+from hitoku.evidence import audit
+from hitoku.methods import METHODS, Promise, informed, narrow_in_whole_numbers, shown_by_moves, traits_of
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.method import Promise, informed, traits_of
 from hitoku.methods.optimal import Optimal
-from hitoku.methods.whole_numbers import narrow_in_whole_numbers, shown_by_moves
 from hitoku.model import Moves, Need, Protection, Reason, Release, Table
 from hitoku.rules import MinFrequency, assess
 

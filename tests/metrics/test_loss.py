@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, protections
 
 from hitoku.errors import ProtectionError
-from hitoku.metrics.loss import loss
+from hitoku.metrics import loss
 from hitoku.model import Protection, Release, Table
 
 TABLE = Table.from_array([[20, 15], [72, 1]])

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import NeedError
-from hitoku.evidence.adjusted import AdjustedAudit
-from hitoku.evidence.audit import audit
-from hitoku.metrics.loss import reached
+from hitoku.evidence import AdjustedAudit, audit
+from hitoku.metrics import reached
 from hitoku.model import Bounds, Need, Protection, Release, Table
 
 TABLE = Table.from_array([20, 10, 6])  # and 36

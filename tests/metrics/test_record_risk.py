@@ -11,7 +11,7 @@ from tests.oracles.record_risk import listed_risk
 
 import hitoku as ht
 from hitoku.errors import DataError, ScopeError
-from hitoku.metrics.record_risk import risk_per_record
+from hitoku.metrics import risk_per_record
 from hitoku.model import Dimension, Shares
 from hitoku.testing import one_cell
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hitoku.attacks.adjustment import Adjustment, Estimates
+from hitoku.attacks.adjustment import Adjustment
 from hitoku.errors import NeedError, ParameterError
-from hitoku.metrics.recovery import BINS, errors, known, recovery
-from hitoku.model import Need, Protection, Release, Table
+from hitoku.metrics import BINS, errors, known, recovery
+from hitoku.model import Estimates, Need, Protection, Release, Table
 
 TABLE = Table(value=np.array([100.0, 50.0, 150.0]), relations=np.array([[1.0, 1.0, -1.0]]))
 NEED = Need(unsafe=[True, True, False], lower=[10.0, 5.0, 0.0], upper=[20.0, 5.0, 0.0])

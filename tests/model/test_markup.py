@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.model.release import MOST_IN_A_NOTEBOOK
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import NeedError
-from hitoku.evidence.problem import Demand
+from hitoku.evidence import Demand
 from hitoku.model import BOUND, Attributions, Bounds, Need, Table, reaches
 from hitoku.testing import covers
 

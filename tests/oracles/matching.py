@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.optimal.objective import number
+from hitoku.methods.optimal import number
 from hitoku.model import Release
 
 FAR = 10**6

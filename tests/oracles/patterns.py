@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from tests.oracles.both_ends import both_ends
 
-from hitoku.methods.optimal.objective import number
+from hitoku.methods.optimal import number
 from hitoku.model import Need, Table
 
 ROUNDING = 1e-7

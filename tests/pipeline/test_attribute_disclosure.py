@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hitoku as ht
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance
 from hitoku.model import Hierarchy
-from hitoku.pipeline.magnitude import counts_of
+from hitoku.pipeline import counts_of
 
 ROWS = {"Oslo": (0, 0, 17, 0), "Bergen": (9, 12, 8, 11), "Tromso": (6, 7, 9, 13), "Bodo": (10, 6, 7, 8)}
 LEVELS = ("none", "slight", "serious", "fatal")

@@ -9,10 +9,10 @@ import pytest
 
 from hitoku.errors import DataError, HitokuError, OutputError, ParameterError
 from hitoku.evidence.verify import verify
+from hitoku.io import read_jj
 from hitoku.io.argus import batch_write, read_code_value
-from hitoku.io.jj import read_jj
 from hitoku.methods.optimal import Optimal
-from hitoku.pipeline.batch import run_batch
+from hitoku.pipeline import run_batch
 
 # Region, size, weight, group, request, turnover; 99 is missing.
 RECORDS = [

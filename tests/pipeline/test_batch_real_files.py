@@ -11,11 +11,11 @@ import pytest
 from tests.io.argus.sbs_reader import withheld_in
 
 from hitoku.errors import HitokuError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
+from hitoku.io import read_jj
 from hitoku.io.argus import read_code_value
-from hitoku.io.jj import read_jj
 from hitoku.model import Protection, Release
-from hitoku.pipeline.batch import run_batch
+from hitoku.pipeline import run_batch
 
 
 def arb(folder, text):

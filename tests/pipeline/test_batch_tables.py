@@ -10,7 +10,7 @@ import pytest
 
 from hitoku.errors import DataError, HitokuError, NeedError
 from hitoku.io.argus import read_code_value
-from hitoku.pipeline.batch import run_batch
+from hitoku.pipeline import run_batch
 
 WRITE = '<WRITETABLE> (1,3,AS+,"out.csv")\n'
 

@@ -6,7 +6,7 @@ import pytest
 
 from hitoku.errors import HitokuError
 from hitoku.io.recipe import Recipe
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import run_recipe
 
 CELLS = "region,size,x\na,1,5\nb,1,7\na,2,3\nb,2,4\n"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hitoku.errors import OutputError
-from hitoku.pipeline.demo import COMPARING, DEMO_STEPS, demo_recipe, run_demo
-from hitoku.pipeline.protect import protect_table
+from hitoku.pipeline import COMPARING, DEMO_STEPS, demo_recipe, protect_table, run_demo
 from hitoku.samples import register
 from hitoku.tabulation import tabulate
 

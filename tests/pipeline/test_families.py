@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from tests.oracles.linked import extremes, memberships
 
 from hitoku.errors import NeedError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.methods import Auto, Circulation, Greedy
 from hitoku.model import Hierarchy, Protection, Release
-from hitoku.pipeline.rest import judge_rest
+from hitoku.pipeline import judge_rest
 from hitoku.rules import MinFrequency, PPercent, assess
 from hitoku.tabulation import LinkedTables, link
 

@@ -11,9 +11,8 @@ import pytest
 from tests.pipeline.test_groups import CODES, HEAD, STAFF, TURNOVER, tree
 
 from hitoku.errors import HitokuError, ParameterError, TableError
+from hitoku.pipeline import fan_out, parse_jobs, run_recipe
 from hitoku.pipeline import fan_out as module
-from hitoku.pipeline.fan_out import fan_out, parse_jobs
-from hitoku.pipeline.recipe import run_recipe
 
 
 @pytest.fixture

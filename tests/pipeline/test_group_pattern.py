@@ -11,18 +11,14 @@ from tests.oracles.derivable_groups import small_groups
 from typer.testing import CliRunner
 
 from hitoku.attacks.matching import Matching
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.tables import count_need
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import count_need
 from hitoku.checks.session import Session
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import BAD_INPUT, FOUND
-from hitoku.evidence.derivable_groups import derivable_groups
-from hitoku.methods import Circulation, Optimal
-from hitoku.methods.costs import costs
+from hitoku.cli import BAD_INPUT, FOUND, app
+from hitoku.evidence import derivable_groups
+from hitoku.methods import Circulation, Optimal, costs
 from hitoku.model import Release, Status, Table
-from hitoku.pipeline.demo import run_demo
-from hitoku.pipeline.protect import protect_table
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import protect_table, run_demo, run_recipe
 from hitoku.rules import FewContributors, MinFrequency, assess
 from hitoku.samples import register
 from hitoku.tabulation import tabulate

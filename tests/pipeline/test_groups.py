@@ -12,14 +12,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli.commands import app
+from hitoku.cli import app
 from hitoku.errors import ParameterError
 from hitoku.evidence.verify import verify
-from hitoku.model import Finding, Hierarchy, Severity
-from hitoku.model.linked_groups import merge_groups
-from hitoku.pipeline.recipe import run_recipe
-from hitoku.pipeline.recipe_links import divide
-from hitoku.pipeline.rest import judge_rest
+from hitoku.model import Finding, Hierarchy, Severity, merge_groups
+from hitoku.pipeline import divide, judge_rest, run_recipe
 from hitoku.rules import DirectDisclosure, assess
 from hitoku.tabulation import LinkedTables, link
 

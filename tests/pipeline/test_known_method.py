@@ -9,15 +9,12 @@ import pytest
 from joblib import parallel_config
 from tests.oracles import blocks as oracle
 
-from hitoku.attacks.matching import Matching
+from hitoku.attacks.matching import Matching, Suppressor, random_cycle, walked
 from hitoku.attacks.matching.matching import MANY_CELLS
-from hitoku.attacks.matching.suppressor import Suppressor
-from hitoku.attacks.matching.walks import random_cycle, walked
 from hitoku.errors import ParameterError
 from hitoku.methods import Blocks, Greedy, Optimal, Randomised
 from hitoku.model import Protection, Release, Table
-from hitoku.pipeline.compare import compare
-from hitoku.pipeline.known_method import KnownMethod, against_known_method
+from hitoku.pipeline import KnownMethod, against_known_method, compare
 from hitoku.rules import MinFrequency, assess
 
 RULES = [MinFrequency(3)]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import hitoku as ht
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import ParameterError
-from hitoku.pipeline.protect import protect_table
+from hitoku.pipeline import protect_table
 
 
 @pytest.fixture(scope="module")

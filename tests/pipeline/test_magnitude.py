@@ -10,15 +10,12 @@ from tests.coalitions.test_coalition_search import METHODS, UnsafeOnly, firms, t
 from tests.oracles.insiders import too_close
 
 from hitoku.errors import HitokuError, ProtectionError, RuleError, TableError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Protection, Release, Table
-from hitoku.pipeline import STAGES, suppress_magnitude
-from hitoku.pipeline.magnitude import counts_of
-from hitoku.rules import Dominance, FewContributors, MinFrequency, PPercent
-from hitoku.rules.assess import assess
-from hitoku.rules.withheld_counts import FROM_COUNTS
+from hitoku.pipeline import STAGES, counts_of, suppress_magnitude
+from hitoku.rules import FROM_COUNTS, Dominance, FewContributors, MinFrequency, PPercent, assess
 from hitoku.tabulation import tabulate
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from hitoku.model import Dimension, Hierarchy, Table, add_up
-from hitoku.pipeline.whole_way import protect
+from hitoku.pipeline import protect
 from hitoku.samples import register
 from hitoku.tabulation import tabulate
 

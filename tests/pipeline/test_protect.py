@@ -5,8 +5,7 @@ import numpy as np
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Protection, Table
 from hitoku.pipeline import STAGES, protect_table, recomputable
-from hitoku.rules.assess import assess
-from hitoku.rules.min_frequency import MinFrequency
+from hitoku.rules import MinFrequency, assess
 
 COUNTS = np.array([[20, 50, 10, 22], [8, 19, 22, 50], [17, 32, 3, 12]])
 

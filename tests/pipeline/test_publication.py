@@ -22,11 +22,11 @@ from tests.oracles.linked import extremes
 from typer.testing import CliRunner
 
 import hitoku as ht
-from hitoku.cli.commands import app
+from hitoku.cli import app
 from hitoku.errors import CertificateError, HitokuError
 from hitoku.evidence.verify import verify
 from hitoku.model import Status, Table
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import run_recipe
 
 A10 = {"BE": ["C", "E"], "FZ": ["F"], "GI": ["G", "H"]}
 A21 = {"C": ["10", "11", "12"], "E": ["36", "37"], "F": ["41", "42"], "G": ["45", "46"], "H": ["49"]}

@@ -15,8 +15,7 @@ from hitoku.evidence.verify import verify
 from hitoku.io.release import write
 from hitoku.methods import METHODS
 from hitoku.model import Protection, Table
-from hitoku.pipeline.recipe import run_recipe
-from hitoku.pipeline.recipe_tables import positions
+from hitoku.pipeline import positions, run_recipe
 
 TREE = "code,parent\nNorth,\nSouth,\nN1,North\nN2,North\nS1,South\nS2,South\n"
 ONE = """

@@ -14,8 +14,7 @@ from hitoku.errors import HitokuError
 from hitoku.io.recipe import CostKeys, CountsKeys, LinkedKeys, Recipe, RecipeKeys
 from hitoku.methods import METHODS
 from hitoku.methods.word import CHOICES
-from hitoku.rules import RULES
-from hitoku.rules.word import from_word
+from hitoku.rules import RULES, from_word
 from hitoku.toml import toml_text
 
 NAMES = st.sampled_from(

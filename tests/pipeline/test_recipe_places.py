@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hitoku.errors import OutputError
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import run_recipe
 
 
 @pytest.mark.parametrize("out", ["../release", "/srv/hitoku-elsewhere"], ids=["above", "anywhere"])

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 from hitoku.errors import DataError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.io.release import read_release
-from hitoku.pipeline.audit_together import audit_together
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import audit_together, run_recipe
 from hitoku.tabulation import RecordPrints, tabulate
 
 HEAD = 'data = "firms.csv"\nvalue = "turnover"\nrules = ["p_percent:p=10", "few_contributors:n=3"]\n'

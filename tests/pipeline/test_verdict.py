@@ -13,14 +13,11 @@ from typer.testing import CliRunner
 
 import hitoku as ht
 from hitoku.attacks.matching import Matching
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import FOUND
+from hitoku.cli import FOUND, app
 from hitoku.errors import ParameterError, ProtectionError
-from hitoku.evidence.attacked import judge_attack
-from hitoku.evidence.outcome import Outcome
-from hitoku.evidence.verdict import combine
+from hitoku.evidence import Outcome, combine, judge_attack
 from hitoku.model import ATTACKERS, Colour, Row, Status, Verdict
-from hitoku.pipeline.demo import run_demo
+from hitoku.pipeline import run_demo
 
 PEOPLE = ["sex", "works", "region"]
 

@@ -10,20 +10,16 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
 import hitoku as ht
-from hitoku.attacks import ATTACKS
-from hitoku.attacks.adjustment.adjustment import Adjustment
-from hitoku.attacks.group import Group
-from hitoku.attacks.insider import Insider
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import ATTACKS, Group, Insider, Interval
+from hitoku.attacks.adjustment import Adjustment
 from hitoku.attacks.matching import Matching
-from hitoku.checks.outputs.cross_table import CrossTable
-from hitoku.checks.policies.policy import policy
-from hitoku.coalitions.contributions import contributions_in
+from hitoku.checks.outputs import CrossTable
+from hitoku.checks.policies import policy
+from hitoku.coalitions import contributions_in
 from hitoku.errors import HitokuError
-from hitoku.evidence.adjusted import AdjustedAudit
-from hitoku.evidence.attacked import judge_attack
+from hitoku.evidence import AdjustedAudit, judge_attack
 from hitoku.methods import METHODS
-from hitoku.metrics.recovery import known
+from hitoku.metrics import known
 from hitoku.model import Colour, Severity, Status, counts_units
 from hitoku.rules import RULES
 

@@ -9,7 +9,7 @@ from hitoku.errors import ParameterError
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Bounds, Need, Protection, Release, Table
-from hitoku.pipeline.compare import Comparison, compare
+from hitoku.pipeline import Comparison, compare
 from hitoku.plots.intervals import ALARM, ASKED, FAR
 from hitoku.plots.style import WITHHELD
 

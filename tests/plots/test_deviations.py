@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from hitoku.errors import ParameterError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.model import Need, Protection, Release, Table
-from hitoku.plots.deviations import deviations
+from hitoku.plots import deviations
 
 TABLE = Table.from_array([20, 15, 4])
 NEED = Need(unsafe=TABLE.value == 4, lower=2.0, upper=2.0)

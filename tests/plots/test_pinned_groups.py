@@ -3,10 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.attacks.group import Group
+from hitoku.attacks import Group
 from hitoku.errors import ParameterError
 from hitoku.model import Protection, Release, Table
-from hitoku.plots.pinned_groups import ALARM, pinned_groups
+from hitoku.plots import pinned_groups
+from hitoku.plots.pinned_groups import ALARM
 
 TABLE = Table.from_array([[17, 0], [12, 9]])
 

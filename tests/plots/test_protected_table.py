@@ -5,7 +5,7 @@ import pytest
 
 from hitoku.errors import ParameterError
 from hitoku.model import Bounds, Protection, Release, Table
-from hitoku.plots.protected_table import protected_table
+from hitoku.plots import protected_table
 
 TABLE = Table.from_array([[20, 15], [72, 1]])
 RELEASE = Release.of(TABLE, Protection.withhold(TABLE, TABLE.value == 1))

@@ -21,20 +21,29 @@ from argon2 import PasswordHasher
 from starlette.testclient import TestClient
 from tests.checks.submissions import PEOPLE, session
 
-from hitoku.checks.ledger.settings import init
+from hitoku.checks.ledger import init
 from hitoku.checks.session import Session
-from hitoku.checks.submission.releasing import release
-from hitoku.review import checking, users
-from hitoku.review.actions import COOKIE
-from hitoku.review.application import make_app
-from hitoku.review.desk import Desk
-from hitoku.review.founding import add_member, add_project
-from hitoku.review.intake import copy_folder
-from hitoku.review.policies import add_shipped
-from hitoku.review.settings import ReviewSettings, write_settings
-from hitoku.review.storage import migrate, open_database, writing
-from hitoku.review.submitting import check_done, new_request
-from hitoku.review.users import add_person, known
+from hitoku.checks.submission import release
+from hitoku.review import (
+    COOKIE,
+    Desk,
+    ReviewSettings,
+    add_member,
+    add_person,
+    add_project,
+    add_shipped,
+    check_done,
+    checking,
+    copy_folder,
+    known,
+    make_app,
+    migrate,
+    new_request,
+    open_database,
+    users,
+    write_settings,
+    writing,
+)
 
 PASSWORD = "correct horse battery"  # noqa: S105 - of people who do not exist
 TEAM = (

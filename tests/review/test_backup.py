@@ -7,11 +7,7 @@ import sqlalchemy as sa
 
 from hitoku.errors import DataError, OutputError
 from hitoku.files import sha256
-from hitoku.review.backup import back_up, restored
-from hitoku.review.desk import Desk
-from hitoku.review.log import verified
-from hitoku.review.storage import reading, writing
-from hitoku.review.tables import metadata
+from hitoku.review import Desk, back_up, metadata, reading, restored, verified, writing
 
 MOMENT = "2026-11-16T10:00:00Z"
 

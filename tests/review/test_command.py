@@ -11,10 +11,7 @@ from tests.review.conftest import PASSWORD
 from typer.testing import CliRunner
 
 from hitoku.errors import HitokuError, OutputError, ParameterError
-from hitoku.review import command, log, storage, users
-from hitoku.review.command import serve
-from hitoku.review.settings import read_settings
-from hitoku.review.storage import reading
+from hitoku.review import command, log, read_settings, reading, serve, storage, users
 
 
 def run(*words, ok=True):

@@ -24,13 +24,20 @@ import pytest
 import sqlalchemy as sa
 from tests.review.conftest import packed
 
-from hitoku.checks.ledger.receipt import receipts
-from hitoku.review import log, users
-from hitoku.review.actions import COOKIE
-from hitoku.review.log import differences, verified
-from hitoku.review.storage import moment, read_moment, reading, writing
-from hitoku.review.users import known
-from hitoku.review.worker import Worker
+from hitoku.checks.ledger import receipts
+from hitoku.review import (
+    COOKIE,
+    Worker,
+    differences,
+    known,
+    log,
+    moment,
+    read_moment,
+    reading,
+    users,
+    verified,
+    writing,
+)
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 

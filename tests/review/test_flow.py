@@ -10,10 +10,8 @@ import pytest
 import sqlalchemy as sa
 from tests.review.conftest import packed
 
-from hitoku.checks.submission.recheck import recheck
-from hitoku.review import log
-from hitoku.review.log import differences, replay, stored, verified
-from hitoku.review.storage import reading
+from hitoku.checks.submission import recheck
+from hitoku.review import differences, log, reading, replay, stored, verified
 
 
 def text_of(response):

@@ -11,9 +11,7 @@ import sqlalchemy as sa
 from tests.review.conftest import packed
 
 from hitoku.errors import DataError
-from hitoku.review import intake
-from hitoku.review.intake import copy_folder, unpack
-from hitoku.review.settings import ReviewSettings
+from hitoku.review import ReviewSettings, copy_folder, intake, unpack
 
 SMALL = ReviewSettings(unpacked_bytes=20_000_000, most_files=20)
 

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hitoku.review import log
-from hitoku.review.log import Head
-from hitoku.review.storage import reading, writing
+from hitoku.review import Head, log, reading, writing
 
 
 @pytest.fixture

@@ -17,10 +17,7 @@ from joserfc.jwk import KeySet, OctKey, RSAKey
 from tests.review.conftest import Centre
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.review.actions import COOKIE
-from hitoku.review.desk import Desk
-from hitoku.review.oidc import Begun, Provider, require_safe
-from hitoku.review.settings import Oidc
+from hitoku.review import COOKIE, Begun, Desk, Oidc, Provider, require_safe
 
 CLIENT, SECRET = "review", "a secret of ours"
 BACK = "http://127.0.0.1/oidc/callback"

@@ -9,11 +9,7 @@ import zipfile
 import pytest
 import sqlalchemy as sa
 
-from hitoku.review import checking, log
-from hitoku.review.log import differences, verified
-from hitoku.review.releasing import release_task
-from hitoku.review.storage import reading
-from hitoku.review.worker import Worker
+from hitoku.review import Worker, checking, differences, log, reading, release_task, verified
 
 
 class Here(Worker):

@@ -8,13 +8,9 @@ from starlette.testclient import TestClient
 from tests.review.conftest import PASSWORD
 
 from hitoku.files import sha256
-from hitoku.review import users
-from hitoku.review.actions import COOKIE
-from hitoku.review.application import ACTIONS, make_app
-from hitoku.review.desk import Desk
-from hitoku.review.settings import Proxy
-from hitoku.review.storage import writing
-from hitoku.review.users import DAYS, cookie_name, known_device, new_cookie
+from hitoku.review import COOKIE, Desk, Proxy, cookie_name, known_device, make_app, new_cookie, users, writing
+from hitoku.review.application import ACTIONS
+from hitoku.review.users import DAYS
 from hitoku.web import local_path
 from hitoku.web.pages import HERE
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hitoku.review.states import CLOSED, OWNERS, TRANSITIONS, Event, Owner, RequestState, StateError, after
+from hitoku.review import Event, Owner, RequestState, StateError, after
+from hitoku.review.states import CLOSED, OWNERS, TRANSITIONS
 
 
 def test_every_state_has_one_owner():

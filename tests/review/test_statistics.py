@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from hitoku.review.storage import reading
-from hitoku.review.waiting import JUDGEMENT, team_numbers
+from hitoku.review import reading, team_numbers
+from hitoku.review.waiting import JUDGEMENT
 
 
 def test_causes_of_refusal_turnaround_and_load(centre):

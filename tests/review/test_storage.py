@@ -9,12 +9,19 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.review import log
-from hitoku.review.founding import found
-from hitoku.review.policies import versions
-from hitoku.review.storage import migrate, newest, open_database, reading, require_current, writing
-from hitoku.review.tables import metadata
-from hitoku.review.users import add_person
+from hitoku.review import (
+    add_person,
+    found,
+    log,
+    metadata,
+    migrate,
+    newest,
+    open_database,
+    reading,
+    require_current,
+    versions,
+    writing,
+)
 
 
 def test_the_migrations_make_the_tables_that_the_code_knows(desk):

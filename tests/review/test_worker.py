@@ -11,13 +11,19 @@ import pytest
 import sqlalchemy as sa
 from tests.checks.submissions import resealed
 
-from hitoku.review import jobs, worker
-from hitoku.review.intake import copy_folder
-from hitoku.review.jobs import Job, Stage
-from hitoku.review.storage import reading, writing
-from hitoku.review.submitting import check_done, new_request
-from hitoku.review.users import known
-from hitoku.review.worker import Worker
+from hitoku.review import (
+    Job,
+    Stage,
+    Worker,
+    check_done,
+    copy_folder,
+    jobs,
+    known,
+    new_request,
+    reading,
+    worker,
+    writing,
+)
 
 FAKE = """
 import json, sys, time

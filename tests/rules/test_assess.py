@@ -26,8 +26,8 @@ from hitoku.rules import (
     Request,
     Zero,
     assess,
+    name_of,
 )
-from hitoku.rules.assess import name_of
 from hitoku.tabulation import tabulate
 
 # Minami & Abe 2019: counts below 5 are unsafe, and w > 8 means an interval of length 9 at least.

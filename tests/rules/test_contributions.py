@@ -9,10 +9,18 @@ import pytest
 
 from hitoku.errors import NeedError, RuleError
 from hitoku.model import Contributors, Need, Table
-from hitoku.rules import DirectDisclosure, GroupDisclosure, KDisclosure, MinFrequency, PPercent, assess
-from hitoku.rules.contributions import contributors_at, ranked_at
-from hitoku.rules.levels import per_person
-from hitoku.rules.withheld_counts import merge_withheld
+from hitoku.rules import (
+    DirectDisclosure,
+    GroupDisclosure,
+    KDisclosure,
+    MinFrequency,
+    PPercent,
+    assess,
+    contributors_at,
+    merge_withheld,
+    per_person,
+    ranked_at,
+)
 from hitoku.testing import one_cell
 
 TABLE = one_cell(60, 30, 10)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import count_tables
 
-from hitoku.attacks.group import Group
+from hitoku.attacks import Group
 from hitoku.errors import RuleError
 from hitoku.model import Dimension, Hierarchy, Protection, Release, Table
 from hitoku.rules import DirectDisclosure, assess

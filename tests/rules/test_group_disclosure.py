@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
-from hitoku.attacks.group import Group
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Group, Interval
 from hitoku.errors import NeedError, RuleError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.methods import Greedy
 from hitoku.model import Dimension, Hierarchy, Protection, Release, Table, add_up
 from hitoku.rules import DirectDisclosure, GroupDisclosure, KDisclosure, assess

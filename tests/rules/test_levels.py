@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from hitoku.model import Contributors, Table
-from hitoku.rules.levels import from_distance, needed, percent_of_value, structural_zero
-from hitoku.rules.parts import parts_of
+from hitoku.rules import from_distance, needed, parts_of, percent_of_value, structural_zero
 
 
 def cell(value, total, *, integer=False):

@@ -15,9 +15,9 @@ from hitoku.rules import (
     GroupDisclosure,
     MinFrequency,
     PPercent,
+    from_word,
     rule_from_word,
 )
-from hitoku.rules.word import from_word
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "rules.md"
 

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from hitoku.attacks import ATTACKS
 from hitoku.errors import ParameterError
 from hitoku.methods import METHODS
-from hitoku.rules.word import from_word
-from hitoku.rules.word_types import WordType
+from hitoku.rules import WordType, from_word
 
 Size = Literal["small", "large"]
 REGISTRIES = {"method": METHODS, "attack": ATTACKS}

@@ -8,7 +8,7 @@ import pytest
 from hitoku.checks.session import Session
 from hitoku.errors import DataError, HierarchyError, ParameterError, TableError
 from hitoku.model import Hierarchy, Table
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import run_recipe
 from hitoku.tabulation import tabulate
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from hitoku.errors import DataError, HierarchyError
 from hitoku.model import Hierarchy
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import run_recipe
 from hitoku.tabulation import tabulate
 
 RECORDS = pd.DataFrame({

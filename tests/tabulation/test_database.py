@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from hitoku.errors import DataError, TableError
-from hitoku.tabulation.database import translate_errors
+from hitoku.tabulation import translate_errors
 
 
 @pytest.mark.parametrize(

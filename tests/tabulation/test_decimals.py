@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import ParameterError
-from hitoku.io.publication import Publication
+from hitoku.io import Publication
 from hitoku.model import Protection, Release
 from hitoku.tabulation import tabulate
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.oracles.linked import extremes, memberships
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Hierarchy, Protection, Release, Severity
 from hitoku.tabulation import link, tabulate

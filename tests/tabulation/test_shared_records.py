@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from hitoku.errors import DataError
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import run_recipe
 from hitoku.tabulation import link, share_records, shared_records, tabulate
 
 FIRMS = pd.DataFrame(

@@ -11,10 +11,8 @@ import pytest
 from tests.tabulation.engine_records import assert_same_bytes
 
 from hitoku.errors import HitokuError
-from hitoku.tabulation import limited_memory, tabulate
-from hitoku.tabulation.database import connect, memory_of
+from hitoku.tabulation import Source, connect, limited_memory, memory_of, tabulate
 from hitoku.tabulation.engines import duckdb
-from hitoku.tabulation.source import Source
 
 OWNER = b"owner-of-a-long-name-that-nobody-may-see-"
 

@@ -22,7 +22,7 @@ from tools.campaign.__main__ import (
 from tools.campaign.families import FAMILIES, Instance, drawn
 from tools.campaign.judge import cheapest, ends, worked_out
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.methods import METHODS
 from hitoku.model import Need, Protection, Release, Table
 

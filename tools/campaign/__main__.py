@@ -22,13 +22,11 @@ import numpy as np
 from tools.campaign.families import FAMILIES, Instance, drawn
 from tools.campaign.judge import UnansweredError, cheapest, ends, worked_out
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ScopeError
-from hitoku.evidence.audit import audit
-from hitoku.evidence.audit_result import CellOutcome
+from hitoku.evidence import CellOutcome, audit
 from hitoku.evidence.verify import verify
-from hitoku.methods import METHODS
-from hitoku.methods.method import Promise, traits_of
+from hitoku.methods import METHODS, Promise, traits_of
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Need, Protection, Release
 

@@ -16,13 +16,15 @@ from typing import Any
 
 from tests.checks.submissions import reseal
 
-from hitoku.checks.decisions import read_decisions
-from hitoku.checks.ledger.receipt import receipts
-from hitoku.checks.ledger.store import LedgerStore, create, verify_store
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks import read_decisions
+from hitoku.checks.ledger import LedgerStore, create, receipts, verify_store
+from hitoku.checks.policies import policy
+from hitoku.checks.submission import recheck
 from hitoku.evidence.verify import fingerprint, verify
+from hitoku.io import read_jj, read_jj_pattern, read_marked_cells
 from hitoku.io.argus import (
+    check_batch,
+    parse_metadata,
     read_apriori,
     read_batch,
     read_code_value,
@@ -33,15 +35,9 @@ from hitoku.io.argus import (
     read_tree,
     write_metadata,
 )
-from hitoku.io.argus.batch_check import check_batch
-from hitoku.io.argus.metadata import parse_metadata
-from hitoku.io.jj import read_jj, read_jj_pattern
-from hitoku.io.marked_cells import read_marked_cells
 from hitoku.io.recipe import Recipe, draft_recipe, read_code_tree
 from hitoku.io.release import read_release
-from hitoku.review.intake import MANIFEST, unpack
-from hitoku.review.log import faults, read_export
-from hitoku.review.settings import FILE, ReviewSettings, read_settings
+from hitoku.review import FILE, MANIFEST, ReviewSettings, faults, read_export, read_settings, unpack
 from hitoku.tabulation import tabulate
 
 Door = Callable[[bytes, Path], object]

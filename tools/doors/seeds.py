@@ -11,19 +11,17 @@ from pathlib import Path
 import numpy as np
 from tests.checks.submissions import PEOPLE
 
-from hitoku.checks.ledger.settings import init
-from hitoku.checks.ledger.store import verify_store
-from hitoku.checks.policies.policy import FOLDER as POLICIES
-from hitoku.checks.policies.policy import policy_names
+from hitoku.checks.ledger import init, verify_store
+from hitoku.checks.policies import FOLDER as POLICIES
+from hitoku.checks.policies import policy_names
 from hitoku.checks.session import Session
-from hitoku.checks.submission.releasing import release
+from hitoku.checks.submission import release
 from hitoku.io.recipe import Recipe
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.flagged_groups import FlaggedGroups
 from hitoku.model import Table
-from hitoku.pipeline.protect import protect_table
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import protect_table, run_recipe
 from hitoku.rules import MinFrequency
 
 FOLDER = Path(__file__).with_name("seeds")

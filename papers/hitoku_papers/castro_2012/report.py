@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hitoku.metrics.recovery import BINS, EXACT
+from hitoku.metrics import BINS, EXACT
 from hitoku.solver.closest import PENALTY
 from hitoku_papers.castro_2012.conclusions import Conclusion, conclusions, exact, within_5
 from hitoku_papers.castro_2012.published import SCENARIOS, dimensions, number, printed_name, shares

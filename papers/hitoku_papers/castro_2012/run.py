@@ -14,11 +14,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from hitoku.attacks.adjustment.adjustment import Adjustment
-from hitoku.attacks.adjustment.scenario import SCENARIOS, Scenario
+from hitoku.attacks.adjustment import SCENARIOS, Adjustment, Scenario
 from hitoku.errors import HitokuError
 from hitoku.methods.adjust import Adjust
-from hitoku.metrics.recovery import errors, known
+from hitoku.metrics import errors, known
 from hitoku.model import Release
 from hitoku.solver.closest import Norm
 from hitoku_papers.castro_2012.instances import TableInstance

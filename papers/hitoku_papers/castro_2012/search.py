@@ -16,10 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.adjustment.adjustment import DELTA, Adjustment, soften
-from hitoku.attacks.adjustment.scenario import Known
+from hitoku.attacks.adjustment import DELTA, Adjustment, Known, soften
 from hitoku.errors import SolverError
-from hitoku.metrics.recovery import EXACT, errors, known
+from hitoku.metrics import EXACT, errors, known
 from hitoku.model import Estimates, Floats, Release
 from hitoku.solver.closest import PENALTY, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.quadratic import QuadraticProgram, solve

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.differencing.joined import differencing
+from hitoku.attacks.differencing import differencing
 from hitoku.checks.outputs import OUTPUT_TYPES
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.session import Session
 from hitoku.model import Protection, Release, Table
-from hitoku.rules.p_percent import PPercent
-from hitoku.rules.rule import Rule
+from hitoku.rules import PPercent, Rule
 from hitoku.testing import one_cell
 from hitoku_papers.kikuchi_minami_2017.published import (
     COUNT_WIDTH,

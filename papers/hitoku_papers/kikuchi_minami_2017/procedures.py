@@ -10,21 +10,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import TableError
-from hitoku.evidence.outcome import Outcome
+from hitoku.evidence import Outcome
 from hitoku.files import spill_folder
-from hitoku.io.argus import read_metadata, read_table, write_table
-from hitoku.io.argus.metadata import parse_metadata
+from hitoku.io.argus import parse_metadata, read_metadata, read_table, write_table
 from hitoku.io.release import write_release
 from hitoku.methods.greedy import Greedy
 from hitoku.model import LIMIT, Release, Table
-from hitoku.pipeline.magnitude import suppress_magnitude
-from hitoku.pipeline.protect import protect_table
-from hitoku.rules.assess import assess
-from hitoku.rules.dominance import Dominance
-from hitoku.rules.group_disclosure import GroupDisclosure
-from hitoku.rules.min_frequency import MinFrequency
+from hitoku.pipeline import protect_table, suppress_magnitude
+from hitoku.rules import Dominance, GroupDisclosure, MinFrequency, assess
 from hitoku.tabulation import tabulate
 from hitoku_papers.kikuchi_minami_2017.published import (
     COUNT_WIDTH,

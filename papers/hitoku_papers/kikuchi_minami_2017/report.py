@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hitoku.checks.policies.policy import population_risk
+from hitoku.checks.policies import population_risk
 from hitoku_papers.kikuchi_minami_2017.principles import results as principles
 from hitoku_papers.kikuchi_minami_2017.procedures import results as procedures
 from hitoku_papers.kikuchi_minami_2017.procedures import stages

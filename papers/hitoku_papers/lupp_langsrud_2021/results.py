@@ -10,19 +10,15 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from hitoku.attacks.group import Group
-from hitoku.attacks.interval import exposed
+from hitoku.attacks import Group, exposed
 from hitoku.errors import HitokuError
-from hitoku.evidence.audit import audit
-from hitoku.methods.auto import Auto
+from hitoku.evidence import audit
+from hitoku.methods import Auto, Method
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.method import Method
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Dimension, Hierarchy, Mask, Need, Protection, Release, Table, add_up
-from hitoku.rules.assess import assess
-from hitoku.rules.direct_disclosure import DirectDisclosure
-from hitoku.rules.min_frequency import MinFrequency
+from hitoku.rules import DirectDisclosure, MinFrequency, assess
 from hitoku_papers.lupp_langsrud_2021.published import (
     DISCLOSIVE,
     FIGURE_1,

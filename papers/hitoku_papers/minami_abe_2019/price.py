@@ -8,12 +8,12 @@ import numpy as np
 
 from hitoku.errors import HitokuError
 from hitoku.evidence.verify import prove
+from hitoku.methods import Method
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.method import Method
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Integers, Table
-from hitoku.pipeline.protect import protect_table
+from hitoku.pipeline import protect_table
 from hitoku.rules import MinFrequency
 from hitoku_papers.minami_abe_2019.published import THRESHOLD
 from hitoku_papers.page import Cell, PageTable

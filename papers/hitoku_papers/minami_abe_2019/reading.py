@@ -15,8 +15,7 @@ import numpy as np
 from hitoku.errors import NeedError, ParameterError
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Integers, Need, Table
-from hitoku.rules.assess import assess
-from hitoku.rules.min_frequency import MinFrequency
+from hitoku.rules import MinFrequency, assess
 from hitoku_papers.minami_abe_2019.published import DEVIATION, MEAN, THRESHOLD, WIDTH
 
 Negatives = Literal["abs", "zero", "redraw"]

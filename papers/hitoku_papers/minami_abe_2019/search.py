@@ -15,9 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hitoku.attacks.matching import Matching
-from hitoku.attacks.matching.candidates import Lattice
-from hitoku.attacks.matching.suppressor import Suppressor
+from hitoku.attacks.matching import Lattice, Matching, Suppressor
 from hitoku.model import Floats, Integers, Release
 from hitoku_papers.minami_abe_2019.published import TABLES, UNSAFE, WIDTH, WIDTHS
 from hitoku_papers.minami_abe_2019.reading import NEGATIVES, Reading, Ties, drawn

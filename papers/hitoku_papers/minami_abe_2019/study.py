@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.interval import Interval, null_dimension
+from hitoku.attacks import Interval, null_dimension
 from hitoku.attacks.matching import Attacker, Likelihood, Matching, Support
 from hitoku.errors import ParameterError
 from hitoku.methods.gauss import Gauss

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import NeedError
-from hitoku.methods.method import Progress
+from hitoku.methods import Progress
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Floats, Integers, Need, Protection, Release, Table
-from hitoku.rules.assess import assess
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule, assess
 from hitoku_papers.minami_abe_2019.reading import Reading
 
 # What a cell costs at most beyond the others: all of a table's together less than one cell.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 
 from hitoku.errors import ParameterError
-from hitoku.plots.style import INK, PAPER, plain
+from hitoku.plots import INK, PAPER, plain
 
 
 def candidates_by_dimension(counts: Mapping[str, Mapping[int, Sequence[int]]]) -> Figure:

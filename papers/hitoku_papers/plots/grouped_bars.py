@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from hitoku.errors import ParameterError
-from hitoku.plots.style import INK, LOOKS, PAPER, plain
+from hitoku.plots import INK, LOOKS, PAPER, plain
 
 
 def grouped_bars(

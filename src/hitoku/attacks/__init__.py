@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hitoku.attacks.adjustment import Adjustment, Known, Scenario
-from hitoku.attacks.attack import Attack, Inference
-from hitoku.attacks.group import Group, Pinned
-from hitoku.attacks.insider import Contribution, Insider
-from hitoku.attacks.interval import Interval, exposed, null_dimension
-from hitoku.attacks.matching import Bayes, Likelihood, Matched, Matching, Support
+from hitoku.attacks.adjustment import Adjustment
+from hitoku.attacks.attack import Attack
+from hitoku.attacks.group import Group
+from hitoku.attacks.insider import Insider
+from hitoku.attacks.interval import Interval
+from hitoku.attacks.matching import Matching
+from hitoku.lazy import facade
+
+__getattr__, __dir__, __all__ = facade(__name__)
 
 ATTACKS: Mapping[str, type[Attack]] = {
     "interval": Interval,
@@ -18,24 +21,3 @@ ATTACKS: Mapping[str, type[Attack]] = {
     "matching": Matching,
     "adjustment": Adjustment,
 }
-
-__all__ = [
-    "ATTACKS",
-    "Adjustment",
-    "Attack",
-    "Bayes",
-    "Contribution",
-    "Group",
-    "Inference",
-    "Insider",
-    "Interval",
-    "Known",
-    "Likelihood",
-    "Matched",
-    "Matching",
-    "Pinned",
-    "Scenario",
-    "Support",
-    "exposed",
-    "null_dimension",
-]

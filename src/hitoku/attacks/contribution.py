@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import ParameterError
-from hitoku.model.frames import numbers, opened, texts, whole_numbers
+from hitoku.model import numbers, opened, texts, whole_numbers
 
 # An amount in a cell, whether nobody else is in it, and how many are, where that is public.
 Share = tuple[float, bool, int | None]

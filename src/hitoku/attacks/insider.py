@@ -14,11 +14,7 @@ from hitoku.attacks.attack import Inference
 from hitoku.attacks.contribution import Coalition, Contribution, contributions_of, pooled, shares_of
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, TableError
-from hitoku.feasibility.ends import EndSearch
-from hitoku.feasibility.incidence import parts_of
-from hitoku.feasibility.linear import REACHED
-from hitoku.feasibility.presolve import settle
-from hitoku.feasibility.problem import Problem
+from hitoku.feasibility import REACHED, EndSearch, Problem, parts_of, settle
 from hitoku.model import BOUND, Bounds, Floats, Integers, Mask, Release
 from hitoku.solver.work import Deadline
 

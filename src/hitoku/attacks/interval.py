@@ -16,9 +16,7 @@ from scipy import sparse
 
 from hitoku.attacks.attack import Inference
 from hitoku.errors import ParameterError, must_be_numbers
-from hitoku.feasibility.ends import EndSearch
-from hitoku.feasibility.presolve import fixed
-from hitoku.feasibility.problem import Problem
+from hitoku.feasibility import EndSearch, Problem, fixed
 from hitoku.model import BOUND, Bounds, Mask, Release, frozen
 from hitoku.solver.work import Deadline
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.model import Row, Status, Verdict
 
 # A principle that needs a look is decided by a person, not by the program.

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
+from hitoku.checks.principles import Principle, PrincipleVerdict
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.files import read_file
 from hitoku.messages import Text

@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 
 from hitoku.checks.arrow_columns import arrow_table, find_column, list_values, packed_texts, storable, widest
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
-from hitoku.model import Floats, Integers, Mask
-from hitoku.model.frames import code_list, refuse_nul
+from hitoku.model import Floats, Integers, Mask, code_list, refuse_nul
 
 MISSING = "missing"
 # What becomes of records with a missing value: left out of the output, an error, or a code of their own.

@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 
 from hitoku.cli.terminal import BAD_INPUT, OUR_BUG, lines, write_in_any_encoding
 from hitoku.errors import HitokuError, visible
+from hitoku.lazy import facade
+
+__getattr__, __dir__, __all__ = facade(__name__)
 
 # Objects made before unreachable cycles are looked for, of which a command makes few. Python's own 700 cost
 # the demo a second: every search goes through much of what was ever imported.

@@ -55,10 +55,10 @@ def run(
     from rich.console import Console
 
     from hitoku.cli.summary import show_verdict
-    from hitoku.pipeline.batch import STEPS, run_batch
+    from hitoku.pipeline import BATCH_STEPS, run_batch
 
     require_path(batch)
-    with progress(len(STEPS)) as step:
+    with progress(len(BATCH_STEPS)) as step:
         done = run_batch(
             batch,
             out,
@@ -67,7 +67,7 @@ def run(
             force=force,
             anywhere=anywhere,
             overwrite=overwrite,
-            report=lambda stage: step(STEPS[stage]),
+            report=lambda stage: step(BATCH_STEPS[stage]),
         )
     if as_json:
         print_json(

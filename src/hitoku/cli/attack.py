@@ -66,7 +66,7 @@ def attack(
     from hitoku.files import require_path
     from hitoku.io.release import release_folders
     from hitoku.model import Severity
-    from hitoku.pipeline.attack import AttackedFolder, attack_folder
+    from hitoku.pipeline import AttackedFolder, attack_folder
 
     folders = release_folders(require_path(release))
     findings: dict[str, list[Finding]] = {word: [] for word in attack}

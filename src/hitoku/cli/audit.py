@@ -13,7 +13,7 @@ from hitoku.errors import ParameterError
 from hitoku.files import refuse_existing, require_path
 
 if TYPE_CHECKING:
-    from hitoku.evidence.audit_result import Audit
+    from hitoku.evidence import Audit
     from hitoku.model import Finding, Verdict
 
 MOST_FINDINGS = 10
@@ -68,13 +68,11 @@ def audit(
     hitoku audit cells.csv --by region --by job --value n --frequency n --rule min_frequency:n=5 --width 9
     """
     # A command loads what it needs.
-    from hitoku.evidence.audit import audit as examine
-    from hitoku.io.jj import read_jj, read_jj_pattern
-    from hitoku.io.marked_cells import read_marked_cells
+    from hitoku.evidence import audit as examine
+    from hitoku.io import read_jj, read_jj_pattern, read_marked_cells
     from hitoku.io.release import release_folders
     from hitoku.model import Protection, Release
-    from hitoku.pipeline.attack import AttackedFolder
-    from hitoku.pipeline.folder_verdict import judge_cells, judge_folder
+    from hitoku.pipeline import AttackedFolder, judge_cells, judge_folder
     from hitoku.rules import RULES, assess, rule_from_word
 
     paths = [each for path in paths for each in release_folders(path)]
@@ -172,8 +170,7 @@ def _show(paths: Sequence[Path], verdict: Verdict, found: Audit, findings: Seque
 
 def _audit_together(paths: list[Path], *, as_json: bool) -> None:
     """Judge several release folders as one."""
-    from hitoku.pipeline.audit_together import audit_together
-    from hitoku.pipeline.folder_verdict import judge_together
+    from hitoku.pipeline import audit_together, judge_together
 
     for path in paths:
         if not require_path(path).is_dir():

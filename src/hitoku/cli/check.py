@@ -12,8 +12,7 @@ from hitoku.errors import ParameterError, visible
 from hitoku.files import require_path
 
 if TYPE_CHECKING:
-    from hitoku.checks.submission.releasing import Released
-    from hitoku.checks.submission.report import Recheck
+    from hitoku.checks.submission import Recheck, Released
     from hitoku.model import Finding
 
 
@@ -87,12 +86,10 @@ def check(
     hitoku check cells.csv --by region --value turnover --frequency n --safe argus.csv
     """
     # A command loads what it needs.
-    from hitoku.checks.decisions import read_decisions
-    from hitoku.checks.submission.recheck import recheck
-    from hitoku.checks.submission.releasing import release as release_outputs
-    from hitoku.checks.submission.report import changes
-    from hitoku.checks.submission.submission import read_submission
-    from hitoku.io.check_page import write_report
+    from hitoku.checks import read_decisions
+    from hitoku.checks.submission import changes, read_submission, recheck
+    from hitoku.checks.submission import release as release_outputs
+    from hitoku.io import write_report
 
     by_hand = require_path(path).suffix.lower() == ".csv"
     if not by_hand and _is_release(path):
@@ -191,7 +188,7 @@ def _print_released(gone: Released) -> None:
 
 def _is_release(path: Path) -> bool:
     """Tell a table that somebody suppressed from a submission."""
-    from hitoku.checks.submission.submission import is_submission
+    from hitoku.checks.submission import is_submission
 
     return not path.is_dir() or ((path / "checker" / "summary.json").is_file() and not is_submission(path))
 
@@ -214,9 +211,9 @@ def _by_hand(
     **columns: Any,
 ) -> Recheck:
     """Judge a table that somebody suppressed."""
-    from hitoku.checks.submission.by_hand import check_table
-    from hitoku.io.argus.safe_reader import read_suppressed_table
-    from hitoku.io.marked_cells import read_marked_cells
+    from hitoku.checks.submission import check_table
+    from hitoku.io import read_marked_cells
+    from hitoku.io.argus import read_suppressed_table
 
     if not by or policy is None:
         raise ParameterError(

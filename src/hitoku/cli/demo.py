@@ -13,7 +13,7 @@ from hitoku.cli.terminal import FOUND, AsJson, Lang, print_json, progress, spoke
 from hitoku.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
-    from hitoku.pipeline.demo import DemoRun
+    from hitoku.pipeline import DemoRun
 
 BY = ("region", "activity", "size")
 
@@ -44,7 +44,7 @@ def demo(
     hitoku demo --methods
     """
     # A command loads what it needs.
-    from hitoku.pipeline.demo import COMPARING, DEMO_STEPS, run_demo
+    from hitoku.pipeline import COMPARING, DEMO_STEPS, run_demo
 
     for name in by:
         if name not in BY:
@@ -93,7 +93,7 @@ def _show(done: DemoRun, out: Path, by: Sequence[str]) -> None:
     from rich.console import Console
 
     from hitoku.cli.summary import show, show_compared
-    from hitoku.pipeline.demo import SMALL
+    from hitoku.pipeline import SMALL
 
     console = Console()
     console.print(f"[bold]{done.n_enterprises:,} enterprises[/], all made up: turnover by {', '.join(by)}\n")

@@ -43,7 +43,7 @@ def init(
 
     [bold]Example[/bold]: hitoku ledger init wages.ledger --policy japan-2017 --unit person_id
     """
-    from hitoku.checks.ledger.settings import init as begin
+    from hitoku.checks.ledger import init as begin
 
     begin(path, policy=policy, unit=unit, unit_word=unit_word, checkers=checkers, depth=depth, key=key)
     show(path, as_json=as_json)
@@ -55,9 +55,7 @@ def show(path: Place, as_json: AsJson = False) -> None:
 
     [bold]Example[/bold]: hitoku ledger show wages.ledger
     """
-    from hitoku.checks.ledger.receipt import receipts_of
-    from hitoku.checks.ledger.settings import settings_of
-    from hitoku.checks.ledger.store import read_store
+    from hitoku.checks.ledger import read_store, receipts_of, settings_of
 
     store = read_store(require_path(path))
     fixed, left = settings_of(store), receipts_of(store)
@@ -108,7 +106,7 @@ def verify(
 
     [bold]Example[/bold]: hitoku ledger verify wages.ledger --head 5f3c...
     """
-    from hitoku.checks.ledger.store import verify_store
+    from hitoku.checks.ledger import verify_store
 
     lines = verify_store(require_path(path), head)
     if as_json:
@@ -128,7 +126,7 @@ def receipt(
 
     [bold]Example[/bold]: hitoku ledger receipt wages.ledger 3 --out released-again
     """
-    from hitoku.checks.submission.releasing import write_released
+    from hitoku.checks.submission import write_released
 
     found = write_released(require_path(path), number, out)
     if as_json:

@@ -16,7 +16,7 @@ MANY_TABLES = 5
 
 if TYPE_CHECKING:
     from hitoku.io.recipe import Recipe
-    from hitoku.pipeline.recipe import Run
+    from hitoku.pipeline import Run
 
 
 def protect(
@@ -178,8 +178,7 @@ def protect(
 def _run(recipe: Recipe, out: Path | None, **options: Any) -> Run:
     """Run a recipe with a progress bar."""
     # A command loads what it needs.
-    from hitoku.pipeline.protect import STAGES
-    from hitoku.pipeline.recipe import STEPS, run_recipe
+    from hitoku.pipeline import STAGES, STEPS, run_recipe
 
     if options["n_jobs"] is None and recipe.keys.jobs is None and len(recipe.tables) >= MANY_TABLES:
         options["n_jobs"] = -1

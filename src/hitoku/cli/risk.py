@@ -34,7 +34,7 @@ def risk(
     """
     # A command loads what it needs.
     from hitoku.files import require_path
-    from hitoku.pipeline.record_risk import record_risk_of_folder, write_record_risk
+    from hitoku.pipeline import record_risk_of_folder, write_record_risk
 
     found = record_risk_of_folder(require_path(release), require_path(data))
     if out is not None:

@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from hitoku.metrics.loss import loss
+from hitoku.evidence import Outcome
+from hitoku.metrics import Comparison, loss
 from hitoku.model import SYMBOLS, Colour, Dimension, Release, Verdict
-from hitoku.pipeline import Comparison, Outcome
-from hitoku.pipeline.recipe import Run
+from hitoku.pipeline import Run
 
 # How a verdict is printed; the sign says the same without colour.
 STYLES = {Colour.GREEN: "green", Colour.AMBER: "yellow", Colour.RED: "red"}

@@ -116,7 +116,7 @@ def speak(lang: str | None) -> str | None:
     """Remember the language that an option names; one that we do not have is refused before the work."""
     if lang is not None:
         # Loaded where somebody asks for a language.
-        from hitoku.io.language import speaker
+        from hitoku.io import speaker
 
         speaker(lang)
         _SPOKEN.set(lang)
@@ -138,7 +138,7 @@ def lines(error: HitokuError) -> list[str]:
     """Return what is wrong, where, and how to fix it, in the language that was asked for."""
     if spoken() == ENGLISH:
         return str(error).split("\n  ")
-    from hitoku.io.language import told
+    from hitoku.io import told
 
     return told(error, spoken())
 

@@ -36,7 +36,7 @@ def attack_a_little() -> None:
     """Work out intervals: in a plane table by flows, in a solid one by elimination."""
     import numpy as np
 
-    from hitoku.attacks.interval import Interval, exposed
+    from hitoku.attacks import Interval, exposed
     from hitoku.model import Protection, Release, Table
 
     for shape in ((3, 3), (3, 3, 3)):
@@ -50,7 +50,7 @@ def eliminate_a_little() -> None:
     """Choose secondary cells of a small table by elimination."""
     import numpy as np
 
-    from hitoku.methods.gauss.elimination import eliminate
+    from hitoku.methods.gauss import eliminate
     from hitoku.model import Table
 
     table = Table.from_array(np.arange(1, 10).reshape(3, 3))
@@ -60,7 +60,7 @@ def eliminate_a_little() -> None:
 
 def walk_a_little() -> None:
     """Publish two cells of a sum of three."""
-    from hitoku.methods.gauss.span import Span, walk
+    from hitoku.methods.gauss import Span, walk
 
     cells = [{0: 1}, {1: 1}, {2: 1}, {0: 1, 1: 1, 2: 1}]
     walk(cells, [3, 2, 1], [cells[0]], n_rows=3)
@@ -82,9 +82,8 @@ def look_inside_a_little() -> None:
     """Try somebody who knows one of nine cells, and the box that moves it."""
     import numpy as np
 
-    from hitoku.attacks.contribution import Contribution
-    from hitoku.attacks.insider import Insider
-    from hitoku.coalitions.coalition_search import CoalitionSearch
+    from hitoku.attacks import Contribution, Insider
+    from hitoku.coalitions import CoalitionSearch
     from hitoku.model import Need, Protection, Release, Table
 
     table = Table.from_array(np.arange(10, 19).reshape(3, 3))

@@ -13,9 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hitoku.coalitions.cell_witnesses import Deviations
-from hitoku.feasibility.hypercubes.claims import Claims, Rooms
-from hitoku.feasibility.hypercubes.cover import Cover, cover_of
-from hitoku.feasibility.hypercubes.hypercube_search import Boxes
+from hitoku.feasibility.hypercubes import Boxes, Claims, Cover, Rooms, cover_of
 from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Table
 
 # A cell that must come out as it was costs so many times as much as the dearest other one.

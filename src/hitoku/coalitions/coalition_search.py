@@ -26,18 +26,14 @@ from math import comb
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.contribution import Coalition, shares_of
-from hitoku.attacks.insider import Insider
+from hitoku.attacks import Coalition, Insider, shares_of
 from hitoku.coalitions.box_deviations import BoxDeviations, Wanted
 from hitoku.coalitions.cell_witnesses import CellWitnesses, CoalitionReach
 from hitoku.coalitions.knowledge import Knowledge, KnownBounds, Shares
 from hitoku.coalitions.near_cell import CellInSight
 from hitoku.coalitions.verdict import InsiderVerdict, TooClose
 from hitoku.errors import ParameterError, SolverError
-from hitoku.feasibility.incidence import Incidence
-from hitoku.feasibility.least_change import CellChanges
-from hitoku.feasibility.problem import Problem
-from hitoku.feasibility.propagation import Propagation
+from hitoku.feasibility import CellChanges, Incidence, Problem, Propagation
 from hitoku.model import Floats, Integers, Mask, Need, Release, Table, reaches, slack
 from hitoku.solver.linear import LinearProgram, Warm
 from hitoku.solver.work import CountedWork, Deadline
@@ -75,7 +71,7 @@ class CoalitionSearch:
 
     Examples
     --------
-    >>> from hitoku.attacks.contribution import Contribution
+    >>> from hitoku.attacks import Contribution
     >>> from hitoku.model import Protection
     >>> table = Table.from_array([[7, 11], [10, 60]])
     >>> release = Release.of(table, Protection.withhold(table, table.inner))

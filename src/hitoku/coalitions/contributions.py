@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.contribution import Contribution
-from hitoku.attacks.insider import MOST_COALITIONS, Insider
+from hitoku.attacks import MOST_COALITIONS, Contribution, Insider
 from hitoku.errors import NeedError, ParameterError, did_you_mean
 from hitoku.model import Integers, Table
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.attacks.contribution import Share, pooled
+from hitoku.attacks import Share, pooled
 from hitoku.coalitions.cell_witnesses import Sight
 from hitoku.errors import ParameterError
-from hitoku.feasibility.incidence import Incidence
-from hitoku.feasibility.propagation import Propagation
+from hitoku.feasibility import Incidence, Propagation
 from hitoku.model import Floats, Integers, Release, Table, slack
 
 # A deviation this small, as a share of the cell, is dust that the solver left.

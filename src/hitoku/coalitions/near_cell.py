@@ -12,8 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hitoku.coalitions.cell_witnesses import CoalitionReach
-from hitoku.feasibility.least_change import CellChanges
-from hitoku.feasibility.push import push_engine
+from hitoku.feasibility import CellChanges, push_engine
 from hitoku.model import Floats, Integers
 from hitoku.solver.work import CountedWork
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hitoku.attacks.contribution import Coalition
+from hitoku.attacks import Coalition
 from hitoku.coalitions.knowledge import KnownBounds
 from hitoku.model import Finding, Integers, Severity
 

@@ -17,7 +17,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from hitoku.attacks.insider import Insider
+from hitoku.attacks import Insider
 from hitoku.errors import ParameterError
 from hitoku.evidence.attributed import required_of
 from hitoku.evidence.audit_result import Audit, CellOutcome

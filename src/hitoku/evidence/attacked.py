@@ -9,10 +9,9 @@ from functools import singledispatch
 
 import numpy as np
 
-from hitoku.attacks.attack import Attack
-from hitoku.attacks.insider import Insider
-from hitoku.coalitions.coalition_search import CoalitionSearch
-from hitoku.metrics.recovery import errors
+from hitoku.attacks import Attack, Insider
+from hitoku.coalitions import CoalitionSearch
+from hitoku.metrics import errors
 from hitoku.model import Bounds, Estimates, Finding, Need, Release, Severity, Table
 
 
@@ -31,7 +30,7 @@ def judge_attack(attack: Attack, table: Table, need: Need, release: Release) -> 
 
     Examples
     --------
-    >>> from hitoku.attacks.interval import Interval
+    >>> from hitoku.attacks import Interval
     >>> from hitoku.model import Protection
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> need = Need(unsafe=table.value == 1)

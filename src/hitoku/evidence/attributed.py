@@ -19,7 +19,7 @@ from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.evidence.witness_search import Proof
-from hitoku.feasibility.presolve import fixed
+from hitoku.feasibility import fixed
 from hitoku.model import Attributions, Finding, Floats, Labels, Mask, Need, Release, Severity, Table, rational
 
 REASON = "what is published tells where all but a few of the group are"

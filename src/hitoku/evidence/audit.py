@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.insider import Insider
-from hitoku.attacks.interval import Interval
-from hitoku.coalitions.coalition_search import CoalitionSearch
+from hitoku.attacks import Insider, Interval
+from hitoku.coalitions import CoalitionSearch
 from hitoku.errors import NeedError, ProtectionError, TableError, must_be
 from hitoku.evidence.adjusted import audit_adjusted
 from hitoku.evidence.attributed import attributed
@@ -22,7 +21,7 @@ from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.evidence.witness_search import Progress, Proof
-from hitoku.feasibility.presolve import fixed
+from hitoku.feasibility import fixed
 from hitoku.model import Bounds, Need, Release, Table
 
 

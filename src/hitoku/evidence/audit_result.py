@@ -13,7 +13,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from hitoku.coalitions.verdict import InsiderVerdict
+from hitoku.coalitions import InsiderVerdict
 from hitoku.evidence.attributed import Attributed
 from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.disclosure import Disclosure, explain_recomputable, shorten, write_arithmetic

@@ -12,10 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hitoku.evidence.problem import AuditProblem
-from hitoku.feasibility.hypercubes.claims import Claims, Rooms
-from hitoku.feasibility.hypercubes.cover import Cover, cover_of
-from hitoku.feasibility.hypercubes.hypercube_search import Boxes
-from hitoku.feasibility.hypercubes.packs import packed
+from hitoku.feasibility.hypercubes import Boxes, Claims, Cover, Rooms, cover_of, packed
 from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Moves, Release
 
 # Starts of every search, published cells that further boxes may cancel, up to how many leaves all are tried.

@@ -14,7 +14,7 @@ import numpy as np
 from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.surroundings import CellSurroundings, ProblemPart
 from hitoku.evidence.witness_search import WitnessSearch
-from hitoku.feasibility.least_change import LeastChange
+from hitoku.feasibility import LeastChange
 from hitoku.model import Integers
 from hitoku.solver.linear import opened
 

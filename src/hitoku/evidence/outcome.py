@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.derivable_groups import DerivableGroups
 from hitoku.evidence.grid import texts
 from hitoku.evidence.verdict import UNKNOWN_METHOD, judge
-from hitoku.metrics.loss import loss
+from hitoku.metrics import loss
 from hitoku.model import (
     Bounds,
     Finding,
@@ -28,7 +28,7 @@ from hitoku.model import (
     Verdict,
     parse_scope,
 )
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 LOGGER = logging.getLogger(__name__)
 # A release that shows less than this share of the value in single cells is hardly worth publishing.
@@ -71,7 +71,7 @@ class Outcome:
 
     Examples
     --------
-    >>> from hitoku.evidence.audit import audit
+    >>> from hitoku.evidence import audit
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     >>> protection = Protection.withhold(table, table.inner, need)

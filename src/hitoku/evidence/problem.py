@@ -20,8 +20,7 @@ from hitoku.errors import TableError
 from hitoku.evidence.differences import WholeDifferences
 from hitoku.evidence.exact import Row
 from hitoku.evidence.grid import Grid, common_denominator, exact_rows
-from hitoku.feasibility.levels import Levels
-from hitoku.feasibility.problem import Problem
+from hitoku.feasibility import Levels, Problem
 from hitoku.model import Integers, Need, Release, groups_by_size, rational
 
 # Stands for "no bound" among whole steps; sums of a few of them still fit 64 bits.

@@ -15,7 +15,7 @@ import numpy as np
 
 from hitoku.evidence.disclosure import Disclosure, bound_from
 from hitoku.evidence.problem import AuditProblem
-from hitoku.feasibility.levels import Levels
+from hitoku.feasibility import Levels
 from hitoku.model import Floats, Integers
 
 ROUNDS = 40

@@ -15,7 +15,7 @@ import numpy as np
 
 from hitoku.evidence.disclosure import Disclosure
 from hitoku.evidence.problem import AuditProblem, Witness
-from hitoku.feasibility.least_change import CellChanges, LeastChange
+from hitoku.feasibility import CellChanges, LeastChange
 from hitoku.model import Integers
 
 

@@ -60,7 +60,7 @@ def judge(
 
     Examples
     --------
-    >>> from hitoku.evidence.audit import audit
+    >>> from hitoku.evidence import audit
     >>> from hitoku.model import Need, Protection, Release, Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)

@@ -20,7 +20,7 @@ from hitoku.evidence.exact_witness import Split, exact_witness
 from hitoku.evidence.problem import AuditProblem, Demand, Witness
 from hitoku.evidence.propagation import ruled_out
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
-from hitoku.feasibility.circulation import NetworkCirculation
+from hitoku.feasibility import NetworkCirculation
 from hitoku.model import Floats, Moves, Release
 from hitoku.solver import integer
 from hitoku.solver.linear import Solution, SolverStatus, Warm

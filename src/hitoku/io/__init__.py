@@ -7,3 +7,7 @@ suppressed by hand. They share one description of the cells of a release (``cell
 (``layout``), one way to print numbers (``numbers``), one way to fill templates (``pages``) and one value
 for what is published (``publication``).
 """
+
+from hitoku.lazy import facade
+
+__getattr__, __dir__, __all__ = facade(__name__)

@@ -10,13 +10,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from hitoku.evidence.adjusted import AdjustedAudit
-from hitoku.evidence.audit_result import Audit, CellOutcome
-from hitoku.evidence.derivable_groups import DerivableGroups
-from hitoku.evidence.outcome import Outcome
+from hitoku.evidence import AdjustedAudit, Audit, CellOutcome, DerivableGroups, Outcome
 from hitoku.io.numbers import MINUS, bound, printed
-from hitoku.io.report.pictures import Bar, adjusted_bar, interval_bar
-from hitoku.metrics.loss import reached
+from hitoku.io.report import Bar, adjusted_bar, interval_bar
+from hitoku.metrics import reached
 from hitoku.model import BOUND, Bounds, Finding, Floats, Integers, Mask, Need, Protection, Table
 
 # A sign and a word for each verdict: colour is never the only difference.

@@ -10,20 +10,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hitoku.checks.evidence.evidence import Unreadable
-from hitoku.checks.outputs.output import WITHHELD, Output
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.checks.submission.cell_facts import CellFacts, cell_facts, columns
-from hitoku.checks.submission.leaving import csv_text, leaving
-from hitoku.checks.submission.report import OutputState, Recheck, Rechecked, changes
-from hitoku.checks.submission.submission import Submission
-from hitoku.checks.submission.writing import clock
+from hitoku.checks.evidence import Unreadable
+from hitoku.checks.outputs import WITHHELD, Output
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.submission import (
+    CellFacts,
+    OutputState,
+    Recheck,
+    Rechecked,
+    Submission,
+    cell_facts,
+    changes,
+    clock,
+    columns,
+    csv_text,
+    leaving,
+)
 from hitoku.errors import HitokuError
 from hitoku.files import replaced_folder, sha256
 from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.pages import render
-from hitoku.io.report.findings import LIGHTS, Light, row_class
+from hitoku.io.report import LIGHTS, Light, row_class
 from hitoku.model import Colour, Verdict
 
 # Rows of what would leave that are shown; the CSV file has them all.

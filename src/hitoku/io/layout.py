@@ -141,7 +141,7 @@ def sheets_of(release: Release) -> tuple[LayoutSection, ...]:
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model import Protection
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> [sheet] = sheets_of(Release.of(table, Protection.withhold(table, table.value == 1)))
     >>> sheet.stubs, [line.code for line in sheet.columns], sheet.rows[-1].cells

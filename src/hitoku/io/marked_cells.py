@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import DataError, some
-from hitoku.model import Labels, Mask, Table
-from hitoku.model.frames import opened, texts
+from hitoku.model import Labels, Mask, Table, opened, texts
 from hitoku.tabulation import READING, FileFormat, look_at, shape_of, style_of, whole
 
 WITHHELD = {"withheld", "primary", "secondary", "true", "yes", "1", "x", "c", "u", "m"}

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.evidence.grid import texts
+from hitoku.evidence import texts
 from hitoku.io.language import ENGLISH
 from hitoku.model import Floats, Integers, Release
 

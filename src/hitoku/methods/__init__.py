@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hitoku.lazy import facade
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.auto import Auto
 from hitoku.methods.blocks import Blocks
@@ -12,7 +13,8 @@ from hitoku.methods.greedy import Greedy
 from hitoku.methods.method import Method
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
-from hitoku.methods.word import method_from_word
+
+__getattr__, __dir__, __all__ = facade(__name__)
 
 METHODS: dict[str, type[Method]] = {
     "auto": Auto,
@@ -25,18 +27,3 @@ METHODS: dict[str, type[Method]] = {
     "blocks": Blocks,
     "flagged_groups": FlaggedGroups,
 }
-
-__all__ = [
-    "METHODS",
-    "Adjust",
-    "Auto",
-    "Blocks",
-    "Circulation",
-    "FlaggedGroups",
-    "Gauss",
-    "Greedy",
-    "Method",
-    "Optimal",
-    "Randomised",
-    "method_from_word",
-]

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ScopeError, some
 from hitoku.methods.costs import prices_of
 from hitoku.methods.keep import staying

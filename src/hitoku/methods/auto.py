@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, SolverError, must_be_numbers
-from hitoku.feasibility.hypercubes.cover import cover_of
+from hitoku.feasibility.hypercubes import cover_of
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.costs import costs
@@ -21,7 +21,7 @@ from hitoku.methods.method import Progress, Traits
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
 from hitoku.model import Need, Protection, Table
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 # Up to so many cells the optimal method is given a fair amount of work; see bench/large.py.
 SMALL, WORK = 500, 2_000

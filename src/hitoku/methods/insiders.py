@@ -20,17 +20,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from hitoku.attacks.contribution import Coalition
-from hitoku.attacks.insider import Insider
-from hitoku.coalitions.box_deviations import BoxDeviations
-from hitoku.coalitions.cell_witnesses import Deviations
-from hitoku.coalitions.coalition_search import CoalitionSearch
-from hitoku.coalitions.verdict import TooClose
+from hitoku.attacks import Coalition, Insider
+from hitoku.coalitions import BoxDeviations, CoalitionSearch, Deviations, TooClose
 from hitoku.errors import NeedError, some
-from hitoku.feasibility.hypercubes.cover import cover_of
+from hitoku.feasibility.hypercubes import cover_of
 from hitoku.methods.auto import above, least_known
-from hitoku.methods.circulation import Circulation
-from hitoku.methods.circulation.circulation import LARGEST_SWEPT, prices
+from hitoku.methods.circulation import LARGEST_SWEPT, Circulation, prices
 from hitoku.methods.costs import prices_of
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import staying

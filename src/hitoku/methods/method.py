@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from hitoku.model import Need, Protection, Table
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 # Called with how much is done and how much there is in all; what is counted is the method's own.
 Progress = Callable[[float, float], None]

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.model import Floats, Mask, Need, Protection, Reason, Release, Step, Table
 
 # A cell that cannot move by this share of the least that is asked of any (of one, where that is smaller) is a

@@ -14,12 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import NeedError, some
-from hitoku.feasibility.ends import EndSearch
-from hitoku.feasibility.incidence import parts_of
-from hitoku.feasibility.presolve import settle
-from hitoku.feasibility.problem import Problem
+from hitoku.feasibility import EndSearch, Problem, parts_of, settle
 from hitoku.methods.costs import prices_of
 from hitoku.methods.keep import staying
 from hitoku.methods.method import promised, traits_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from hitoku.methods.costs import COSTS
 from hitoku.methods.method import Method
-from hitoku.rules.word import from_word, made
+from hitoku.rules import from_word, made
 
 # Words for parameters whose type does not list them; every method understands the same ones.
 CHOICES = {"cost": COSTS}

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.attacks.adjustment.adjustment import DELTA, Adjustment
-from hitoku.attacks.adjustment.scenario import Known
+from hitoku.attacks.adjustment import DELTA, Adjustment, Known
 from hitoku.errors import NeedError, ParameterError
 from hitoku.model import Estimates, Floats, Integers, Need, Release, Table, frozen
 from hitoku.solver.closest import Norm, reciprocal

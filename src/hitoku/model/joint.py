@@ -74,7 +74,7 @@ def join(
 
     Examples
     --------
-    >>> from hitoku.model.record_sets import Placement
+    >>> from hitoku.model import Placement
     >>> town = Table.from_array([3, 1, 5], names=["town"], codes=[["a", "b", "c"]], measure="n")
     >>> county = Table.from_array([4, 5], names=["county"], codes=[["A", "B"]], measure="n")
     >>> records = np.array([3, 1, 5])

@@ -214,7 +214,7 @@ class Protection:
 
         Examples
         --------
-        >>> from hitoku.model.table import Table
+        >>> from hitoku.model import Table
         >>> table = Table.from_array([[20, 15], [72, 1]])
         >>> Protection.withhold(table, table.value == 1)
         Protection(1 of 9 cells withheld, 1 of them secondary, by given)

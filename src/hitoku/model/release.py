@@ -49,8 +49,8 @@ class Release:
 
     Examples
     --------
-    >>> from hitoku.model.protection import Protection
-    >>> from hitoku.model.table import Table
+    >>> from hitoku.model import Protection
+    >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> release = Release.of(table, Protection.withhold(table, table.value == 1))
     >>> release, int(release.withheld.sum())
@@ -170,8 +170,8 @@ class Release:
 
         Examples
         --------
-        >>> from hitoku.model.protection import Protection
-        >>> from hitoku.model.table import Table
+        >>> from hitoku.model import Protection
+        >>> from hitoku.model import Table
         >>> table = Table.from_array([[20, 15], [72, 1]])
         >>> release = Release.of(table, Protection.withhold(table, table.inner))
         >>> release.completed([21, 14, 35, 71, 2, 73, 92, 16, 108]).frequency[:2]

@@ -16,22 +16,20 @@ from typing import Any
 import numpy as np
 
 from hitoku.attacks import ATTACKS, Attack
-from hitoku.attacks.adjustment.adjustment import DELTA
-from hitoku.attacks.adjustment.scenario import Known
-from hitoku.coalitions.contributions import contributions_in
+from hitoku.attacks.adjustment import DELTA, Known
+from hitoku.coalitions import contributions_in
 from hitoku.errors import DataError, ParameterError
-from hitoku.evidence.attacked import judge_attack
+from hitoku.evidence import judge_attack
 from hitoku.io.recipe import Counts, Recipe
 from hitoku.io.release import read_numbers, read_release
 from hitoku.messages import Text
-from hitoku.methods.method import informed
-from hitoku.metrics.recovery import known
+from hitoku.methods import informed
+from hitoku.metrics import known
 from hitoku.model import Contributors, Finding, Need, Release, Table
 from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.recipe import equip
 from hitoku.pipeline.recipe_cells import Whole, cells_for, cost_factors, rules_for
-from hitoku.rules.rule import Rule
-from hitoku.rules.word import from_word, parsed
+from hitoku.rules import Rule, from_word, parsed
 from hitoku.solver.closest import Norm
 
 # The evidence is written with as many digits as doubles have.

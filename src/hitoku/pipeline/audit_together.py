@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import DataError, HierarchyError, ParameterError
-from hitoku.evidence.audit import audit
-from hitoku.evidence.audit_result import Audit
+from hitoku.evidence import Audit, audit
 from hitoku.io.release import read_fingerprints, read_hierarchies, read_nested, read_release
 from hitoku.model import (
     Dimension,

@@ -14,25 +14,31 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.coalitions.contributions import Insiders, choose_insiders, parse_insiders
+from hitoku.coalitions import Insiders, choose_insiders, parse_insiders
 from hitoku.errors import NeedError, OutputError, ParameterError
-from hitoku.evidence.outcome import Outcome
+from hitoku.evidence import Outcome
 from hitoku.files import refuse_occupied
-from hitoku.io.argus import read_batch
-from hitoku.io.argus.batch import REPLACED
-from hitoku.io.argus.batch_check import Checked, Ready, check_batch
-from hitoku.io.argus.batch_request import JJ, BatchSession, Suppress, Write
-from hitoku.io.argus.batch_write import BatchRun, Done, write_batch
-from hitoku.io.argus.cell_status import BY_HAND, Judged
-from hitoku.io.argus.safe_files import SafeTable
+from hitoku.io.argus import (
+    BY_HAND,
+    JJ,
+    REPLACED,
+    BatchRun,
+    BatchSession,
+    Checked,
+    Done,
+    Judged,
+    Ready,
+    SafeTable,
+    Suppress,
+    Write,
+    check_batch,
+    read_batch,
+    write_batch,
+)
 from hitoku.messages import Text
-from hitoku.methods import METHODS
+from hitoku.methods import METHODS, Auto, Method, Progress, costs, method_from_word
 from hitoku.methods.adjust import Adjust
-from hitoku.methods.auto import Auto
-from hitoku.methods.costs import costs
-from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
-from hitoku.methods.word import method_from_word
 from hitoku.model import Bounds, Integers, Mask, Need, Protection, Table
 from hitoku.pipeline.batch_apart import compare_apart
 from hitoku.pipeline.batch_tables import Sources, build
@@ -41,7 +47,12 @@ from hitoku.pipeline.recipe import TAKEN_AS
 from hitoku.pipeline.recipe_tables import positions
 
 # What is done, in this order, in words for a person who waits.
-STEPS = {"check": "checking the batch", "build": "making the tables", **STAGES, "write": "writing files"}
+BATCH_STEPS = {
+    "check": "checking the batch",
+    "build": "making the tables",
+    **STAGES,
+    "write": "writing files",
+}
 MOST_FINDINGS = 20
 
 
@@ -79,7 +90,7 @@ def run_batch(
     overwrite
         It may write over files that are there; never over those it reads.
     report, progress
-        Called with the name of each stage (see ``STEPS``), and within the method.
+        Called with the name of each stage (see ``BATCH_STEPS``), and within the method.
     """
     tell = report or (lambda _stage: None)
     tell("check")

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from hitoku.errors import HitokuError
-from hitoku.io.argus.batch_write import Done
+from hitoku.io.argus import Done
 from hitoku.model import Table
 from hitoku.pipeline.recipe_tables import positions
 

@@ -7,19 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from hitoku.io.argus.batch_request import Safety
-from hitoku.io.argus.cell_status import BY_HAND, ArgusStatus, Judged, Marks
+from hitoku.io.argus import BY_HAND, ArgusStatus, Judged, Marks, Safety
 from hitoku.model import Floats, Integers, Mask, Need, Table
-from hitoku.rules.assess import name_of
-from hitoku.rules.dominance import Dominance
-from hitoku.rules.few_contributors import FewContributors
-from hitoku.rules.min_frequency import MinFrequency
-from hitoku.rules.p_percent import PPercent
-from hitoku.rules.parameters import Level
-from hitoku.rules.prior_posterior import PriorPosterior
-from hitoku.rules.request import Request
-from hitoku.rules.rule import Rule
-from hitoku.rules.zero import Zero
+from hitoku.rules import (
+    Dominance,
+    FewContributors,
+    Level,
+    MinFrequency,
+    PPercent,
+    PriorPosterior,
+    Request,
+    Rule,
+    Zero,
+    name_of,
+)
 
 # The first rule that hits a cell gives its status, in this order.
 ORDER = ("dominance", "p_percent", "prior_posterior", "request", "min_frequency", "few_contributors", "zero")
@@ -65,7 +66,7 @@ def judge(
 
     Examples
     --------
-    >>> from hitoku.io.argus.batch_request import parse_safety
+    >>> from hitoku.io.argus import parse_safety
     >>> from hitoku.testing import one_cell
     >>> judged = judge(one_cell(80, 15, 5), parse_safety("P(10,1)|FREQ(5,20)", print))
     >>> int(judged.status[0]), judged.need.why(0), float(judged.need.upper[0])

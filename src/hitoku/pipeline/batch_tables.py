@@ -12,9 +12,21 @@ import numpy as np
 
 from hitoku.errors import DataError, HitokuError, TableError
 from hitoku.io.argus import (
+    COUNT,
+    EMPTY,
+    FREQUENCY_COST,
+    PROTECTED,
+    SECONDARY,
+    UNIT_COST,
+    UNSAFE,
+    Additivity,
     GivenTable,
     GroupRecode,
+    Judged,
+    Marks,
+    Ready,
     TreeRecode,
+    Variable,
     apply_apriori,
     read_apriori,
     read_microdata,
@@ -22,11 +34,6 @@ from hitoku.io.argus import (
     read_table,
     tree_of,
 )
-from hitoku.io.argus.batch_check import Ready
-from hitoku.io.argus.batch_request import COUNT, FREQUENCY_COST, UNIT_COST
-from hitoku.io.argus.cell_status import Judged, Marks
-from hitoku.io.argus.columns import Variable
-from hitoku.io.argus.table_file import EMPTY, PROTECTED, SECONDARY, UNSAFE, Additivity
 from hitoku.messages import Text
 from hitoku.model import Contributors, Floats, Hierarchy, Integers, Mask, Table
 from hitoku.pipeline.batch_rules import judge

@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.interval import Interval, exposed
+from hitoku.attacks import Interval, exposed
 from hitoku.errors import ParameterError
-from hitoku.evidence.adjusted import AdjustedAudit
-from hitoku.evidence.audit import audit
-from hitoku.methods import METHODS
-from hitoku.methods.method import Method, informed
-from hitoku.methods.word import method_from_word
-from hitoku.metrics.comparison import Compared, Comparison
-from hitoku.metrics.loss import loss, reached
+from hitoku.evidence import AdjustedAudit, audit
+from hitoku.methods import METHODS, Method, informed, method_from_word
+from hitoku.metrics import Compared, Comparison, loss, reached
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.pipeline.known_method import against_known_method
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 
 def recomputable(table: Table, need: Need) -> int:

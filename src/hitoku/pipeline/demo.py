@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hitoku.files import refuse_occupied, spill_folder, write_csv
-from hitoku.io.language import ENGLISH
+from hitoku.io import ENGLISH
 from hitoku.io.recipe import Recipe
-from hitoku.methods.method import Progress
+from hitoku.methods import Progress
 from hitoku.model import Hierarchy
 from hitoku.pipeline.recipe import STEPS, Run, run_recipe
 from hitoku.samples import Register, register
 
 if TYPE_CHECKING:
-    from hitoku.metrics.comparison import Comparison
+    from hitoku.metrics import Comparison
 
 SMALL = ("activity", "size")  # small enough for every method to finish at once
 METHODS_COMPARED = ("greedy:tidy=true", "gauss", "optimal:cost=value,work_limit=5000")
@@ -85,7 +85,7 @@ def _compared(recipe: Recipe) -> Comparison:
     """Put three methods side by side."""
     from hitoku.pipeline.compare import compare  # noqa: PLC0415 - loads what the demo does without
     from hitoku.pipeline.recipe_tables import build  # noqa: PLC0415 - as above
-    from hitoku.rules.assess import assess  # noqa: PLC0415 - as above
+    from hitoku.rules import assess  # noqa: PLC0415 - as above
 
     table = build(recipe)[0][0].table
     return compare(table, assess(table, recipe.rules), METHODS_COMPARED)

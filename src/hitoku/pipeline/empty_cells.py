@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hitoku.evidence.outcome import Outcome
+from hitoku.evidence import Outcome
 from hitoku.io.recipe import Recipe
 from hitoku.model import Integers, Mask, Table
 from hitoku.pipeline.recipe_tables import Built
-from hitoku.rules.given import Given
-from hitoku.rules.withheld_counts import FROM_COUNTS
+from hitoku.rules import FROM_COUNTS, Given
 
 # The file and the filter of a table, and the codes of a cell that are no totals.
 Key = tuple[Any, ...]

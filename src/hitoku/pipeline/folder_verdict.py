@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hitoku.errors import HitokuError
-from hitoku.evidence.audit_result import Audit
-from hitoku.evidence.derivable_groups import DerivableGroups, derivable_groups
-from hitoku.evidence.verdict import UNKNOWN_METHOD, judge
-from hitoku.methods.method import traits_of
+from hitoku.evidence import UNKNOWN_METHOD, Audit, DerivableGroups, derivable_groups, judge
+from hitoku.methods import traits_of
 from hitoku.model import Protection, Row, Verdict, parse_scope
 from hitoku.pipeline.attack import AttackedFolder
 from hitoku.pipeline.verdict import known_method_row
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 NOT_TRIED, BY_ATTACK = "not tried by this command", "hitoku attack RELEASE --attack insider"
 TOGETHER = (

@@ -14,15 +14,11 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import NeedError
-from hitoku.evidence.audit import audit
-from hitoku.evidence.audit_result import Audit, CellOutcome
-from hitoku.methods.costs import costs
-from hitoku.methods.insiders import extended, go_on
-from hitoku.methods.method import Method, Progress
+from hitoku.evidence import Audit, CellOutcome, audit
+from hitoku.methods import Method, Progress, costs, extended, go_on
 from hitoku.methods.optimal import Optimal
-from hitoku.model import Mask, Need, Protection, Release, Table
-from hitoku.rules.group_size import GroupSize, group_sizes
-from hitoku.rules.rule import Rule
+from hitoku.model import Mask, Need, Protection, Release, Table, counted_table
+from hitoku.rules import GroupSize, Rule, group_sizes
 
 # Changes of numbers of units that keep every sum, by cell.
 Hints = Sequence[Mapping[int, int]]
@@ -68,7 +64,7 @@ def withhold_for_groups(
         if size.own or not size.adds_up:
             continue
         asked = size.need(table).only(withheld)
-        units = size.units(table)
+        units = counted_table(table, size.counted)
         first = audit(units, asked, Release.of(units, Protection.withhold(units, withheld & table.shown)))
         hints += witnesses_of(first)
         failing = np.zeros(table.n_cells, dtype=np.bool_)

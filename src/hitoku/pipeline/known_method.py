@@ -16,15 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.matching import Matching
-from hitoku.attacks.matching.shaving import Board
-from hitoku.attacks.matching.suppressor import Suppressor
-from hitoku.attacks.matching.walks import flat_two_way, several
+from hitoku.attacks.matching import Board, Matching, Suppressor, flat_two_way, several
 from hitoku.errors import HitokuError
-from hitoku.evidence.audit import audit
-from hitoku.methods.method import Method, informed
+from hitoku.evidence import audit
+from hitoku.methods import Method, informed
 from hitoku.model import Bounds, Need, Protection, Release, Table
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 # The matching attack is tried in full up to so many withheld cells, and candidates or nodes of its search.
 MOST_WITHHELD, MOST_CANDIDATES, MOST_NODES = 40, 300, 1_000_000

@@ -14,17 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.coalitions.contributions import Insiders, choose_insiders
+from hitoku.coalitions import Insiders, choose_insiders
 from hitoku.errors import ParameterError, RuleError, TableError
-from hitoku.evidence.verdict import combine
-from hitoku.methods.method import Method, Progress, requires_groups
+from hitoku.evidence import combine
+from hitoku.methods import Method, Progress, requires_groups
 from hitoku.model import Protection, Table, Verdict, broken, counted_table
 from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.outcome import WritableOutcome
 from hitoku.pipeline.protect import Report, attack_and_audit, promises_intervals
-from hitoku.rules.assess import assess
-from hitoku.rules.rule import Rule
-from hitoku.rules.withheld_counts import merge_withheld
+from hitoku.rules import Rule, assess, merge_withheld
 
 # What the paper asks for: no count known to within fewer than 10, no magnitude to within 30 % of its value.
 COUNT_WIDTH = 10.0

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.errors import ProtectionError
-from hitoku.evidence.outcome import Outcome
-from hitoku.io.language import ENGLISH
-from hitoku.io.publication import PublicationPlan
+from hitoku.evidence import Outcome
+from hitoku.io import ENGLISH, PublicationPlan
 from hitoku.io.release import write_release
 from hitoku.model import Row
 from hitoku.pipeline.known_method import Made
@@ -30,7 +29,7 @@ class WritableOutcome(Outcome):
 
     Examples
     --------
-    >>> from hitoku.pipeline.whole_way import protect
+    >>> from hitoku.pipeline import protect
     >>> from hitoku.model import Table
     >>> outcome = protect(Table.from_array([[20, 15, 9], [72, 1, 30]]), rules=["min_frequency:n=3"], width=3)
     >>> outcome.audit.safe, int((outcome.frame["status"] == "withheld").sum())

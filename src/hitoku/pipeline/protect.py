@@ -6,18 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hitoku.coalitions.contributions import Insiders, choose_insiders
-from hitoku.evidence.audit import audit
-from hitoku.evidence.derivable_groups import derivable_groups
-from hitoku.evidence.outcome import inferable
-from hitoku.methods.insiders import against_insiders
-from hitoku.methods.method import Method, Progress, Promise, informed, requires_groups, traits_of
+from hitoku.coalitions import Insiders, choose_insiders
+from hitoku.evidence import audit, derivable_groups, inferable
+from hitoku.methods import Method, Progress, Promise, against_insiders, informed, requires_groups, traits_of
 from hitoku.model import Need, Protection, Release, Table, parse_scope
 from hitoku.pipeline.group_pattern import withhold_for_groups
 from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.outcome import WritableOutcome
-from hitoku.rules.assess import assess
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule, assess
 
 # What is done, in this order, in words for a person who waits.
 STAGES = {

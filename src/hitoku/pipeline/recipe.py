@@ -12,17 +12,12 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import HitokuError, OutputError
-from hitoku.evidence.outcome import Outcome
-from hitoku.evidence.verdict import combine
+from hitoku.evidence import Outcome, combine
 from hitoku.files import new_folder, refuse_occupied
-from hitoku.io.language import ENGLISH, speaker
-from hitoku.io.publication import PublicationPlan
+from hitoku.io import ENGLISH, PublicationPlan, speaker
 from hitoku.io.recipe import OF_RUNNING, Recipe
 from hitoku.io.release import OverviewGroup, write_publication, write_release
-from hitoku.methods import METHODS
-from hitoku.methods.costs import prices_of
-from hitoku.methods.keep import kept
-from hitoku.methods.method import Method, Progress
+from hitoku.methods import METHODS, Method, Progress, kept, prices_of
 from hitoku.model import Finding, Floats, Integers, Mask, Protection, Release, Table, Verdict
 from hitoku.pipeline.compare import recomputable
 from hitoku.pipeline.empty_cells import sums_beside_counts, withheld_empty_cells

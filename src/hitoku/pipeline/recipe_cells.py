@@ -10,9 +10,7 @@ from hitoku.errors import did_you_mean, some
 from hitoku.io.recipe import UNLESS_UNSAFE, Recipe
 from hitoku.model import Floats, Labels, Mask, Table
 from hitoku.pipeline.recipe_tables import Parts
-from hitoku.rules.assess import assess
-from hitoku.rules.given import Given
-from hitoku.rules.rule import Rule
+from hitoku.rules import Given, Rule, assess
 from hitoku.toml import KeyPath, Origin
 
 # What is protected, with the tables that it is made of.

@@ -10,9 +10,21 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import some
-from hitoku.model import ADDITIVITY, Dimension, Finding, Integers, Mask, Severity, Table
-from hitoku.model.link import Levels, by_names
-from hitoku.model.linked_groups import components, merge_groups, only, overlapping
+from hitoku.model import (
+    ADDITIVITY,
+    Dimension,
+    Finding,
+    Integers,
+    Levels,
+    Mask,
+    Severity,
+    Table,
+    by_names,
+    components,
+    merge_groups,
+    only,
+    overlapping,
+)
 from hitoku.pipeline.same_records import Shared, same_records
 from hitoku.tabulation import LinkedTables, RecordAtoms, TableSpec, Where, acyclic, put_together
 

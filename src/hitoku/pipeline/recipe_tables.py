@@ -12,7 +12,7 @@ import numpy as np
 
 from hitoku.errors import HitokuError
 from hitoku.files import require_path, sha256
-from hitoku.io.marked_cells import marked_cells, read_cell_file, read_marked_cells
+from hitoku.io import marked_cells, read_cell_file, read_marked_cells
 from hitoku.io.recipe import (
     COLUMN_KEYS,
     OF_CELLS,
@@ -22,8 +22,7 @@ from hitoku.io.recipe import (
     TableKeys,
     read_code_tree,
 )
-from hitoku.model import Finding, Hierarchy, Integers, Mask, Table
-from hitoku.model.link import MEASURE
+from hitoku.model import MEASURE, Finding, Hierarchy, Integers, Mask, Table
 from hitoku.pipeline.recipe_links import MadeTable, link_made
 from hitoku.tabulation import (
     LinkedTables,

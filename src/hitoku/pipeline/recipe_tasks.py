@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.evidence.outcome import Outcome
-from hitoku.methods.method import Method, Progress, requires_groups
+from hitoku.evidence import Outcome
+from hitoku.methods import Method, Progress, requires_groups
 from hitoku.model import Finding, Integers, Table, parse_scope
 from hitoku.pipeline.fan_out import Jobs, fan_out
 from hitoku.pipeline.magnitude import counts_of, suppress_magnitude
 from hitoku.pipeline.outcome import WritableOutcome
 from hitoku.pipeline.protect import protect_table
 from hitoku.pipeline.rest import judge_rest
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

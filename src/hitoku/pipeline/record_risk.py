@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import DataError, OutputError, ScopeError
 from hitoku.files import new_file, refuse_existing, write_csv
 from hitoku.io.recipe import Recipe
-from hitoku.metrics.record_risk import RecordRisk, risk_per_record
+from hitoku.metrics import RecordRisk, risk_per_record
 from hitoku.model import Release, Table
 from hitoku.pipeline.attack import SAME, AttackedFolder
 from hitoku.tabulation import FileFormat, Where, shares_in

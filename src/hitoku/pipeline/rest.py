@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hitoku.model import Attributions, Floats, Integers, Mask, Need, Table
-from hitoku.rules.assess import assess
-from hitoku.rules.given import Given
-from hitoku.rules.rule import Rule
+from hitoku.rules import Given, Rule, assess
 
 
 class Rest(Given):

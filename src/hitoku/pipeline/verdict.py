@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.attacks.adjustment.adjustment import Adjustment
-from hitoku.attacks.adjustment.scenario import SCENARIOS
+from hitoku.attacks.adjustment import SCENARIOS, Adjustment
 from hitoku.errors import HitokuError
-from hitoku.evidence.adjusted import AdjustedAudit
-from hitoku.evidence.attacked import judge_attack
-from hitoku.evidence.audit_result import Audit
-from hitoku.evidence.verdict import UNKNOWN_METHOD
+from hitoku.evidence import UNKNOWN_METHOD, AdjustedAudit, Audit, judge_attack
 from hitoku.methods.blocks import treated
-from hitoku.metrics.recovery import known
+from hitoku.metrics import known
 from hitoku.model import Finding, Protection, Row, Severity, Status, counts_units
 from hitoku.pipeline.known_method import Made, against_known_method
 from hitoku.solver.closest import Norm

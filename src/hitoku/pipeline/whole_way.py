@@ -7,17 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hitoku.errors import ParameterError, did_you_mean, must_be
-from hitoku.methods import METHODS
-from hitoku.methods.auto import Auto
-from hitoku.methods.method import Method, Progress
-from hitoku.methods.word import method_from_word
-from hitoku.model import Table
-from hitoku.model.table_parts import frame_parts
+from hitoku.methods import METHODS, Auto, Method, Progress, method_from_word
+from hitoku.model import Table, frame_parts
 from hitoku.pipeline.outcome import WritableOutcome
 from hitoku.pipeline.protect import Report, protect_table
-from hitoku.rules import RULES
-from hitoku.rules.rule import Rule
-from hitoku.rules.word import rule_from_word
+from hitoku.rules import RULES, Rule, rule_from_word
 from hitoku.tabulation import tabulate
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hitoku.checks.outputs.output import WITHHELD, Output
-from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.outputs import WITHHELD, Output
+from hitoku.checks.principles import Clearance
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.plots.style import INK, LOOKS, PAPER, plain
 

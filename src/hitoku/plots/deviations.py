@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from hitoku.errors import ParameterError
-from hitoku.evidence.adjusted import AdjustedAudit
+from hitoku.evidence import AdjustedAudit
 from hitoku.plots.style import INK, PAPER, WITHHELD
 
 SAFE, LINE = "#8aa4bb", "#d4dce3"
@@ -27,7 +27,7 @@ def deviations(audits: Mapping[str, AdjustedAudit]) -> Figure:
 
     Examples
     --------
-    >>> from hitoku.evidence.audit import audit
+    >>> from hitoku.evidence import audit
     >>> from hitoku.model import Need
     >>> from hitoku.model import Protection
     >>> from hitoku.model import Release

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from hitoku.errors import ParameterError
-from hitoku.metrics.loss import reached
+from hitoku.metrics import reached
 from hitoku.model import Bounds, Need, Table
 from hitoku.plots.style import INK, PAPER, WITHHELD, plain
 

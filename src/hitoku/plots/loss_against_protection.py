@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from hitoku.errors import ParameterError
-from hitoku.metrics.comparison import Comparison
+from hitoku.metrics import Comparison
 from hitoku.plots.deviations import LINE
 from hitoku.plots.intervals import ALARM
 from hitoku.plots.style import INK, PAPER, WITHHELD, plain
@@ -27,7 +27,7 @@ def loss_against_protection(comparison: Comparison, *, title: str = "") -> Figur
     >>> from hitoku.methods.greedy import Greedy
     >>> from hitoku.model import Need
     >>> from hitoku.model import Table
-    >>> from hitoku.pipeline.compare import compare
+    >>> from hitoku.pipeline import compare
     >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
     >>> compared = compare(table, Need(unsafe=table.value == 3, width=9), [Greedy(tidy=True)])
     >>> [text.get_text() for text in loss_against_protection(compared).axes[0].texts]

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from hitoku.attacks.group import Group
+from hitoku.attacks import Group
 from hitoku.errors import ParameterError
 from hitoku.model import Release
 from hitoku.plots.protected_table import draw_table

@@ -30,8 +30,7 @@ from hitoku.review.rendering import SAID, SITE
 from hitoku.review.states import Person, Standing, StateError, may
 from hitoku.review.storage import reading, writing
 from hitoku.review.tables import output, submission
-from hitoku.web import client_address, is_same_origin, local_path, referring_page, whole_number
-from hitoku.web.security import MAX_DIGITS
+from hitoku.web import MAX_DIGITS, client_address, is_same_origin, local_path, referring_page, whole_number
 
 LOGGER = logging.getLogger("hitoku.review")
 COOKIE = "hitoku_session"

@@ -13,13 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from hitoku.checks.decisions import Decision
-from hitoku.checks.ledger.settings import init
-from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.releasing import RECEIPT
-from hitoku.checks.submission.releasing import release as let_go
-from hitoku.checks.submission.report import Recheck
-from hitoku.checks.submission.submission import CHECKER, PUBLIC
+from hitoku.checks import Decision
+from hitoku.checks.ledger import init
+from hitoku.checks.submission import CHECKER, PUBLIC, RECEIPT, Recheck, recheck
+from hitoku.checks.submission import release as let_go
 from hitoku.errors import HitokuError, ParameterError
 from hitoku.files import new_folder, sha256
 from hitoku.messages import Text

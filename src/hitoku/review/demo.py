@@ -10,7 +10,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hitoku.checks.session.session import Session
+from hitoku.checks.session import Session
 from hitoku.review.desk import Desk
 from hitoku.review.founding import add_member, add_project, found
 from hitoku.review.intake import copy_folder

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hitoku.io.numbers import bound, interval, number
+from hitoku.io import bound, interval, number
 
 WITHHELD = "x"
 LAYERS = {

@@ -20,7 +20,7 @@ from hitoku.review.tables import decision, output, policy, release
 
 def add_version(connection: Connection, text: str, by: str) -> int:
     """Add a version of a policy, which submissions are judged by from now on; return its number."""
-    from hitoku.checks.policies.policy import parsed  # noqa: PLC0415 - the server seldom needs it
+    from hitoku.checks.policies import parsed  # noqa: PLC0415 - the server seldom needs it
 
     read = parsed(text, "policy")
     same = (policy.c.name == read.name) & (policy.c.digest == read.hash)
@@ -47,7 +47,7 @@ def add_version(connection: Connection, text: str, by: str) -> int:
 
 def add_shipped(connection: Connection) -> None:
     """Begin with the policies that come with hitoku."""
-    from hitoku.checks.policies.policy import FOLDER, policy_names  # noqa: PLC0415 - as above
+    from hitoku.checks.policies import FOLDER, policy_names  # noqa: PLC0415 - as above
 
     for name in policy_names():
         add_version(connection, (FOLDER / f"{name}.toml").read_text("utf-8"), log.SYSTEM)

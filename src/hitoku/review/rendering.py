@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from hitoku.io.report.findings import LIGHTS, Light
+from hitoku.io.report import LIGHTS, Light
 from hitoku.model import NOT_THERE, SYMBOLS, Colour, Status
 from hitoku.review.drawing import entry, mark
 from hitoku.review.states import OWNERS, Role

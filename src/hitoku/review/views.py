@@ -10,20 +10,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from hitoku.checks.evidence.cells import CodedCells
-from hitoku.checks.evidence.evidence import GroupRows, Unreadable
-from hitoku.checks.evidence.table import TableEvidence
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.outputs.output_type import TableClaim
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.tables import count_shares
-from hitoku.checks.principles.verdict import PrincipleVerdict, SumTerm
-from hitoku.checks.submission.report import Recheck, Rechecked
+from hitoku.checks.evidence import CodedCells, GroupRows, TableEvidence, Unreadable
+from hitoku.checks.outputs import Output, TableClaim
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import PrincipleVerdict, SumTerm, count_shares
+from hitoku.checks.submission import Recheck, Rechecked
 from hitoku.errors import HitokuError
-from hitoku.evidence.audit import audit
-from hitoku.io.cells import Cells
-from hitoku.io.check_page import asked_for
-from hitoku.io.layout import sections
+from hitoku.evidence import audit
+from hitoku.io import Cells, asked_for, sections
 from hitoku.model import Protection
 from hitoku.review.drawing import as_text
 
@@ -284,7 +278,7 @@ def draw_picture(output: Output) -> bytes:
     if not output.asked.picture:
         return b""
     # Most submissions have no pictures, and the package takes a second to load.
-    from hitoku.plots.chart import chart  # noqa: PLC0415
+    from hitoku.plots import chart  # noqa: PLC0415
 
     try:
         figure = chart(output, output.asked.picture)

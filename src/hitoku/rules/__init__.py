@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hitoku.rules.assess import assess, name_of
+from hitoku.lazy import facade
 from hitoku.rules.direct_disclosure import DirectDisclosure
 from hitoku.rules.dominance import Dominance
 from hitoku.rules.few_contributors import FewContributors
@@ -14,8 +14,9 @@ from hitoku.rules.p_percent import PPercent
 from hitoku.rules.prior_posterior import PriorPosterior
 from hitoku.rules.request import Request
 from hitoku.rules.rule import Rule
-from hitoku.rules.word import rule_from_word
 from hitoku.rules.zero import Zero
+
+__getattr__, __dir__, __all__ = facade(__name__)
 
 RULES: dict[str, type[Rule]] = {
     "min_frequency": MinFrequency,
@@ -30,22 +31,3 @@ RULES: dict[str, type[Rule]] = {
     "request": Request,
     "given": Given,
 }
-
-__all__ = [
-    "RULES",
-    "DirectDisclosure",
-    "Dominance",
-    "FewContributors",
-    "Given",
-    "GroupDisclosure",
-    "KDisclosure",
-    "MinFrequency",
-    "PPercent",
-    "PriorPosterior",
-    "Request",
-    "Rule",
-    "Zero",
-    "assess",
-    "name_of",
-    "rule_from_word",
-]

@@ -6,7 +6,10 @@ from hitoku.tabulation.columns import kept_open as kept_open
 from hitoku.tabulation.columns import n_combinations as n_combinations
 from hitoku.tabulation.columns import nested as nested
 from hitoku.tabulation.database import allowed_memory as allowed_memory
+from hitoku.tabulation.database import connect as connect
 from hitoku.tabulation.database import limited_memory as limited_memory
+from hitoku.tabulation.database import memory_of as memory_of
+from hitoku.tabulation.database import translate_errors as translate_errors
 from hitoku.tabulation.divisions import TableSpec as TableSpec
 from hitoku.tabulation.engines.engine import given_to as given_to
 from hitoku.tabulation.engines.engine import is_ibis as is_ibis
@@ -26,6 +29,7 @@ from hitoku.tabulation.placement import shares_in as shares_in
 from hitoku.tabulation.records import read_whole as read_whole
 from hitoku.tabulation.shared_records import SharedRecords as SharedRecords
 from hitoku.tabulation.shared_records import share_records as share_records
+from hitoku.tabulation.source import Source as Source
 from hitoku.tabulation.source import Where as Where
 from hitoku.tabulation.text_files import READING as READING
 from hitoku.tabulation.text_files import FileFormat as FileFormat

@@ -11,8 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
-from hitoku.model import TOTAL, Dimension, Hierarchies, Hierarchy, relations
-from hitoku.model.frames import code_list, refuse_nul, refuse_similar, unseen_codes
+from hitoku.model import (
+    TOTAL,
+    Dimension,
+    Hierarchies,
+    Hierarchy,
+    code_list,
+    refuse_nul,
+    refuse_similar,
+    relations,
+    unseen_codes,
+)
 
 FLOATS = ("FLOAT", "DOUBLE")
 MISSING, OTHER = "missing", "other"  # the codes that take in missing and unseen ones

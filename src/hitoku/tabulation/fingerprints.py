@@ -19,8 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.model import Table
-from hitoku.model.record_sets import Hashes, RecordSets, add_up_atoms
+from hitoku.model import Hashes, RecordSets, Table, add_up_atoms
 from hitoku.tabulation.cube import FLOATS, texts
 from hitoku.tabulation.database import translate_errors
 from hitoku.tabulation.placement import Coded, RecordAtoms
@@ -48,7 +47,7 @@ class RecordPrints:
 
     Examples
     --------
-    >>> from hitoku.tabulation.from_records import tabulate
+    >>> from hitoku.tabulation import tabulate
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "firms.csv"
     >>> _ = file.write_text("town,county\na,A\nb,A\nc,B\nc,B\n")

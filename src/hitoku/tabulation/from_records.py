@@ -24,12 +24,15 @@ from hitoku.model import (
     Magnitude,
     Mask,
     Table,
+    opened,
+    require_columns,
+    texts,
+    unseen_codes,
 )
-from hitoku.model.frames import opened, require_columns, texts, unseen_codes
 from hitoku.tabulation.column_tree import Groupings, grown
 from hitoku.tabulation.columns import WORDS_FOR_TOTALS
 from hitoku.tabulation.cube import Cube, cube_of, refuse_large_cube
-from hitoku.tabulation.engines.engine import Engine, given_to, open_engine
+from hitoku.tabulation.engines import Engine, given_to, open_engine
 from hitoku.tabulation.numbers import Numbers, numbers_of
 from hitoku.tabulation.source import Where
 from hitoku.tabulation.text_files import READING, FileFormat

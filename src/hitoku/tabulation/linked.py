@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import ParameterError
-from hitoku.model import Finding, Integers, Severity, Table
-from hitoku.model.joint import Joint, join, whole
+from hitoku.model import Finding, Integers, Joint, Severity, Table, join, whole
 from hitoku.tabulation.divisions import (
     TableSpec,
     common_filter,
@@ -29,7 +28,7 @@ from hitoku.tabulation.divisions import (
     finest,
     unjudged,
 )
-from hitoku.tabulation.engines.engine import given_to, opened_once
+from hitoku.tabulation.engines import given_to, opened_once
 from hitoku.tabulation.placement import RecordAtoms
 
 # A cover with more leaf cells than this is not made; that the tables form a ring is said instead.

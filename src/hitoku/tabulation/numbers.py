@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.model.frames import infinite
+from hitoku.model import infinite
 
 MOST_DECIMALS = 4
 EXACT = 2**53  # whole numbers up to here are doubles

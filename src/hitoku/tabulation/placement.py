@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import DataError
-from hitoku.model import Dimension, Integers, Mask, Shares, Table
-from hitoku.model.record_sets import Placement
+from hitoku.model import Dimension, Integers, Mask, Placement, Shares, Table
 from hitoku.tabulation.cube import FLOATS, MISSING, OTHER, texts
 from hitoku.tabulation.database import translate_errors
-from hitoku.tabulation.engines.engine import count_combinations
+from hitoku.tabulation.engines import count_combinations
 from hitoku.tabulation.source import Where, open_source
 from hitoku.tabulation.text_files import FileFormat
 
@@ -34,7 +33,7 @@ class RecordAtoms:
     Examples
     --------
     >>> import pandas as pd
-    >>> from hitoku.tabulation.from_records import tabulate
+    >>> from hitoku.tabulation import tabulate
     >>> firms = pd.DataFrame({"town": ["a", "b", "c", "c"], "county": ["A", "A", "B", "B"]})
     >>> atoms = RecordAtoms.of(firms, ["town", "county"])
     >>> [atoms.place(tabulate(firms, by=[name])).leaves.ravel().tolist() for name in firms.columns]
@@ -166,7 +165,7 @@ def shares_in(
     Examples
     --------
     >>> import pandas as pd
-    >>> from hitoku.tabulation.from_records import tabulate
+    >>> from hitoku.tabulation import tabulate
     >>> firms = pd.DataFrame({"region": ["N", "N", "S"], "firm": ["a", "a", "b"], "sales": [3, 4, 5]})
     >>> table = tabulate(firms, by=["region"], value="sales", unit="firm")
     >>> shares = shares_in(firms, table.dimensions, value="sales", unit="firm")

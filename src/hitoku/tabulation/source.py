@@ -12,7 +12,7 @@ import duckdb
 
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.files import spill_folder
-from hitoku.model.frames import infinite, not_numbers
+from hitoku.model import infinite, not_numbers
 from hitoku.tabulation.database import connect, literal, memory_of, translate_errors
 from hitoku.tabulation.records import attach_file, attach_frame
 from hitoku.tabulation.shared_records import SharedRecords

@@ -5,28 +5,6 @@ it. Its ``page.html`` extends ``base.html``, which loads scripts of the site alo
 of this package lie behind those of the application, which can replace one by another of the same name.
 """
 
-from __future__ import annotations
+from hitoku.lazy import facade
 
-from hitoku.web.pages import Site
-from hitoku.web.security import (
-    ResponseMiddleware,
-    client_address,
-    is_loopback,
-    is_same_origin,
-    local_path,
-    page_number,
-    referring_page,
-    whole_number,
-)
-
-__all__ = [
-    "ResponseMiddleware",
-    "Site",
-    "client_address",
-    "is_loopback",
-    "is_same_origin",
-    "local_path",
-    "page_number",
-    "referring_page",
-    "whole_number",
-]
+__getattr__, __dir__, __all__ = facade(__name__)

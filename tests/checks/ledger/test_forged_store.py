@@ -8,9 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from hitoku.checks.ledger.receipt import receipts
-from hitoku.checks.ledger.settings import init
-from hitoku.checks.ledger.store import LedgerStore, create, verify_store
+from hitoku.checks.ledger import LedgerStore, create, init, receipts, verify_store
 from hitoku.errors import DataError
 
 

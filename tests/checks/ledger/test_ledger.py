@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 from tests.oracles.differencing import exposed_units
 
-from hitoku.attacks.differencing.definition import MISSING, Definition
-from hitoku.attacks.differencing.grade import Grade
-from hitoku.attacks.differencing.partition import Partition
-from hitoku.checks.ledger import Concern, Ledger, Measure, implied_tables, unit_numbers
-from hitoku.checks.ledger.store import create, fresh_store
-from hitoku.checks.principles.verdict import Clearance
+from hitoku.attacks.differencing import Definition, Grade, Partition
+from hitoku.attacks.differencing.definition import MISSING
+from hitoku.checks.ledger import Concern, Ledger, Measure, create, fresh_store, implied_tables, unit_numbers
+from hitoku.checks.principles import Clearance
 from hitoku.errors import DataError, HitokuError, ParameterError
-from hitoku.rules.dominance import Dominance
+from hitoku.rules import Dominance
 
 # Table 1 of Kikuchi and Minami (2017), in two areas: one person of Area A is aged 19 or 20.
 AGE = np.concatenate(

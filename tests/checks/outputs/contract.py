@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.outputs.definition import read_definition, write_definition
-from hitoku.checks.policies.policy import policy
+from hitoku.checks.evidence import Evidence
+from hitoku.checks.outputs import read_definition, write_definition
+from hitoku.checks.policies import policy
 from hitoku.errors import DataError
 
 JAPAN = policy("japan-2017")

@@ -16,31 +16,33 @@ import pytest
 from tests.checks.outputs import contract
 
 from hitoku import cli
-from hitoku.checks import outputs
-from hitoku.checks.outputs import OUTPUT_TYPES
-from hitoku.checks.outputs.average import Average
-from hitoku.checks.outputs.concentration import Concentration
-from hitoku.checks.outputs.cross_table import CrossTable
-from hitoku.checks.outputs.definition import read_definition, write_definition
-from hitoku.checks.outputs.free_file import FileEvidence, FreeFile
-from hitoku.checks.outputs.frequency_table import FrequencyTable
-from hitoku.checks.outputs.handed_over import HandedOver
-from hitoku.checks.outputs.histogram import Histogram
-from hitoku.checks.outputs.life_table import LifeTable
-from hitoku.checks.outputs.magnitude_table import MagnitudeTable
-from hitoku.checks.outputs.mode import Mode
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.outputs.percentile import Percentile
-from hitoku.checks.outputs.quantile_groups import QuantileGroups
-from hitoku.checks.outputs.regression import Regression
-from hitoku.checks.outputs.statistics import Statistics
-from hitoku.checks.outputs.summary import Summary
-from hitoku.checks.outputs.survival import Survival
-from hitoku.checks.principles.verdict import Clearance
-from hitoku.checks.records import Records
+from hitoku.checks import Records, outputs
+from hitoku.checks.outputs import (
+    OUTPUT_TYPES,
+    Average,
+    Concentration,
+    CrossTable,
+    FileEvidence,
+    FreeFile,
+    FrequencyTable,
+    HandedOver,
+    Histogram,
+    LifeTable,
+    MagnitudeTable,
+    Mode,
+    Output,
+    Percentile,
+    QuantileGroups,
+    Regression,
+    Statistics,
+    Summary,
+    Survival,
+    read_definition,
+    write_definition,
+)
+from hitoku.checks.principles import Clearance
 from hitoku.checks.session import Session
-from hitoku.checks.submission.judge_output import disagreements
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission import disagreements, recheck
 from hitoku.errors import DataError
 from hitoku.model import Hierarchy
 

@@ -13,8 +13,8 @@ from tests.checks.outputs.test_dominated_values import GIANT, ONLY, N, people
 
 import hitoku as ht
 from hitoku.checks.outputs import OUTPUT_TYPES
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance
 
 # What is asked of the giant's income, by type of output: its evidence depends on it.
 STAGED = {

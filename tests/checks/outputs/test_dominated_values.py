@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
+from hitoku.checks.outputs import Output
 from hitoku.checks.outputs.moments import POWERS
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance, Principle
+from hitoku.checks.submission import recheck
 
 N, GIANT = 200, 9_000_000.0
 

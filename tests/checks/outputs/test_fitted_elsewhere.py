@@ -8,9 +8,9 @@ import pytest
 from tests.checks.submissions import resealed
 
 import hitoku as ht
-from hitoku.checks.evidence.fitted import read_fitted
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.evidence import read_fitted
+from hitoku.checks.principles import Clearance, Principle
+from hitoku.checks.submission import recheck
 from hitoku.errors import DataError
 
 N = 240

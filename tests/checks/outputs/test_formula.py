@@ -8,8 +8,8 @@ import pytest
 from tests.checks.submissions import resealed
 
 import hitoku as ht
-from hitoku.checks.outputs.formula import refuse_formula
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.outputs import refuse_formula
+from hitoku.checks.submission import recheck
 from hitoku.errors import ParameterError
 
 COLUMNS = ["income", "age", "region", "my column"]

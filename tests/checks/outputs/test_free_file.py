@@ -14,15 +14,14 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.decisions import Decision
-from hitoku.checks.evidence.free_files import clean_file
+from hitoku.checks import Decision
+from hitoku.checks.evidence import clean_file
 from hitoku.checks.ledger import init
-from hitoku.checks.principles.verdict import Clearance
-from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.releasing import release
+from hitoku.checks.principles import Clearance
+from hitoku.checks.submission import recheck, release
 from hitoku.errors import DataError, ParameterError
 from hitoku.files import sha256
-from hitoku.io.check_page import page, write_report
+from hitoku.io import page, write_report
 
 PEOPLE = pd.DataFrame({"x": np.arange(60)})
 

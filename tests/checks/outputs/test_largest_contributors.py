@@ -10,14 +10,12 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
+from hitoku.checks import Records
 from hitoku.checks.ledger import init
-from hitoku.checks.outputs.concentration import Concentration
-from hitoku.checks.outputs.quantile_groups import QuantileGroups
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance
-from hitoku.checks.records import Records
-from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.releasing import release
+from hitoku.checks.outputs import Concentration, QuantileGroups
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance
+from hitoku.checks.submission import recheck, release
 
 N = 60
 FIRMS = pd.DataFrame(

@@ -10,10 +10,9 @@ import pytest
 from scipy import stats
 
 import hitoku as ht
-from hitoku.checks.outputs.histogram import round_edges
-from hitoku.checks.outputs.hypothesis_tests import compare_categories
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.outputs import compare_categories, round_edges
+from hitoku.checks.principles import Clearance, Principle
+from hitoku.checks.submission import recheck
 from hitoku.errors import DataError, ParameterError
 
 RANDOM = np.random.default_rng(9)

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.outputs.regression import Regression
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance, Principle, worst
-from hitoku.checks.records import Records
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks import Records
+from hitoku.checks.outputs import Regression
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance, Principle, worst
+from hitoku.checks.submission import recheck
 from hitoku.errors import DataError, ParameterError
 
 JAPAN = policy("japan-2017")

@@ -5,14 +5,10 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.outputs.average import Average
-from hitoku.checks.outputs.concentration import Concentration
-from hitoku.checks.outputs.mode import Mode
-from hitoku.checks.outputs.percentile import Percentile
-from hitoku.checks.outputs.summary import Summary
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance, Principle, worst
-from hitoku.checks.records import Records
+from hitoku.checks import Records
+from hitoku.checks.outputs import Average, Concentration, Mode, Percentile, Summary
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance, Principle, worst
 from hitoku.errors import DataError, HitokuError, ParameterError
 
 JAPAN = policy("japan-2017")

@@ -9,13 +9,11 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.outputs.life_table import LifeTable
-from hitoku.checks.outputs.quantile_groups import QuantileGroups
-from hitoku.checks.outputs.steps import choose_ends, close_ends, published_steps
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance
-from hitoku.checks.records import Records
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks import Records
+from hitoku.checks.outputs import LifeTable, QuantileGroups, choose_ends, close_ends, published_steps
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance
+from hitoku.checks.submission import recheck
 from hitoku.errors import DataError, ParameterError
 
 JAPAN = policy("japan-2017")

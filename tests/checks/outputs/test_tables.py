@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hitoku as ht
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance, Principle
+from hitoku.checks.outputs import Output
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance, Principle
 from hitoku.errors import DataError, HitokuError
 
 JAPAN = policy("japan-2017")

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.evidence.groups import count_values
+from hitoku.checks.evidence import count_values
 from hitoku.checks.evidence.table import FEW_FIELDS
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.principles import Clearance, Principle
+from hitoku.checks.submission import recheck
 from hitoku.errors import DataError
 
 ASKED = {

@@ -7,13 +7,10 @@ import pandas as pd
 import pytest
 from tests.checks.outputs.test_statistics import run
 
-from hitoku.checks.outputs.average import Average
-from hitoku.checks.outputs.concentration import Concentration
-from hitoku.checks.outputs.percentile import Percentile
-from hitoku.checks.outputs.summary import Summary
-from hitoku.checks.principles.verdict import Clearance, Principle
+from hitoku.checks.outputs import Average, Concentration, Percentile, Summary
+from hitoku.checks.principles import Clearance, Principle
 from hitoku.checks.session import Session
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission import recheck
 from hitoku.errors import DataError, HitokuError
 
 RANDOM = np.random.default_rng(8)

@@ -6,8 +6,8 @@ from importlib import resources
 
 import pytest
 
-from hitoku.checks.policies.policy import parsed, policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.checks.policies import parsed, policy
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.errors import HitokuError, ParameterError
 
 JAPAN = {

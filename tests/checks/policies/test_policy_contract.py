@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hitoku.checks import policies
-from hitoku.checks.policies.policy import Policy, parsed, policy, policy_names
+from hitoku.checks.policies import Policy, parsed, policy, policy_names
 from hitoku.errors import ParameterError
 from hitoku.model import Contributors, Table
 from hitoku.rules import assess

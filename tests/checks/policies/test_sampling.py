@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from tests.checks.outputs.test_tables import people
 
-from hitoku.checks.decisions import parse_decisions
-from hitoku.checks.policies.policy import Sampling, policy, population_risk
-from hitoku.checks.principles.verdict import Clearance, Principle
+from hitoku.checks import parse_decisions
+from hitoku.checks.policies import Sampling, policy, population_risk
+from hitoku.checks.principles import Clearance, Principle
 from hitoku.checks.session import Session
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission import recheck
 
 JAPAN = policy("japan-2017")
 # A sample of one in ten: 3 of at most 9 happen in 5.3 % of all samples, 4 in 0.8 %.

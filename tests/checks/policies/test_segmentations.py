@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance
+from hitoku.checks.submission import recheck
 from hitoku.model import Hierarchy
 
 # Kikuchi and Minami (2017), Table 1: one person is 19 or 20.

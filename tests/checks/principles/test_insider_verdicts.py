@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hitoku.checks.principles.insiders import attack_on, insider_verdicts, kept_out
-from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.principles import Clearance, attack_on, insider_verdicts, kept_out
 from hitoku.errors import NeedError
 from hitoku.model import Contributors, Need, Protection, Table
 

@@ -7,12 +7,26 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles import compared, groups, models, squares, together, values
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import (
+    Clearance,
+    Principle,
+    PrincipleVerdict,
+    compared,
+    count_need,
+    groups,
+    in_order,
+    judge_mask,
+    merge_remedy,
+    merging,
+    models,
+    squares,
+    together,
+    values,
+    worst,
+)
 from hitoku.checks.principles import fit as fits
-from hitoku.checks.principles.groups import in_order, judge_mask, merging
-from hitoku.checks.principles.tables import _companions, count_need, merge_remedy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.checks.principles.tables import _companions
 from hitoku.model import Table
 
 # At least 10 units, more than 11 degrees of freedom, (1, 50) dominance, no part above 90 %.

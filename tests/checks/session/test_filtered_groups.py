@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.evidence.table import TableEvidence
-from hitoku.checks.principles.verdict import Clearance
-from hitoku.checks.records import Records
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks import Records
+from hitoku.checks.evidence import TableEvidence
+from hitoku.checks.principles import Clearance
+from hitoku.checks.submission import recheck
 from hitoku.errors import DataError
 
 # Everybody in Bergen is "serious".

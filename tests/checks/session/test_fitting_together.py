@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.ledger.entry import Entry
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.ledger import Entry
+from hitoku.checks.principles import Clearance, Principle
+from hitoku.checks.submission import recheck
 from hitoku.errors import ParameterError
 
 

@@ -12,18 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.differencing.definition import Definition
-from hitoku.checks.evidence.table import TableEvidence
-from hitoku.checks.evidence.trees import layers, plain_trees, trees_of, unions
+from hitoku.attacks.differencing import Definition
+from hitoku.checks import Records
+from hitoku.checks.evidence import TableEvidence, layers, plain_trees, trees_of, unions
 from hitoku.checks.ledger import init
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.checks.records import Records
+from hitoku.checks.outputs import Output
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance, Principle
 from hitoku.checks.session import Session
-from hitoku.checks.submission.draft_ledger import DraftLedger, definition_of
-from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.releasing import release
+from hitoku.checks.submission import DraftLedger, definition_of, recheck, release
 from hitoku.errors import DataError, HitokuError
 from hitoku.model import Dimension, Hierarchy
 

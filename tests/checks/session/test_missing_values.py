@@ -8,8 +8,8 @@ import pytest
 from tests.checks.submissions import resealed
 
 import hitoku as ht
-from hitoku.checks.principles.verdict import Clearance
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.principles import Clearance
+from hitoku.checks.submission import recheck
 from hitoku.errors import DataError, ParameterError
 
 N = 612

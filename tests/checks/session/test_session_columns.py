@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import hitoku as ht
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.principles import Clearance, Principle
+from hitoku.checks.submission import recheck
 from hitoku.errors import DataError, ParameterError
 
 

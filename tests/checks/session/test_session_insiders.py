@@ -10,13 +10,12 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.insider import Insider
-from hitoku.checks.outputs.magnitude_table import MagnitudeTable
-from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles import insiders, tables
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.checks.records import Records
-from hitoku.coalitions.contributions import contributions_in
+from hitoku.attacks import Insider
+from hitoku.checks import Records
+from hitoku.checks.outputs import MagnitudeTable
+from hitoku.checks.policies import policy
+from hitoku.checks.principles import Clearance, Principle, insiders, tables
+from hitoku.coalitions import contributions_in
 from hitoku.model import Protection, Release
 
 JAPAN = policy("japan-2017")

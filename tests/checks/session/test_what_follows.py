@@ -16,11 +16,9 @@ from typer.testing import CliRunner
 
 import hitoku as ht
 from hitoku.checks.ledger import init
-from hitoku.checks.principles.verdict import Clearance
-from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.releasing import release
-from hitoku.cli.commands import app
-from hitoku.cli.terminal import FOUND
+from hitoku.checks.principles import Clearance
+from hitoku.checks.submission import recheck, release
+from hitoku.cli import FOUND, app
 
 POLICIES = ("japan-2017", "essnet-2009")
 both = pytest.mark.parametrize("policy", POLICIES)

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.session.asking import Asking
-from hitoku.checks.session.pandas_habits import PandasHabits
+from hitoku.checks.session import Asking, PandasHabits
 from hitoku.errors import HitokuError, ParameterError
 
 rng = np.random.default_rng(11)

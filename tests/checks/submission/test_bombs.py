@@ -9,7 +9,7 @@ import pytest
 from tests.checks.submissions import reseal, session
 from tools.mutations import TRACEBACK, fuzz
 
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission import recheck
 from hitoku.evidence.verify import verify
 from tools import mutations
 

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 
 from hitoku.checks.session import Session
-from hitoku.checks.submission.cell_facts import cell_facts
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission import cell_facts, recheck
 from hitoku.model import Hierarchy
-from hitoku.review.views import draw
-from hitoku.rules.group_disclosure import GroupDisclosure
+from hitoku.review import draw
+from hitoku.rules import GroupDisclosure
 
 
 def several_records_each() -> pd.DataFrame:

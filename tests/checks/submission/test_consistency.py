@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.submissions import PEOPLE
 
-from hitoku.checks.outputs import complete_cases
-from hitoku.checks.outputs.frequency_table import FrequencyTable
-from hitoku.checks.outputs.output import Output
+from hitoku.checks.outputs import FrequencyTable, Output, complete_cases
 from hitoku.checks.session import Session
-from hitoku.checks.submission.judge_output import disagreements
+from hitoku.checks.submission import disagreements
 from hitoku.errors import DataError
 from hitoku.model import Hierarchy
 

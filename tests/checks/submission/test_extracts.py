@@ -12,16 +12,11 @@ import pyarrow as pa
 import pytest
 from tests.checks.submission.test_let_through import TABLE_1
 
-from hitoku.checks.arrow_columns import packed_texts
-from hitoku.checks.ledger import Ledger, init
-from hitoku.checks.ledger.store import read_store
-from hitoku.checks.ledger.units import joined, pseudonyms
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.checks.records import Records
+from hitoku.checks import Records, packed_texts
+from hitoku.checks.ledger import Ledger, init, joined, pseudonyms, read_store
+from hitoku.checks.principles import Clearance, Principle
 from hitoku.checks.session import Session
-from hitoku.checks.submission.draft_ledger import definition_of, partitions
-from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.releasing import release
+from hitoku.checks.submission import definition_of, partitions, recheck, release
 from hitoku.errors import DataError, HitokuError
 
 PEOPLE = TABLE_1.assign(id=[f"p{k:02}" for k in range(len(TABLE_1))])

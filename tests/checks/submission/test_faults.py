@@ -13,10 +13,8 @@ import pytest
 from bench import releases
 from bench.releases import CHECKERS, DATA, begin, concurrent, in_child, kills, submission
 
-from hitoku.checks.ledger import receipts
-from hitoku.checks.ledger.store import locked_store, read_store, verify_store
-from hitoku.checks.submission import releasing
-from hitoku.checks.submission.releasing import release
+from hitoku.checks.ledger import locked_store, read_store, receipts, verify_store
+from hitoku.checks.submission import release, releasing
 from hitoku.errors import DataError, OutputError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are forked and killed")

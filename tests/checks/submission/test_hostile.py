@@ -9,11 +9,11 @@ import shutil
 import pytest
 from tests.checks.submissions import PEOPLE, reseal, resealed, session
 
-from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.principles import Clearance
 from hitoku.checks.session import Session
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission import recheck
 from hitoku.errors import DataError
-from hitoku.io.check_page import page
+from hitoku.io import page
 
 WRONG = (
     None,

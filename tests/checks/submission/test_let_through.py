@@ -8,8 +8,8 @@ import pytest
 
 import hitoku as ht
 from hitoku.checks.ledger import Ledger
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.checks.submission.draft_ledger import definition_of, partitions
+from hitoku.checks.principles import Clearance, Principle
+from hitoku.checks.submission import definition_of, partitions
 from hitoku.errors import DataError, HitokuError
 
 

@@ -15,7 +15,7 @@ from bench.forgery import OTHERS, Rewritten, redefined, submitted
 
 from hitoku.checks.outputs import OUTPUT_TYPES
 from hitoku.checks.session import Session
-from hitoku.checks.submission.submission import read_submission
+from hitoku.checks.submission import read_submission
 
 # Fields in which a false word is found in every output it was tried with.
 FOUND = {"by", "hierarchies", "of", "percent", "period", "statistics", "structural"}

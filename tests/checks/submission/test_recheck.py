@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 from tests.checks.submissions import PEOPLE, reseal, resealed, session
 
-from hitoku.checks.decisions import parse_decisions as parsed
+from hitoku.checks import parse_decisions as parsed
 from hitoku.checks.ledger import Ledger, init
 from hitoku.checks.session import Session
-from hitoku.checks.submission.draft_ledger import definition_of, partitions
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission import definition_of, partitions, recheck
 from hitoku.errors import DataError, ParameterError
 from hitoku.evidence import verify as proof
 

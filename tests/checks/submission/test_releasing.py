@@ -11,13 +11,10 @@ import pandas as pd
 import pytest
 from tests.checks.submissions import PEOPLE, resealed, session
 
-from hitoku.checks.decisions import Decision
-from hitoku.checks.ledger import Receipt, init, receipts
-from hitoku.checks.ledger.store import read_store, verify_store
+from hitoku.checks import Decision
+from hitoku.checks.ledger import Receipt, init, read_store, receipts, verify_store
 from hitoku.checks.session import Session
-from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.releasing import release, write_released
-from hitoku.checks.submission.report import OutputState
+from hitoku.checks.submission import OutputState, recheck, release, write_released
 from hitoku.errors import DataError, OutputError, ParameterError
 
 TWO = ("M. Sato", "A. Ito")

@@ -7,12 +7,10 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
+from hitoku.checks import Records
 from hitoku.checks.ledger import init
-from hitoku.checks.principles.verdict import Clearance, Principle
-from hitoku.checks.records import Records
-from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.releasing import release
-from hitoku.checks.submission.same_variable import multiples
+from hitoku.checks.principles import Clearance, Principle
+from hitoku.checks.submission import multiples, recheck, release
 
 N = 57
 RNG = np.random.default_rng(4)

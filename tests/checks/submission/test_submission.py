@@ -10,10 +10,8 @@ from datetime import UTC, datetime
 import pytest
 from tests.checks.submissions import PEOPLE, reseal, resealed, session, written
 
-from hitoku.checks.decisions import ExceptionRequest
-from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.submission import read_submission
-from hitoku.checks.submission.writing import write_submission
+from hitoku.checks import ExceptionRequest
+from hitoku.checks.submission import read_submission, recheck, write_submission
 from hitoku.errors import DataError, OutputError
 from hitoku.evidence.verify import verify
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from hitoku.errors import DataError, TableError
-from hitoku.io.argus.cell_status import ArgusStatus
-from hitoku.io.argus.safe_reader import SafeCells, _count, _rows, _value
+from hitoku.io.argus import ArgusStatus, SafeCells
+from hitoku.io.argus.safe_reader import _count, _rows, _value
 from hitoku.model import Mask, Table
 
 # What a flag of an SBS file says, as a status; B and C are rules alike.

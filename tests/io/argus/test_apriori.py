@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError, OutputError
-from hitoku.io.argus import apply_apriori, read_apriori, write_apriori
-from hitoku.io.argus.apriori import AprioriEntry
-from hitoku.io.argus.batch_request import Safety, parse_safety
+from hitoku.io.argus import AprioriEntry, Safety, apply_apriori, parse_safety, read_apriori, write_apriori
 from hitoku.model import Dimension, Hierarchy, Table
-from hitoku.pipeline.batch_rules import judge
+from hitoku.pipeline import judge
 
 RULES = parse_safety("FREQ(3,20)|MAN(10)", print)
 # N1 is unsafe by its two respondents, S is empty.

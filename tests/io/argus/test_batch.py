@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError
-from hitoku.io.argus import read_batch
-from hitoku.io.argus.batch_request import COUNT, Apriori, Recoding, Suppress
+from hitoku.io.argus import COUNT, Apriori, Recoding, Suppress, read_batch
 
 START = """<OPENMICRODATA> "r.asc"
 <OPENMETADATA> "r.rda"

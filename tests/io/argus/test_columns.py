@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError
-from hitoku.io.argus.columns import bare, parsed_numbers, separated
+from hitoku.io.argus import bare, parsed_numbers, separated
 
 
 @pytest.mark.parametrize(

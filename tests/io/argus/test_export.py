@@ -6,25 +6,23 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError, OutputError
-from hitoku.evidence.audit import audit
-from hitoku.evidence.outcome import Outcome
+from hitoku.evidence import Outcome, audit
+from hitoku.io import read_jj, read_jj_pattern
 from hitoku.io.argus import (
     export_release,
+    export_table,
     read_apriori,
     read_code_value,
     read_export,
     read_metadata,
     read_table,
+    stand_ins,
 )
-from hitoku.io.argus.export import export_table
-from hitoku.io.argus.text import stand_ins
-from hitoku.io.jj import read_jj, read_jj_pattern
 from hitoku.io.release import write_release
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Table
-from hitoku.pipeline.batch import run_batch
-from hitoku.pipeline.protect import protect_table
+from hitoku.pipeline import protect_table, run_batch
 from hitoku.rules import FewContributors, MinFrequency, PPercent
 from hitoku.samples import register
 from hitoku.tabulation import tabulate

@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 
 from hitoku.errors import HitokuError
 from hitoku.io.argus import (
+    check_batch,
+    parse_metadata,
+    parse_recode,
+    parse_tree,
     read_apriori,
     read_batch,
     read_code_value,
@@ -18,10 +22,7 @@ from hitoku.io.argus import (
     read_table,
     write_metadata,
 )
-from hitoku.io.argus.batch_check import check_batch
-from hitoku.io.argus.metadata import MICRODATA, TABLE, parse_metadata
-from hitoku.io.argus.recode import parse_recode
-from hitoku.io.argus.tree import parse_tree
+from hitoku.io.argus.metadata import MICRODATA, TABLE
 
 WORDS = st.sampled_from(
     [*MICRODATA, *TABLE, "<UNKNOWN>", "A", "b", "1", "2", "99", '" x"', '"', "@", "-", ","]

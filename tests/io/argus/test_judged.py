@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles.argus_status import cell_level, cell_status
 
-from hitoku.io.argus.batch_request import parse_safety
-from hitoku.io.argus.cell_status import Marks
+from hitoku.io.argus import Marks, parse_safety
 from hitoku.model import Protection, Table
-from hitoku.pipeline.batch_rules import judge
+from hitoku.pipeline import judge
 from hitoku.tabulation import tabulate
 from hitoku.testing import one_cell
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError, OutputError
-from hitoku.io.argus import Metadata, Variable, read_metadata, write_metadata
-from hitoku.io.argus.metadata import parse_metadata
+from hitoku.io.argus import Metadata, Variable, parse_metadata, read_metadata, write_metadata
 
 FIXED = """
 // records of a survey

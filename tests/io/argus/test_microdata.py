@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.io.argus import Metadata, Variable, read_metadata, read_microdata
-from hitoku.io.argus.metadata import parse_metadata
+from hitoku.io.argus import Metadata, Variable, parse_metadata, read_metadata, read_microdata
 
 FIXED = parse_metadata("""
 Region 1 2 99

@@ -9,12 +9,12 @@ from hitoku.io.argus import (
     GroupRecode,
     Range,
     TreeRecode,
+    parse_recode,
     read_metadata,
     read_microdata,
     read_recode,
     tree_by_digits,
 )
-from hitoku.io.argus.recode import parse_recode
 from hitoku.model import Hierarchy
 
 SIZES = [" 1", " 2", " 3", " 4", " 5", " 6", "10"]

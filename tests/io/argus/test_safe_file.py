@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 from tests.io.argus.sbs_reader import read_sbs, withheld_in
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import DataError, OutputError, ParameterError, TableError
-from hitoku.io.argus import read_code_value, read_metadata, read_table
-from hitoku.io.argus.batch_request import parse_safety
-from hitoku.io.argus.safe_files import SafeTable, confidential, write_safe_file
-from hitoku.io.jj import read_jj, read_jj_pattern
+from hitoku.io import read_jj, read_jj_pattern
+from hitoku.io.argus import (
+    SafeTable,
+    confidential,
+    parse_safety,
+    read_code_value,
+    read_metadata,
+    read_table,
+    write_safe_file,
+)
 from hitoku.model import Bounds, Contributors, Dimension, Hierarchy, Protection, Release, Table
-from hitoku.pipeline.batch_rules import judge
+from hitoku.pipeline import judge
 
 REGION = Dimension.of("region", Hierarchy.from_tree({"North": [" 1", " 2"], "South": None}))
 SIZE = Dimension.of("size", Hierarchy.flat(["s", "l"]))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hitoku.io.argus.batch_request import Few, Remainder, RequestRule, Safety, Share, parse_safety
+from hitoku.io.argus import Few, Remainder, RequestRule, Safety, Share, parse_safety
 
 
 def parsed(text: str) -> tuple[Safety, list[str]]:

@@ -10,16 +10,14 @@ from hypothesis import given
 from tests.strategies import magnitude_tables
 
 from hitoku.errors import DataError, ParameterError, TableError
-from hitoku.evidence.audit import audit
-from hitoku.io.argus import read_metadata, read_microdata, read_table, tree_of, write_table
-from hitoku.io.argus.metadata import parse_metadata
-from hitoku.io.jj import read_jj
+from hitoku.evidence import audit
+from hitoku.io import read_jj
+from hitoku.io.argus import parse_metadata, read_metadata, read_microdata, read_table, tree_of, write_table
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Release, Table
-from hitoku.rules.assess import assess
-from hitoku.rules.p_percent import PPercent
+from hitoku.rules import PPercent, assess
 from hitoku.tabulation import tabulate
 
 # Appendix E of Kikuchi and Minami (2017), Tables 6 and 7.

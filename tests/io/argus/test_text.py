@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from hitoku.errors import DataError, OutputError
-from hitoku.io.argus.text import found_file, lines_of, quoted, read_text, words_of, write_text
+from hitoku.io.argus import found_file, lines_of, quoted, read_text, words_of, write_text
 
 
 @pytest.mark.parametrize(

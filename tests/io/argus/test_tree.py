@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError, HierarchyError, OutputError
-from hitoku.io.argus import Metadata, Variable, read_metadata, read_tree, tree_by_digits, tree_of, write_tree
-from hitoku.io.argus.tree import parse_tree
+from hitoku.io.argus import (
+    Metadata,
+    Variable,
+    parse_tree,
+    read_metadata,
+    read_tree,
+    tree_by_digits,
+    tree_of,
+    write_tree,
+)
 from hitoku.model import Dimension, Hierarchy
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.oracles.leaks import leaked, numbers_in, words_in
 
+from hitoku.io import Format, Publication
 from hitoku.io.formats import FORMATS
-from hitoku.io.publication import Format, Publication
 from hitoku.model import Protection, Release, Table
 
 # Numbers that stand in no file by chance; the first two are withheld.

@@ -19,9 +19,8 @@ from tests.oracles.leaks import words_in
 
 from hitoku.errors import ParameterError
 from hitoku.files import rearm
-from hitoku.io import formats
+from hitoku.io import Format, Publication, formats
 from hitoku.io.formats import FORMATS, USUAL, known_format, write_formats
-from hitoku.io.publication import Format, Publication
 from hitoku.model import Protection, Release, Table
 
 

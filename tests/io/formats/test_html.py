@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hitoku.io.formats.html import page
-from hitoku.io.formats.tabular import write_table_csv
-from hitoku.io.numbers import printed
-from hitoku.io.publication import Publication
+from hitoku.io import Publication, printed
+from hitoku.io.formats import page, write_table_csv
 from hitoku.model import Hierarchy, Protection, Release, Table
 
 SECRET = 4711

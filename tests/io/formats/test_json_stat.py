@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from hitoku.io.formats.json_stat import write_json_stat
-from hitoku.io.publication import Publication
+from hitoku.io import Publication
+from hitoku.io.formats import write_json_stat
 from hitoku.model import Dimension, Hierarchy, Protection, Release, Table
 
 

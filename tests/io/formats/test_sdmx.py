@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hitoku.errors import OutputError
-from hitoku.io.formats.tabular import write_parquet, write_sdmx_csv, write_transmission
-from hitoku.io.publication import Publication
+from hitoku.io import Publication
+from hitoku.io.formats import write_parquet, write_sdmx_csv, write_transmission
 from hitoku.model import Need, Protection, Release, Table
 
 # From the code lists: A normal value, E estimated value, Q missing value, suppressed;

@@ -10,10 +10,9 @@ import pytest
 
 from hitoku.errors import DataError, OutputError
 from hitoku.io.recipe import draft_recipe, guessed, write_draft
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline import run_recipe
 from hitoku.samples import register
-from hitoku.tabulation import Column, columns_of, find_totals, nested
-from hitoku.tabulation.database import connect
+from hitoku.tabulation import Column, columns_of, connect, find_totals, nested
 
 
 def column(name, kind, n_distinct, **more):

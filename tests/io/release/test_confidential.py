@@ -15,10 +15,9 @@ from openpyxl.comments import Comment
 from openpyxl.workbook.defined_name import DefinedName
 from tests.oracles.leaks import leaked, words_in
 
-from hitoku.evidence.audit import audit
-from hitoku.evidence.outcome import Outcome
+from hitoku.evidence import Outcome, audit
+from hitoku.io import PublicationPlan
 from hitoku.io.formats import FORMATS
-from hitoku.io.publication import PublicationPlan
 from hitoku.io.release import write_release
 from hitoku.model import Contributors, Need, Protection, Release, Table
 

@@ -8,9 +8,8 @@ import pytest
 from tests.io.report.parsed import parsed, words
 from tests.io.report.releases import counts, linked, unsafe
 
-from hitoku.evidence.outcome import Outcome
-from hitoku.evidence.verdict import combine
-from hitoku.io.publication import PublicationPlan
+from hitoku.evidence import Outcome, combine
+from hitoku.io import PublicationPlan
 from hitoku.io.release import OverviewGroup, overview_page, write_publication, write_release
 from hitoku.model import ATTACKERS
 

@@ -8,13 +8,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
+from hitoku.io import PublicationPlan
 from hitoku.io.formats import FORMATS
-from hitoku.io.publication import PublicationPlan
 from hitoku.io.release import write_release
 from hitoku.methods import METHODS
 from hitoku.model import Need, Table
-from hitoku.pipeline.protect import protect_table
+from hitoku.pipeline import protect_table
 from hitoku.rules import MinFrequency
 
 COUNTS = [[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]]

@@ -11,19 +11,15 @@ import pandas as pd
 import pytest
 from tests.oracles.forgeries import reseal
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import DataError, OutputError
-from hitoku.evidence.audit import audit
-from hitoku.evidence.outcome import Outcome
+from hitoku.evidence import Outcome, audit
 from hitoku.evidence.verify import verify
-from hitoku.io.publication import PublicationPlan
+from hitoku.io import PublicationPlan
 from hitoku.io.release import read_cells, read_release, write_release
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Hierarchy, Need, Protection, Release, Table
-from hitoku.rules.assess import assess
-from hitoku.rules.few_contributors import FewContributors
-from hitoku.rules.min_frequency import MinFrequency
-from hitoku.rules.p_percent import PPercent
+from hitoku.rules import FewContributors, MinFrequency, PPercent, assess
 from hitoku.tabulation import tabulate
 
 RULES = [PPercent(10), FewContributors(3)]

@@ -6,7 +6,7 @@ import pytest
 from tests.io.report.parsed import parsed
 from tests.io.report.releases import adjusted, counts, cube, linked, magnitudes, nasty, unsafe
 
-from hitoku.io.report.report import page
+from hitoku.io.report import page
 
 KINDS = [counts, unsafe, cube, magnitudes, adjusted, linked, nasty]
 

@@ -7,17 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from hitoku.attacks.interval import Interval
-from hitoku.evidence.audit import audit
-from hitoku.io.cells import Cells
+from hitoku.attacks import Interval
+from hitoku.evidence import audit
+from hitoku.io import Cells
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Hierarchy, Need, Protection, Release, Table
 from hitoku.pipeline import protect_table
-from hitoku.rules.assess import assess
-from hitoku.rules.few_contributors import FewContributors
-from hitoku.rules.min_frequency import MinFrequency
-from hitoku.rules.p_percent import PPercent
+from hitoku.rules import FewContributors, MinFrequency, PPercent, assess
 from hitoku.tabulation import tabulate
 
 # What a hostile person might call a code.

@@ -9,10 +9,10 @@ from tests.checks.submissions import PEOPLE, session
 from tests.io.report.chromium import installed
 from tests.io.report.releases import adjusted, magnitudes, unsafe
 
-from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission import recheck
 from hitoku.io import check_page
-from hitoku.io.report.report import page
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.io.report import page
+from hitoku.pipeline import run_recipe
 
 pytestmark = pytest.mark.browser
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitoku.io.numbers import bound, number, times
-from hitoku.io.report.pictures import BAR_WIDTH, EDGE, adjusted_bar, interval_bar
+from hitoku.io import bound, number, times
+from hitoku.io.report import adjusted_bar, interval_bar
+from hitoku.io.report.pictures import BAR_WIDTH, EDGE
 
 VALUES = st.floats(-1e9, 1e9, allow_nan=False)
 LEVELS = st.floats(0, 1e6) | st.just(0.0)

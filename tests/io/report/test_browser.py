@@ -9,8 +9,8 @@ import pytest
 from tests.io.report.chromium import NAMES, Chromium, installed
 from tests.io.report.releases import adjusted, counts, cube, linked, magnitudes, nasty, unsafe
 
-from hitoku.io.numbers import interval, number
-from hitoku.io.report.report import page
+from hitoku.io import interval, number
+from hitoku.io.report import page
 
 pytestmark = pytest.mark.browser
 

@@ -7,13 +7,11 @@ import pytest
 from tests.io.report.parsed import parsed, rows_of, words
 from tests.io.report.releases import evidence, unsafe
 
-from hitoku.evidence.audit import audit
-from hitoku.evidence.derivable_groups import derivable_groups
-from hitoku.io.cells import Cells
-from hitoku.io.report.report import page
+from hitoku.evidence import audit, derivable_groups
+from hitoku.io import Cells
+from hitoku.io.report import page
 from hitoku.model import Need, Protection, Release, Table
-from hitoku.rules import MinFrequency
-from hitoku.rules.assess import assess
+from hitoku.rules import MinFrequency, assess
 
 # The third column of the counts, without its unsafe cell.
 COLUMN = {1: 10, 2: 22, 4: 30, 5: 15, 6: 24}

@@ -12,7 +12,7 @@ from tests.io.report.parsed import data_of, parsed
 from tests.io.report.releases import NASTY, evidence, nasty
 
 from hitoku.io.pages import TEMPLATES
-from hitoku.io.report.report import page
+from hitoku.io.report import page
 from hitoku.model import Need, Protection, Table
 
 # One file that asks nobody and runs nothing but its own

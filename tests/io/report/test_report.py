@@ -18,18 +18,14 @@ from tests.io.report.releases import (
     unsafe,
 )
 
-from hitoku.attacks.insider import Contribution, Insider
+from hitoku.attacks import Contribution, Insider
 from hitoku.errors import OutputError
-from hitoku.evidence.audit import audit
-from hitoku.evidence.outcome import Outcome
-from hitoku.io.cells import Cells
-from hitoku.io.numbers import interval, number, percent
+from hitoku.evidence import Outcome, audit
+from hitoku.io import Cells, PublicationPlan, interval, number, percent
 from hitoku.io.pages import TEMPLATES
-from hitoku.io.publication import PublicationPlan
 from hitoku.io.release import write_release
-from hitoku.io.report import report
-from hitoku.io.report.report import page, write_report
-from hitoku.metrics.loss import loss
+from hitoku.io.report import page, report, write_report
+from hitoku.metrics import loss
 from hitoku.model import ATTACKERS, Bounds, Need, Protection, Release, Row, Status, Table, Verdict
 from hitoku.rules import DirectDisclosure
 

@@ -14,14 +14,13 @@ from tests.strategies import count_tables, magnitude_tables
 
 from hitoku.attacks.adjustment import Adjustment
 from hitoku.errors import HitokuError, NeedError, ParameterError, ProtectionError
-from hitoku.evidence.audit import audit
-from hitoku.io.jj import read_jj
+from hitoku.evidence import audit
+from hitoku.io import read_jj
 from hitoku.methods import METHODS
-from hitoku.methods.adjust import Adjust
-from hitoku.methods.adjust.senses import hashed
-from hitoku.metrics.recovery import recovery
+from hitoku.methods.adjust import Adjust, hashed
+from hitoku.metrics import recovery
 from hitoku.model import Need, Release, Table
-from hitoku.rules.p_percent import PPercent
+from hitoku.rules import PPercent
 from hitoku.solver.closest import DeviationProgram, closest, reciprocal
 
 SMALL = (

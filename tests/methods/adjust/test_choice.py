@@ -10,12 +10,10 @@ from tests.oracles.adjustment import closest_l1, every_sense, within
 from tests.strategies import count_tables
 
 from hitoku.errors import ProtectionError, SolverError
-from hitoku.evidence.audit import audit
-from hitoku.io.jj import read_jj
-from hitoku.methods.adjust import Adjust, choice
-from hitoku.methods.adjust.disjunction import Disjunction
-from hitoku.methods.adjust.senses import AllowedDeviations, fewest_changes
-from hitoku.methods.keep import kept
+from hitoku.evidence import audit
+from hitoku.io import read_jj
+from hitoku.methods import kept
+from hitoku.methods.adjust import Adjust, AllowedDeviations, Disjunction, choice, fewest_changes
 from hitoku.model import Need, Release, Table
 from hitoku.solver import quadratic
 from hitoku.solver.closest import reciprocal

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.strategies import count_tables
 
-from hitoku.methods.adjust.rounding import RoundingGrid, Sums, finest, round_controlled
+from hitoku.methods.adjust import RoundingGrid, Sums, finest, round_controlled
 from hitoku.model import Table
 
 

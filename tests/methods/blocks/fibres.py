@@ -10,11 +10,8 @@ import numpy as np
 from tests.oracles import blocks as oracle
 
 from hitoku.errors import NeedError
-from hitoku.methods.blocks.expectation import expectation
-from hitoku.methods.blocks.rectangles import Nodes, pattern, tree
-from hitoku.methods.blocks.terms import Terms
-from hitoku.methods.flagged_groups.flagged_groups import witnessed
-from hitoku.methods.flagged_groups.flags import closure, flagged, groups_of
+from hitoku.methods.blocks import Nodes, Terms, expectation, pattern, tree
+from hitoku.methods.flagged_groups import closure, flagged, groups_of, witnessed
 
 
 def forest(levels, n, n_rows):

@@ -11,16 +11,25 @@ from hypothesis import strategies as st
 from tests.methods.blocks.fibres import fibres, too_narrow
 from tests.oracles import blocks as oracle
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.attacks.matching import Matching
 from hitoku.errors import ParameterError, ScopeError
-from hitoku.methods.blocks import Blocks
-from hitoku.methods.blocks.expectation import cheaper_split, drawn, expectation
-from hitoku.methods.blocks.levels import downwards, raised
-from hitoku.methods.blocks.levels import patterns as hierarchical_patterns
-from hitoku.methods.blocks.reach import FAR, Local, wide_alone, wide_together
-from hitoku.methods.blocks.rectangles import pattern, tree
-from hitoku.methods.blocks.terms import Terms
+from hitoku.methods.blocks import (
+    FAR,
+    Blocks,
+    Local,
+    Terms,
+    cheaper_split,
+    downwards,
+    drawn,
+    expectation,
+    pattern,
+    raised,
+    tree,
+    wide_alone,
+    wide_together,
+)
+from hitoku.methods.blocks import patterns as hierarchical_patterns
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Dimension, Hierarchy, Release, Table, add_up
 from hitoku.rules import GroupDisclosure, MinFrequency, assess

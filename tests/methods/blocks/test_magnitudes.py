@@ -14,12 +14,8 @@ from tests.methods.blocks.fibres import forest
 from tests.oracles import blocks as oracle
 
 from hitoku.errors import HitokuError
-from hitoku.evidence import verify_blocks
-from hitoku.evidence.audit import audit
-from hitoku.methods.blocks import Blocks
-from hitoku.methods.blocks.expectation import expectation
-from hitoku.methods.blocks.magnitudes import MagnitudeLevels, magnitude_pattern
-from hitoku.methods.blocks.rectangles import tree
+from hitoku.evidence import audit, verify_blocks
+from hitoku.methods.blocks import Blocks, MagnitudeLevels, expectation, magnitude_pattern, tree
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Need, Release, Table
 from hitoku.rules import Dominance, FewContributors, PPercent, assess

@@ -10,7 +10,7 @@ import pytest
 from tests.oracles import blocks as oracle
 
 from hitoku.errors import ParameterError, ScopeError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.methods.blocks import Blocks
 from hitoku.model import Release, Table
 from hitoku.rules import GroupDisclosure, MinFrequency, assess

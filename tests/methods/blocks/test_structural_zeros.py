@@ -13,9 +13,7 @@ from tests.methods.blocks.test_blocks import RULES, refused
 from tests.oracles import blocks as oracle
 
 import hitoku as ht
-from hitoku.methods.blocks.reach import FAR
-from hitoku.methods.blocks.structural_zeros import Rectangle, push_beside, reach, wide_around_zeros
-from hitoku.methods.blocks.terms import beside_zeros
+from hitoku.methods.blocks import FAR, Rectangle, beside_zeros, push_beside, reach, wide_around_zeros
 from hitoku.model import Dimension, add_up
 
 

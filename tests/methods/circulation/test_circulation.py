@@ -8,16 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import dimension_tuples
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ParameterError, ProtectionError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.evidence.verify import verify
-from hitoku.feasibility.hypercubes.claims import Claims, Rooms
-from hitoku.feasibility.hypercubes.cover import cover_of
-from hitoku.methods.circulation import Circulation
-from hitoku.methods.circulation.batches import Batches, WitnessBatch
-from hitoku.methods.circulation.free import free_moves
-from hitoku.methods.circulation.reach import CHEAPEST, DEAREST, levelled
+from hitoku.feasibility.hypercubes import Claims, Rooms, cover_of
+from hitoku.methods.circulation import Batches, Circulation, WitnessBatch, free_moves, levelled
+from hitoku.methods.circulation.reach import CHEAPEST, DEAREST
 from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Table, add_up
 from hitoku.testing import covers
 

@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 from tests.methods.circulation.test_circulation import cross_tables, hierarchy, judged, needs
 
 from hitoku.errors import NeedError
-from hitoku.feasibility.hypercubes.claims import Claims, Rooms
-from hitoku.methods.circulation import Circulation
-from hitoku.methods.circulation.circulation import Clock, Search
-from hitoku.methods.circulation.parts import PartSearch
-from hitoku.methods.circulation.reach import CellReach
+from hitoku.feasibility.hypercubes import Claims, Rooms
+from hitoku.methods.circulation import CellReach, Circulation, Clock, PartSearch, Search
 from hitoku.model import Need, Table
 
 

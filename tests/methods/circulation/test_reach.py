@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.methods.circulation.test_circulation import cross_tables, hierarchy
 
-from hitoku.feasibility.hypercubes.claims import Rooms
-from hitoku.methods.circulation.reach import CellReach
+from hitoku.feasibility.hypercubes import Rooms
+from hitoku.methods.circulation import CellReach
 from hitoku.model import Table
 
 

@@ -17,13 +17,11 @@ from tests.oracles import blocks as oracle
 from hitoku.attacks.matching import Matching
 from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.evidence import verify, verify_blocks, verify_witnesses
-from hitoku.methods.blocks import Blocks
-from hitoku.methods.blocks.expectation import expectation
-from hitoku.methods.blocks.terms import Terms
-from hitoku.methods.flagged_groups import FlaggedGroups
-from hitoku.methods.flagged_groups.flags import AMPLE, PARTS, closure, flagged, groups_of
+from hitoku.methods.blocks import Blocks, Terms, expectation
+from hitoku.methods.flagged_groups import FlaggedGroups, closure, flagged, groups_of
+from hitoku.methods.flagged_groups.flags import AMPLE, PARTS
 from hitoku.model import Need, Release, Table
-from hitoku.pipeline.protect import protect_table
+from hitoku.pipeline import protect_table
 from hitoku.rules import MinFrequency, PPercent, assess
 
 RULES = [MinFrequency(5)]

@@ -13,9 +13,7 @@ from scipy import sparse
 from tests.oracles.gauss import columns_of, exposed_by_definition, secondary_by_definition
 
 from hitoku.errors import ParameterError
-from hitoku.methods.gauss import secondary
-from hitoku.methods.gauss.elimination import eliminate
-from hitoku.methods.gauss.incidence import incidence_of, relations_of
+from hitoku.methods.gauss import eliminate, incidence_of, relations_of, secondary
 from hitoku.methods.gauss.span import PRIME
 from hitoku.model import Dimension, Hierarchy, Table, add_up
 

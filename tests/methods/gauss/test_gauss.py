@@ -9,20 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.group import Group
-from hitoku.attacks.interval import Interval, exposed, null_dimension
+from hitoku.attacks import Group, Interval, exposed, null_dimension
 from hitoku.errors import NeedError, ParameterError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.evidence.verify import verify
-from hitoku.methods.gauss import Gauss
-from hitoku.methods.gauss.candidates import by_coalition
-from hitoku.methods.gauss.elimination import eliminate
-from hitoku.methods.gauss.incidence import incidence_of
-from hitoku.methods.gauss.span import walk
+from hitoku.methods.gauss import Gauss, by_coalition, eliminate, incidence_of, walk
 from hitoku.model import Need, Release, Table
-from hitoku.rules.assess import assess
-from hitoku.rules.direct_disclosure import DirectDisclosure
-from hitoku.rules.min_frequency import MinFrequency
+from hitoku.rules import DirectDisclosure, MinFrequency, assess
 from hitoku.testing import covers
 
 # Lupp and Langsrud, Table 1, and the cells of its Table 2: k = 3, an unknown injury says nothing.

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.errors import SolverError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.evidence.verify import prove
-from hitoku.methods.gauss import Gauss
-from hitoku.methods.gauss.proof import _fraction, proof
+from hitoku.methods.gauss import Gauss, proof
+from hitoku.methods.gauss.proof import _fraction
 from hitoku.model import Need, Release, Table
-from hitoku.rules.min_frequency import MinFrequency
+from hitoku.rules import MinFrequency
 
 
 def check(table, withheld, unsafe, moves):

@@ -12,18 +12,18 @@ import pandas as pd
 import pytest
 from tests.oracles.gauss import exposed_by_definition
 
-from hitoku.attacks.group import Group
-from hitoku.attacks.interval import Interval
-from hitoku.methods.gauss import Gauss
-from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
+from hitoku.attacks import Group, Interval
+from hitoku.methods.gauss import Gauss, by_coalition, by_frequency, by_value
 from hitoku.model import Hierarchy, Need, Protection, Release, Table
-from hitoku.rules.assess import assess
-from hitoku.rules.direct_disclosure import DirectDisclosure
-from hitoku.rules.dominance import Dominance
-from hitoku.rules.few_contributors import FewContributors
-from hitoku.rules.k_disclosure import KDisclosure
-from hitoku.rules.min_frequency import MinFrequency
-from hitoku.rules.p_percent import PPercent
+from hitoku.rules import (
+    DirectDisclosure,
+    Dominance,
+    FewContributors,
+    KDisclosure,
+    MinFrequency,
+    PPercent,
+    assess,
+)
 from hitoku.tabulation import tabulate
 
 pytestmark = pytest.mark.shared

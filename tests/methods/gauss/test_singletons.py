@@ -13,20 +13,20 @@ from tests.oracles.gauss import columns_of as rational
 from tests.oracles.span import PlainSpan
 
 from hitoku.errors import ParameterError
-from hitoku.methods.gauss import Gauss, secondary
-from hitoku.methods.gauss.elimination import EliminationProblem
-from hitoku.methods.gauss.incidence import columns_of, incidence_of, relations_of
-from hitoku.methods.gauss.singletons import (
-    ALIASES,
-    FREQUENCY,
-    MAGNITUDE,
-    NAMES,
+from hitoku.methods.gauss import (
     AnySums,
+    EliminationProblem,
+    Gauss,
     Space,
     ZeroSums,
+    columns_of,
+    incidence_of,
     named,
+    relations_of,
+    secondary,
+    walk,
 )
-from hitoku.methods.gauss.span import walk
+from hitoku.methods.gauss.singletons import ALIASES, FREQUENCY, MAGNITUDE, NAMES
 from hitoku.model import Need, Table
 
 

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from tests.oracles.greedy import interval, literal_greedy
 from tests.strategies import count_tables, magnitude_tables, protections
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ParameterError, ProtectionError
-from hitoku.methods.costs import costs
+from hitoku.methods import costs, kept
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.keep import kept
 from hitoku.model import Need, Protection, Reason, Release, Table
 from hitoku.rules import GroupDisclosure, MinFrequency, PPercent, assess
 from hitoku.testing import covers

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
 import hitoku.methods.greedy.incremental_audit as module
-from hitoku.attacks.interval import Interval, exposed
-from hitoku.feasibility.pattern import Pattern
-from hitoku.methods.greedy import Greedy
-from hitoku.methods.greedy.incremental_audit import IncrementalAudit
-from hitoku.methods.greedy.tidy import unnecessary
+from hitoku.attacks import Interval, exposed
+from hitoku.feasibility import Pattern
+from hitoku.methods.greedy import Greedy, IncrementalAudit, unnecessary
 from hitoku.model import Need, Protection, Release, Table
 
 TABLES = count_tables(max_side=4, hierarchical=True) | count_tables(max_side=2, dims=3) | magnitude_tables()

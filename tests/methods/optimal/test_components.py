@@ -10,8 +10,7 @@ from scipy import sparse
 from tests.strategies import count_tables
 
 from hitoku.errors import NeedError
-from hitoku.methods.optimal import Optimal
-from hitoku.methods.optimal.presolve import components, part_of, presolve
+from hitoku.methods.optimal import Optimal, components, part_of, presolve
 from hitoku.model import Labels, Need, Table
 
 

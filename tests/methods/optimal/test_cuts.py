@@ -12,11 +12,20 @@ from tests.oracles.patterns import safe
 from tests.strategies import count_tables
 
 from hitoku.errors import NeedError
-from hitoku.methods.optimal.attacker_subproblems import FlowSubproblems, LinearSubproblems, subproblems_for
-from hitoku.methods.optimal.cuts import capacity_cuts, star_cuts, strengthen
-from hitoku.methods.optimal.heuristics import first_patterns, repair_pattern
-from hitoku.methods.optimal.instance import Budget, levels_met, pushes_for
-from hitoku.methods.optimal.presolve import presolve
+from hitoku.methods.optimal import (
+    Budget,
+    FlowSubproblems,
+    LinearSubproblems,
+    capacity_cuts,
+    first_patterns,
+    levels_met,
+    presolve,
+    pushes_for,
+    repair_pattern,
+    star_cuts,
+    strengthen,
+    subproblems_for,
+)
 from hitoku.model import Need, Table
 
 MOST_FREE = 8

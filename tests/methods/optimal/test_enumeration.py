@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 
 from hitoku.errors import NeedError
-from hitoku.methods.optimal import small
-from hitoku.methods.optimal.cuts import Cuts, star_cuts
-from hitoku.methods.optimal.instance import Budget
-from hitoku.methods.optimal.objective import Objective
-from hitoku.methods.optimal.presolve import presolve
-from hitoku.methods.optimal.search import PatternSearch, search
-from hitoku.methods.optimal.small import cheapest_by_enumeration
+from hitoku.methods.optimal import (
+    Budget,
+    Cuts,
+    Objective,
+    PatternSearch,
+    cheapest_by_enumeration,
+    presolve,
+    search,
+    small,
+    star_cuts,
+)
 from hitoku.model import Need, Table
 
 

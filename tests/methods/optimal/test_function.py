@@ -10,14 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import count_tables
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ParameterError
-from hitoku.methods.costs import CostScale, costs
-from hitoku.methods.keep import kept
-from hitoku.methods.optimal import Optimal
-from hitoku.methods.optimal.instance import Budget
-from hitoku.methods.optimal.objective import number, numbers, smaller
-from hitoku.methods.optimal.relaxation import Relaxation
+from hitoku.methods import CostScale, costs, kept
+from hitoku.methods.optimal import Budget, Optimal, Relaxation, number, numbers, smaller
 from hitoku.model import Labels, Need, Protection, Release, Table
 from hitoku.testing import covers
 

@@ -8,11 +8,16 @@ from tests.methods.optimal.test_neighbourhoods import is_safe
 from tests.methods.optimal.test_tableau import cube, prepared
 from tests.oracles.suppression import least_cost
 
-from hitoku.methods.optimal import Optimal, neighbourhoods, search
-from hitoku.methods.optimal.instance import Budget, Stopped
-from hitoku.methods.optimal.neighbourhoods import IncumbentSearch
-from hitoku.methods.optimal.objective import Objective
-from hitoku.methods.optimal.search import PatternSearch
+from hitoku.methods.optimal import (
+    Budget,
+    IncumbentSearch,
+    Objective,
+    Optimal,
+    PatternSearch,
+    Stopped,
+    neighbourhoods,
+    search,
+)
 
 
 def begun(table, need, budget: Budget) -> tuple[PatternSearch, IncumbentSearch]:

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hitoku.attacks.interval import Interval
-from hitoku.io.jj import read_jj
+from hitoku.attacks import Interval
+from hitoku.io import read_jj
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Need, Release, Table
 from hitoku.testing import covers

@@ -5,9 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.attacks.interval import Interval
-from hitoku.methods.optimal import Optimal, heuristics, optimal
-from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Budget, Instance, ProtectionLevels, Stopped
+from hitoku.attacks import Interval
+from hitoku.methods.optimal import (
+    DOWN,
+    UP,
+    Budget,
+    Instance,
+    Optimal,
+    ProtectionLevels,
+    Stopped,
+    heuristics,
+    optimal,
+)
+from hitoku.methods.optimal.instance import WIDTH
 from hitoku.model import Need, Release, Table
 from hitoku.testing import covers
 

@@ -9,12 +9,21 @@ import pytest
 from scipy import sparse
 from tests.methods.optimal.test_tableau import cube, prepared
 
-from hitoku.methods.optimal import Optimal, attacker_subproblems
-from hitoku.methods.optimal.attacker_subproblems import LinearSubproblems, TableauSubproblems, subproblems_for
-from hitoku.methods.optimal.instance import Budget, levels_met, pushes_for
-from hitoku.methods.optimal.neighbourhoods import WIDE, Neighbourhoods, NeighbourhoodSearch
-from hitoku.methods.optimal.objective import Objective
-from hitoku.methods.optimal.search import search
+from hitoku.methods.optimal import (
+    Budget,
+    LinearSubproblems,
+    Neighbourhoods,
+    NeighbourhoodSearch,
+    Objective,
+    Optimal,
+    TableauSubproblems,
+    attacker_subproblems,
+    levels_met,
+    pushes_for,
+    search,
+    subproblems_for,
+)
+from hitoku.methods.optimal.neighbourhoods import WIDE
 from hitoku.model import Need, Table
 
 

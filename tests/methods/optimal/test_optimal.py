@@ -12,7 +12,7 @@ from tests.oracles.patterns import cheapest
 from tests.strategies import count_tables
 
 from hitoku.errors import NeedError
-from hitoku.methods.costs import costs
+from hitoku.methods import costs
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Need, Table
 

@@ -6,10 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hitoku.methods.optimal.attacker_subproblems import LinearSubproblems, PartedSubproblems
-from hitoku.methods.optimal.cuts import capacity_cuts
-from hitoku.methods.optimal.instance import Budget, levels_met, pushes_for
-from hitoku.methods.optimal.presolve import presolve
+from hitoku.methods.optimal import (
+    Budget,
+    LinearSubproblems,
+    PartedSubproblems,
+    capacity_cuts,
+    levels_met,
+    presolve,
+    pushes_for,
+)
 from hitoku.model import Hierarchy, Need, Table
 
 

@@ -11,11 +11,16 @@ from scipy import sparse
 from tests.methods.optimal.test_tableau import cube, prepared
 from tests.oracles.suppression import least_cost
 
-from hitoku.methods.optimal import Optimal, row_pool
-from hitoku.methods.optimal.cuts import star_cuts
-from hitoku.methods.optimal.instance import Budget, Instance, ProtectionLevels
-from hitoku.methods.optimal.objective import Objective
-from hitoku.methods.optimal.relaxation import Relaxation
+from hitoku.methods.optimal import (
+    Budget,
+    Instance,
+    Objective,
+    Optimal,
+    ProtectionLevels,
+    Relaxation,
+    row_pool,
+    star_cuts,
+)
 from hitoku.model import Need, Table
 from hitoku.solver.solution import SolverStatus
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hitoku.kernels.row_pool import measure_rows, perhaps_short, write_dense
-from hitoku.methods.optimal import row_pool
-from hitoku.methods.optimal.cuts import FACTORS, WHOLE, factor
-from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, PARALLEL, RowPool
+from hitoku.methods.optimal import RowPool, factor, row_pool
+from hitoku.methods.optimal.cuts import FACTORS, WHOLE
+from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, PARALLEL
 
 
 def some_rows(rng: np.random.Generator, n: int, n_rows: int):

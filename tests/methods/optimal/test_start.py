@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import ProtectionError
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.optimal import Optimal
-from hitoku.methods.optimal.instance import MOST_POINTS, Trace
+from hitoku.methods.optimal import Optimal, Trace
+from hitoku.methods.optimal.instance import MOST_POINTS
 from hitoku.model import Need, Release, Table
 from hitoku.testing import covers
 

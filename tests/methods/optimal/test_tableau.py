@@ -9,12 +9,18 @@ import numpy as np
 import pytest
 from tests.oracles.suppression import costs_less, least_cost
 
-from hitoku.attacks.interval import Interval
-from hitoku.methods.optimal import Optimal
-from hitoku.methods.optimal.attacker_subproblems import LinearSubproblems, TableauSubproblems, subproblems_for
-from hitoku.methods.optimal.cuts import filled
-from hitoku.methods.optimal.instance import Budget, levels_met, pushes_for
-from hitoku.methods.optimal.presolve import presolve
+from hitoku.attacks import Interval
+from hitoku.methods.optimal import (
+    Budget,
+    LinearSubproblems,
+    Optimal,
+    TableauSubproblems,
+    filled,
+    levels_met,
+    presolve,
+    pushes_for,
+    subproblems_for,
+)
 from hitoku.model import Need, Release, Table
 from hitoku.testing import covers
 

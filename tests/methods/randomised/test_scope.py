@@ -10,8 +10,7 @@ import pytest
 from hitoku.attacks.matching import Likelihood, Matching
 from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.io.release import write_release
-from hitoku.methods.randomised import Randomised, randomised
-from hitoku.methods.randomised.public_knowledge import PublicKnowledge
+from hitoku.methods.randomised import PublicKnowledge, Randomised, randomised
 from hitoku.model import Need, Release, Table
 from hitoku.pipeline import protect_table
 from hitoku.rules import GroupDisclosure, MinFrequency, assess

@@ -1,9 +1,5 @@
 """Undoing controlled tabular adjustment: what an outsider estimates who knows how it was done."""
 
-from __future__ import annotations
+from hitoku.lazy import facade
 
-from hitoku.attacks.adjustment.adjustment import Adjustment
-from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
-from hitoku.model import Estimates
-
-__all__ = ["SCENARIOS", "Adjustment", "Estimates", "Known", "Scenario"]
+__getattr__, __dir__, __all__ = facade(__name__)

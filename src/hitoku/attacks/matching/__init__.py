@@ -1,17 +1,5 @@
 """The matching attack on releases whose method is known."""
 
-from hitoku.attacks.matching.attackers import Attacker, Bayes, Likelihood, Support
-from hitoku.attacks.matching.matched import Matched
-from hitoku.attacks.matching.matching import Matching
-from hitoku.attacks.matching.unknown import less_informed, possible_parameters
+from hitoku.lazy import facade
 
-__all__ = [
-    "Attacker",
-    "Bayes",
-    "Likelihood",
-    "Matched",
-    "Matching",
-    "Support",
-    "less_informed",
-    "possible_parameters",
-]
+__getattr__, __dir__, __all__ = facade(__name__)

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, SolverError
-from hitoku.feasibility.problem import Problem, contradiction
+from hitoku.feasibility import Problem, contradiction
 from hitoku.model import Bounds, Integers, Release, rational
 from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
 from hitoku.solver.work import CountedWork

@@ -22,8 +22,7 @@ from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.attacks.matching.walks import flat_two_way, several
 from hitoku.errors import ParameterError, did_you_mean, must_be_numbers
 from hitoku.model import Bounds, Integers, Mask, Release
-from hitoku.rules.assess import assess
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule, assess
 from hitoku.solver.work import Deadline
 
 Strategy = Literal["auto", "enumerate", "shave", "sample"]

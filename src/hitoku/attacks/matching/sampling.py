@@ -15,7 +15,7 @@ from scipy import sparse
 from hitoku.attacks.matching.candidates import Lattice
 from hitoku.attacks.matching.matched import Matched, over_all
 from hitoku.errors import ParameterError
-from hitoku.feasibility.problem import Problem
+from hitoku.feasibility import Problem
 from hitoku.model import Bounds, Integers, Mask, Release
 
 # Random moves prepared for a walk, per independent move.

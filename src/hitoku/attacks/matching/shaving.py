@@ -17,7 +17,7 @@ from hitoku.attacks.matching.enumeration import judged, nobody
 from hitoku.attacks.matching.matched import Matched, over_all
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.model import Bounds, Integers, Mask, Release
-from hitoku.rules.min_frequency import MinFrequency
+from hitoku.rules import MinFrequency
 
 # Lines longer than this do not fit the kernels' masks.
 LONGEST = 62

@@ -10,8 +10,7 @@ import numpy as np
 
 from hitoku.errors import NeedError
 from hitoku.model import Floats, Integers, Protection, Release
-from hitoku.rules.assess import assess
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule, assess
 from hitoku.solver.work import Deadline
 
 

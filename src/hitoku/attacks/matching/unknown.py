@@ -18,7 +18,7 @@ from hitoku.attacks.matching.candidates import WORK
 from hitoku.attacks.matching.matching import Matching
 from hitoku.errors import ParameterError
 from hitoku.model import Bounds, Release
-from hitoku.rules.min_frequency import MinFrequency
+from hitoku.rules import MinFrequency
 
 Pair = tuple[int, int]
 

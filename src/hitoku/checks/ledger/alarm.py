@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from hitoku.attacks.differencing.comparing import SingledOut
-from hitoku.attacks.differencing.definition import Definition, Nested
-from hitoku.attacks.differencing.grade import Grade, Graded, grade_certificate
-from hitoku.attacks.differencing.partition import Cell, Certificate
-from hitoku.checks.evidence.left_out import column_known
+from hitoku.attacks.differencing import (
+    Cell,
+    Certificate,
+    Definition,
+    Grade,
+    Graded,
+    Nested,
+    SingledOut,
+    grade_certificate,
+)
+from hitoku.checks.evidence import column_known
 from hitoku.checks.ledger.tells import FEWEST
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, SumTerm
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, SumTerm
 from hitoku.errors import some
 
 # A sum with more cells than this is told by how many they are.

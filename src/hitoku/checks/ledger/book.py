@@ -9,11 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.differencing.comparing import SingledOut
-from hitoku.attacks.differencing.definition import Definition, Nested
-from hitoku.attacks.differencing.partition import COUNTS, Partition, unit_keys
-from hitoku.attacks.differencing.search import DifferencingSearch
-from hitoku.attacks.differencing.verifying import verify
+from hitoku.attacks.differencing import (
+    COUNTS,
+    Definition,
+    DifferencingSearch,
+    Nested,
+    Partition,
+    SingledOut,
+    unit_keys,
+    verify,
+)
 from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker, not_testable, stopped
 from hitoku.checks.ledger.entry import Entry
 from hitoku.checks.ledger.magnitude import Measure, failing, half_width
@@ -28,10 +33,9 @@ from hitoku.checks.ledger.units import (
     other_data,
     read_vector,
 )
-from hitoku.checks.principles.together import Said
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, Said
 from hitoku.errors import ParameterError, some
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 
 class Ledger:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hitoku.attacks.differencing.definition import Definition
-from hitoku.attacks.differencing.partition import COUNT, COUNTS, Certificate
+from hitoku.attacks.differencing import COUNT, COUNTS, Certificate, Definition
 from hitoku.checks.ledger.magnitude import Carried
-from hitoku.checks.principles.together import Said
+from hitoku.checks.principles import Said
 
 
 @dataclass(frozen=True, kw_only=True)

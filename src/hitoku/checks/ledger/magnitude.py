@@ -9,12 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.attacks.differencing.alike import Alike
-from hitoku.attacks.differencing.comparing import SingledOut
-from hitoku.attacks.differencing.partition import Cell
+from hitoku.attacks.differencing import Alike, Cell, SingledOut
 from hitoku.errors import DataError
 from hitoku.model import Contributors, Floats, Integers, Table
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 # No rule in use takes more of the largest contributors than this together.
 TOP = 5

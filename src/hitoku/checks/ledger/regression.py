@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.attacks.differencing.partition import Partition
+from hitoku.attacks.differencing import Partition
 from hitoku.errors import DataError
 
 

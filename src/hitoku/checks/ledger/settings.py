@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hitoku.checks.ledger.store import KEY_BYTES, LedgerStore, create, fresh_store, locked_store, read_store
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.policies.policy import policy as policy_named
+from hitoku.checks.policies import Policy
+from hitoku.checks.policies import policy as policy_named
 from hitoku.errors import DataError, ParameterError
 from hitoku.files import read_file
 

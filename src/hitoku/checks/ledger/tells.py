@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from hitoku.attacks.differencing.comparing import SingledOut
-from hitoku.attacks.differencing.partition import COUNT
+from hitoku.attacks.differencing import COUNT, SingledOut
 
 WITHIN = " within "
 

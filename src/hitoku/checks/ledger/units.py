@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.attacks.differencing.partition import Codes, Partition
+from hitoku.attacks.differencing import Codes, Partition
 from hitoku.checks.arrow_columns import PackedTexts
 from hitoku.checks.ledger.magnitude import Measure
 from hitoku.checks.ledger.store import LedgerStore, damaged

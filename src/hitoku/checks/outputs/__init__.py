@@ -21,6 +21,9 @@ from hitoku.checks.outputs.regression import Regression
 from hitoku.checks.outputs.statistics import Statistics
 from hitoku.checks.outputs.summary import Summary
 from hitoku.checks.outputs.survival import Survival
+from hitoku.lazy import facade
+
+__getattr__, __dir__, __all__ = facade(__name__)
 
 OUTPUT_TYPES: dict[str, type[OutputType[Any]]] = {
     "frequency_table": FrequencyTable,

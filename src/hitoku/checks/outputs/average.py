@@ -8,10 +8,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from hitoku.attacks.differencing.partition import COUNTS
-from hitoku.checks.evidence.consistency import compare_contributions, compare_ranks, compare_sums
-from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.evidence.groups import AmountEvidence, rank_contributions, require_finite, values_of
+from hitoku.attacks.differencing import COUNTS
+from hitoku.checks.evidence import (
+    AmountEvidence,
+    Evidence,
+    compare_contributions,
+    compare_ranks,
+    compare_sums,
+    rank_contributions,
+    require_finite,
+    values_of,
+)
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact, Kind, added_up, contribution_facts, unit_facts
 from hitoku.checks.outputs.group_statistic import (
@@ -22,11 +29,9 @@ from hitoku.checks.outputs.group_statistic import (
     withhold,
 )
 from hitoku.checks.outputs.measures import sum_measures
-from hitoku.checks.policies.policy import Policy
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import MEAN, PrincipleVerdict, Said, counts_told, few_values
 from hitoku.checks.principles import groups as principles
-from hitoku.checks.principles.together import MEAN, Said
-from hitoku.checks.principles.values import counts_told, few_values
-from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Floats

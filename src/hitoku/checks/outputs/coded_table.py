@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, TypeVar
 
-from hitoku.attacks.differencing.partition import COUNTS
-from hitoku.checks.evidence.cells import CodedCells
-from hitoku.checks.evidence.table import TableEvidence
-from hitoku.checks.evidence.trees import same_trees, trees_of
+from hitoku.attacks.differencing import COUNTS
+from hitoku.checks.evidence import CodedCells, TableEvidence, same_trees, trees_of
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact, record_facts, unit_facts
 from hitoku.checks.outputs.group_statistic import OTHER_VARIABLES, own_name
 from hitoku.checks.outputs.membership import Membership, table_membership
 from hitoku.checks.outputs.output_type import TableClaim
-from hitoku.checks.principles.together import Said
+from hitoku.checks.principles import Said
 from hitoku.checks.records import COMPLETE, ERROR, Records
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.tabulation import tabulate

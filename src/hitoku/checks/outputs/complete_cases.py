@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.evidence.left_out import LeftOut
+from hitoku.checks.evidence import Evidence, LeftOut
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.records import COMPLETE, ERROR, Records

@@ -9,16 +9,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hitoku.checks.evidence.consistency import compare_contributions, compare_range, compare_ranks
-from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.evidence.groups import (
+from hitoku.checks.evidence import (
     AmountEvidence,
+    Evidence,
+    compare_contributions,
+    compare_range,
+    compare_ranks,
     count_units,
     count_values,
     rank_contributions,
     require_finite,
 )
-from hitoku.checks.ledger.tells import FEWEST, largest_of
+from hitoku.checks.ledger import FEWEST, largest_of
 from hitoku.checks.outputs.facts import Fact, added_up, contribution_facts, unit_facts
 from hitoku.checks.outputs.group_statistic import (
     GroupStatistic,
@@ -28,18 +30,20 @@ from hitoku.checks.outputs.group_statistic import (
     withhold,
 )
 from hitoku.checks.outputs.membership import Membership, with_largest
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles import groups as principles
-from hitoku.checks.principles.squares import square_verdicts, withheld_for_squares
-from hitoku.checks.principles.together import Said
-from hitoku.checks.principles.values import (
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import (
+    Principle,
+    PrincipleVerdict,
+    Said,
     alike,
     counts_told,
     few_values,
     many_digits,
     nearly_all_equal,
+    square_verdicts,
+    withheld_for_squares,
 )
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
+from hitoku.checks.principles import groups as principles
 from hitoku.checks.records import COMPLETE, Records, per_contributor
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model import ADDITIVITY, Floats, Mask

@@ -15,15 +15,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.evidence.table import TableEvidence
+from hitoku.checks.evidence import Evidence, TableEvidence
 from hitoku.checks.outputs.coded_table import CodedTable, claim_about, only_codes, tabulate_records
 from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.group_statistic import own_name, refuse_decimals
 from hitoku.checks.outputs.output_type import TableClaim
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles import tables
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Principle, PrincipleVerdict, tables
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Integers, Mask

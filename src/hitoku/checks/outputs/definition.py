@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from hitoku.checks.evidence.evidence import read_checked, refuse
+from hitoku.checks.evidence import read_checked, refuse
 from hitoku.checks.outputs import OUTPUT_TYPES
 from hitoku.checks.outputs.output_type import OutputType
 from hitoku.errors import did_you_mean

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from hitoku.checks.evidence.cells import CodedCells
+from hitoku.checks.evidence import CodedCells
 from hitoku.model import Floats
 
 Kind = tuple[str | None, ...]

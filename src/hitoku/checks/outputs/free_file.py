@@ -12,12 +12,11 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, StrictStr
 from pydantic import dataclasses as validated
 
-from hitoku.checks.evidence.evidence import STRICT, Evidence
-from hitoku.checks.evidence.free_files import MOST_PICTURE, clean_file, word_of
+from hitoku.checks.evidence import MOST_PICTURE, STRICT, Evidence, clean_file, word_of
 from hitoku.checks.outputs.output_type import NOT_WRITTEN
 from hitoku.checks.outputs.uncoded import Uncoded
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.files import read_file, require_path, sha256

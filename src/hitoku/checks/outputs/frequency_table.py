@@ -8,14 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.evidence.table import TableEvidence
-from hitoku.checks.evidence.trees import plain_trees, trees_of
+from hitoku.checks.evidence import Evidence, TableEvidence, plain_trees, trees_of
 from hitoku.checks.outputs.coded_table import CodedTable, claim_about, only_codes, tabulate_records
 from hitoku.checks.outputs.output_type import TableClaim
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles import tables
-from hitoku.checks.principles.verdict import PrincipleVerdict
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import PrincipleVerdict, tables
 from hitoku.checks.records import COMPLETE, Records
 
 

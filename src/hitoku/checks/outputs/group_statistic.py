@@ -8,15 +8,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from hitoku.checks.evidence.cells import CodedCells
-from hitoku.checks.evidence.groups import GroupEvidence, ValuesEvidence
+from hitoku.checks.evidence import CodedCells, GroupEvidence, ValuesEvidence
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact, added_up, unit_facts
 from hitoku.checks.outputs.membership import Membership, group_membership
 from hitoku.checks.outputs.output_type import TableClaim
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.together import Said
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Said
 from hitoku.checks.records import Records
 from hitoku.errors import ParameterError
 from hitoku.model import Mask

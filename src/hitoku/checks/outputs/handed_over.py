@@ -14,12 +14,11 @@ import numpy as np
 from pydantic import StrictStr
 from pydantic import dataclasses as validated
 
-from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, NumberRows, Numbers, Texts
+from hitoku.checks.evidence import STRICT, Counts, Evidence, NumberRows, Numbers, Texts
 from hitoku.checks.outputs.output_type import NOT_WRITTEN
 from hitoku.checks.outputs.uncoded import Uncoded
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.groups import judge_mask, too_little_freedom
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, judge_mask, too_little_freedom
 from hitoku.checks.records import Records
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Mask

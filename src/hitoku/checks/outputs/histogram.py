@@ -13,16 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from hitoku.attacks.differencing.partition import COUNTS
-from hitoku.checks.evidence.cells import CodedCells
-from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.evidence.table import TableEvidence
+from hitoku.attacks.differencing import COUNTS
+from hitoku.checks.evidence import CodedCells, Evidence, TableEvidence
 from hitoku.checks.outputs.coded_table import CodedTable
 from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.output_type import TableClaim
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import PrincipleVerdict
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError
 from hitoku.model import Floats

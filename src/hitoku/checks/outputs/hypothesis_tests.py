@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hitoku.checks.evidence.groups import count_values
+from hitoku.checks.evidence import count_values
 from hitoku.checks.records import per_contributor
 from hitoku.errors import DataError
 from hitoku.model import Floats, Integers

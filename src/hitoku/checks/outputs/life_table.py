@@ -13,16 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import dataclasses as validated
 
-from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence
-from hitoku.checks.evidence.groups import GroupEvidence
+from hitoku.checks.evidence import STRICT, Counts, Evidence, GroupEvidence
 from hitoku.checks.outputs.group_statistic import own_name, refuse_decimals, withhold
 from hitoku.checks.outputs.histogram import read_edges
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.steps import choose_ends, curves, published_steps
 from hitoku.checks.outputs.survival import TIME, TimedEvents, refuse_repeated
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.groups import judge_mask
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Principle, PrincipleVerdict, judge_mask
 from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import DataError
 from hitoku.model import Integers

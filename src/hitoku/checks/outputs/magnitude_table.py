@@ -12,28 +12,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hitoku.checks.evidence.consistency import compare_contributions, compare_ranks, compare_sums
-from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.evidence.few_values import count_few
-from hitoku.checks.evidence.groups import refuse_counts
-from hitoku.checks.evidence.table import MagnitudeEvidence, TableEvidence
-from hitoku.checks.evidence.trees import plain_trees, trees_of
+from hitoku.checks.evidence import (
+    Evidence,
+    MagnitudeEvidence,
+    TableEvidence,
+    compare_contributions,
+    compare_ranks,
+    compare_sums,
+    count_few,
+    plain_trees,
+    refuse_counts,
+    trees_of,
+)
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.coded_table import CodedTable, claim_about, only_codes, tabulate_records
 from hitoku.checks.outputs.facts import Fact, contribution_facts
 from hitoku.checks.outputs.group_statistic import own_name
 from hitoku.checks.outputs.measures import sum_measures
 from hitoku.checks.outputs.output_type import TableClaim
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles import tables
-from hitoku.checks.principles.insiders import insider_verdicts
-from hitoku.checks.principles.together import MEAN as MEAN_OF
-from hitoku.checks.principles.together import Said
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import MEAN as MEAN_OF
+from hitoku.checks.principles import Principle, PrincipleVerdict, Said, insider_verdicts, tables
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Need
-from hitoku.rules.withheld_counts import FROM_COUNTS
+from hitoku.rules import FROM_COUNTS
 
 MEAN = "mean"
 STATISTICS = ("sum", MEAN)

@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.checks.evidence import design
-from hitoku.checks.evidence.fitted import FittedModel
-from hitoku.checks.evidence.groups import GroupEvidence
-from hitoku.checks.evidence.table import TableEvidence
-from hitoku.checks.evidence.trees import layers
+from hitoku.checks.evidence import FittedModel, GroupEvidence, TableEvidence, design, layers
 from hitoku.checks.ledger import implied_tables
 from hitoku.checks.records import Groups, Records
 from hitoku.model import Floats, Integers

@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import dataclasses as validated
 
-from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, Texts
-from hitoku.checks.evidence.groups import GroupEvidence, slices
+from hitoku.checks.evidence import STRICT, Counts, Evidence, GroupEvidence, Texts, slices
 from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, withhold
-from hitoku.checks.policies.policy import Policy
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Principle, PrincipleVerdict
 from hitoku.checks.principles import groups as principles
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.model import LIMIT, Mask
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.checks.outputs.hypothesis_tests import TESTS
-from hitoku.checks.principles.together import SPREAD
+from hitoku.checks.principles import SPREAD
 from hitoku.model import Floats
 
 

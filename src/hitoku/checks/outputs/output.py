@@ -10,12 +10,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from hitoku.attacks.differencing.definition import Nested
-from hitoku.checks.evidence.evidence import Evidence, Unreadable, read_checked, refuse
+from hitoku.attacks.differencing import Nested
+from hitoku.checks.evidence import Evidence, Unreadable, read_checked, refuse
 from hitoku.checks.outputs.definition import read_definition
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.output_type import OutputType
-from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict, worst
+from hitoku.checks.principles import Clearance, PrincipleVerdict, worst
 from hitoku.errors import HitokuError
 
 WITHHELD = "x"

@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
-from hitoku.checks.evidence.cells import CodedCells
-from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence import CodedCells, Evidence
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.membership import Membership
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.together import Said
-from hitoku.checks.principles.verdict import PrincipleVerdict
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import PrincipleVerdict, Said
 from hitoku.checks.records import Records
 from hitoku.model import Need, Release, Table
 

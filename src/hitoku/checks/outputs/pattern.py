@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence import Evidence
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.outputs.output_type import OutputType
 from hitoku.errors import ParameterError

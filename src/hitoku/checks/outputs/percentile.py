@@ -10,8 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import dataclasses as validated
 
-from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, Numbers
-from hitoku.checks.evidence.groups import ValuesEvidence, require_finite, slices, values_of
+from hitoku.checks.evidence import (
+    STRICT,
+    Counts,
+    Evidence,
+    Numbers,
+    ValuesEvidence,
+    require_finite,
+    slices,
+    values_of,
+)
 from hitoku.checks.outputs.group_statistic import (
     GroupStatistic,
     publish_groups,
@@ -19,11 +27,9 @@ from hitoku.checks.outputs.group_statistic import (
     said_of,
     withhold,
 )
-from hitoku.checks.policies.policy import Policy
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Principle, PrincipleVerdict, Said, alike, nearly_all_equal
 from hitoku.checks.principles import groups as principles
-from hitoku.checks.principles.together import Said
-from hitoku.checks.principles.values import alike, nearly_all_equal
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError
 from hitoku.model import Floats, Mask

@@ -13,14 +13,18 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import dataclasses as validated
 
-from hitoku.attacks.differencing.partition import COUNTS
-from hitoku.checks.evidence.cells import CodedCells
-from hitoku.checks.evidence.consistency import compare_contributions, compare_ranks, compare_sums
-from hitoku.checks.evidence.evidence import STRICT, Evidence, Numbers
-from hitoku.checks.evidence.groups import (
+from hitoku.attacks.differencing import COUNTS
+from hitoku.checks.evidence import (
     COUNTED,
+    STRICT,
     TOP,
     AmountEvidence,
+    CodedCells,
+    Evidence,
+    Numbers,
+    compare_contributions,
+    compare_ranks,
+    compare_sums,
     rank_contributions,
     refuse_counts,
     slices,
@@ -32,12 +36,20 @@ from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refu
 from hitoku.checks.outputs.measures import sum_measures
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.steps import Step, choose_ends, close_ends, curves, published_steps
-from hitoku.checks.policies.policy import Policy
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import (
+    MEAN,
+    Determined,
+    Principle,
+    PrincipleVerdict,
+    Said,
+    determined_verdict,
+    held_by_few,
+    judge_mask,
+    problems,
+    unknown,
+)
 from hitoku.checks.principles import groups as principles
-from hitoku.checks.principles.groups import judge_mask
-from hitoku.checks.principles.together import MEAN, Determined, Said, determined_verdict, problems
-from hitoku.checks.principles.values import held_by_few, unknown
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers, Mask

@@ -9,25 +9,35 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hitoku.attacks.differencing.partition import COUNTS
-from hitoku.checks.evidence import design
-from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.evidence.fitted import FittedModel, read_fitted
-from hitoku.checks.evidence.groups import count_values
-from hitoku.checks.evidence.left_out import LeftOut
-from hitoku.checks.evidence.model import ModelEvidence
+from hitoku.attacks.differencing import COUNTS
+from hitoku.checks.evidence import (
+    Evidence,
+    FittedModel,
+    LeftOut,
+    ModelEvidence,
+    count_values,
+    design,
+    read_fitted,
+)
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.formula import columns_of, has_terms, named_column, refuse_formula
 from hitoku.checks.outputs.membership import Membership, model_membership
 from hitoku.checks.outputs.output_type import NOT_WRITTEN
 from hitoku.checks.outputs.uncoded import Uncoded
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.fit import UNEXPLAINED
-from hitoku.checks.principles.models import judge_model
-from hitoku.checks.principles.squares import largest_share
-from hitoku.checks.principles.together import MEAN, SPREAD, Said, own_verdicts
-from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict, worst
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import (
+    MEAN,
+    SPREAD,
+    UNEXPLAINED,
+    Clearance,
+    PrincipleVerdict,
+    Said,
+    judge_model,
+    largest_share,
+    own_verdicts,
+    worst,
+)
 from hitoku.checks.records import CODE, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model import Integers, Mask

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence import Evidence
 from hitoku.checks.outputs.output_type import OutputType
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.records import MISSING
 from hitoku.errors import some
 

@@ -15,11 +15,16 @@ import numpy as np
 from pydantic import PlainValidator
 from pydantic import dataclasses as validated
 
-from hitoku.attacks.differencing.partition import COUNTS
-from hitoku.checks.evidence.evidence import STRICT, WITHHELD, Evidence
-from hitoku.checks.evidence.groups import AmountEvidence, GroupEvidence
-from hitoku.checks.evidence.summary import SummaryEvidence
-from hitoku.checks.evidence.table import TableEvidence
+from hitoku.attacks.differencing import COUNTS
+from hitoku.checks.evidence import (
+    STRICT,
+    WITHHELD,
+    AmountEvidence,
+    Evidence,
+    GroupEvidence,
+    SummaryEvidence,
+    TableEvidence,
+)
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.average import STATISTICS as AVERAGES
 from hitoku.checks.outputs.average import Average
@@ -29,10 +34,16 @@ from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refu
 from hitoku.checks.outputs.moments import ONE
 from hitoku.checks.outputs.percentile import Percentile, PercentileEvidence
 from hitoku.checks.outputs.summary import Summary
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.groups import few_units, units
-from hitoku.checks.principles.together import Determined, Said, determined_verdict, problems
-from hitoku.checks.principles.verdict import PrincipleVerdict
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import (
+    Determined,
+    PrincipleVerdict,
+    Said,
+    determined_verdict,
+    few_units,
+    problems,
+    units,
+)
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
 from hitoku.model import Mask

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from hitoku.checks.evidence.groups import GroupEvidence
+from hitoku.checks.evidence import GroupEvidence
 from hitoku.model import Integers, Mask
 
 # A step, by the first and the last place in it.

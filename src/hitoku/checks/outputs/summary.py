@@ -8,10 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hitoku.checks.evidence.consistency import compare_range
-from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.evidence.groups import count_units, slices, values_of
-from hitoku.checks.evidence.summary import SummaryEvidence
+from hitoku.checks.evidence import Evidence, SummaryEvidence, compare_range, count_units, slices, values_of
 from hitoku.checks.outputs.group_statistic import (
     GroupStatistic,
     publish_groups,
@@ -45,18 +42,28 @@ from hitoku.checks.outputs.moments import (
     about,
     centred,
 )
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles import groups as principles
-from hitoku.checks.principles.compared import (
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import (
+    MEAN,
+    SPREAD,
+    Clearance,
     ComparedGroups,
+    Principle,
+    PrincipleVerdict,
+    Said,
+    counts_told,
+    determined,
     entering_masks,
     entering_verdicts,
+    few_values,
+    fit_verdicts,
+    largest_share,
+    many_digits,
+    perfect,
+    square_verdicts,
+    withheld_for_squares,
 )
-from hitoku.checks.principles.fit import fit_verdicts, perfect
-from hitoku.checks.principles.squares import largest_share, square_verdicts, withheld_for_squares
-from hitoku.checks.principles.together import MEAN, SPREAD, Said
-from hitoku.checks.principles.values import counts_told, determined, few_values, many_digits
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles import groups as principles
 from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Floats, Mask

@@ -14,18 +14,15 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from pydantic import dataclasses as validated
 
-from hitoku.attacks.differencing.partition import COUNTS
-from hitoku.checks.evidence.cells import CodedCells
-from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, Numbers
-from hitoku.checks.evidence.groups import GroupEvidence, slices
+from hitoku.attacks.differencing import COUNTS
+from hitoku.checks.evidence import STRICT, CodedCells, Counts, Evidence, GroupEvidence, Numbers, slices
 from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals, withhold
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.steps import choose_ends, curves, published_steps
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.groups import judge_mask
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Principle, PrincipleVerdict, judge_mask
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import DataError
 from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Generic
 
-from hitoku.attacks.differencing.partition import COUNTS
-from hitoku.checks.evidence.cells import CodedCells
+from hitoku.attacks.differencing import COUNTS
+from hitoku.checks.evidence import CodedCells
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.output_type import E, TableClaim
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.together import Said
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Said
 from hitoku.checks.records import Records
 
 

@@ -14,11 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import parse_scope
-from hitoku.rules.dominance import Dominance
-from hitoku.rules.group_disclosure import GroupDisclosure
-from hitoku.rules.min_frequency import MinFrequency
-from hitoku.rules.p_percent import PPercent
-from hitoku.rules.rule import Rule
+from hitoku.rules import Dominance, GroupDisclosure, MinFrequency, PPercent, Rule
 from hitoku.toml import load_toml, validated
 
 Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hitoku.checks.evidence.groups import GroupEvidence
-from hitoku.checks.policies.policy import Policy
+from hitoku.checks.evidence import GroupEvidence
+from hitoku.checks.policies import Policy
 from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.values import MOST_SAFE_DECIMALS
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.checks.evidence.groups import GroupEvidence
+from hitoku.checks.evidence import GroupEvidence
 from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.model import Floats, Mask

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.checks.evidence.groups import AmountEvidence, GroupEvidence
-from hitoku.checks.policies.policy import Policy
+from hitoku.checks.evidence import AmountEvidence, GroupEvidence
+from hitoku.checks.policies import Policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import some
 from hitoku.model import LIMIT, Floats, Integers, Mask

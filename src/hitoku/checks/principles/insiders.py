@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hitoku.attacks.contribution import Contribution
-from hitoku.attacks.insider import Insider
+from hitoku.attacks import Contribution, Insider
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.coalitions.coalition_search import CoalitionSearch
-from hitoku.coalitions.contributions import contributions_in
+from hitoku.coalitions import CoalitionSearch, contributions_in
 from hitoku.errors import NeedError, some
-from hitoku.methods.insiders import against_insiders
-from hitoku.methods.method import Method
+from hitoku.methods import Method, against_insiders
 from hitoku.model import Mask, Need, Protection, Release, Table
 
 # More than so many are not tried: the largest of each cell first, then those who are alone in one.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hitoku.checks.evidence.model import ModelEvidence
-from hitoku.checks.policies.policy import Policy
+from hitoku.checks.evidence import ModelEvidence
+from hitoku.checks.policies import Policy
 from hitoku.checks.principles.squares import REASON, softened, unknown
 from hitoku.checks.principles.values import counts_told, determined
 from hitoku.checks.principles.values import unknown as values_unknown

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.checks.evidence.groups import GroupEvidence
-from hitoku.checks.policies.policy import Policy
+from hitoku.checks.evidence import GroupEvidence
+from hitoku.checks.policies import Policy
 from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.model import LIMIT, Floats, Integers, Mask

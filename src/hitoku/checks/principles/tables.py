@@ -8,21 +8,17 @@ from itertools import product
 
 import numpy as np
 
-from hitoku.checks.evidence.table import MagnitudeEvidence, TableEvidence
-from hitoku.checks.evidence.trees import siblings
-from hitoku.checks.policies.policy import Policy
+from hitoku.checks.evidence import MagnitudeEvidence, TableEvidence, siblings
+from hitoku.checks.policies import Policy
 from hitoku.checks.principles.groups import in_order, judge_mask, sampled
 from hitoku.checks.principles.insiders import kept_out
 from hitoku.checks.principles.values import FEW, unknown
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import NeedError, some
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.methods.greedy import Greedy
 from hitoku.model import LIMIT, Floats, Integers, Mask, Need, Protection, Release, Table
-from hitoku.rules.assess import assess
-from hitoku.rules.group_disclosure import GroupDisclosure
-from hitoku.rules.parts import line_shares
-from hitoku.rules.withheld_counts import merge_withheld
+from hitoku.rules import GroupDisclosure, assess, line_shares, merge_withheld
 
 
 def count_need(evidence: TableEvidence, policy: Policy) -> Need:

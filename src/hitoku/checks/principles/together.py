@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.checks.evidence.groups import COUNTED, GroupEvidence
-from hitoku.checks.policies.policy import Policy
+from hitoku.checks.evidence import COUNTED, GroupEvidence
+from hitoku.checks.policies import Policy
 from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.values import counts_told
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
@@ -109,7 +109,7 @@ def problems(said: Iterable[Said], policy: Policy) -> set[Determined]:
 
     Examples
     --------
-    >>> from hitoku.checks.policies.policy import policy
+    >>> from hitoku.checks.policies import policy
     >>> def percentile(percent, low, high):
     ...     named = {"codes": {}, "variable": "x", "statistic": f"p{percent}", "percent": percent}
     ...     return Said(**named, n_units=101, low=low, high=high)

@@ -1,5 +1,5 @@
 """What a researcher holds: a data set, and the outputs that were asked for."""
 
-from hitoku.checks.session.session import Session
+from hitoku.lazy import facade
 
-__all__ = ["Session"]
+__getattr__, __dir__, __all__ = facade(__name__)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.outputs.regression import fit_arrays
-from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.outputs import Output, fit_arrays
+from hitoku.checks.principles import Clearance
 from hitoku.checks.session.session import Session
 
 # What is said to a crosstab there and has no meaning here, besides what pandas says.

@@ -7,23 +7,26 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from hitoku.checks.outputs.average import Average
-from hitoku.checks.outputs.concentration import Concentration
-from hitoku.checks.outputs.free_file import FreeFile
-from hitoku.checks.outputs.frequency_table import FrequencyTable
-from hitoku.checks.outputs.handed_over import HandedOver
-from hitoku.checks.outputs.histogram import Histogram, edges_of
-from hitoku.checks.outputs.hypothesis_tests import TESTS
-from hitoku.checks.outputs.life_table import LifeTable
-from hitoku.checks.outputs.magnitude_table import MagnitudeTable
-from hitoku.checks.outputs.mode import Mode
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.outputs.output_type import OutputType
-from hitoku.checks.outputs.percentile import Percentile
-from hitoku.checks.outputs.quantile_groups import QuantileGroups
-from hitoku.checks.outputs.regression import Regression
-from hitoku.checks.outputs.summary import Summary
-from hitoku.checks.outputs.survival import Survival
+from hitoku.checks.outputs import (
+    TESTS,
+    Average,
+    Concentration,
+    FreeFile,
+    FrequencyTable,
+    HandedOver,
+    Histogram,
+    LifeTable,
+    MagnitudeTable,
+    Mode,
+    Output,
+    OutputType,
+    Percentile,
+    QuantileGroups,
+    Regression,
+    Summary,
+    Survival,
+    edges_of,
+)
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Hierarchies

@@ -10,14 +10,17 @@ from typing import Any, Unpack, cast
 
 import numpy as np
 
-from hitoku.checks.outputs.average import Average
-from hitoku.checks.outputs.cross_table import CrossTable
-from hitoku.checks.outputs.frequency_table import FrequencyTable
-from hitoku.checks.outputs.magnitude_table import MagnitudeTable
-from hitoku.checks.outputs.mode import Mode
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.outputs.output_type import OutputType
-from hitoku.checks.outputs.statistics import DESCRIBED, Statistics
+from hitoku.checks.outputs import (
+    DESCRIBED,
+    Average,
+    CrossTable,
+    FrequencyTable,
+    MagnitudeTable,
+    Mode,
+    Output,
+    OutputType,
+    Statistics,
+)
 from hitoku.checks.records import CODE, COMPLETE
 from hitoku.checks.session.asking import Asking, By, Column, How
 from hitoku.errors import ParameterError

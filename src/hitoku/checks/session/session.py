@@ -10,23 +10,27 @@ from typing import Any, Literal, Unpack
 
 from pydantic import ValidationError
 
-from hitoku.attacks.differencing.definition import Nested
+from hitoku.attacks.differencing import Nested
 from hitoku.checks.attackers import output_verdict
 from hitoku.checks.decisions import ExceptionRequest
-from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.outputs import complete_cases, segmentation
-from hitoku.checks.outputs.definition import write_definition
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.outputs.output_type import OutputType
-from hitoku.checks.outputs.pattern import about_the_same_cells, take_over, withhold_cells
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.policies.policy import policy as policy_named
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.checks.evidence import Evidence
+from hitoku.checks.outputs import (
+    Output,
+    OutputType,
+    about_the_same_cells,
+    complete_cases,
+    segmentation,
+    take_over,
+    withhold_cells,
+    write_definition,
+)
+from hitoku.checks.policies import Policy
+from hitoku.checks.policies import policy as policy_named
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.records import Records
 from hitoku.checks.session.asking import How, Where, refuse_unknown
 from hitoku.checks.session.pandas_habits import PandasHabits
-from hitoku.checks.submission.draft_ledger import DraftLedger
-from hitoku.checks.submission.writing import write_submission
+from hitoku.checks.submission import DraftLedger, write_submission
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Verdict
 

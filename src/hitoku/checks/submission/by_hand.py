@@ -13,20 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.checks.evidence.table import MagnitudeEvidence, TableEvidence
-from hitoku.checks.outputs.frequency_table import FrequencyTable
-from hitoku.checks.outputs.magnitude_table import MagnitudeTable
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.policies.policy import policy as policy_named
-from hitoku.checks.principles import tables
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.evidence import MagnitudeEvidence, TableEvidence
+from hitoku.checks.outputs import FrequencyTable, MagnitudeTable, Output
+from hitoku.checks.policies import Policy
+from hitoku.checks.policies import policy as policy_named
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, tables
 from hitoku.checks.submission.differences import not_tested
 from hitoku.checks.submission.report import Recheck, Rechecked
 from hitoku.checks.submission.submission import Submission
 from hitoku.errors import ParameterError
 from hitoku.model import Finding, Mask, Need, Table
-from hitoku.rules.withheld_counts import merge_withheld
+from hitoku.rules import merge_withheld
 
 
 def check_table(

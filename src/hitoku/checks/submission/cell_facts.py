@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.interval import Interval
-from hitoku.checks.evidence.evidence import Unreadable
-from hitoku.checks.evidence.table import TableEvidence
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.tables import count_shares
+from hitoku.attacks import Interval
+from hitoku.checks.evidence import TableEvidence, Unreadable
+from hitoku.checks.outputs import Output
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import count_shares
 from hitoku.model import Floats
 
 # Beyond so many cells the intervals of a table are left to the file of its certificate.

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from hitoku.checks.decisions import Cell, Decision, cell_name
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.checks.outputs import Output
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.errors import ParameterError
-from hitoku.evidence.audit import audit
+from hitoku.evidence import audit
 from hitoku.model import Mask, Need
 
 ORDER = (Clearance.PASS, Clearance.LOOK, Clearance.FAIL)

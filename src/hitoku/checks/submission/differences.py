@@ -15,19 +15,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hitoku.attacks.differencing.atoms import Disclosed
-from hitoku.attacks.differencing.defined import Defined, defined_differences
-from hitoku.checks.ledger import Measure
-from hitoku.checks.ledger.alarm import OF_LARGEST, way_out
-from hitoku.checks.ledger.entry import Entry
-from hitoku.checks.ledger.settings import settings_of, tested
-from hitoku.checks.ledger.store import LedgerStore
-from hitoku.checks.ledger.tells import next_to
-from hitoku.checks.outputs import complete_cases
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.together import Said
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, SumTerm, worst
+from hitoku.attacks.differencing import Defined, Disclosed, defined_differences
+from hitoku.checks.ledger import (
+    OF_LARGEST,
+    Entry,
+    LedgerStore,
+    Measure,
+    next_to,
+    settings_of,
+    tested,
+    way_out,
+)
+from hitoku.checks.outputs import Output, complete_cases
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, Said, SumTerm, worst
 from hitoku.checks.records import Records
 from hitoku.checks.submission.draft_ledger import DraftLedger, describe
 from hitoku.checks.submission.said import judge_together, said_by

@@ -13,18 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.differencing.definition import Definition
-from hitoku.attacks.differencing.partition import Partition
-from hitoku.checks.evidence.cells import CodedCells
-from hitoku.checks.evidence.left_out import KNOWN, known_of
-from hitoku.checks.ledger import Ledger, Measure
-from hitoku.checks.ledger.settings import settings_of
-from hitoku.checks.ledger.store import LedgerStore, read_store
-from hitoku.checks.ledger.tells import told_within
-from hitoku.checks.ledger.units import record_hashes, told_apart, unit_hashes
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict
+from hitoku.attacks.differencing import Definition, Partition
+from hitoku.checks.evidence import KNOWN, CodedCells, known_of
+from hitoku.checks.ledger import (
+    Ledger,
+    LedgerStore,
+    Measure,
+    read_store,
+    record_hashes,
+    settings_of,
+    told_apart,
+    told_within,
+    unit_hashes,
+)
+from hitoku.checks.outputs import Output
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Clearance, PrincipleVerdict
 from hitoku.checks.records import MISSING, Records
 from hitoku.checks.submission.said import judge_together, said_by
 from hitoku.checks.submission.same_variable import measured_alike, told_alike

@@ -11,24 +11,27 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hitoku.checks.evidence.evidence import Unreadable
-from hitoku.checks.evidence.left_out import KNOWN, LeftOut, known_of
-from hitoku.checks.outputs import complete_cases, segmentation
-from hitoku.checks.outputs.facts import Fact, Kind
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict, worst
+from hitoku.checks.evidence import KNOWN, LeftOut, Unreadable, known_of
+from hitoku.checks.outputs import Fact, Kind, Output, complete_cases, segmentation
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Principle, PrincipleVerdict, worst
 from hitoku.checks.records import MISSING, Records
 from hitoku.checks.submission.leaving import csv_text
 from hitoku.checks.submission.report import fault
 from hitoku.checks.submission.submission import Submission
 from hitoku.errors import HitokuError, some
+from hitoku.evidence import (
+    AuditProblem,
+    Certificate,
+    Grid,
+    asks_for_less,
+    audit,
+    claim,
+    is_about,
+    open_groups,
+    required_of,
+)
 from hitoku.evidence import verify as proof
-from hitoku.evidence.attributed import open_groups, required_of
-from hitoku.evidence.audit import audit
-from hitoku.evidence.certificate import Certificate, asks_for_less, claim, is_about
-from hitoku.evidence.grid import Grid
-from hitoku.evidence.problem import AuditProblem
 from hitoku.model import ADDITIVITY, Finding, Severity
 
 # Fields that say what stays behind: they follow from the policy.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from hitoku.checks.outputs.output import WITHHELD, Output
+from hitoku.checks.outputs import WITHHELD, Output
 from hitoku.files import write_csv
 
 

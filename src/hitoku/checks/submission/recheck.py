@@ -10,13 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 from hitoku.checks.decisions import Decision, decisions_by, person
-from hitoku.checks.evidence.evidence import Unreadable
-from hitoku.checks.ledger.settings import DEPTH, Settings, settings_of
-from hitoku.checks.ledger.store import LedgerStore, read_store
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.policies.policy import policy as policy_named
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.evidence import Unreadable
+from hitoku.checks.ledger import DEPTH, LedgerStore, Settings, read_store, settings_of
+from hitoku.checks.outputs import Output
+from hitoku.checks.policies import Policy
+from hitoku.checks.policies import policy as policy_named
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.checks.submission import differences
 from hitoku.checks.submission.deciding import excused, open_cells

@@ -16,10 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.checks.decisions import Decision, person
-from hitoku.checks.ledger.receipt import Left, Receipt, receipts_of
-from hitoku.checks.ledger.settings import Settings, settings_of
-from hitoku.checks.ledger.store import LedgerStore, locked_store, read_store
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
+from hitoku.checks.ledger import (
+    LedgerStore,
+    Left,
+    Receipt,
+    Settings,
+    locked_store,
+    read_store,
+    receipts_of,
+    settings_of,
+)
+from hitoku.checks.principles import Principle, PrincipleVerdict
 from hitoku.checks.submission.differences import place_units
 from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, remembered_parts
 from hitoku.checks.submission.leaving import leaving

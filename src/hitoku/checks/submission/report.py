@@ -10,9 +10,9 @@ from typing import Any
 
 from hitoku.checks.attackers import output_verdict
 from hitoku.checks.decisions import Decision
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.checks.outputs import Output
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.submission.submission import Submission
 from hitoku.model import Finding, Severity, Verdict
 

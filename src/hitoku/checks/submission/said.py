@@ -9,10 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.together import REMEDIES, Determined, Said, named, problems, rules
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.outputs import Output
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import (
+    REMEDIES,
+    Clearance,
+    Determined,
+    Principle,
+    PrincipleVerdict,
+    Said,
+    named,
+    problems,
+    rules,
+)
 from hitoku.checks.records import Records
 from hitoku.checks.submission.judge_output import group_of
 from hitoku.checks.submission.same_variable import multiples

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hitoku.checks.ledger import Measure
-from hitoku.checks.ledger.tells import largest_of, ranks_told
-from hitoku.checks.ledger.units import NUMBERS
+from hitoku.checks.ledger import NUMBERS, Measure, largest_of, ranks_told
 from hitoku.checks.records import Records
 from hitoku.model import Floats
 

@@ -22,9 +22,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hitoku.checks.decisions import ExceptionRequest
-from hitoku.checks.evidence.evidence import Unreadable
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import Policy
+from hitoku.checks.evidence import Unreadable
+from hitoku.checks.outputs import Output
+from hitoku.checks.policies import Policy
 from hitoku.checks.submission.leaving import plain_json
 from hitoku.errors import DataError
 from hitoku.files import read_file, sha256

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.checks.decisions import ExceptionRequest
-from hitoku.checks.outputs.output import Output
-from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.outputs import Output
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Clearance
 from hitoku.checks.submission.judge_output import certificate_of
 from hitoku.checks.submission.leaving import file_stem, leaving, plain_json
 from hitoku.checks.submission.submission import (

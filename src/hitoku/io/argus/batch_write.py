@@ -9,8 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from hitoku.errors import CertificateError, OutputError
-from hitoku.evidence.outcome import Outcome
-from hitoku.evidence.verdict import combine
+from hitoku.evidence import Outcome, combine
 from hitoku.evidence.verify import verify
 from hitoku.files import new_files, new_folder, private_folder
 from hitoku.io.argus.batch_check import Checked, Ready

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import OutputError
-from hitoku.evidence.grid import Grid, texts
+from hitoku.evidence import Grid, texts
 from hitoku.files import new_folder
 from hitoku.io.argus.apriori import AprioriEntry, write_apriori
 from hitoku.io.argus.batch_request import JJ, Safety

@@ -31,8 +31,8 @@ from hitoku.model import (
     add_up,
     broken,
     cross_relations,
+    refuse_too_large,
 )
-from hitoku.model.relations import refuse_too_large
 
 Additivity = Literal["check", "recompute", "open"]
 Letters = np.ndarray[Any, Any]

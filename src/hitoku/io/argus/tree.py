@@ -16,8 +16,7 @@ import numpy as np
 from hitoku.errors import HierarchyError, OutputError, some
 from hitoku.io.argus.metadata import Metadata, Variable
 from hitoku.io.argus.text import read_text, write_text
-from hitoku.model import TOTAL, Hierarchy
-from hitoku.model.frames import code_list, unseen_codes
+from hitoku.model import TOTAL, Hierarchy, code_list, unseen_codes
 
 LEAD = "@"
 

@@ -9,6 +9,9 @@ from hitoku.errors import ParameterError, did_you_mean
 from hitoku.io.formats import html, json_stat, tabular, xlsx
 from hitoku.io.formats.xlsx import comfortable
 from hitoku.io.publication import Format, Publication
+from hitoku.lazy import facade
+
+__getattr__, __dir__, __all__ = facade(__name__)
 
 # A file in this folder that is not listed here is an error: a test compares the two.
 FORMATS = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hitoku.evidence.grid import texts
+from hitoku.evidence import texts
 from hitoku.io.layout import sheets_of
 from hitoku.io.pages import render
 from hitoku.io.publication import WITHHELD, Format, Publication

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hitoku.errors import OutputError
-from hitoku.evidence.grid import texts
+from hitoku.evidence import texts
 from hitoku.io.numbers import write_cells
 from hitoku.io.publication import Format, Publication
 from hitoku.model import Floats, Labels, Mask

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from hitoku.coalitions.contributions import INSIDERS, parse_insiders
+from hitoku.coalitions import INSIDERS, parse_insiders
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
 from hitoku.io.advice import spoken
 from hitoku.io.formats import FORMATS

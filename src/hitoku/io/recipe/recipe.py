@@ -13,11 +13,8 @@ from typing import Any
 from hitoku.errors import DataError, HitokuError, did_you_mean
 from hitoku.io.recipe.keys import UNLESS_UNSAFE, CountsKeys, RecipeKeys, RecipeOrigin, TableKeys
 from hitoku.messages import Text
-from hitoku.methods import METHODS
-from hitoku.methods.method import Method
-from hitoku.methods.word import method_from_parts
-from hitoku.rules import RULES, Rule
-from hitoku.rules.word import made, parsed
+from hitoku.methods import METHODS, Method, method_from_parts
+from hitoku.rules import RULES, Rule, made, parsed
 from hitoku.toml import load_toml, toml_text, validated
 
 # Keys that only make sense for one of the two kinds of data.

@@ -8,8 +8,7 @@ import numpy as np
 
 from hitoku.errors import DataError, OutputError, ParameterError
 from hitoku.files import new_file, refuse_existing
-from hitoku.io.formats import known_format
-from hitoku.io.formats.tabular import write_transmission
+from hitoku.io.formats import known_format, write_transmission
 from hitoku.io.release.read import read_cells, read_publication, read_release
 
 TRANSMITTED = ("sdmx-csv", "parquet")

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.evidence.outcome import Outcome
-from hitoku.evidence.verdict import combine
+from hitoku.evidence import Outcome, combine
 from hitoku.files import new_file, write_csv
 from hitoku.io.pages import render
-from hitoku.io.report.findings import LIGHTS, row_class
+from hitoku.io.report import LIGHTS, row_class
 from hitoku.model import ATTACKERS, Integers, Release, Verdict
 
 # A table by name, with its size and the cells that it shares with others.

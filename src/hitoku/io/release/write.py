@@ -18,9 +18,7 @@ from typing import Any
 
 import narwhals as nw
 
-from hitoku.evidence.audit_result import Audit
-from hitoku.evidence.certificate import hash_files
-from hitoku.evidence.outcome import Outcome
+from hitoku.evidence import Audit, Outcome, hash_files
 from hitoku.files import new_folder, sha256, write_csv
 from hitoku.io.cells import Cells
 from hitoku.io.formats import write_formats
@@ -36,10 +34,9 @@ from hitoku.io.release.evidence_files import (
     write_steps,
 )
 from hitoku.io.release.overview import OverviewGroup, write_overview, write_overview_page
-from hitoku.io.report.report import write_report
+from hitoku.io.report import write_report
 from hitoku.model import Release
-from hitoku.rules.assess import name_of
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule, name_of
 
 NOTICE = "CONFIDENTIAL. This folder is for the person who signs the release. Do not publish it.\n\n"
 # What may be in the folder; the notice names the files that are.

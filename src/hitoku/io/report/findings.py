@@ -8,11 +8,11 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from hitoku.evidence.disclosure import Disclosure, arithmetic, explain_recomputable
+from hitoku.evidence import Disclosure, arithmetic, explain_recomputable
 from hitoku.io.cells import Cells
 from hitoku.io.numbers import percent, times
 from hitoku.io.report.pictures import Waterfall, group_sum, waterfall
-from hitoku.metrics.loss import loss
+from hitoku.metrics import loss
 from hitoku.model import Colour, Finding, Row, Severity, Status, Verdict
 
 # How often a requirement is met, in classes; the first one fails.

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import NamedTuple
 
-from hitoku.evidence.disclosure import Arithmetic, Summand
+from hitoku.evidence import Arithmetic, Summand
 from hitoku.io.numbers import MINUS, number
 
 BAR_WIDTH, EDGE = 200.0, 6.0

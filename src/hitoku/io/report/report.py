@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.evidence import (
+    Outcome,
     verify,
     verify_blocks,
     verify_files,
@@ -20,7 +21,6 @@ from hitoku.evidence import (
     verify_rows,
     verify_witnesses,
 )
-from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_file
 from hitoku.io.cells import Cells
 from hitoku.io.language import ENGLISH, speaker
@@ -128,7 +128,7 @@ def page(
 
     Examples
     --------
-    >>> from hitoku.evidence.audit import audit
+    >>> from hitoku.evidence import audit
     >>> from hitoku.model import Need
     >>> from hitoku.model import Protection
     >>> from hitoku.model import Release

@@ -1,7 +1,5 @@
 """Controlled tabular adjustment: publish the closest safe table instead of the true one."""
 
-from __future__ import annotations
+from hitoku.lazy import facade
 
-from hitoku.methods.adjust.adjust import Adjust, Adjusted
-
-__all__ = ["Adjust", "Adjusted"]
+__getattr__, __dir__, __all__ = facade(__name__)

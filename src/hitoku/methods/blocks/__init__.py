@@ -1,8 +1,5 @@
 """A method made of whole rectangles, which a reader may know."""
 
-from __future__ import annotations
+from hitoku.lazy import facade
 
-from hitoku.methods.blocks.blocks import Blocks
-from hitoku.methods.blocks.terms import treated
-
-__all__ = ["Blocks", "treated"]
+__getattr__, __dir__, __all__ = facade(__name__)

@@ -30,7 +30,7 @@ from hitoku.methods.blocks.terms import (
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Table
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 Split = Literal["auto", "count", "mass"]
 

@@ -27,11 +27,9 @@ from hitoku.methods.blocks.terms import (
     refuse_other_rules,
     small_counts,
 )
-from hitoku.methods.randomised.public_knowledge import whole_width
+from hitoku.methods.randomised import whole_width
 from hitoku.model import Dimension, Floats, Integers, Mask, Need, Table
-from hitoku.rules.assess import assess
-from hitoku.rules.min_frequency import MinFrequency
-from hitoku.rules.rule import Rule
+from hitoku.rules import MinFrequency, Rule, assess
 
 # Groups of a variable, each before its parts: where it stands among the codes, and where they stand.
 Groups = list[tuple[int, Integers]]

@@ -20,8 +20,7 @@ from hitoku.errors import HitokuError, NeedError, ScopeError, some
 from hitoku.methods.blocks.reach import FAR, Local, Reach, reach_alone
 from hitoku.methods.blocks.rectangles import Nodes
 from hitoku.model import Contributors, Floats, Integers, Mask, Need, Table
-from hitoku.rules.assess import assess
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule, assess
 
 # A cell of one unit gives a leaf a reason, whoever contributes it: the ends of a class are such tables.
 TINY = 1
@@ -67,7 +66,7 @@ def magnitude_pattern(
 
     Examples
     --------
-    >>> from hitoku.methods.blocks.rectangles import tree
+    >>> from hitoku.methods.blocks import tree
     >>> values = np.array([[20, 33, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
     >>> level = np.where(values == 25, 3, 0)
     >>> asked = MagnitudeLevels(level > 0, level, level, 0 * level, (1, 1, 0))

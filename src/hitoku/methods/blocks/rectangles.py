@@ -151,7 +151,7 @@ def pattern(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -
 
     Examples
     --------
-    >>> from hitoku.methods.blocks.rectangles import tree
+    >>> from hitoku.methods.blocks import tree
     >>> values = np.array([[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
     >>> pattern(tree(values, "count"), values, Terms.below((4, 4), 5, 9)).astype(int)
     array([[1, 1, 0, 0],

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ScopeError, some
 from hitoku.methods.blocks.reach import FAR, Local
-from hitoku.methods.randomised.public_knowledge import judge_counts, whole_width
+from hitoku.methods.randomised import judge_counts, whole_width
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 # Products of two totals fit 64 bits up to here.
 LARGEST_TOTAL = 2**31

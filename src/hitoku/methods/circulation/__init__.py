@@ -1,7 +1,5 @@
 """Large tables: a pattern built from its own witnesses."""
 
-from __future__ import annotations
+from hitoku.lazy import facade
 
-from hitoku.methods.circulation.circulation import Circulation
-
-__all__ = ["Circulation"]
+__getattr__, __dir__, __all__ = facade(__name__)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from hitoku.feasibility.hypercubes.claims import Claims, Rooms
+from hitoku.feasibility.hypercubes import Claims, Rooms
 from hitoku.methods.circulation.reach import FAR, CellReach
 from hitoku.model import Floats, Integers, Mask, Moves
 from hitoku.solver.linear import LinearProgram, Warm, opened

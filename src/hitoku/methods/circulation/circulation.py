@@ -18,10 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, SolverError, must_be_numbers
-from hitoku.feasibility.hypercubes.claims import Claims, Rooms
-from hitoku.feasibility.hypercubes.cover import Cover, cover_of
-from hitoku.feasibility.hypercubes.hypercube_search import LARGE, Boxes
-from hitoku.feasibility.hypercubes.packs import packed
+from hitoku.feasibility.hypercubes import LARGE, Boxes, Claims, Cover, Rooms, cover_of, packed
 from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
 from hitoku.methods.circulation.free import free_moves
 from hitoku.methods.circulation.parts import PartSearch
@@ -29,7 +26,7 @@ from hitoku.methods.circulation.reach import CellReach, Change
 from hitoku.methods.circulation.sweeps import AGAIN, SHARPNESS, SHARPNESS_SMALL, swept
 from hitoku.methods.circulation.tidy import BatchTidy
 from hitoku.methods.costs import costs
-from hitoku.methods.greedy.greedy import unreachable
+from hitoku.methods.greedy import unreachable
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.run import run

@@ -9,11 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hitoku.feasibility.circulation import NetworkCirculation
-from hitoku.feasibility.hypercubes.claims import Claims, Rooms
-from hitoku.feasibility.incidence import Incidence
-from hitoku.feasibility.levels import Levels
-from hitoku.feasibility.problem import Problem
+from hitoku.feasibility import Incidence, Levels, NetworkCirculation, Problem
+from hitoku.feasibility.hypercubes import Claims, Rooms
 from hitoku.model import Integers, Mask, Moves
 from hitoku.solver.work import CountedWork
 

@@ -14,15 +14,20 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from hitoku.feasibility.hypercubes.claims import Rooms
-from hitoku.feasibility.hypercubes.hypercube_search import Boxes
-from hitoku.feasibility.incidence import Incidence
+from hitoku.feasibility import Incidence
+from hitoku.feasibility.hypercubes import Boxes, Rooms
 from hitoku.methods.circulation.reach import CellReach, Change
 from hitoku.methods.costs import CostScale
-from hitoku.methods.optimal.instance import DOWN, UP, Budget, Instance, ProtectionLevels
-from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
-from hitoku.methods.optimal.objective import Objective
-from hitoku.methods.optimal.search import search
+from hitoku.methods.optimal import (
+    DOWN,
+    UP,
+    Budget,
+    Instance,
+    Neighbourhoods,
+    Objective,
+    ProtectionLevels,
+    search,
+)
 from hitoku.model import Floats, Integers, Mask
 
 # Withheld cells that are set free together; others that may come in; claims that a part may ask again.

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
-from hitoku.feasibility.pattern import Pattern
+from hitoku.feasibility import Pattern
 from hitoku.methods.circulation.batches import Batches, BatchProgram, WitnessBatch
 from hitoku.methods.circulation.reach import CellReach, levelled
 from hitoku.model import Integers

@@ -1,7 +1,5 @@
 """A method of small groups of cells, which a reader may know: its refusals depend on the cells."""
 
-from __future__ import annotations
+from hitoku.lazy import facade
 
-from hitoku.methods.flagged_groups.flagged_groups import FlaggedGroups
-
-__all__ = ["FlaggedGroups"]
+__getattr__, __dir__, __all__ = facade(__name__)

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ScopeError, must_be_numbers
-from hitoku.methods.blocks.expectation import PARTS, expectation
-from hitoku.methods.blocks.reach import FAR
-from hitoku.methods.blocks.structural_zeros import Cell
-from hitoku.methods.blocks.terms import (
+from hitoku.methods.blocks import (
+    FAR,
+    PARTS,
+    Cell,
     Terms,
     claim,
+    expectation,
     of_counts,
     of_flat_counts,
     protection_of,
@@ -32,7 +33,7 @@ from hitoku.methods.flagged_groups.witness_walk import FlaggedRelease, WitnessWa
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Table
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 # A change from one table to the next: cells, and by how much.
 Step = dict[Cell, int]
@@ -151,7 +152,7 @@ def witnessed(
 
     Examples
     --------
-    >>> from hitoku.methods.blocks.expectation import expectation
+    >>> from hitoku.methods.blocks import expectation
     >>> values = np.array([[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
     >>> expected = expectation(values.sum(axis=1), values.sum(axis=0), None)
     >>> withheld, steps = witnessed(values, Terms.below((4, 4), 5, 9), expected, 2, 1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.methods.blocks.expectation import PARTS
+from hitoku.methods.blocks import PARTS
 from hitoku.model import Integers, Mask
 
 # How many times the width is expected in a cell that is to give way.

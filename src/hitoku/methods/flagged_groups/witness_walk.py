@@ -17,9 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hitoku.methods.blocks.reach import FAR
-from hitoku.methods.blocks.structural_zeros import Cell, push
-from hitoku.methods.blocks.terms import Terms
+from hitoku.methods.blocks import FAR, Cell, Terms, push
 from hitoku.model import Integers, Mask
 
 # How often all cells that are not wide yet are tried, and groups that have no guard yet.

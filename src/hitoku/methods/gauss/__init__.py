@@ -1,7 +1,5 @@
 """Suppression by Gaussian elimination: no unsafe cell can be worked out by adding and subtracting."""
 
-from __future__ import annotations
+from hitoku.lazy import facade
 
-from hitoku.methods.gauss.gauss import Gauss, secondary
-
-__all__ = ["Gauss", "secondary"]
+__getattr__, __dir__, __all__ = facade(__name__)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import NeedError, some
 from hitoku.methods.gauss.elimination import Elimination, EliminationProblem
 from hitoku.methods.gauss.incidence import incidence_of

@@ -1,7 +1,5 @@
 """Greedy secondary suppression, after suppressFT: one cell at a time."""
 
-from __future__ import annotations
+from hitoku.lazy import facade
 
-from hitoku.methods.greedy.greedy import Greedy
-
-__all__ = ["Greedy"]
+__getattr__, __dir__, __all__ = facade(__name__)

@@ -12,12 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.feasibility.circulation import NetworkCirculation
-from hitoku.feasibility.levels import Levels
-from hitoku.feasibility.pattern import Pattern
-from hitoku.feasibility.problem import Problem
-from hitoku.feasibility.propagation import Propagation
-from hitoku.feasibility.push import push_engine
+from hitoku.feasibility import Levels, NetworkCirculation, Pattern, Problem, Propagation, push_engine
 from hitoku.model import Floats, Integers, Mask, Need, Table, level_slack
 from hitoku.solver.work import CountedWork
 

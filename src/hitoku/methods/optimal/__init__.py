@@ -1,7 +1,5 @@
 """Secondary suppression at the least cost, proven: a branch and cut over attackers' problems."""
 
-from __future__ import annotations
+from hitoku.lazy import facade
 
-from hitoku.methods.optimal.optimal import Optimal
-
-__all__ = ["Optimal"]
+__getattr__, __dir__, __all__ = facade(__name__)

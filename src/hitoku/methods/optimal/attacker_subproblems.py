@@ -15,8 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from hitoku.feasibility.incidence import Incidence, parts_of
-from hitoku.feasibility.network import arcs
+from hitoku.feasibility import Incidence, arcs, parts_of
 from hitoku.methods.optimal.cuts import capacity_separation
 from hitoku.methods.optimal.instance import (
     DOWN,

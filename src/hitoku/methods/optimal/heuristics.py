@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from hitoku.feasibility.pattern import Pattern
+from hitoku.feasibility import Pattern
 from hitoku.methods.optimal.attacker_subproblems import (
     SUPPORT,
     subproblems_for,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from hitoku.feasibility.incidence import Incidence
+from hitoku.feasibility import Incidence
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance, Subproblems, levels_met, pushes_for

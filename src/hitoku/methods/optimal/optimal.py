@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.attacks.interval import Interval
+from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ParameterError, SolverError, must_be_numbers
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.greedy import Greedy

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import NeedError, some
-from hitoku.feasibility.incidence import Incidence, parts_of
+from hitoku.feasibility import Incidence, parts_of
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import (
@@ -181,7 +181,7 @@ def components(instance: Instance) -> list[Mask]:
     Two relations without a common cell; the second has no level.
 
     >>> from scipy import sparse
-    >>> from hitoku.methods.optimal.instance import ProtectionLevels
+    >>> from hitoku.methods.optimal import ProtectionLevels
     >>> one = np.ones(5)
     >>> instance = Instance(
     ...     cells=np.arange(5), relations=sparse.csr_array([[1, 1, -1, 0, 0], [0, 0, 0, 1, -1]]),

@@ -1,7 +1,5 @@
 """A method that draws lots, so that knowing it helps an attacker little."""
 
-from __future__ import annotations
+from hitoku.lazy import facade
 
-from hitoku.methods.randomised.randomised import Randomised
-
-__all__ = ["Randomised"]
+__getattr__, __dir__, __all__ = facade(__name__)

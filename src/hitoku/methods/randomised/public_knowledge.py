@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, ScopeError, some
-from hitoku.methods.optimal.small import fits
+from hitoku.methods.optimal import fits
 from hitoku.model import Integers, Mask, Table
-from hitoku.rules.assess import assess
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule, assess
 
 # Counts up to here are shown to the rules one by one.
 LARGEST_COUNT = 10_000

@@ -16,7 +16,7 @@ from hitoku.methods.randomised.distribution import PatternDistribution
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
 from hitoku.methods.run import run
 from hitoku.model import Floats, Integers, Mask, Need, Protection, Release, Table
-from hitoku.rules.rule import Rule
+from hitoku.rules import Rule
 
 SEEDED = "randomised, seeded: for experiments only"
 CAUTION = (

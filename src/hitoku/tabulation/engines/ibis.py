@@ -18,8 +18,7 @@ import pyarrow as pa
 
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.kernels import cell_rows, fixed_point
-from hitoku.model import Floats, Integers
-from hitoku.model.frames import not_numbers
+from hitoku.model import Floats, Integers, not_numbers
 from hitoku.tabulation.contributors import LeafSums, Ranking, State
 from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.database import allowed_memory, arrow_kind, codes_of

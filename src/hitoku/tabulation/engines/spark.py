@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from hitoku.errors import DataError, TableError
 from hitoku.kernels import fixed_point
-from hitoku.model.frames import infinite, not_numbers
+from hitoku.model import infinite, not_numbers
 from hitoku.tabulation.contributors import LeafSums, Ranking, State
 from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.database import allowed_memory, arrow_kind, codes_of

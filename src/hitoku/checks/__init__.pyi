@@ -1,0 +1,7 @@
+from hitoku.checks.arrow_columns import packed_texts as packed_texts
+from hitoku.checks.attackers import output_verdict as output_verdict
+from hitoku.checks.decisions import Decision as Decision
+from hitoku.checks.decisions import ExceptionRequest as ExceptionRequest
+from hitoku.checks.decisions import parse_decisions as parse_decisions
+from hitoku.checks.decisions import read_decisions as read_decisions
+from hitoku.checks.records import Records as Records

@@ -1,0 +1,15 @@
+from hitoku.coalitions.box_deviations import BoxDeviations as BoxDeviations
+from hitoku.coalitions.box_deviations import Wanted as Wanted
+from hitoku.coalitions.cell_witnesses import CellWitnesses as CellWitnesses
+from hitoku.coalitions.cell_witnesses import CoalitionReach as CoalitionReach
+from hitoku.coalitions.cell_witnesses import Deviations as Deviations
+from hitoku.coalitions.coalition_search import CoalitionSearch as CoalitionSearch
+from hitoku.coalitions.contributions import INSIDERS as INSIDERS
+from hitoku.coalitions.contributions import Insiders as Insiders
+from hitoku.coalitions.contributions import choose_insiders as choose_insiders
+from hitoku.coalitions.contributions import contributions_in as contributions_in
+from hitoku.coalitions.contributions import parse_insiders as parse_insiders
+from hitoku.coalitions.knowledge import Knowledge as Knowledge
+from hitoku.coalitions.near_cell import CellInSight as CellInSight
+from hitoku.coalitions.verdict import InsiderVerdict as InsiderVerdict
+from hitoku.coalitions.verdict import TooClose as TooClose

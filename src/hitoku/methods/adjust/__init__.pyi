@@ -1,0 +1,10 @@
+from hitoku.methods.adjust.adjust import Adjust as Adjust
+from hitoku.methods.adjust.adjust import Adjusted as Adjusted
+from hitoku.methods.adjust.disjunction import Disjunction as Disjunction
+from hitoku.methods.adjust.rounding import RoundingGrid as RoundingGrid
+from hitoku.methods.adjust.rounding import Sums as Sums
+from hitoku.methods.adjust.rounding import finest as finest
+from hitoku.methods.adjust.rounding import round_controlled as round_controlled
+from hitoku.methods.adjust.senses import AllowedDeviations as AllowedDeviations
+from hitoku.methods.adjust.senses import fewest_changes as fewest_changes
+from hitoku.methods.adjust.senses import hashed as hashed

@@ -1,0 +1,35 @@
+from hitoku.rules.assess import assess as assess
+from hitoku.rules.assess import name_of as name_of
+from hitoku.rules.contributions import contributors_at as contributors_at
+from hitoku.rules.contributions import ranked_at as ranked_at
+from hitoku.rules.direct_disclosure import DirectDisclosure as DirectDisclosure
+from hitoku.rules.dominance import Dominance as Dominance
+from hitoku.rules.few_contributors import FewContributors as FewContributors
+from hitoku.rules.given import Given as Given
+from hitoku.rules.group_disclosure import GroupDisclosure as GroupDisclosure
+from hitoku.rules.group_size import GroupSize as GroupSize
+from hitoku.rules.group_size import group_sizes as group_sizes
+from hitoku.rules.k_disclosure import KDisclosure as KDisclosure
+from hitoku.rules.levels import from_distance as from_distance
+from hitoku.rules.levels import needed as needed
+from hitoku.rules.levels import per_person as per_person
+from hitoku.rules.levels import percent_of_value as percent_of_value
+from hitoku.rules.levels import structural_zero as structural_zero
+from hitoku.rules.min_frequency import MinFrequency as MinFrequency
+from hitoku.rules.p_percent import PPercent as PPercent
+from hitoku.rules.parameters import Level as Level
+from hitoku.rules.parts import line_shares as line_shares
+from hitoku.rules.parts import parts_of as parts_of
+from hitoku.rules.prior_posterior import PriorPosterior as PriorPosterior
+from hitoku.rules.request import Request as Request
+from hitoku.rules.rule import Rule as Rule
+from hitoku.rules.withheld_counts import FROM_COUNTS as FROM_COUNTS
+from hitoku.rules.withheld_counts import merge_withheld as merge_withheld
+from hitoku.rules.word import from_word as from_word
+from hitoku.rules.word import made as made
+from hitoku.rules.word import parsed as parsed
+from hitoku.rules.word import rule_from_word as rule_from_word
+from hitoku.rules.word_types import WordType as WordType
+from hitoku.rules.zero import Zero as Zero
+
+RULES: dict[str, type[Rule]]
