@@ -8,8 +8,9 @@ from hitoku import plots
 from hitoku.errors import ParameterError
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
+from hitoku.metrics import Comparison
 from hitoku.model import Bounds, Need, Protection, Release, Table
-from hitoku.pipeline import Comparison, compare
+from hitoku.pipeline import compare
 from hitoku.plots.intervals import ALARM, ASKED, FAR
 from hitoku.plots.style import WITHHELD
 
