@@ -23,6 +23,7 @@ CODE = ("src", "papers", "tests", "bench", "tools")
 LAYERS = [
     {"messages", "lazy"},
     {"errors"},
+    {"parameters"},
     {"files", "kernels", "toml"},
     {"model", "solver"},
     {"feasibility"},
@@ -79,7 +80,7 @@ ONLY_IN = {
         "checks.outputs",
         "io",
     },
-    "pydantic": {"rules.word_types", "toml", "checks", "io.recipe", "review.settings"},
+    "pydantic": {"parameters", "toml", "checks", "io.recipe", "review.settings"},
     "statsmodels": {"checks.outputs.regression"},
     "jinja2": {"io", "web.pages"},
     "joblib": {"attacks.matching", "pipeline"},

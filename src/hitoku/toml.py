@@ -17,6 +17,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from hitoku.errors import DataError, ParameterError, did_you_mean
+from hitoku.parameters import Refused
 
 KeyPath = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
@@ -35,14 +36,6 @@ WANTED = {
     "string_pattern_mismatch": ("a name for files", "use letters, digits, _ and - only"),
     "finite_number": ("a finite number", "leave the key out if nothing is asked"),
 }
-
-
-class Refused(ValueError):  # noqa: N818 - pydantic catches it
-    """A value that cannot be meant, and what to write instead."""
-
-    def __init__(self, code: str, template: str, fix: str, /, **fields: Any) -> None:
-        self.error = ParameterError(code, template, fix=fix, **fields)
-        super().__init__(self.error.what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +160,7 @@ def validated(
         raise origin.error(path, "key_missing", "key {key!r} is missing", fix, key=name)
     refused = found.get("ctx", {}).get("error")
     if isinstance(refused, Refused):
-        raise refused.error.copy_as(where=origin.place(path))
+        raise refused.error(ParameterError, last, origin.place(path))
     if found["type"] == "literal_error":
         words = [word.strip("' ") for word in str(found["ctx"]["expected"]).replace(" or ", ", ").split(",")]
         near = did_you_mean(str(found["input"]), words, otherwise="").partition("use one of")[0]

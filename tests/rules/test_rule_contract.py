@@ -35,12 +35,10 @@ SHARED_PARTS = {
     "contributions",
     "group_size",
     "levels",
-    "parameters",
     "parts",
     "rule",
     "withheld_counts",
     "word",
-    "word_types",
 }
 
 

@@ -17,11 +17,11 @@ from hitoku.rules.levels import percent_of_value as percent_of_value
 from hitoku.rules.levels import structural_zero as structural_zero
 from hitoku.rules.min_frequency import MinFrequency as MinFrequency
 from hitoku.rules.p_percent import PPercent as PPercent
-from hitoku.rules.parameters import Level as Level
 from hitoku.rules.parts import line_shares as line_shares
 from hitoku.rules.parts import parts_of as parts_of
 from hitoku.rules.prior_posterior import PriorPosterior as PriorPosterior
 from hitoku.rules.request import Request as Request
+from hitoku.rules.rule import Level as Level
 from hitoku.rules.rule import Rule as Rule
 from hitoku.rules.withheld_counts import FROM_COUNTS as FROM_COUNTS
 from hitoku.rules.withheld_counts import merge_withheld as merge_withheld
@@ -29,7 +29,6 @@ from hitoku.rules.word import from_word as from_word
 from hitoku.rules.word import made as made
 from hitoku.rules.word import parsed as parsed
 from hitoku.rules.word import rule_from_word as rule_from_word
-from hitoku.rules.word_types import WordType as WordType
 from hitoku.rules.zero import Zero as Zero
 
 RULES: dict[str, type[Rule]]

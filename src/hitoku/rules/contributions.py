@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hitoku.errors import RuleError
 from hitoku.model import Contributors, Table
-from hitoku.rules.parameters import Level
+from hitoku.rules.rule import Level
 
 
 def contributors_at(table: Table, level: Level, rule: str) -> Contributors:

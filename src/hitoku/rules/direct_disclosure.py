@@ -6,17 +6,17 @@ else in the row then stands in one cell, they know that cell's attribute for eac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from hitoku.errors import RuleError, did_you_mean
 from hitoku.model import Attributions, Floats, Integers, Mask, Need, Table
+from hitoku.parameters import Codes, CodeSets, Names, Whole, as_names, codes_of, sets_of
 from hitoku.rules.levels import needed, per_person, tells_of_people
-from hitoku.rules.parameters import check_whole, codes_of, variables_of
 from hitoku.rules.parts import Parts, parts_of, require_variables
+from hitoku.rules.rule import check_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +53,15 @@ class DirectDisclosure:
     name: ClassVar[str] = "direct_disclosure"
     about_groups: ClassVar[bool] = True
 
-    k: int = 1
-    sensitive: tuple[str, ...] | str | None = None
-    unknown: tuple[tuple[str, str], ...] | Mapping[str, Any] = ()
-    harmless: tuple[tuple[str, str], ...] | Mapping[str, Any] = ()
-    forbidden: tuple[tuple[str, tuple[str, ...]], ...] | Mapping[str, Any] = ()
-    identifying: tuple[str, ...] | str | None = None
+    k: Whole = 1
+    sensitive: Names | None = None
+    unknown: Codes = ()
+    harmless: Codes = ()
+    forbidden: CodeSets = ()
+    identifying: Names | None = None
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "k", self.k, least=0)
-        if self.sensitive is not None:
-            object.__setattr__(self, "sensitive", variables_of(self.name, "sensitive", self.sensitive))
-        if self.identifying is not None:
-            object.__setattr__(self, "identifying", variables_of(self.name, "identifying", self.identifying))
-        object.__setattr__(self, "unknown", codes_of(self.name, "unknown", self.unknown))
-        object.__setattr__(self, "harmless", codes_of(self.name, "harmless", self.harmless))
-        object.__setattr__(self, "forbidden", _sets_of(self.name, self.forbidden))
+        check_rule(self)
 
     def assess(self, table: Table) -> Need:
         """Flag cells with frequency(parent) - k <= frequency(cell), nobody's cells and unknowns aside."""
@@ -82,7 +75,7 @@ class DirectDisclosure:
                 rule=self.name,
             )
         sensitive = table.labels.names if self.sensitive is None else self.sensitive
-        sensitive = variables_of(self.name, "sensitive", sensitive)
+        sensitive = as_names(sensitive)
         require_variables(table, sensitive, self.name)
         nobody, harmless = self._carries(table, "unknown"), self._carries(table, "harmless")
         unsafe = np.zeros(table.n_cells, dtype=bool)
@@ -98,7 +91,7 @@ class DirectDisclosure:
             ]
             found += [
                 (*self._in_set(table, codes, variable, pairs), ~nobody)
-                for name, codes in _sets_of(self.name, self.forbidden)
+                for name, codes in sets_of(self.forbidden)
                 if name == variable
             ]
             for total, parts, weight, allowed in found:
@@ -146,7 +139,7 @@ class DirectDisclosure:
 
     def _carries(self, table: Table, what: str) -> Mask:
         found = np.zeros(table.n_cells, dtype=bool)
-        for variable, code in codes_of(self.name, what, getattr(self, what)):
+        for variable, code in codes_of(getattr(self, what)):
             require_variables(table, [variable], self.name)
             place = table.labels.names.index(variable)
             number = _number(table, place, code, f"rule {self.name}, {what}")
@@ -166,22 +159,3 @@ def _number(table: Table, place: int, code: str, where: str) -> int:
             code=code,
         )
     return codes.index(code)
-
-
-def _sets_of(rule: str, given: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Read sets of codes by variable as pairs (variable, codes)."""
-    try:
-        if isinstance(given, Mapping):
-            given = [(variable, codes) for variable, sets in given.items() for codes in sets]
-        return tuple(
-            (str(variable), (codes,) if isinstance(codes, str) else tuple(str(code) for code in codes))
-            for variable, codes in given
-        )
-    except (TypeError, ValueError) as error:
-        raise RuleError(
-            "forbidden_sets_invalid",
-            "forbidden must list sets of codes by variable",
-            where="rule {rule}",
-            fix='write forbidden={"injury": [("Light", "Serious")]}',
-            rule=rule,
-        ) from error

@@ -11,9 +11,10 @@ from typing import ClassVar
 import numpy as np
 
 from hitoku.model import LIMIT, Need, Table
+from hitoku.parameters import Count, Percent
 from hitoku.rules.contributions import ranked_at
 from hitoku.rules.levels import from_distance, needed
-from hitoku.rules.parameters import Level, check_level, check_percent, check_whole
+from hitoku.rules.rule import Level, check_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +40,12 @@ class Dominance:
 
     name: ClassVar[str] = "dominance"
 
-    n: int
-    k: float
+    n: Count
+    k: Percent
     level: Level = "holding"
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "n", self.n, least=1)
-        check_percent(self.name, "k", self.k)
-        check_level(self.name, self.level)
+        check_rule(self)
 
     def assess(self, table: Table) -> Need:
         """Flag cells with x1 + ... + xn > k% of X; the level is what X lacks for that to be k%."""

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hitoku.model import Integers, Need, Table
+from hitoku.parameters import Count
 from hitoku.rules.contributions import contributors_at
 from hitoku.rules.levels import needed, percent_of_value
-from hitoku.rules.parameters import Level, check_level, check_range, check_whole
+from hitoku.rules.rule import Level, Range, check_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +38,12 @@ class FewContributors:
 
     name: ClassVar[str] = "few_contributors"
 
-    n: int
+    n: Count
     level: Level = "holding"
-    percent: float | None = None
+    percent: Range | None = None
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "n", self.n, least=1)
-        check_level(self.name, self.level)
-        check_range(self.name, self.percent)
+        check_rule(self)
 
     def assess(self, table: Table) -> Need:
         """Flag cells with 0 < contributors < n."""

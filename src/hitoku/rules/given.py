@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from hitoku.errors import RuleError, did_you_mean
 from hitoku.model import Floats, Mask, Need, Table, frozen
 from hitoku.rules.levels import DEFAULT_PERCENT, percent_of_value
-from hitoku.rules.parameters import check_range
+from hitoku.rules.rule import Range, check_rule
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,10 +43,10 @@ class Given:
     lower: ArrayLike | None = None
     upper: ArrayLike | None = None
     width: ArrayLike | None = None
-    percent: float | None = DEFAULT_PERCENT
+    percent: Range | None = DEFAULT_PERCENT
 
     def __post_init__(self) -> None:
-        check_range(self.name, self.percent)
+        check_rule(self)
         # Arrays are copied: the caller's may change later, a rule does not.
         for part in ("unsafe", "lower", "upper", "width"):
             given = getattr(self, part)

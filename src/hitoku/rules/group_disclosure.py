@@ -12,9 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from hitoku.model import LIMIT, Attributions, Need, Table, rational
+from hitoku.parameters import Names, Share, as_names
 from hitoku.rules.levels import needed, tells_of_people
-from hitoku.rules.parameters import check_share, variables_of
 from hitoku.rules.parts import parts_of, require_variables
+from hitoku.rules.rule import check_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +49,17 @@ class GroupDisclosure:
     name: ClassVar[str] = "group_disclosure"
     about_groups: ClassVar[bool] = True
 
-    share: float = 0.9
-    by: tuple[str, ...] | str | None = None
+    share: Share = 0.9
+    by: Names | None = None
     inner: bool = False
     yields_to_width: bool = False
 
     def __post_init__(self) -> None:
-        check_share(self.name, "share", self.share)
-        if self.by is not None:
-            object.__setattr__(self, "by", variables_of(self.name, "by", self.by))
+        check_rule(self)
 
     def assess(self, table: Table) -> Need:
         """Flag parts above ``share`` of their total; where values are counts, ask for what ends that."""
-        by = None if self.by is None else variables_of(self.name, "by", self.by)
+        by = None if self.by is None else as_names(self.by)
         if by is not None:
             require_variables(table, by, self.name)
         counts = table.value if table.frequency is None else table.frequency

@@ -16,9 +16,10 @@ from scipy import sparse
 
 from hitoku.errors import RuleError
 from hitoku.model import Attributions, Integers, Mask, Need, Table, only_categories, variable_of_relation
+from hitoku.parameters import Count, Names, Whole, as_names
 from hitoku.rules.levels import needed, per_person, tells_of_people
-from hitoku.rules.parameters import check_whole, variables_of
 from hitoku.rules.parts import parts_of, require_variables
+from hitoku.rules.rule import check_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +49,12 @@ class KDisclosure:
     name: ClassVar[str] = "k_disclosure"
     about_groups: ClassVar[bool] = True
 
-    k: int = 1
-    sensitive: tuple[str, ...] | str | None = None
-    limit: int | None = None
+    k: Whole = 1
+    sensitive: Names | None = None
+    limit: Count | None = None
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "k", self.k, least=0)
-        if self.sensitive is not None:
-            object.__setattr__(self, "sensitive", variables_of(self.name, "sensitive", self.sensitive))
-        if self.limit is not None:
-            check_whole(self.name, "limit", self.limit, least=1)
+        check_rule(self)
 
     def assess(self, table: Table) -> Need:
         """Flag the part of every pair, to be blurred by one person more than the coalition knows."""
@@ -105,7 +102,7 @@ class KDisclosure:
         if self.limit is not None:
             keep &= counts[part] <= self.limit
         if self.sensitive is not None:
-            sensitive = variables_of(self.name, "sensitive", self.sensitive)
+            sensitive = as_names(self.sensitive)
             require_variables(table, sensitive, self.name)
             keep &= _differ(table, sensitive, part, group)
         return part[keep], group[keep]

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from hitoku.errors import RuleError
 from hitoku.model import Need, Table
+from hitoku.parameters import Count
 from hitoku.rules.levels import needed, percent_of_value
-from hitoku.rules.parameters import check_range, check_whole
+from hitoku.rules.rule import Range, check_rule
 
 WEIGHTED_COUNT = "weighted_count"
 
@@ -44,14 +45,13 @@ class MinFrequency:
 
     name: ClassVar[str] = "min_frequency"
 
-    n: int
+    n: Count
     weighted: bool = False
     zeros: bool = False
-    percent: float | None = None
+    percent: Range | None = None
 
     def __post_init__(self) -> None:
-        check_whole(self.name, "n", self.n, least=1)
-        check_range(self.name, self.percent)
+        check_rule(self)
 
     def assess(self, table: Table) -> Need:
         """Flag cells with 0 < frequency < n; with ``zeros`` also those with frequency 0."""

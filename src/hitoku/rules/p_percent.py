@@ -11,11 +11,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from hitoku.errors import RuleError
 from hitoku.model import LIMIT, Need, Table
+from hitoku.parameters import Count, Percent
 from hitoku.rules.contributions import ranked_at
 from hitoku.rules.levels import from_distance, needed
-from hitoku.rules.parameters import Level, check_level, check_percent, check_whole
+from hitoku.rules.rule import Level, check_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +45,13 @@ class PPercent:
 
     name: ClassVar[str] = "p_percent"
 
-    p: float
-    n: int = 1
+    p: Percent
+    n: Count = 1
     level: Level = "holding"
     at_limit: Literal["safe", "unsafe"] = "safe"
 
     def __post_init__(self) -> None:
-        check_percent(self.name, "p", self.p)
-        check_whole(self.name, "n", self.n, least=1)
-        check_level(self.name, self.level)
-        if self.at_limit not in ("safe", "unsafe"):
-            raise RuleError(
-                "at_limit_invalid",
-                "a cell at the limit is {at_limit!r}",
-                where="rule {rule}",
-                fix='at_limit is "safe" or "unsafe"',
-                at_limit=self.at_limit,
-                rule=self.name,
-            )
+        check_rule(self)
 
     def assess(self, table: Table) -> Need:
         """Flag cells with X - x1 - ... - x(n+1) < p% of x1; the level is what the remainder lacks."""

@@ -11,8 +11,9 @@ from typing import ClassVar
 
 from hitoku.errors import RuleError
 from hitoku.model import Need, Table
+from hitoku.parameters import Count, Percent
 from hitoku.rules.p_percent import small_remainder
-from hitoku.rules.parameters import Level, check_level, check_percent, check_whole
+from hitoku.rules.rule import Level, check_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,13 @@ class PriorPosterior:
 
     name: ClassVar[str] = "prior_posterior"
 
-    p: float
-    q: float
-    n: int = 1
+    p: Percent
+    q: Percent
+    n: Count = 1
     level: Level = "holding"
 
     def __post_init__(self) -> None:
-        check_percent(self.name, "p", self.p)
-        check_percent(self.name, "q", self.q)
+        check_rule(self)
         if not self.p < self.q:
             raise RuleError(
                 "p_not_below_q",
@@ -59,8 +59,6 @@ class PriorPosterior:
                 q=self.q,
                 rule=self.name,
             )
-        check_whole(self.name, "n", self.n, least=1)
-        check_level(self.name, self.level)
 
     def assess(self, table: Table) -> Need:
         """Flag cells with q% of (X - x1 - ... - x(n+1)) < p% of x1; the level is what that lacks."""

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import RuleError, did_you_mean
 from hitoku.model import LIMIT, Floats, Need, Table, frozen
+from hitoku.parameters import Percent, Whole
 from hitoku.rules.contributions import contributors_at
 from hitoku.rules.levels import needed, percent_of_value
-from hitoku.rules.parameters import Level, check_level, check_percent, check_range, check_whole
+from hitoku.rules.rule import Level, Range, check_rule
 
 REQUEST_SHARE = "request_share"
 
@@ -52,17 +53,14 @@ class Request:
 
     name: ClassVar[str] = "request"
 
-    p: float
-    n: int = 0
+    p: Percent
+    n: Whole = 0
     share: str | ArrayLike = REQUEST_SHARE
     level: Level = "holding"
-    percent: float | None = None
+    percent: Range | None = None
 
     def __post_init__(self) -> None:
-        check_percent(self.name, "p", self.p)
-        check_whole(self.name, "n", self.n, least=0)
-        check_level(self.name, self.level)
-        check_range(self.name, self.percent)
+        check_rule(self)
         if not isinstance(self.share, str):
             # Copied: the caller's array may change later, a rule does not.
             array = np.array(self.share)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
+from hitoku.errors import RuleError
 from hitoku.model import Need, Table
+from hitoku.parameters import check_parameters, real
+
+# "holding" takes holdings where they are known and units elsewhere; "unit" takes units.
+Level = Literal["holding", "unit"]
+# A protection range in percent of the cell value; above 100 is allowed.
+Range = Annotated[
+    float, real("(0, inf)", "give percent of the cell value, such as 20; None leaves the range to assess")
+]
 
 
 @runtime_checkable
@@ -21,3 +30,8 @@ class Rule(Protocol):
     def assess(self, table: Table) -> Need:
         """Return the cells this rule hits and the levels it asks for."""
         ...
+
+
+def check_rule(rule: Any) -> None:
+    """Check the parameters of a new rule against their types."""
+    check_parameters(rule, f"rule {rule.name}", RuleError)

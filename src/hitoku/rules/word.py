@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from hitoku.errors import HitokuError, ParameterError, RuleError, did_you_mean, some
 from hitoku.messages import Text
+from hitoku.parameters import check_word
 from hitoku.rules.rule import Rule
-from hitoku.rules.word_types import WordType
 
 CONSTANTS = {"true": True, "false": False, "none": None}
 Kind = Literal["rule", "method", "attack"]
@@ -131,21 +131,9 @@ def made(
                 name=name,
                 parameter=parameter,
             )
-        if kind == "rule":
-            continue  # rules look at every parameter themselves
-        allowed = WordType.of(thing, parameter, (choices or {}).get(parameter, ()))
-        meant = _by_variable(value) if allowed.by_variable else value
-        if not allowed.admits(meant):
-            raise error(
-                "parameter_value_not_allowed",
-                "{parameter} of {kind} {name} cannot be {value!r}",
-                where=where,
-                fix=allowed.advice(value),
-                parameter=parameter,
-                kind=Text(kind),
-                name=name,
-                value=value,
-            )
+        about = Text("{parameter} of {kind} {name}", parameter=parameter, kind=Text(kind), name=name)
+        place = ", ".join(filter(None, (where, about)))
+        meant = check_word(thing, parameter, value, place, error, (choices or {}).get(parameter, ()))
         given = {**given, parameter: meant}
     more = {p: make() for p, make in (supplied or {}).items() if p in known and p not in given}
     every = {**given, **more}
@@ -166,16 +154,6 @@ def made(
     except HitokuError as own:
         place = ", ".join(filter(None, (where, own.where)))
         raise own.copy_as(where=place) from own
-
-
-def _by_variable(value: Any) -> Any:
-    """Gather pairs (variable, code) by variable; anything else stays as it is."""
-    if not isinstance(value, tuple) or not all(isinstance(pair, tuple) for pair in value):
-        return value
-    codes: dict[str, list[str]] = {}
-    for variable, code in value:
-        codes.setdefault(variable, []).append(code)
-    return codes
 
 
 def _error(kind: Kind) -> type[HitokuError]:

@@ -6,12 +6,13 @@ A total of zero tells that each of its contributors has zero.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from hitoku.model import Need, Table
+from hitoku.parameters import real
 from hitoku.rules.contributions import contributors_at, ranked_at
 from hitoku.rules.levels import needed
-from hitoku.rules.parameters import Level, check_level, check_positive
+from hitoku.rules.rule import Level, check_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,11 @@ class Zero:
 
     name: ClassVar[str] = "zero"
 
-    upper: float
+    upper: Annotated[float, real("(0, inf)", "give upper in units of the cell value, such as 10")]
     level: Level = "holding"
 
     def __post_init__(self) -> None:
-        fix = "give upper in units of the cell value, such as 10"
-        check_positive(self.name, "upper", self.upper, fix)
-        check_level(self.name, self.level)
+        check_rule(self)
 
     def assess(self, table: Table) -> Need:
         """Flag cells with X = 0 and at least one contributor."""

@@ -15,8 +15,9 @@ from hitoku.io.advice import spoken
 from hitoku.io.formats import FORMATS
 from hitoku.messages import Text
 from hitoku.model import DEFAULT_SCOPE, SCOPES, parse_scope
+from hitoku.parameters import Refused
 from hitoku.tabulation import FileFormat
-from hitoku.toml import Origin, Refused
+from hitoku.toml import Origin
 
 # In a selection of cells to keep: those that a rule calls unsafe are withheld all the same.
 UNLESS_UNSAFE = "unless_unsafe"
