@@ -124,8 +124,13 @@ def complexity(function: ast.AST) -> int:
 def constants(tree: ast.Module) -> int:
     """Count names in capitals that a module assigns a number, several in one line each for itself.
 
+    Not counted are the states and positions of an enumeration, which are unpacked from ``range``, and what is
+    computed from another constant: neither is a number of its own that somebody could choose otherwise.
+
     >>> constants(ast.parse("A, B = 1, 2.5\\nC: int = 10**3\\nd = 4\\nE = 'x'\\nF = -1"))
     4
+    >>> constants(ast.parse("OPEN, CLOSED = range(2)\\nTWICE = 2 * A"))
+    0
     """
     return sum(
         name.id.isupper() and is_number(value)

@@ -147,7 +147,7 @@ def test_an_optimum_where_nothing_moves_has_no_size_to_compare_with(cost, lower)
     program = QuadraticProgram(cost, [[-1, -1], [-1, 0]], [0, 0], lower, [1, 1], curvature=[0.5, 0])
     found = solve(program)
     assert found.x == pytest.approx([0, 0], abs=1e-12)
-    assert found.conditions <= quadratic.CONDITIONS
+    assert found.conditions <= quadratic.GRANTED
 
 
 @settings(max_examples=39)

@@ -24,7 +24,7 @@ GAIN, STEP = 1e-3, 0.5
 # A proof of more relations than this is left to a linear program.
 MOST_RELATIONS = 2_000
 
-LOW, HIGH = 0, 1
+LOW, HIGH = range(2)
 
 
 @dataclass

@@ -37,7 +37,7 @@ Space = tuple[Integers, Integers, Integers, Integers, Integers]
 # For whoever counts all patterns and stops at none.
 ALL = -1
 # What becomes of a pattern.
-DEAD, LACKING, ACCEPTABLE = -1, 0, 1
+DEAD, LACKING, ACCEPTABLE = range(-1, 2)
 
 
 @compiled

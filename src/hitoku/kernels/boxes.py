@@ -16,7 +16,7 @@ from hitoku.kernels.line_masks import augment, lines_of, reopen_residual
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-EMPTY, SAME, SMALLER = -1, 0, 1
+EMPTY, SAME, SMALLER = range(-1, 2)
 
 
 @compiled

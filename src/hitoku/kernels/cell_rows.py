@@ -24,8 +24,10 @@ from hitoku.kernels.fixed_point import BITS, LOW
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-COUNT, SQUARES, PENDING = 0, 1, 3
-FIRST, FIRST_WEIGHTED = 5, 9  # where the largest amounts start
+COUNT, SQUARES = range(2)
+PENDING = SQUARES + 2
+# Where the largest amounts start: after a number and an amount, or a number and N_PARTS parts.
+FIRST, FIRST_WEIGHTED = PENDING + 2, PENDING + 6
 
 
 @inlined

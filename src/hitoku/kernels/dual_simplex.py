@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 TINY, PIVOT, FEASIBLE, DUAL = 1e-12, 1e-8, 1e-9, 1e-7
-OPTIMAL, INFEASIBLE, LIMIT, LOST = 0, 1, 2, 3
+OPTIMAL, INFEASIBLE, LIMIT, LOST = range(4)
 
 
 @compiled

@@ -22,7 +22,7 @@ Words = NDArray[np.int64]
 
 BITS = 62
 LOW = (1 << BITS) - 1
-HALF_BITS = 31
+HALF_BITS = BITS // 2
 HALF = (1 << HALF_BITS) - 1
 WIDE = 2.0**BITS
 

@@ -22,9 +22,9 @@ Integers = NDArray[np.int64]
 
 FAR = 2**40
 # What is needed of a cell: to rise, to fall, both together.
-RISE, FALL, WIDTH = 0, 1, 2
+RISE, FALL, WIDTH = range(3)
 # Parts of the scratch space over lines: where a search came from, its queue, arcs of the residual network.
-CAME, QUEUE, OPEN = 0, 1, 2
+CAME, QUEUE, OPEN = range(3)
 
 
 @compiled

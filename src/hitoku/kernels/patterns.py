@@ -29,7 +29,7 @@ Problem = tuple[Integers, Integers, Integers, Integers, Integers, Integers, Inte
 
 HEAVY = 2**62
 # How a search ends: all is known, a better pattern is found where any will do, the nodes are used up.
-FINISHED, FOUND, GAVE_UP = 0, 1, -1
+GAVE_UP, FINISHED, FOUND = range(-1, 2)
 
 
 @compiled

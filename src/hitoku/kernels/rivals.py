@@ -27,7 +27,7 @@ Mask = NDArray[np.bool_]
 # lines, widths, fixed weights, room up over cells and by lines, cells that the pattern itself does not
 # protect.
 Game = tuple[Integers, Integers, Integers, Integers, Integers, Integers, Integers, Mask]
-ROWS, COLUMNS, FIRST, THRESHOLD, PER_VALUE = 0, 1, 2, 3, 4
+ROWS, COLUMNS, FIRST, THRESHOLD, PER_VALUE = range(5)
 
 # Rivals kept: those that beat a table lately come first.
 MOST_RIVALS = 200

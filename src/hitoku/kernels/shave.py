@@ -41,12 +41,12 @@ Desk = tuple[
     Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers,
     Integers
 ]  # fmt: skip
-LEFT, N_RIVALS = 0, 1
+LEFT, N_RIVALS = range(2)
 
 MOST_BOXES = 4000
 # Rivals held against a whole box; the others are held against one table of it only.
 HANDY = 16
-MATCH, NOTHING, GAVE_UP = 1, 0, -1
+GAVE_UP, NOTHING, MATCH = range(-1, 2)
 
 
 @compiled

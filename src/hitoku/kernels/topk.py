@@ -25,7 +25,7 @@ Smalls = NDArray[np.uint32]
 N_PARTS = 5
 # Of fine: amounts, weight * size, sizes, weights; the root of the squares' (0: amounts are whole numbers, and
 # their squares exact); and the sums of weight * |amount|.
-FINE_AMOUNT, FINE_WEIGHTED, FINE_SIZE, FINE_WEIGHT, FINE_ROOT, FINE_SIZES = 0, 1, 2, 3, 4, 5
+FINE_AMOUNT, FINE_WEIGHTED, FINE_SIZE, FINE_WEIGHT, FINE_ROOT, FINE_SIZES = range(6)
 
 
 @compiled

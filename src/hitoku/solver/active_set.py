@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import linalg
 
+from hitoku.solver.engine import FEASIBLE
+
 Floats = NDArray[np.float64]
 
 # Guesses before giving up; most programs take three or four, some go round in circles.
@@ -26,7 +28,7 @@ MOST_GUESSES = 30
 PULL = 1e-7
 REPEATED = 8
 # Pushes and distances below this share of the largest column are rounding.
-NOISE = 1e-9
+NOISE = FEASIBLE
 # A row in which less than this share of the largest column moves is judged as if so much did.
 LITTLE = 1e-6
 

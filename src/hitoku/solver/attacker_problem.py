@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.errors import SolverError
-from hitoku.solver.engine import accept, engine, hand_over, run
+from hitoku.solver.engine import FEASIBLE, accept, engine, hand_over, run
 from hitoku.solver.solution import SolverStatus
 
 Floats = NDArray[np.float64]
-
-TOLERANCE = 1e-9
 
 
 class AttackerProblem:
@@ -44,8 +42,8 @@ class AttackerProblem:
                 "threads": 1,
                 "solver": "simplex",
                 "presolve": "off",
-                "primal_feasibility_tolerance": TOLERANCE,
-                "dual_feasibility_tolerance": TOLERANCE,
+                "primal_feasibility_tolerance": FEASIBLE,
+                "dual_feasibility_tolerance": FEASIBLE,
             }
         )
         zero, rows = np.zeros(n), np.zeros(n_rows)

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.solver.quadratic import CONDITIONS, QuadraticProgram, solve
+from hitoku.solver.engine import FEASIBLE, GRANTED
+from hitoku.solver.quadratic import QuadraticProgram, solve
 from hitoku.solver.solution import SolverStatus
 from hitoku.solver.work import CountedWork
 
@@ -24,7 +25,7 @@ Norm = Literal["l1", "l2", "linf"]
 NORMS: tuple[Norm, ...] = ("l1", "l2", "linf")
 
 # Room above the least largest move in which the smallest moves are looked for, as a share: solvers' rounding.
-ROOM = 1e-9
+ROOM = FEASIBLE
 
 # What it costs to break a soft bound, for each unit of relative deviation: a hundred times what an L1
 # distance charges for moving there. Linear in both norms, so that bounds which can be kept are kept.
@@ -160,7 +161,7 @@ class Closest:
     @property
     def exact(self) -> bool:
         """Whether the optimality conditions hold: the point is the optimum, not only as cheap."""
-        return self.optimal and self.conditions <= CONDITIONS
+        return self.optimal and self.conditions <= GRANTED
 
     def __repr__(self) -> str:
         # A deviation tells the true value to whoever holds the published one: a repr shows the status alone.

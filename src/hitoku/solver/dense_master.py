@@ -16,7 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.solver.covering import Covering, Floats, Integers, Mask, Relaxed, SparseRows
-from hitoku.solver.master import NO_LIMIT, Master
+from hitoku.solver.engine import NO_LIMIT
+from hitoku.solver.master import Master
 from hitoku.solver.solution import SolverStatus
 
 # Steps after which it is set up anew.

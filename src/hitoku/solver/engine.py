@@ -21,14 +21,14 @@ from hitoku.solver.solution import BASIC, FREE, LOWER, UPPER, Basis, SolverStatu
 Floats = NDArray[np.float64]
 
 # Asked of HiGHS, on scaled data. Its own default (1e-7) would let a cell of a large table drift visibly.
-FEASIBLE, FEASIBLE_AGAIN = 1e-9, 1e-10
+FEASIBLE = 1e-9
+FEASIBLE_AGAIN = FEASIBLE / 10
 # Granted by our own check: ten times what was asked, plus the rounding of a long sum of doubles.
-GRANTED, ROUNDING = 1e-8, 1e-12
+GRANTED, ROUNDING = 10 * FEASIBLE, 1e-12
 # Scaled numbers stay below this, or the absolute tolerance would fall under the rounding of doubles.
 LARGEST = 2.0**30
-# HiGHS drops smaller coefficients, with a warning; this is the least that it allows. Its own default (1e-9)
-# is the share that a small cell may have in a large total.
-SMALLEST = 1e-12
+# The largest limit of steps that HiGHS takes.
+NO_LIMIT = 2**31 - 1
 
 # Codes of HiGHS for its simplex algorithms.
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
@@ -97,7 +97,9 @@ class Scale:
 def engine(options: dict[str, Any]) -> Any:
     """Make a silent HiGHS object with these options."""
     highs = highspy.Highs()
-    for name, setting in {"output_flag": False, "small_matrix_value": SMALLEST, **options}.items():
+    # HiGHS drops smaller coefficients, with a warning; this is the least that it allows. Its own default
+    # (1e-9) is the share that a small cell may have in a large total.
+    for name, setting in {"output_flag": False, "small_matrix_value": ROUNDING, **options}.items():
         accept(highs.setOptionValue(name, setting), f"setting option {name}")
     return highs
 

@@ -15,8 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from hitoku.errors import ParameterError, SolverError
-from hitoku.solver.engine import GRANTED, ROUNDING, Scale, engine, hand_over, power_of_two, run
-from hitoku.solver.linear import NO_LIMIT, SET_UP, LinearProgram, Solution, SolverStatus, opened
+from hitoku.solver.engine import (
+    FEASIBLE,
+    GRANTED,
+    NO_LIMIT,
+    ROUNDING,
+    Scale,
+    engine,
+    hand_over,
+    power_of_two,
+    run,
+)
+from hitoku.solver.linear import SET_UP, LinearProgram, Solution, SolverStatus, opened
 from hitoku.solver.work import CountedWork
 
 __all__ = ["IntegerProgram", "Solution", "SolverStatus", "solve"]
@@ -25,7 +35,7 @@ Floats = NDArray[np.float64]
 
 # How far a column may be from a whole number before rounding it is a decision and not a correction.
 # HiGHS promises 1e-6; the second attempt asks for more.
-WHOLE, WHOLE_AGAIN = 1e-6, 1e-9
+WHOLE, WHOLE_AGAIN = 1e-6, FEASIBLE
 # Simplex steps that a node of a search tree counts for when nodes are limited: ordinary ones take fewer.
 STEPS_PER_NODE = 100
 

@@ -21,6 +21,7 @@ from hitoku.solver.engine import (
     FEASIBLE,
     FEASIBLE_AGAIN,
     GRANTED,
+    NO_LIMIT,
     PRIMAL_SIMPLEX,
     ROUNDING,
     Scale,
@@ -50,7 +51,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-NO_LIMIT = 2**31 - 1
 # A solve takes as long as so many simplex steps, even if the first point is the best.
 SET_UP = 10
 

@@ -14,15 +14,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.solver.covering import PROOF, Covering, Floats, Mask, Relaxed, SparseRows
-from hitoku.solver.engine import accept, engine, hand_over, run
+from hitoku.solver.engine import FEASIBLE, GRANTED, NO_LIMIT, accept, engine, hand_over, run
 from hitoku.solver.solution import SolverStatus
 
-NO_LIMIT = 2**31 - 1
-# Looser than elsewhere: nothing is read off the point, and bounds are recomputed.
-TOLERANCE = 1e-9
 # With more columns than this the solver is given some only: those that fill a new row so many times over, and
-# those with a reduced cost further below zero than this.
-SIFTED, TIMES, WRONG, SMALL = 2000, 8.0, 1e-8, 1e-9
+# those with a reduced cost below zero by more than the solver grants itself.
+SIFTED, TIMES = 2000, 8.0
 
 
 class Master(Covering):
@@ -53,8 +50,8 @@ class Master(Covering):
                 "threads": 1,
                 "solver": "simplex",
                 "presolve": "off",
-                "primal_feasibility_tolerance": TOLERANCE,
-                "dual_feasibility_tolerance": TOLERANCE,
+                "primal_feasibility_tolerance": FEASIBLE,
+                "dual_feasibility_tolerance": FEASIBLE,
             }
         )
         # Columns in the order of the solver, and where each column stands there.
@@ -92,7 +89,7 @@ class Master(Covering):
         for k in range(rows.shape[0]):
             here = slice(rows.indptr[k], rows.indptr[k + 1])
             columns, c = rows.indices[here].astype(np.int64), np.abs(rows.data[here])
-            order = np.argsort(self.cost[columns] / np.maximum(c, SMALL), kind="stable")
+            order = np.argsort(self.cost[columns] / np.maximum(c, FEASIBLE), kind="stable")
             chosen.append(columns[order[: np.searchsorted(np.cumsum(c[order]), TIMES) + 1]])
         return np.unique(np.concatenate(chosen))
 
@@ -150,7 +147,7 @@ class Master(Covering):
             relaxed = self._solve(steps, cutoff)
             if len(self._columns) == len(self.cost):
                 return relaxed
-            cheap = (relaxed.reduced < -WRONG * self._unit) & (self._place < 0) & (self.upper > 0)
+            cheap = (relaxed.reduced < -GRANTED * self._unit) & (self._place < 0) & (self.upper > 0)
             if relaxed.status is not SolverStatus.OPTIMAL or not cheap.any():
                 return relaxed
             self._enter(np.flatnonzero(cheap))

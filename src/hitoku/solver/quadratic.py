@@ -20,8 +20,18 @@ from scipy import sparse
 
 from hitoku.errors import SolverError
 from hitoku.solver.active_set import Conditions
-from hitoku.solver.engine import FEASIBLE, FEASIBLE_AGAIN, GRANTED, ROUNDING, power_of_two, run
-from hitoku.solver.linear import NO_LIMIT, SET_UP
+from hitoku.solver.engine import (
+    DUAL_SIMPLEX,
+    FEASIBLE,
+    FEASIBLE_AGAIN,
+    GRANTED,
+    NO_LIMIT,
+    PRIMAL_SIMPLEX,
+    ROUNDING,
+    power_of_two,
+    run,
+)
+from hitoku.solver.linear import SET_UP
 from hitoku.solver.quadratic_program import BARRIER, ColumnUnits, QuadraticProgram, dual_bound, opened
 from hitoku.solver.solution import Solution, SolverStatus
 from hitoku.solver.work import CountedWork
@@ -32,30 +42,27 @@ Floats = NDArray[np.float64]
 
 # A point is optimal when no point can be better by more than this share of the objective.
 OPTIMAL = 1e-7
-# Its conditions hold to a millionth when no column and no row is off by more than this share of what moves;
-# a column that is large in its own units may be off by more in those of another.
-CONDITIONS = 1e-8
-# Polishing ends when they hold to the first share: nothing but rounding is left. Where it fails, refinement
-# goes on until they hold to the second.
-POLISHED, REFINED = 1e-14, 1e-9
+# Polishing ends when the conditions of optimality hold to this share of what moves: nothing but rounding is
+# left. Where it fails, refinement goes on until they hold to FEASIBLE. What holds to GRANTED holds to
+# a millionth; a column that is large in its own units may be off by more in those of another.
+POLISHED = 1e-14
 # Rounds of iterative refinement by each algorithm; one or two in all are enough for most programs.
 MOST_REFINED = 2
-# Columns and rows of a program whose answer may be polished: beyond, factors may not fit into memory.
-MOST_POLISHED = 50_000
-DUAL, PRIMAL = 1, 4  # codes of HiGHS
 
 # Tried in turn until an answer survives. Presolve is off: it costs more than it saves, and one of its steps
 # looks at the clock.
-SIMPLEX: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": DUAL}
+SIMPLEX: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": DUAL_SIMPLEX}
 INTERIOR_POINT: dict[str, Any] = {"solver": "ipx", "presolve": "off", "run_crossover": "on"}
-PRIMAL_SIMPLEX: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": PRIMAL}
+PRIMAL: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": PRIMAL_SIMPLEX}
 HIPO: dict[str, Any] = {"solver": "hipo", "presolve": "off"}
 ACTIVE_SET: dict[str, Any] = {"solver": "qpasm"}
-LINEAR = (SIMPLEX, INTERIOR_POINT, PRIMAL_SIMPLEX)
+LINEAR = (SIMPLEX, INTERIOR_POINT, PRIMAL)
 # Many more rows than cells, as in hierarchies that cross: there an interior point method with crossover takes
 # a third to a half of the simplex method's time, up to this many rows; beyond, its factors fill up.
-TALL = (INTERIOR_POINT, SIMPLEX, PRIMAL_SIMPLEX)
+TALL = (INTERIOR_POINT, SIMPLEX, PRIMAL)
 MOST_ROWS = 25_000
+# Columns and rows of a program whose answer may be polished: beyond, factors may not fit into memory.
+MOST_POLISHED = 2 * MOST_ROWS
 QUADRATIC = (HIPO, {**HIPO, "presolve": "on"}, ACTIVE_SET)
 
 
@@ -87,7 +94,7 @@ def solve(
         With ``duals`` (one per row) and ``reduced`` (the gradient less ``relations.T @ duals``: positive
         where a lower bound holds a column, negative where an upper one does); ``bound`` is what the duals
         prove and ``conditions`` how far point and duals are from an optimum's, both recomputed here. Beyond
-        ``CONDITIONS`` the cost is proven, but the point is only near.
+        ``GRANTED`` the cost is proven, but the point is only near.
 
     Examples
     --------
@@ -167,7 +174,7 @@ def _solved(
             # A run that gave up may have ended at the optimum all the same: points are judged, not words.
             if status in {SolverStatus.OPTIMAL, None}:
                 best = _better(best, evidence.judged(highs))
-                if best is not None and (best.conditions <= CONDITIONS or not _can_be_polished(program)):
+                if best is not None and (best.conditions <= GRANTED or not _can_be_polished(program)):
                     return best
             # Only a simplex method decides that there is no point; others merely fail to find one.
             has_point = has_point or best is not None or _has_point(program, threads, steps)
@@ -208,7 +215,7 @@ def _has_point(program: QuadraticProgram, threads: int, steps: Steps) -> bool:
         program.row_upper,
     )
     units = ColumnUnits.of(program)
-    for algorithm in (SIMPLEX, PRIMAL_SIMPLEX):
+    for algorithm in (SIMPLEX, PRIMAL):
         highs = opened(plain, units, {**algorithm, "threads": threads}, FEASIBLE, None, steps.left)
         status = steps.run(highs, threads)
         if status is not None:
@@ -241,7 +248,7 @@ class _Evidence:
         best = self._polished(y, duals)
         tried: list[dict[str, Any]] = []
         for algorithm in QUADRATIC * MOST_REFINED:
-            if best is None or best.conditions <= REFINED or not _can_be_polished(self.program):
+            if best is None or best.conditions <= FEASIBLE or not _can_be_polished(self.program):
                 break
             if self.steps.work.over:
                 break

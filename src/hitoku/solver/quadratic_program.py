@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import ParameterError
-from hitoku.solver.engine import FEASIBLE, accept, engine, hand_over, power_of_two
-from hitoku.solver.linear import NO_LIMIT, LinearProgram
+from hitoku.solver.engine import FEASIBLE, NO_LIMIT, accept, engine, hand_over, power_of_two
+from hitoku.solver.linear import LinearProgram
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Where a column or row stands in a basis. An int8 each: a certificate keeps many of them.
-BASIC, LOWER, UPPER, FREE = 0, -1, 1, 2
+LOWER, BASIC, UPPER, FREE = range(-1, 3)
 
 
 class SolverStatus(StrEnum):
