@@ -5,6 +5,7 @@ from hitoku.methods.blocks import Blocks as Blocks
 from hitoku.methods.circulation import Circulation as Circulation
 from hitoku.methods.costs import CostScale as CostScale
 from hitoku.methods.costs import costs as costs
+from hitoku.methods.costs import least_cost as least_cost
 from hitoku.methods.costs import prices_of as prices_of
 from hitoku.methods.flagged_groups import FlaggedGroups as FlaggedGroups
 from hitoku.methods.gauss import Gauss as Gauss
@@ -13,12 +14,13 @@ from hitoku.methods.insiders import against_insiders as against_insiders
 from hitoku.methods.insiders import extended as extended
 from hitoku.methods.insiders import go_on as go_on
 from hitoku.methods.keep import kept as kept
-from hitoku.methods.least_cost import least_cost as least_cost
 from hitoku.methods.method import Method as Method
 from hitoku.methods.method import Progress as Progress
 from hitoku.methods.method import Promise as Promise
 from hitoku.methods.method import Traits as Traits
 from hitoku.methods.method import informed as informed
+from hitoku.methods.method import method_from_parts as method_from_parts
+from hitoku.methods.method import method_from_word as method_from_word
 from hitoku.methods.method import requires_groups as requires_groups
 from hitoku.methods.method import traits_of as traits_of
 from hitoku.methods.optimal import Optimal as Optimal
@@ -26,7 +28,5 @@ from hitoku.methods.points import points as points
 from hitoku.methods.randomised import Randomised as Randomised
 from hitoku.methods.whole_numbers import narrow_in_whole_numbers as narrow_in_whole_numbers
 from hitoku.methods.whole_numbers import shown_by_moves as shown_by_moves
-from hitoku.methods.word import method_from_parts as method_from_parts
-from hitoku.methods.word import method_from_word as method_from_word
 
 METHODS: dict[str, type[Method]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,10 +12,9 @@ from hitoku.errors import ParameterError, SolverError, must_be_numbers
 from hitoku.feasibility.hypercubes import cover_of
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
-from hitoku.methods.costs import costs
+from hitoku.methods.costs import above, costs, least_cost, least_known
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import Keep, by_hand, kept
-from hitoku.methods.least_cost import least_cost
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
@@ -33,8 +31,6 @@ MIDDLE, CLOSING = 1_500, 4_000
 FLAT, FLAT_WORK = 20_000, 8_000
 # What the programs of one tidying may look at: half a minute.
 TIDY_WORK = 3e9
-# What a share may be rounded by before it counts as more.
-SLIGHT = 1e-9
 # Inner cells for which drawing and auditing by lot takes seconds.
 BY_LOT = 25
 
@@ -245,45 +241,6 @@ class Auto:
 
     def _circulation(self) -> Circulation:
         return Circulation(cost=self.cost, keep=self.keep, start=self.start, time_limit_s=self.time_limit_s)
-
-
-def least_known(protection: Protection) -> float:
-    """Return what nothing safe is cheaper than, as far as a protection tells; zero: nothing is known.
-
-    Examples
-    --------
-    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
-    >>> by_hand = Protection.withhold(table, table.inner)
-    >>> least_known(replace(by_hand, cost=80.0, gap=0.25)), least_known(by_hand)
-    (60.0, 0.0)
-    """
-    if protection.proven:
-        return protection.cost
-    return 0.0 if np.isnan(protection.gap) else (1.0 - protection.gap) * protection.cost
-
-
-def above(cost: float, least: float) -> str:
-    """Say how far a cost may be above the least one that is safe.
-
-    Examples
-    --------
-    >>> above(110.0, 100.0)
-    'at most 10% above the least cost that is safe'
-    >>> above(100.2, 100.0)
-    'at most 1% above the least cost that is safe'
-    >>> above(400.0, 100.0)
-    'at most 4.0 times the least cost that is safe'
-    """
-    if cost <= least:
-        return "nothing cheaper is safe"
-    if not least > 0:
-        return "nothing is proven about cheaper patterns"
-    # Rounded up: the sentence is a promise.
-    if cost < 2 * least:
-        return (
-            f"at most {math.ceil(100 * (cost - least) / least - SLIGHT)}% above the least cost that is safe"
-        )
-    return f"at most {math.ceil(10 * cost / least - SLIGHT) / 10:.1f} times the least cost that is safe"
 
 
 def _shown(name: str, given: object) -> str:

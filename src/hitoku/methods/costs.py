@@ -1,7 +1,14 @@
-"""What withholding a cell costs."""
+"""Costs of withheld cells, and how far the cost of a pattern may be above the least.
+
+An unsafe cell must be able to move, so every relation that it is in holds another cell that moves: one that
+is withheld. Of relations with a single unsafe cell, each requires a secondary cell; the least cost of such a
+choice is a covering problem, and any feasible solution of its dual is a bound. It takes no linear program, so
+it serves tables of any size.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.methods.method import traits_of
-from hitoku.model import MAX_DECIMALS, Floats, Table
-
-COSTS = ("unit", "value", "frequency", "own", "log")
+from hitoku.methods.method import COSTS, traits_of
+from hitoku.model import MAX_DECIMALS, Floats, Mask, Need, Protection, Table
 
 # Whole costs whose sum stays below this are exact in doubles with room to spare.
 LARGEST = 2.0**46
+# Subtracted before rounding up, so that floating-point error does not add a percent.
+SLIGHT = 1e-9
 
 
 def costs(table: Table, cost: str | ArrayLike, power: float | None = None) -> Floats:
@@ -145,3 +152,91 @@ def prices_of(table: Table, method: Any) -> Floats:
     """Return the cost of every cell in a method's own terms; one each if it prices no cells."""
     given = [getattr(method, name) for name in traits_of(method).prices]
     return costs(table, *(given or ["unit"]))
+
+
+def least_cost(table: Table, need: Need, cost: Floats, stay: Mask, first: Mask) -> float:
+    """Return a number that no safe pattern is cheaper than.
+
+    Parameters
+    ----------
+    table, need
+        What to protect.
+    cost
+        Of each cell.
+    stay
+        Cells that stay published.
+    first
+        Cells that are withheld in any case, unsafe ones among them.
+
+    Examples
+    --------
+    Rows and columns through the unsafe cell need a second blank each, for 10 and for 20.
+
+    >>> table = Table.from_array([[1, 10, 30], [20, 40, 90], [50, 60, 70]])
+    >>> need = Need(unsafe=table.value == 1)
+    >>> nothing = np.zeros(16, dtype=bool)
+    >>> least_cost(table, need, table.value, nothing, need.unsafe)
+    31.0
+    """
+    relations = table.relations
+    held = first & (table.upper > table.lower)
+    row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+    count = np.bincount(row[held[relations.indices]], minlength=relations.shape[0])
+    asks = np.bincount(row[need.unsafe[relations.indices]], minlength=relations.shape[0])
+    # Withheld in any case, such a cell may already be what the relation asks for.
+    asking = np.flatnonzero((asks == 1) & (count == 1))
+    free = ~(stay | first) & (table.upper > table.lower)
+    left = np.where(free, cost, np.inf)
+    begins, ends = relations.indptr[asking], relations.indptr[asking + 1]
+    cheapest = np.array(
+        [left[relations.indices[i:j]].min(initial=np.inf) for i, j in zip(begins, ends, strict=True)]
+    )
+    total = float(cost[first].sum())
+    # Dear relations first: a cheap one that shares their cells would use up what they can be charged.
+    for number in np.argsort(-cheapest, kind="stable"):
+        cells = relations.indices[begins[number] : ends[number]]
+        price = float(left[cells].min(initial=np.inf))
+        if 0 < price < np.inf:
+            total += price
+            left[cells] -= price
+    return total
+
+
+def least_known(protection: Protection) -> float:
+    """Return what nothing safe is cheaper than, as far as a protection tells; zero: nothing is known.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> from dataclasses import replace
+    >>> by_hand = Protection.withhold(table, table.inner)
+    >>> least_known(replace(by_hand, cost=80.0, gap=0.25)), least_known(by_hand)
+    (60.0, 0.0)
+    """
+    if protection.proven:
+        return protection.cost
+    return 0.0 if np.isnan(protection.gap) else (1.0 - protection.gap) * protection.cost
+
+
+def above(cost: float, least: float) -> str:
+    """Say how far a cost may be above the least one that is safe.
+
+    Examples
+    --------
+    >>> above(110.0, 100.0)
+    'at most 10% above the least cost that is safe'
+    >>> above(100.2, 100.0)
+    'at most 1% above the least cost that is safe'
+    >>> above(400.0, 100.0)
+    'at most 4.0 times the least cost that is safe'
+    """
+    if cost <= least:
+        return "nothing cheaper is safe"
+    if not least > 0:
+        return "nothing is proven about cheaper patterns"
+    # Rounded up: the sentence is a promise.
+    if cost < 2 * least:
+        return (
+            f"at most {math.ceil(100 * (cost - least) / least - SLIGHT)}% above the least cost that is safe"
+        )
+    return f"at most {math.ceil(10 * cost / least - SLIGHT) / 10:.1f} times the least cost that is safe"

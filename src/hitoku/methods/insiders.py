@@ -24,9 +24,8 @@ from hitoku.attacks import Coalition, Insider
 from hitoku.coalitions import BoxDeviations, CoalitionSearch, Deviations, TooClose
 from hitoku.errors import NeedError, some
 from hitoku.feasibility.hypercubes import cover_of
-from hitoku.methods.auto import above, least_known
 from hitoku.methods.circulation import LARGEST_SWEPT, Circulation, prices
-from hitoku.methods.costs import prices_of
+from hitoku.methods.costs import above, least_known, prices_of
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Method, Progress, traits_of

@@ -1,8 +1,8 @@
-"""What every method is: a few validated parameters and one verb."""
+"""The protocol of methods: a few validated parameters and one verb, traits, and methods written as text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol, cast, runtime_checkable
@@ -10,10 +10,14 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from hitoku.model import Need, Protection, Table
-from hitoku.rules import Rule
+from hitoku.rules import Rule, from_word, made
 
 # Called with how much is done and how much there is in all; what is counted is the method's own.
 Progress = Callable[[float, float], None]
+
+
+# Words for the cost of withholding a cell, the same for every method.
+COSTS = ("unit", "value", "frequency", "own", "log")
 
 
 class Promise(StrEnum):
@@ -130,3 +134,35 @@ def informed(method: Method, rules: Sequence[Rule], width: Any) -> Method:
         return method
     found: Method = cast("Any", method).informed(rules, width)
     return found
+
+
+# Words for parameters whose type does not list them; every method understands the same ones.
+CHOICES = {"cost": COSTS}
+
+
+def method_from_word(word: str, registry: Mapping[str, type[Method]]) -> Method:
+    """Make the method that a word describes.
+
+    Parameters
+    ----------
+    word
+        Name of the method, a colon, and parameters as ``name=value`` with commas between them.
+    registry
+        Methods by name, such as ``METHODS``.
+
+    Examples
+    --------
+    >>> from hitoku.methods import METHODS
+    >>> method_from_word("greedy:tidy=true,prefer=closing", METHODS)
+    Greedy(tidy=True, prefer='closing')
+    """
+    method: Method = from_word(word, registry, "method", CHOICES)
+    return method
+
+
+def method_from_parts(
+    name: str, given: Mapping[str, Any], registry: Mapping[str, type[Method]], *, where: str
+) -> Method:
+    """Make a method from its name and parameters that were given one by one."""
+    method: Method = made(name, given, registry, "method", CHOICES, where=where)
+    return method

@@ -1,16 +1,128 @@
-"""The whole sequence of protecting a table with a method: what surrounds the method's own decision."""
+"""The whole sequence of protecting a table with a method, and tables with small levels beside large values.
+
+Doubles hold sixteen digits and solvers tell about nine apart. So where levels and values are further apart,
+methods are shown a table whose bounds are near its values, far beyond what is required but no further: a
+pattern that is safe from an attacker who knows such bounds is safe from all. Where levels are of very
+different size themselves, each size is judged by itself in the end, and what is not shown to be wide enough
+is refused with the scale named.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Protocol
 
-from hitoku.errors import SolverError, must_be
+import numpy as np
+
+from hitoku.errors import NeedError, SolverError, must_be, some
 from hitoku.methods.attribution import open_groups
 from hitoku.methods.method import Progress, promised, traits_of
-from hitoku.methods.scale import out_of_scale, refuse_cramped, within_scale
 from hitoku.methods.whole_numbers import close_in_whole_numbers
-from hitoku.model import Need, Protection, Table
+from hitoku.model import Floats, Integers, Mask, Need, Protection, Table, groups_by_size, slack
+from hitoku.solver.linear import LinearProgram, SolverStatus, opened
+
+# Values and levels that are further apart than this are out of scale.
+DIGITS = 12
+
+
+def orders_apart(table: Table, need: Need) -> float:
+    """Return how many times the smallest level asked for goes into the largest value; 0 where none is.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[3.0, 5.0], [1e15, 4.0]])
+    >>> unsafe = table.value == 3
+    >>> f"{orders_apart(table, Need(unsafe=unsafe, upper=2.0 * unsafe)):.0e}"
+    '5e+14'
+    """
+    asked = _levels(need)[need.unsafe]
+    positive = asked[asked > 0]
+    return float(np.abs(table.value).max() / positive.min()) if len(positive) else 0.0
+
+
+def within_scale(table: Table, need: Need) -> Table:
+    """Return the table with bounds that leave the room that is needed; mostly the table itself.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[3.0, 5.0], [1e15, 4.0]])
+    >>> unsafe = table.value == 3
+    >>> within_scale(table, Need(unsafe=unsafe, upper=2.0 * unsafe)).upper[:2].tolist()
+    [2000003.0, 2000005.0]
+    """
+    *_, (_, far) = [(None, np.inf), *_groups(table, need)]
+    return table if np.isinf(far) else _nearer(table, far)
+
+
+def refuse_cramped(table: Table, need: Need, withheld: Mask) -> None:
+    """Raise when levels and values are far apart and some cell is not shown to be wide enough."""
+    if orders_apart(table, need) <= 10.0**DIGITS:
+        return
+    cells = [
+        cell for group, far in _groups(table, need) for cell in _cramped(table, need, withheld, group, far)
+    ]
+    if cells:
+        raise _refusal(table, need, f"cells {some((table.describe(cell) for cell in cells[:4]), 3)}")
+
+
+def out_of_scale(table: Table, need: Need, error: SolverError) -> NeedError | SolverError:
+    """Return the error for a solver that gave up: the scale, where that is to blame."""
+    if orders_apart(table, need) <= 10.0**DIGITS:
+        return error
+    return _refusal(table, need, f"{int(need.unsafe.sum()):,} unsafe cells of {table.n_cells:,}")
+
+
+def _refusal(table: Table, need: Need, where: str) -> NeedError:
+    apart = np.log10(orders_apart(table, need))
+    return NeedError(
+        "scales_too_far_apart",
+        "levels and values are {magnitudes:.0f} orders of magnitude apart: solvers tell fewer apart",
+        where=where,
+        fix="protect small and large units apart, publish in larger units, or try the method circulation",
+        magnitudes=apart,
+    )
+
+
+def _levels(need: Need) -> Floats:
+    return np.maximum(np.maximum(need.lower, need.upper), need.width)
+
+
+def _groups(table: Table, need: Need) -> list[tuple[Integers, float]]:
+    """Return unsafe cells in groups of like size, small first, and how far cells need move for each."""
+    asked = np.where(_levels(need) > 0, _levels(need), float(table.integer))
+    cells = np.flatnonzero(need.unsafe & (asked > 0))
+    room = float(np.abs(table.value).max(initial=0.0))
+    return [(cells[group], far) for group, far in groups_by_size(asked[cells], room)]
+
+
+def _nearer(table: Table, far: float) -> Table:
+    return replace(
+        table,
+        lower=np.maximum(table.lower, table.value - far),
+        upper=np.minimum(table.upper, table.value + far),
+    )
+
+
+def _cramped(table: Table, need: Need, withheld: Mask, unsafe: Integers, far: float) -> list[int]:
+    """Return the unsafe cells that withheld ones do not let move as far as they must, with so much room."""
+    cells = np.flatnonzero(withheld & (table.upper > table.lower))
+    place = {int(cell): number for number, cell in enumerate(cells)}
+    down = np.minimum(table.value - table.lower, far)[cells]
+    up = np.minimum(table.upper - table.value, far)[cells]
+    relations = table.relations[:, cells]
+    program = LinearProgram(np.zeros(len(cells)), relations, np.zeros(relations.shape[0]), -down, up)
+    ends = np.zeros((2, len(unsafe)))
+    with opened(program) as warm:
+        for number, cell in enumerate(unsafe.tolist()):
+            for side, push in enumerate((warm.minimise, warm.maximise) if cell in place else ()):
+                solution = push(place[cell], details=False)
+                if solution.status is SolverStatus.UNBOUNDED:
+                    ends[side, number] = np.inf
+                elif solution.status is SolverStatus.OPTIMAL and solution.x is not None:
+                    ends[side, number] = abs(float(solution.x[place[cell]]))
+    # Rounding is a share of what is asked: beside a large value a small level would be forgiven whole.
+    met = need.met_by(ends[0], ends[1], slack(_levels(need)[unsafe]), unsafe)
+    return [int(cell) for cell in unsafe[~met]]
 
 
 class Decides(Protocol):
@@ -23,7 +135,7 @@ class Decides(Protocol):
 def run(method: Decides, table: Table, need: Need, progress: Progress | None = None) -> Protection:
     """Protect a table: the sequence is the same for every method.
 
-    1. Tighten bounds that are far wider than the levels (:mod:`hitoku.methods.scale`).
+    1. Tighten bounds that are far wider than the levels (:mod:`hitoku.methods.run`).
     2. Let the method decide.
     3. Extend the pattern until no group is disclosed that the need names (:mod:`hitoku.methods.attribution`).
     4. Extend the pattern of counts until intervals are wide enough over whole numbers

@@ -4,8 +4,8 @@ from hitoku.methods.circulation.circulation import LARGEST_SWEPT as LARGEST_SWEP
 from hitoku.methods.circulation.circulation import Circulation as Circulation
 from hitoku.methods.circulation.circulation import Clock as Clock
 from hitoku.methods.circulation.circulation import Search as Search
+from hitoku.methods.circulation.circulation import free_moves as free_moves
 from hitoku.methods.circulation.circulation import prices as prices
-from hitoku.methods.circulation.free import free_moves as free_moves
 from hitoku.methods.circulation.parts import PartSearch as PartSearch
 from hitoku.methods.circulation.reach import CellReach as CellReach
 from hitoku.methods.circulation.reach import levelled as levelled

@@ -1,21 +1,25 @@
-"""Common changes: each serves many claims at once, and is a linear program of its own.
+"""Common changes: each serves many requirements at once, and is a linear program of its own.
 
-A *batch* is one circulation and the claims that it serves. Batches that fit both ways serve claims in either
-direction, all others one side at a time. A solution counts only if it is whole and keeps every room and
-claim, so every state is safe.
+A *batch* is one circulation and the requirements that it serves. Batches that fit both ways serve them in
+either direction, all others one side at a time. A solution counts only if it is whole and keeps every bound
+and requirement, so every state is safe. Sweeps price the program of a batch so that cells which other batches
+move anyway are cheap; after some sweeps the batches have gathered on common cells. Tidying publishes withheld
+cells again, the most expensive first, if all batches can be led round them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import sparse
 
+from hitoku.feasibility import Pattern
 from hitoku.feasibility.hypercubes import Claims, Rooms
-from hitoku.methods.circulation.reach import FAR, CellReach
+from hitoku.methods.circulation.reach import FAR, CellReach, levelled
 from hitoku.model import Floats, Integers, Mask, Moves
 from hitoku.solver.linear import LinearProgram, Warm, opened
 from hitoku.solver.work import CountedWork
@@ -24,7 +28,7 @@ from hitoku.solver.work import CountedWork
 FARTHEST = 64.0
 # Amounts in multiples of these: vertices that lie at halves, thirds or fifths are whole then. The coarsest is
 # taken of which the least claim of a batch is so many.
-STEPS, MULTIPLE = (60.0, 12.0, 2.0), 50.0
+GRIDS, MULTIPLE = (60.0, 12.0, 2.0), 50.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +95,7 @@ class Batches:
     def ends(self, batch: WitnessBatch, cells: Integers, held: Mask | None = None) -> tuple[Floats, Floats]:
         """Write how far cells go, in units of the batch: up first, then down; claims are least distances."""
         amount = self._claims.amount[batch.served]
-        coarse = [step for step in STEPS if MULTIPLE * step <= amount.min(initial=np.inf)]
+        coarse = [step for step in GRIDS if MULTIPLE * step <= amount.min(initial=np.inf)]
         for step in (*coarse[:1], 1.0):
             low, high = self._ends(batch, cells, held, step)
             if np.all(low <= high):
@@ -196,3 +200,158 @@ def written(batches: Sequence[WitnessBatch], scale: int) -> Moves:
         [(cells, batch.change[cells].astype(np.int64)) for cells, batch in zip(moved, batches, strict=True)],
         scale,
     )
+
+
+# How much a cell that nobody moves costs more than one that is moved by one unit: large first, then small.
+# Small tables afford more steps on the way; further rounds begin where the first one ended.
+SHARPNESS, SHARPNESS_SMALL, AGAIN = (2.0, 0.5, 0.1), (4.0, 2.0, 1.0, 0.5, 0.25, 0.12, 0.06), (0.3, 0.1)
+# How much of what a batch itself moves makes cells cheaper for it: were it all, it would stay where it is.
+OWN = 0.05
+# Simplex steps of one batch: what needs more is left as it is.
+SWEEP_STEPS = 30_000
+
+
+def swept(
+    state: Batches,
+    program: BatchProgram,
+    batches: Sequence[WitnessBatch],
+    sharpness: Sequence[float],
+    more: Callable[[], bool],
+    work: CountedWork,
+) -> list[WitnessBatch]:
+    """Sweep over batches, once for each sharpness; return the cheapest state met, the first one included.
+
+    Parameters
+    ----------
+    state, program
+        Rooms, claims and prices, and the relations among cells that may move.
+    batches
+        Where to begin.
+    sharpness
+        How much a cell that nobody moves costs more than one that is moved by one unit.
+    more
+        Asked before every sweep and program; what was found by then counts.
+    work
+        What programs look at; once it is over no other is begun.
+    """
+    batches = state.assigned(batches)
+    best, least = batches, state.total(batches)
+    with program.opened(SWEEP_STEPS, work) as warm:
+        for eps in sharpness:
+            if least <= 0 or work.over or not more():
+                break  # unsafe cells alone, or no time left
+            batches = _sweep(state, program, batches, eps, warm, lambda: not work.over and more())
+            total = state.total(batches)
+            if total < least:
+                best, least = batches, total
+            batches = state.assigned(batches)
+    return best
+
+
+def _sweep(
+    state: Batches,
+    program: BatchProgram,
+    batches: list[WitnessBatch],
+    eps: float,
+    warm: Warm,
+    more: Callable[[], bool],
+) -> list[WitnessBatch]:
+    """Look for a cheaper change of every batch, in turn."""
+    batches = list(batches)
+    size = np.zeros(len(state.price))
+    for batch in batches:
+        size += _size(batch)
+    # Small claims first: giants then find out what is used anyway.
+    for number in reversed(range(len(batches))):
+        batch = batches[number]
+        if not more():
+            break
+        others = size - (1.0 - OWN) * _size(batch)
+        # From where another batch ended it takes longer than from nothing.
+        warm.forget()
+        found = program.solved(batch, levelled(state.price / (others + eps), state.ordinary), warm)
+        if found is not None:
+            size += _size(found) - _size(batch)
+            batches[number] = found
+    return batches
+
+
+def _size(batch: WitnessBatch) -> Floats:
+    return np.abs(batch.change) / batch.unit
+
+
+# Simplex steps of one try.
+TIDY_STEPS = 1_500
+
+
+class BatchTidy:
+    """The withheld cells of a pattern, and one program for each batch.
+
+    Parameters
+    ----------
+    state
+        Rooms, claims and prices.
+    reach, relations
+        The relations, in whole numbers and as the table has them.
+    batches
+        The changes that make the pattern.
+    """
+
+    def __init__(
+        self,
+        state: Batches,
+        reach: CellReach,
+        relations: sparse.csr_array,
+        batches: Sequence[WitnessBatch],
+    ) -> None:
+        self._state, self._batches = state, list(batches)
+        self._pinned = state.price <= 0
+        self._held = state.moved(batches) | self._pinned
+        self._pattern = Pattern(relations, np.ones(len(self._held), dtype=bool), self._held)
+        self._program = BatchProgram(reach, relations, state, np.flatnonzero(self._held))
+        self._weight = levelled(state.price, self._held & state.ordinary)
+        self.tried = 0
+
+    def run(self, work: int, more: Callable[[], bool]) -> list[WitnessBatch]:
+        """Publish what can be published; return the batches.
+
+        Parameters
+        ----------
+        work
+            Cells that the programs which are solved may have together.
+        more
+            Asked before every cell: False ends it.
+        """
+        price = self._state.price
+        secondary = np.flatnonzero(self._held & ~self._pinned)
+        secondary = secondary[np.lexsort((secondary, -price[secondary]))]
+        if len(secondary) == 0:
+            return self._batches
+        with ExitStack() as stack:
+            # A batch that is never in the way needs no program.
+            warm = cache(lambda _number: stack.enter_context(self._program.opened(TIDY_STEPS, CountedWork())))
+            for cell in secondary.tolist():
+                if self.tried * len(self._program.cells) >= work or not more():
+                    break
+                falling = self._pattern.given_away(cell, self._pinned) if self._held[cell] else None
+                if falling is not None:
+                    self._publish(np.array(sorted({cell, *falling}), dtype=np.int64), warm)
+        return self._batches
+
+    def _publish(self, falling: Integers, warm: Callable[[int], Warm]) -> None:
+        """Publish some cells, if all batches can be led round them."""
+        held = self._held.copy()
+        held[falling] = False
+        new = {}
+        for number, batch in enumerate(self._batches):
+            if np.any(batch.change[falling]):
+                self.tried += 1
+                found = self._program.solved(batch, self._weight, warm(number), held)
+                if found is None:
+                    return
+                new[number] = found
+        for number, found in new.items():
+            self._batches[number] = found
+        self._held = held
+        for cell in falling.tolist():
+            self._pattern.publish(cell)

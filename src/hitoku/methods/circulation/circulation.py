@@ -16,21 +16,30 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from hitoku.errors import ParameterError, SolverError, must_be_numbers
+from hitoku.feasibility import Incidence, Levels, NetworkCirculation, Problem
 from hitoku.feasibility.hypercubes import LARGE, Boxes, Claims, Cover, Rooms, cover_of, packed
-from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
-from hitoku.methods.circulation.free import free_moves
+from hitoku.methods.circulation.batches import (
+    AGAIN,
+    SHARPNESS,
+    SHARPNESS_SMALL,
+    Batches,
+    BatchProgram,
+    BatchTidy,
+    read_batches,
+    swept,
+    written,
+)
 from hitoku.methods.circulation.parts import PartSearch
-from hitoku.methods.circulation.reach import CellReach, Change
-from hitoku.methods.circulation.sweeps import AGAIN, SHARPNESS, SHARPNESS_SMALL, swept
-from hitoku.methods.circulation.tidy import BatchTidy
+from hitoku.methods.circulation.reach import CellReach, KnownChanges
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy import unreachable
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.run import run
-from hitoku.model import Floats, Mask, Moves, Need, Protection, Table
+from hitoku.model import Floats, Integers, Mask, Moves, Need, Protection, Table
 from hitoku.solver.work import CountedWork
 
 LOGGER = logging.getLogger(__name__)
@@ -52,6 +61,10 @@ SWEEP_WORK = 5e9
 SHARED_WORK, MAX_WORK = 1e10, 2e10
 # A zero withheld fools few readers: it is taken only where nothing else will do.
 ZERO = 1e4
+# So many open claims are pushed one by one when flows for all together have no more to give.
+FEW = 2_000
+# What flows may look at: some ten seconds. Claims that are left are served by boxes and programs.
+FLOW_WORK = 2e9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -173,6 +186,40 @@ class Circulation:
             moves=moves,
             note=clock.note,
         )
+
+
+def free_moves(relations: sparse.csr_array, rooms: Rooms, claims: Claims, held: Mask) -> Moves:
+    """Serve claims through cells that are withheld in any case; what is served is claimed no more.
+
+    Parameters
+    ----------
+    relations
+        Of the table.
+    rooms, claims
+        What may move, and what must; the amounts of claims that are served become zero.
+    held
+        Cells that are withheld in any case.
+    """
+    cells = np.flatnonzero(Incidence.of(relations).movable(held & (rooms.down + rooms.up > 0)))
+    n, place = len(claims.cells), np.searchsorted(cells, claims.cells)
+    loose = np.isin(claims.cells, cells)
+    levels = Levels.none(len(cells))
+    levels.required[place[loose]] = True
+    levels.down[place[loose]], levels.up[place[loose]] = claims.lower[loose], claims.upper[loose]
+    levels.width[place[loose]] = claims.width[loose]
+    found: list[tuple[Integers, Integers]] = []
+    part = sparse.csr_array(relations[:, cells])
+    problem = Problem.differences(part, -rooms.down[cells], rooms.up[cells])
+    network = NetworkCirculation.of(problem, levels, CountedWork(FLOW_WORK))
+    if network is not None:
+        for change in network.changes(FEW):
+            moved = np.flatnonzero(change)
+            found.append((cells[network.cells[moved]], change[moved].astype(np.int64)))
+        lacking = network.lacking
+        served = cells[network.cells[network.levels.required & ~(lacking[0] | lacking[1])]]
+        free = np.flatnonzero(np.isin(claims.cells, served))
+        claims.amount[free] = claims.amount[n + free] = 0.0
+    return Moves.of(found, int(rooms.scale))
 
 
 def prices(table: Table, need: Need, cost: Floats, first: Mask) -> Floats:
@@ -363,41 +410,6 @@ class Search:
             tries = 1 if self._sweeps else 2
             self._reach = CellReach(self._table, self._movable, tries, lean=not self._crossed, work=self.work)
         return self._reach
-
-
-class KnownChanges:
-    """Changes found so far, and how far they take each cell: what serves one claim may serve others.
-
-    Parameters
-    ----------
-    n_cells
-        Cells of the table.
-    """
-
-    def __init__(self, n_cells: int) -> None:
-        self._changes: list[Change] = []
-        # For changes of which the opposite fits too, and for all: how far cells go down and up, and by which.
-        self._far = {even: np.zeros((2, n_cells)) for even in (True, False)}
-        self._by = {even: np.full((2, n_cells), -1) for even in (True, False)}
-
-    def add(self, change: Change, *, even: bool) -> None:
-        """Note a change that fits; ``even``: its opposite fits, too."""
-        for sign in (1, -1) if even else (1,):
-            number, amounts = len(self._changes), sign * change.amounts
-            self._changes.append(Change(change.cells, amounts))
-            for kind in (True, False) if even else (False,):
-                for side, way in enumerate((-amounts, amounts)):
-                    further = way > self._far[kind][side, change.cells]
-                    cells = change.cells[further]
-                    self._far[kind][side, cells], self._by[kind][side, cells] = way[further], number
-
-    def serving(self, cell: int, sign: int, amount: float, *, even: bool) -> Change | None:
-        """Return a change that takes a cell far enough; None where no change is known that does."""
-        side = 1 if sign > 0 else 0
-        if self._far[even][side, cell] < amount:
-            return None
-        found: Change = self._changes[self._by[even][side, cell]]
-        return found
 
 
 def not_decided(n_open: int, n_claims: int) -> SolverError:

@@ -49,6 +49,41 @@ class Change:
     amounts: Integers
 
 
+class KnownChanges:
+    """Changes found so far, and how far they take each cell: what serves one claim may serve others.
+
+    Parameters
+    ----------
+    n_cells
+        Cells of the table.
+    """
+
+    def __init__(self, n_cells: int) -> None:
+        self._changes: list[Change] = []
+        # For changes of which the opposite fits too, and for all: how far cells go down and up, and by which.
+        self._far = {even: np.zeros((2, n_cells)) for even in (True, False)}
+        self._by = {even: np.full((2, n_cells), -1) for even in (True, False)}
+
+    def add(self, change: Change, *, even: bool) -> None:
+        """Note a change that fits; ``even``: its opposite fits, too."""
+        for sign in (1, -1) if even else (1,):
+            number, amounts = len(self._changes), sign * change.amounts
+            self._changes.append(Change(change.cells, amounts))
+            for kind in (True, False) if even else (False,):
+                for side, way in enumerate((-amounts, amounts)):
+                    further = way > self._far[kind][side, change.cells]
+                    cells = change.cells[further]
+                    self._far[kind][side, cells], self._by[kind][side, cells] = way[further], number
+
+    def serving(self, cell: int, sign: int, amount: float, *, even: bool) -> Change | None:
+        """Return a change that takes a cell far enough; None where no change is known that does."""
+        side = 1 if sign > 0 else 0
+        if self._far[even][side, cell] < amount:
+            return None
+        found: Change = self._changes[self._by[even][side, cell]]
+        return found
+
+
 class CellReach:
     """The relations of a table, asked for circulations through one cell after the other.
 

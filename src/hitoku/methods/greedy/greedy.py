@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 from hitoku.errors import NeedError, ParameterError, SolverError, did_you_mean, must_be_numbers, some
 from hitoku.messages import Text
 from hitoku.methods.costs import costs
-from hitoku.methods.greedy.incremental_audit import IncrementalAudit
-from hitoku.methods.greedy.tidy import unnecessary
+from hitoku.methods.greedy.incremental_audit import IncrementalAudit, unnecessary
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.points import publish_points
