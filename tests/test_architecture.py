@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -97,18 +95,73 @@ ONLY_IN = {
     "markupsafe": {"review.rendering"},
 }
 WITHOUT_A_DOOR = {"numpy"}
-# Modules that are installed under another name.
-OTHER_NAMES = {"argon2": "argon2-cffi", "ibis": "ibis-framework"}
 
 # An attack uses published information only, and so does the toolbox that attacks share with methods.
 WITHOUT_THE_TRUTH = {"attacks", "feasibility"}
 THE_TRUTH = ("table", "table_parts", "link", "Table", "counted_table")
 
+# What others may import module by module: numba functions, solvers, and the verifier, which stands alone.
+WITHOUT_A_FACADE = ("hitoku.kernels", "hitoku.solver", "hitoku.evidence.verify")
+
+# Tests that reach into modules: the first lower a limit, or watch or break a call, where it is looked up; the
+# others read a figure that a module works with, or test an algorithm that only its own module calls.
+REACH_INSIDE = {
+    "tests/attacks/test_differencing_condensed.py",
+    "tests/attacks/test_differencing_verifying.py",
+    "tests/checks/submission/test_faults.py",
+    "tests/cli/test_protect_recipe.py",
+    "tests/cli/test_warm_up.py",
+    "tests/coalitions/test_box_deviations.py",
+    "tests/coalitions/test_cell_witnesses.py",
+    "tests/coalitions/test_coalition_search.py",
+    "tests/coalitions/test_near_cell.py",
+    "tests/evidence/test_certificate.py",
+    "tests/evidence/test_derivable_groups.py",
+    "tests/evidence/test_large_audit.py",
+    "tests/evidence/test_prover.py",
+    "tests/io/formats/test_xlsx.py",
+    "tests/io/report/test_report.py",
+    "tests/methods/adjust/test_choice.py",
+    "tests/methods/circulation/test_circulation.py",
+    "tests/methods/greedy/test_incremental_audit.py",
+    "tests/methods/optimal/test_enumeration.py",
+    "tests/methods/optimal/test_incumbent_search.py",
+    "tests/methods/optimal/test_limits.py",
+    "tests/methods/optimal/test_neighbourhoods.py",
+    "tests/methods/optimal/test_relaxation.py",
+    "tests/methods/optimal/test_row_pool.py",
+    "tests/methods/randomised/test_scope.py",
+    "tests/pipeline/test_batch.py",
+    "tests/pipeline/test_recipe.py",
+    "tests/tabulation/test_linked.py",
+    "tests/tabulation/test_shared_records.py",
+    "tests/tabulation/test_spark.py",
+    "tests/tabulation/test_spill.py",
+    "tests/tabulation/test_tabulate.py",
+    "tests/test_work_limits.py",
+    "bench/proof.py",
+    "bench/stages.py",
+    "tests/attacks/test_adjustment.py",
+    "tests/attacks/test_differencing.py",
+    "tests/checks/outputs/test_dominated_values.py",
+    "tests/checks/outputs/test_two_values.py",
+    "tests/checks/principles/test_verdicts.py",
+    "tests/feasibility/test_push.py",
+    "tests/io/argus/sbs_reader.py",
+    "tests/io/report/test_accessibility.py",
+    "tests/io/report/test_bars.py",
+    "tests/io/test_content_policy.py",
+    "tests/methods/flagged_groups/test_flagged_groups.py",
+    "tests/methods/gauss/test_core.py",
+    "tests/methods/gauss/test_proof.py",
+    "tests/methods/optimal/test_start.py",
+    "tests/model/test_markup.py",
+    "tests/pipeline/test_known_method.py",
+}
+
 HOMELESS = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
 MAX_LINES = 540
-A_CLASS = re.compile("^class ", re.MULTILINE)
 BY_NAME = re.compile("import_module|__import__")
-MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:work|farm|root|home|Users|tmp/h)/")
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -146,6 +199,65 @@ def imported(source: str, module: str, *, is_package: bool = False) -> frozenset
             if function in {"import_module", "__import__"} and isinstance(node.args[0].value, str):
                 names.add(node.args[0].value)
     return frozenset(names)
+
+
+@cache
+def ours() -> dict[str, bool]:
+    """Every module of hitoku by its dotted name, and whether it is a package."""
+    return {
+        ".".join(parts[:-1] if parts[-1] == "__init__" else parts): parts[-1] == "__init__"
+        for path in SRC.rglob("*.py")
+        for parts in [[SRC.name, *path.relative_to(SRC).with_suffix("").parts]]
+    }
+
+
+@cache
+def offered(package: str) -> dict[str, str]:
+    """Names that the stub of a package offers, each with the module that has it."""
+    stub = SRC.parent.joinpath(*package.split("."), "__init__.pyi")
+    if package == "hitoku" or not stub.exists():
+        return {}
+    found: dict[str, str] = {}
+    for node in ast.parse(stub.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{package}."):
+            inner = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name: path if path in ours() else str(node.module) for name, path in inner.items()}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = package
+        elif isinstance(node, ast.FunctionDef):
+            found[node.name] = package
+    return found
+
+
+def behind(name: str) -> str:
+    """Return the module that a name of a facade comes from; any other name as it is."""
+    package, _, last = name.rpartition(".")
+    return offered(package).get(last, name)
+
+
+def past_facades(source: str, module: str) -> list[str]:
+    """What a module imports that the facade of its package does not offer; empty when all is well.
+
+    Modules of a package import each other directly, those of its subpackages, too.
+    """
+    found: list[str] = []
+    for node in statements(ast.parse(source)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            start = node.module or ""
+            if ours().get(start, True):  # a package, or not ours
+                names = [f"{start}.{alias.name}" for alias in node.names if alias.name not in offered(start)]
+            else:
+                names = [start]
+        for name in names:
+            package = name.rpartition(".")[0]
+            inside = f"{module}.".startswith(f"{package}.")
+            exempt = inside or ours().get(name, False) or name.startswith(WITHOUT_A_FACADE)
+            if package.startswith("hitoku.") and not exempt:
+                found.append(f"{module} imports {name}: offer it in __init__.pyi of {package}")
+    return found
 
 
 def complaints(source: str, module: str, *, is_package: bool = False) -> list[str]:
@@ -192,7 +304,8 @@ def _ours(module: str, home: str, rest: list[str]) -> list[str]:
         return [f"{module} imports hitoku.{target}, which has no layer"]
     if home == "kernels" and target != "kernels":
         return [f"{module} imports hitoku.{target}: kernels import nothing of ours"]
-    if home in WITHOUT_THE_TRUTH and target == "model" and rest[1:2] and rest[1] in THE_TRUTH:
+    known = {*rest[1:], *behind(".".join(["hitoku", *rest])).split(".")[2:]}
+    if home in WITHOUT_THE_TRUTH and target == "model" and not known.isdisjoint(THE_TRUTH):
         return [f"{module} imports hitoku.model.{rest[1]}: an attack sees the release only"]
     if target != home and LAYER[target] >= LAYER[home]:
         return [f"{module} imports hitoku.{target} against the arrows"]
@@ -210,7 +323,10 @@ def circle(sources: Mapping[str, tuple[str, bool]]) -> list[str]:
         By name of the module its source, and whether it is a package.
     """
     graph = {
-        module: imported(source, module, is_package=is_package) & (sources.keys() - {module})
+        module: {
+            name for each in imported(source, module, is_package=is_package) for name in (each, behind(each))
+        }
+        & (sources.keys() - {module})
         for module, (source, is_package) in sources.items()
     }
     try:
@@ -228,20 +344,6 @@ def modules() -> Iterator[tuple[Path, str, bool]]:
             yield path, ".".join(parts[:-1] if is_package else parts), is_package
 
 
-def tracked() -> list[Path]:
-    """Files that are, or are about to be, in the repository."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - git of this machine
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    if listed.returncode:
-        pytest.skip("not a git working tree")
-    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
-
-
 def test_arrows_go_one_way():
     wrong = [
         complaint
@@ -256,10 +358,51 @@ def test_no_import_goes_in_a_circle():
     assert not found, " -> ".join(found)
 
 
+def test_other_packages_import_what_a_facade_offers():
+    wrong = [
+        complaint
+        for path, module, _ in modules()
+        for complaint in past_facades(path.read_text("utf-8"), module)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_tests_import_what_a_facade_offers():
+    wrong = [
+        complaint
+        for folder in ("tests", "papers/tests", "bench", "tools", "docs")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for place in [path.relative_to(ROOT).as_posix()]
+        if place not in REACH_INSIDE
+        for complaint in past_facades(path.read_text("utf-8"), place)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("source", "n"),
+    [
+        pytest.param("from hitoku.model.table import Table", 1, id="a module behind the facade"),
+        pytest.param("def f():\n    from hitoku.model.table import Table", 1, id="lazily"),
+        pytest.param("from hitoku.model import tolerance", 1, id="a module through the facade"),
+        pytest.param("import hitoku.model.table as t", 1, id="a module by its name"),
+        pytest.param("from hitoku.model import no_such_name", 1, id="a name that is not offered"),
+        pytest.param("from hitoku.rules import assess", 0, id="a function with the name of its module"),
+        pytest.param("from hitoku.model import Table", 0, id="an offer"),
+        pytest.param("from hitoku.checks import outputs", 0, id="a subpackage"),
+        pytest.param("from hitoku.kernels import pivot\nimport numpy as np", 0, id="kernels have no facade"),
+        pytest.param("from hitoku.attacks.attack import Attack", 0, id="the own package"),
+    ],
+)
+def test_an_import_past_a_facade_is_noticed(source, n):
+    assert len(past_facades(source, "hitoku.attacks.matching.matching")) == n
+
+
 @pytest.mark.parametrize(
     "back",
     [
         pytest.param("from hitoku.model.table import Table", id="plainly"),
+        pytest.param("from hitoku.model import Table", id="through the facade"),
         pytest.param("from . import table", id="relative"),
         pytest.param("def build():\n    from hitoku.model.table import Table", id="lazily"),
         pytest.param(
@@ -315,6 +458,7 @@ def test_a_package_without_a_door_is_noticed():
         ),
         pytest.param("hitoku.attacks.interval", "from hitoku.model.table import Table", id="attack, truth"),
         pytest.param("hitoku.attacks.interval", "from hitoku.model import table", id="attack, truth again"),
+        pytest.param("hitoku.attacks.interval", "from hitoku.model import Table", id="attack, offered truth"),
         pytest.param(
             "hitoku.attacks.interval", "from hitoku.model.table_parts import x", id="attack, builder"
         ),
@@ -360,22 +504,6 @@ def test_a_lawful_import_passes(module, source):
     assert complaints(source, module) == []
 
 
-def test_every_third_party_import_is_declared():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    extras = project["optional-dependencies"].values()
-    wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
-    declared = {re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower() for requirement in wanted}
-    declared |= {module for module, name in OTHER_NAMES.items() if name in declared}
-    declared |= {"hitoku", "hitoku_papers", *sys.stdlib_module_names}
-    undeclared = {
-        f"{module} imports {first}"
-        for path, module, is_package in modules()
-        for name in imported(path.read_text("utf-8"), module, is_package=is_package)
-        if (first := name.split(".")[0]) not in declared
-    }
-    assert not undeclared, sorted(undeclared)
-
-
 def test_files_stay_short():
     code = [path for folder in CODE for path in (ROOT / folder).rglob("*.py")]
     lengths = {path.relative_to(ROOT): len(path.read_text("utf-8").splitlines()) for path in code}
@@ -392,63 +520,3 @@ def test_every_file_is_named_after_what_it_is_about():
         if HOMELESS & {path.stem, path.parent.name}
     ]
     assert not homeless
-
-
-def test_csv_files_are_written_in_one_place():
-    """Only ``hitoku.files.write_csv`` puts a quote before what a spreadsheet would run."""
-    writers = re.compile(r"csv\.(writer|DictWriter)\(|\.write_csv\(|\.to_csv\(")
-    assert writers.search('csv.writer(file, lineterminator="x")')
-    found = {
-        path.relative_to(SRC).as_posix()
-        for path in SRC.rglob("*.py")
-        if writers.search(path.read_text("utf-8"))
-    }
-    # The demo's records are data that come in. The log's own writer is named like the method of a frame.
-    assert found == {"files.py", "pipeline/demo.py", "review/pages/leaving.py"}
-
-
-def test_no_file_knows_the_machine_it_was_written_on():
-    binary = {".png", ".ico", ".parquet", ".xlsx", ".woff2", ".pdf"}
-    found = [
-        f"{path.relative_to(ROOT)}:{number}"
-        for path in tracked()
-        if path.suffix not in binary
-        for number, line in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1)
-        if MACHINE_PATH.search(line)
-    ]
-    assert not found
-
-
-@pytest.mark.parametrize("line", [f"open('/{place}/main/x.csv')" for place in ("work", "home", "root")])
-def test_a_machine_path_is_noticed(line):
-    assert MACHINE_PATH.search(line)
-
-
-def test_pins_are_plain_and_addresses_nowhere():
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-    pins = [line for line in lines if line and not line.startswith("#")]
-    assert pins
-    assert [pin for pin in pins if not re.fullmatch(r"[\w.-]+==[\w.+!-]+", pin)] == []
-    assert [path.name for path in tracked() if path.suffix == ".lock" or path.name == "pylock.toml"] == []
-
-
-def classes_of_one_name(sources: dict[str, str]) -> dict[str, list[str]]:
-    """Names that several classes have, and where; private ones are their module's own affair."""
-    places: dict[str, list[str]] = {}
-    for place, source in sources.items():
-        for node in ast.parse(source).body if A_CLASS.search(source) else ():
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(place)
-    return {name: found for name, found in places.items() if len(found) > 1}
-
-
-def test_one_class_name_is_one_class():
-    sources = {path.relative_to(SRC).as_posix(): path.read_text("utf-8") for path in SRC.rglob("*.py")}
-    assert classes_of_one_name(sources) == {}
-
-
-def test_a_class_name_that_occurs_twice_is_noticed():
-    one, other = "class Grid:\n    x = 1", "class Grid:\n    y = 2\nclass _Own: ..."
-    assert classes_of_one_name({"a.py": one, "b.py": other, "c.py": "class _Own: ..."}) == {
-        "Grid": ["a.py", "b.py"]
-    }

@@ -18,8 +18,7 @@ from hitoku.evidence import CellOutcome, judge, judge_attack, outcome, witness_s
 from hitoku.feasibility import NetworkCirculation
 from hitoku.methods import METHODS, auto, circulation, insiders, whole_numbers
 from hitoku.methods.flagged_groups import witness_walk
-from hitoku.methods.greedy import greedy
-from hitoku.methods.greedy.greedy import STOPPED
+from hitoku.methods.greedy import STOPPED, greedy
 from hitoku.metrics import recovery
 from hitoku.model import Colour, Status
 from hitoku.solver import quadratic_program

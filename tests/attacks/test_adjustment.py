@@ -11,9 +11,8 @@ from scipy import stats
 from scipy.optimize import linprog
 from tests.strategies import count_tables
 
-from hitoku.attacks.adjustment import SCENARIOS, Adjustment, Known, Scenario, relative
+from hitoku.attacks.adjustment import FACTS, SCENARIOS, Adjustment, Known, Scenario, relative
 from hitoku.attacks.adjustment.draws import DRAWS
-from hitoku.attacks.adjustment.scenario import FACTS
 from hitoku.errors import ParameterError
 from hitoku.metrics import known
 from hitoku.model import Need, Protection, Release, Table

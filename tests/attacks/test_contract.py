@@ -43,7 +43,7 @@ from hitoku.attacks import (
     Matching,
     Scenario,
 )
-from hitoku.attacks.adjustment.scenario import FACTS
+from hitoku.attacks.adjustment import FACTS
 from hitoku.errors import HitokuError
 from hitoku.methods.adjust import Adjust
 from hitoku.metrics import known

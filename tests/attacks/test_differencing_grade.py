@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hitoku.attacks.differencing import (
+    MISSING,
     Definition,
     DifferencingSearch,
     Grade,
@@ -15,7 +16,6 @@ from hitoku.attacks.differencing import (
     Partition,
     grade_certificate,
 )
-from hitoku.attacks.differencing.definition import MISSING
 from hitoku.errors import DataError
 
 ONE, TWO = ("one", 0, 1), ("two", 0, 1)

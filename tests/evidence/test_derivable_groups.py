@@ -16,8 +16,16 @@ from hitoku.methods import Adjust, Blocks, Circulation, Gauss, Randomised
 from hitoku.methods.circulation import reach
 from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Status, Table, add_up, counted_table
 from hitoku.pipeline import protect, suppress_magnitude
-from hitoku.rules import Dominance, FewContributors, GroupDisclosure, MinFrequency, PPercent, assess
-from hitoku.rules.group_size import AS_UNITS, SEVERAL_CELLS
+from hitoku.rules import (
+    AS_UNITS,
+    SEVERAL_CELLS,
+    Dominance,
+    FewContributors,
+    GroupDisclosure,
+    MinFrequency,
+    PPercent,
+    assess,
+)
 from hitoku.samples import register
 from hitoku.tabulation import tabulate
 

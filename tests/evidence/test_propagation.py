@@ -12,8 +12,7 @@ from tests.oracles.certificates import programmed_bounds
 from tests.oracles.enumeration import enumerated_bounds
 
 import hitoku as ht
-from hitoku.evidence import AuditProblem, BoundPropagation, Grid, ruled_out
-from hitoku.evidence.propagation import HIGH, LOW
+from hitoku.evidence import HIGH, LOW, AuditProblem, BoundPropagation, Grid, ruled_out
 
 CASES = settings(max_examples=12, deadline=None)
 

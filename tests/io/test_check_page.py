@@ -11,8 +11,7 @@ from hitoku.checks import Decision
 from hitoku.checks.evidence import Unreadable
 from hitoku.checks.principles import Principle
 from hitoku.checks.submission import Recheck, Rechecked, recheck
-from hitoku.io import page
-from hitoku.io.check_page import SIGNS
+from hitoku.io import SIGNS, page
 from hitoku.model import Finding, Severity
 
 

@@ -16,8 +16,8 @@ from hitoku.checks.submission import recheck
 from hitoku.errors import ParameterError
 from hitoku.evidence import Outcome
 from hitoku.io import FOLDER, PLACE, catalogue, languages, page, read_po, speaker
+from hitoku.io.report import WORDS
 from hitoku.io.report import page as report_page
-from hitoku.io.report.report import WORDS
 from hitoku.model import Row, Status, Table, Verdict
 from hitoku.pipeline import protect
 

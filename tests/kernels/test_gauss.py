@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.oracles.gauss import Reach, columns_of
 
 from hitoku.kernels import basis
-from hitoku.methods.gauss import eliminate, residues
-from hitoku.methods.gauss.elimination import CHOICES
+from hitoku.methods.gauss import CHOICES, eliminate, residues
 from hitoku.model import Table
 
 

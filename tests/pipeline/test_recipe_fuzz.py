@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hitoku.attacks import ATTACKS
 from hitoku.errors import HitokuError
 from hitoku.io.recipe import CostKeys, CountsKeys, LinkedKeys, Recipe, RecipeKeys
-from hitoku.methods import METHODS
-from hitoku.methods.method import CHOICES
+from hitoku.methods import CHOICES, METHODS
 from hitoku.rules import RULES, from_word
 from hitoku.toml import toml_text
 

@@ -11,8 +11,7 @@ from hitoku.methods.greedy import Greedy
 from hitoku.metrics import Comparison
 from hitoku.model import Bounds, Need, Protection, Release, Table
 from hitoku.pipeline import compare
-from hitoku.plots.intervals import ALARM, ASKED, FAR
-from hitoku.plots.style import WITHHELD
+from hitoku.plots import ALARM, ASKED, FAR, WITHHELD
 
 TABLE = Table.from_array([20, 10, 6, 5])
 NEED = Need(unsafe=TABLE.value < 20, lower=2.0, upper=4.0)

@@ -6,8 +6,7 @@ import pytest
 from hitoku.attacks import Group
 from hitoku.errors import ParameterError
 from hitoku.model import Protection, Release, Table
-from hitoku.plots import pinned_groups
-from hitoku.plots.pinned_groups import ALARM
+from hitoku.plots import ALARM, pinned_groups
 
 TABLE = Table.from_array([[17, 0], [12, 9]])
 

@@ -6,9 +6,7 @@ import re
 
 import pytest
 
-from hitoku.review import Person, RequestState, Role, Standing, may
-from hitoku.review.application import ACTIONS
-from hitoku.review.states import ABOUT_A_REQUEST, BY_ROLE
+from hitoku.review import ABOUT_A_REQUEST, ACTIONS, BY_ROLE, Person, RequestState, Role, Standing, may
 
 TEAM = {"checker", "senior", "kai", "administrator"}
 # For every permission, who has it on a request of ren in phase 1 that nobody has begun to review.

@@ -8,11 +8,20 @@ from starlette.testclient import TestClient
 from tests.review.conftest import PASSWORD
 
 from hitoku.files import sha256
-from hitoku.review import COOKIE, Desk, Proxy, cookie_name, known_device, make_app, new_cookie, users, writing
-from hitoku.review.application import ACTIONS
-from hitoku.review.users import DAYS
-from hitoku.web import local_path
-from hitoku.web.pages import HERE
+from hitoku.review import (
+    ACTIONS,
+    COOKIE,
+    DAYS,
+    Desk,
+    Proxy,
+    cookie_name,
+    known_device,
+    make_app,
+    new_cookie,
+    users,
+    writing,
+)
+from hitoku.web import HERE, local_path
 
 # Of the file as npm has it: htmx.org 2.0.11, dist/htmx.min.js.
 HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hitoku.review import Event, Owner, RequestState, StateError, after
-from hitoku.review.states import CLOSED, OWNERS, TRANSITIONS
+from hitoku.review import CLOSED, OWNERS, TRANSITIONS, Event, Owner, RequestState, StateError, after
 
 
 def test_every_state_has_one_owner():

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from hitoku.review import reading, team_numbers
-from hitoku.review.waiting import JUDGEMENT
+from hitoku.review import JUDGEMENT, reading, team_numbers
 
 
 def test_causes_of_refusal_turnaround_and_load(centre):

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError, HitokuError, ParameterError
-from hitoku.tabulation import FileFormat, columns_of, look_at, shape_of, style_of, tabulate
-from hitoku.tabulation.text_files import STYLES
+from hitoku.tabulation import STYLES, FileFormat, columns_of, look_at, shape_of, style_of, tabulate
 
 WESTERN = "région;chiffre d'été\n01;1,5\nNîmes;2,25\n"
 JAPANESE = "地域,売上\n東京,1.5\nおおさか,2.25\n"

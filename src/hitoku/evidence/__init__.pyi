@@ -31,6 +31,8 @@ from hitoku.evidence.outcome import inferable as inferable
 from hitoku.evidence.problem import AuditProblem as AuditProblem
 from hitoku.evidence.problem import Demand as Demand
 from hitoku.evidence.problem import Witness as Witness
+from hitoku.evidence.propagation import HIGH as HIGH
+from hitoku.evidence.propagation import LOW as LOW
 from hitoku.evidence.propagation import BoundPropagation as BoundPropagation
 from hitoku.evidence.propagation import ruled_out as ruled_out
 from hitoku.evidence.prover import prove as prove

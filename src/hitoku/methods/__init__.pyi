@@ -14,6 +14,7 @@ from hitoku.methods.insiders import against_insiders as against_insiders
 from hitoku.methods.insiders import extended as extended
 from hitoku.methods.insiders import go_on as go_on
 from hitoku.methods.keep import kept as kept
+from hitoku.methods.method import CHOICES as CHOICES
 from hitoku.methods.method import Method as Method
 from hitoku.methods.method import Progress as Progress
 from hitoku.methods.method import Promise as Promise

@@ -3,12 +3,16 @@ from hitoku.plots.bound_and_cost import bound_and_cost as bound_and_cost
 from hitoku.plots.chart import chart as chart
 from hitoku.plots.deviations import deviations as deviations
 from hitoku.plots.heat_map import heat_map as heat_map
+from hitoku.plots.intervals import FAR as FAR
 from hitoku.plots.intervals import intervals as intervals
 from hitoku.plots.loss_against_protection import loss_against_protection as loss_against_protection
 from hitoku.plots.pinned_groups import pinned_groups as pinned_groups
 from hitoku.plots.protected_table import draw_table as draw_table
 from hitoku.plots.protected_table import protected_table as protected_table
+from hitoku.plots.style import ALARM as ALARM
+from hitoku.plots.style import ASKED as ASKED
 from hitoku.plots.style import INK as INK
 from hitoku.plots.style import LOOKS as LOOKS
 from hitoku.plots.style import PAPER as PAPER
+from hitoku.plots.style import WITHHELD as WITHHELD
 from hitoku.plots.style import plain as plain

@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from hitoku.errors import ParameterError
 from hitoku.metrics import reached
 from hitoku.model import Bounds, Floats, Need, Table
-from hitoku.plots.intervals import ALARM
-from hitoku.plots.style import INK, PAPER, WITHHELD, plain
+from hitoku.plots.style import ALARM, INK, PAPER, WITHHELD, plain
 
 # Dots this many times the requirement and beyond stand together at the right.
 FAR = 10.0

@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from hitoku.errors import ParameterError
 from hitoku.metrics import reached
 from hitoku.model import Bounds, Need, Table
-from hitoku.plots.style import INK, PAPER, WITHHELD, plain
+from hitoku.plots.style import ALARM, ASKED, INK, PAPER, WITHHELD, plain
 
-ALARM, ASKED = "#b3261e", "#e0a458"
 # An interval is drawn up to this many times the requirement; beyond it ends in an arrow.
 FAR = 4.0
 

@@ -9,8 +9,7 @@ from matplotlib.ticker import FuncFormatter
 from hitoku.errors import ParameterError
 from hitoku.metrics import Comparison
 from hitoku.plots.deviations import LINE
-from hitoku.plots.intervals import ALARM
-from hitoku.plots.style import INK, PAPER, WITHHELD, plain
+from hitoku.plots.style import ALARM, INK, PAPER, WITHHELD, plain
 
 # Cells of which everything is open are drawn here.
 FAR = 100.0

@@ -12,9 +12,7 @@ from hitoku.attacks import Group
 from hitoku.errors import ParameterError
 from hitoku.model import Release
 from hitoku.plots.protected_table import draw_table
-from hitoku.plots.style import INK, PAPER
-
-ALARM = "#b3261e"
+from hitoku.plots.style import ALARM, INK, PAPER
 
 
 def pinned_groups(releases: Mapping[str, Release], attack: Group) -> Figure:

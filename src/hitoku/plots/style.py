@@ -5,8 +5,9 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 
 PAPER, INK, MARGIN, WITHHELD = "#ffffff", "#1b2a38", "#e9eef2", "#35506b"
+ALARM, ASKED = "#b3261e", "#e0a458"
 # Colour and hatch of each series; the hatches differ, so that figures can be read without colour.
-LOOKS = (("#b3261e", ""), ("#8fa3b5", "///"), ("#e0a458", "..."), ("#3d6b8f", "\\\\\\"), ("#6b4d8f", "xxx"))
+LOOKS = ((ALARM, ""), ("#8fa3b5", "///"), (ASKED, "..."), ("#3d6b8f", "\\\\\\"), ("#6b4d8f", "xxx"))
 
 
 def plain(axes: Axes, title: str = "", axis: str = "") -> None:

@@ -32,6 +32,7 @@ from hitoku.tabulation.shared_records import share_records as share_records
 from hitoku.tabulation.source import Source as Source
 from hitoku.tabulation.source import Where as Where
 from hitoku.tabulation.text_files import READING as READING
+from hitoku.tabulation.text_files import STYLES as STYLES
 from hitoku.tabulation.text_files import FileFormat as FileFormat
 from hitoku.tabulation.text_files import look_at as look_at
 from hitoku.tabulation.text_files import shape_of as shape_of

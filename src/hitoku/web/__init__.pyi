@@ -1,3 +1,4 @@
+from hitoku.web.pages import HERE as HERE
 from hitoku.web.pages import Site as Site
 from hitoku.web.security import MAX_DIGITS as MAX_DIGITS
 from hitoku.web.security import ResponseMiddleware as ResponseMiddleware

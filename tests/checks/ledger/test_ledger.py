@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from tests.oracles.differencing import exposed_units
 
-from hitoku.attacks.differencing import Definition, Grade, Partition
-from hitoku.attacks.differencing.definition import MISSING
+from hitoku.attacks.differencing import MISSING, Definition, Grade, Partition
 from hitoku.checks.ledger import Concern, Ledger, Measure, create, fresh_store, implied_tables, unit_numbers
 from hitoku.checks.principles import Clearance
 from hitoku.errors import DataError, HitokuError, ParameterError

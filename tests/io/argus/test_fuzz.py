@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from hitoku.errors import HitokuError
 from hitoku.io.argus import (
+    MICRODATA,
+    TABLE,
     check_batch,
     parse_metadata,
     parse_recode,
@@ -22,7 +24,6 @@ from hitoku.io.argus import (
     read_table,
     write_metadata,
 )
-from hitoku.io.argus.metadata import MICRODATA, TABLE
 
 WORDS = st.sampled_from(
     [*MICRODATA, *TABLE, "<UNKNOWN>", "A", "b", "1", "2", "99", '" x"', '"', "@", "-", ","]

@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.errors import OutputError
-from hitoku.io import Publication, sheets_of
+from hitoku.io import LEGEND, Publication, sheets_of
 from hitoku.io import layout as laid_out
-from hitoku.io.formats import sheet_names, write_xlsx, xlsx
-from hitoku.io.formats.xlsx import FORBIDDEN
-from hitoku.io.publication import LEGEND
+from hitoku.io.formats import FORBIDDEN, sheet_names, write_xlsx, xlsx
 from hitoku.model import Dimension, Hierarchy, Labels, Protection, Release, Table
 
 HEAD = 6  # the row with the codes; the table begins below

@@ -11,7 +11,7 @@ import pytest
 from tests.io.report.parsed import data_of, parsed
 from tests.io.report.releases import NASTY, evidence, nasty
 
-from hitoku.io.pages import TEMPLATES
+from hitoku.io import TEMPLATES
 from hitoku.io.report import page
 from hitoku.model import Need, Protection, Table
 

@@ -21,8 +21,7 @@ from tests.io.report.releases import (
 from hitoku.attacks import Contribution, Insider
 from hitoku.errors import OutputError
 from hitoku.evidence import Outcome, audit
-from hitoku.io import Cells, PublicationPlan, interval, number, percent
-from hitoku.io.pages import TEMPLATES
+from hitoku.io import TEMPLATES, Cells, PublicationPlan, interval, number, percent
 from hitoku.io.release import write_release
 from hitoku.io.report import page, report, write_report
 from hitoku.metrics import loss

@@ -14,6 +14,10 @@ from tests.oracles.span import PlainSpan
 
 from hitoku.errors import ParameterError
 from hitoku.methods.gauss import (
+    ALIASES,
+    FREQUENCY,
+    MAGNITUDE,
+    NAMES,
     AnySums,
     EliminationProblem,
     Gauss,
@@ -26,7 +30,6 @@ from hitoku.methods.gauss import (
     secondary,
     walk,
 )
-from hitoku.methods.gauss.singletons import ALIASES, FREQUENCY, MAGNITUDE, NAMES
 from hitoku.model import Need, Table
 
 

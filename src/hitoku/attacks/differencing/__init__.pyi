@@ -4,6 +4,7 @@ from hitoku.attacks.differencing.common_refinement import CommonRefinement as Co
 from hitoku.attacks.differencing.comparing import SingledOut as SingledOut
 from hitoku.attacks.differencing.defined import Defined as Defined
 from hitoku.attacks.differencing.defined import defined_differences as defined_differences
+from hitoku.attacks.differencing.definition import MISSING as MISSING
 from hitoku.attacks.differencing.definition import Definition as Definition
 from hitoku.attacks.differencing.definition import Nested as Nested
 from hitoku.attacks.differencing.grade import Grade as Grade

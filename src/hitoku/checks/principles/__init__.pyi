@@ -1,5 +1,12 @@
+from hitoku.checks.principles import compared as compared
+from hitoku.checks.principles import fit as fit
 from hitoku.checks.principles import groups as groups
+from hitoku.checks.principles import insiders as insiders
+from hitoku.checks.principles import models as models
+from hitoku.checks.principles import squares as squares
 from hitoku.checks.principles import tables as tables
+from hitoku.checks.principles import together as together
+from hitoku.checks.principles import values as values
 from hitoku.checks.principles.compared import ComparedGroups as ComparedGroups
 from hitoku.checks.principles.compared import entering_masks as entering_masks
 from hitoku.checks.principles.compared import entering_verdicts as entering_verdicts

@@ -36,6 +36,8 @@ from hitoku.io.argus.columns import separated as separated
 from hitoku.io.argus.export import export_release as export_release
 from hitoku.io.argus.export import export_table as export_table
 from hitoku.io.argus.export import read_export as read_export
+from hitoku.io.argus.metadata import MICRODATA as MICRODATA
+from hitoku.io.argus.metadata import TABLE as TABLE
 from hitoku.io.argus.metadata import Metadata as Metadata
 from hitoku.io.argus.metadata import parse_metadata as parse_metadata
 from hitoku.io.argus.metadata import read_metadata as read_metadata

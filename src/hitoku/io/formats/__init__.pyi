@@ -7,6 +7,7 @@ from hitoku.io.formats.tabular import write_parquet as write_parquet
 from hitoku.io.formats.tabular import write_sdmx_csv as write_sdmx_csv
 from hitoku.io.formats.tabular import write_table_csv as write_table_csv
 from hitoku.io.formats.tabular import write_transmission as write_transmission
+from hitoku.io.formats.xlsx import FORBIDDEN as FORBIDDEN
 from hitoku.io.formats.xlsx import comfortable as comfortable
 from hitoku.io.formats.xlsx import sheet_names as sheet_names
 from hitoku.io.formats.xlsx import write_xlsx as write_xlsx

@@ -1,6 +1,7 @@
 from hitoku.methods.gauss.candidates import by_coalition as by_coalition
 from hitoku.methods.gauss.candidates import by_frequency as by_frequency
 from hitoku.methods.gauss.candidates import by_value as by_value
+from hitoku.methods.gauss.elimination import CHOICES as CHOICES
 from hitoku.methods.gauss.elimination import EliminationProblem as EliminationProblem
 from hitoku.methods.gauss.elimination import eliminate as eliminate
 from hitoku.methods.gauss.elimination import residues as residues
@@ -10,6 +11,10 @@ from hitoku.methods.gauss.incidence import columns_of as columns_of
 from hitoku.methods.gauss.incidence import incidence_of as incidence_of
 from hitoku.methods.gauss.incidence import relations_of as relations_of
 from hitoku.methods.gauss.proof import proof as proof
+from hitoku.methods.gauss.singletons import ALIASES as ALIASES
+from hitoku.methods.gauss.singletons import FREQUENCY as FREQUENCY
+from hitoku.methods.gauss.singletons import MAGNITUDE as MAGNITUDE
+from hitoku.methods.gauss.singletons import NAMES as NAMES
 from hitoku.methods.gauss.singletons import AnySums as AnySums
 from hitoku.methods.gauss.singletons import Space as Space
 from hitoku.methods.gauss.singletons import ZeroSums as ZeroSums
