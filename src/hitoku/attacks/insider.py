@@ -27,22 +27,15 @@ WORK = 3e10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Worst:
-    """Who learns most about each cell; contributors are numbered as they first appear in what was given.
-
-    Parameters
-    ----------
-    lower_by, upper_by
-        The coalition that proves the lower and the upper bound; empty where an outsider proves as much.
-    narrowest
-        The coalition with the shortest interval, both ends from the same people; empty likewise.
-    width
-        Length of that shortest interval.
-    """
+    """Who learns most about each cell; contributors are numbered as they first appear in what was given."""
 
     lower_by: tuple[Coalition, ...]
     upper_by: tuple[Coalition, ...]
+    """The coalition that proves the lower and the upper bound; empty where an outsider proves as much."""
     narrowest: tuple[Coalition, ...]
+    """The coalition with the shortest interval, both ends from the same people; empty likewise."""
     width: Floats
+    """Length of that shortest interval."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -25,24 +25,16 @@ EFFORTS = ((3, 2, 48), (3, 8, 2**20), (12, 24, 2**20))
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """Cells that must be able to go far in the eyes of somebody.
-
-    Parameters
-    ----------
-    cells
-        The cells.
-    levels
-        How far each must go down, up and in all.
-    known
-        Cells about which somebody knows something.
-    room
-        How far these can go down and up.
-    """
+    """Cells that must be able to go far in the eyes of somebody."""
 
     cells: Integers
+    """The cells."""
     levels: tuple[Floats, Floats, Floats]
+    """How far each must go down, up and in all."""
     known: Integers
+    """Cells about which somebody knows something."""
     room: tuple[Floats, Floats]
+    """How far these can go down and up."""
 
 
 class BoxDeviations:

@@ -22,22 +22,15 @@ Sight = tuple[int, float, float]
 
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """Deviations one after the other.
-
-    Parameters
-    ----------
-    owner
-        The cell that each is kept for.
-    begins
-        Where each begins among the entries, and where the last one ends.
-    cells, amounts
-        Cells that move, and how far.
-    """
+    """Deviations one after the other."""
 
     owner: Integers
+    """The cell that each is kept for."""
     begins: Integers
+    """Where each begins among the entries, and where the last one ends."""
     cells: Integers
     amounts: Floats
+    """Cells that move, and how far."""
 
     @classmethod
     def none(cls) -> Deviations:

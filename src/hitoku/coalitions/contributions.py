@@ -20,18 +20,12 @@ LARGEST_BY_DEFAULT = 5_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Insiders:
-    """Whom a release is protected from beside outsiders.
-
-    Parameters
-    ----------
-    attack
-        Who knows what; None for nobody.
-    words
-        The same for a summary: the word of the vocabulary, and why it was taken where nobody chose it.
-    """
+    """Whom a release is protected from beside outsiders."""
 
     attack: Insider | None
+    """Who knows what; None for nobody."""
     words: str
+    """The same for a summary: the word of the vocabulary, and why it was taken where nobody chose it."""
 
 
 def choose_insiders(table: Table, given: Any, *, blurred: bool = True) -> Insiders:

@@ -24,22 +24,15 @@ Shares = Sequence[Mapping[int, Share]]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class KnownBounds:
-    """Bounds that somebody knows without any release; equal where they know the value.
-
-    Parameters
-    ----------
-    everybody
-        Lower and upper bounds of all cells that everybody knows.
-    cells
-        Where somebody knows more, sorted.
-    lower, upper
-        Their bounds there.
-    """
+    """Bounds that somebody knows without any release; equal where they know the value."""
 
     everybody: tuple[Floats, Floats]
+    """Lower and upper bounds of all cells that everybody knows."""
     cells: Integers
+    """Where somebody knows more, sorted."""
     lower: Floats
     upper: Floats
+    """Their bounds there."""
 
     def __repr__(self) -> str:
         return f"KnownBounds(more about {len(self.cells)} of {len(self.everybody[0])} cells)"

@@ -12,21 +12,14 @@ from hitoku.model import Finding, Integers, Severity
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TooClose:
-    """A coalition, and the unsafe cells about which it can infer more than they allow.
-
-    Parameters
-    ----------
-    members
-        Contributors, numbered as they first appear in what was given.
-    cells
-        Positions of the cells.
-    known
-        What the coalition knows without any release.
-    """
+    """A coalition, and the unsafe cells about which it can infer more than they allow."""
 
     members: Coalition
+    """Contributors, numbered as they first appear in what was given."""
     cells: Integers
+    """Positions of the cells."""
     known: KnownBounds
+    """What the coalition knows without any release."""
 
     def __repr__(self) -> str:
         return f"TooClose({len(self.members)} contributor(s), {len(self.cells)} cell(s))"
@@ -34,21 +27,14 @@ class TooClose:
 
 @dataclass(frozen=True, slots=True)
 class InsiderVerdict:
-    """How many coalitions there are, and the cells that some of them can infer too closely.
-
-    Parameters
-    ----------
-    tried
-        How many coalitions were tried.
-    cells
-        Cells that some of them can infer too closely.
-    undecided
-        How many coalitions were not decided about every cell at the work limit.
-    """
+    """How many coalitions there are, and the cells that some of them can infer too closely."""
 
     tried: int
+    """How many coalitions were tried."""
     cells: tuple[int, ...]
+    """Cells that some of them can infer too closely."""
     undecided: int = 0
+    """How many coalitions were not decided about every cell at the work limit."""
 
     def findings(self, describe: Callable[[int], str]) -> list[Finding]:
         """Say so to the checker; ``describe`` names a cell."""

@@ -53,28 +53,20 @@ FRACTIONS, DECIMALS = "whole numbers became fractions", "there are more decimals
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class AdjustedAudit(Audit):
-    """The result of :func:`hitoku.audit` for a release that withholds nothing and changes values.
-
-    Parameters
-    ----------
-    shown
-        Published values in exact numbers.
-    levels
-        For each unsafe cell how far below or above its value it must be published; zero closes that way.
-    n_broken
-        Relations in which published values do not add up as the true ones do, beyond the rounding of doubles.
-    exact
-        Published values and table add up to the last digit, so there is a certificate.
-    learnt, asked
-        Sums of cells that are too small in the true table, and what the published values must show instead.
-    """
+    """The result of :func:`hitoku.audit` for a release that withholds nothing and changes values."""
 
     shown: Grid
+    """Published values in exact numbers."""
     levels: Mapping[int, tuple[Fraction, Fraction]]
+    """For each unsafe cell how far below or above its value it must be published; zero closes that way."""
     n_broken: int
+    """Relations in which published values do not add up as the true ones do, beyond the rounding of doubles.
+    """
     exact: bool
+    """Published values and table add up to the last digit, so there is a certificate."""
     learnt: Attributions
     asked: Floats
+    """Sums of cells that are too small in the true table, and what the published values must show instead."""
 
     @property
     def safe(self) -> bool:

@@ -28,27 +28,19 @@ ADVICE = "withhold another cell of the group, so that more of its people could b
 
 @dataclass(frozen=True, eq=False)
 class Attributed:
-    """What became of the groups about which the true table by itself would tell too much.
-
-    Parameters
-    ----------
-    learnt
-        Sums that must be able to become large, one for each group.
-    asked
-        What each of them must be able to reach.
-    release, grid, problem, proof
-        The release with a cell for each sum, the same in exact numbers, and what was found out about it.
-    safe
-        For each of them whether a witness shows that it can.
-    """
+    """What became of the groups about which the true table by itself would tell too much."""
 
     learnt: Attributions
+    """Sums that must be able to become large, one for each group."""
     asked: Floats
+    """What each of them must be able to reach."""
     release: Release
     grid: Grid
     problem: AuditProblem
     proof: Proof
+    """The release with a cell for each sum, the same in exact numbers, and what was found out about it."""
     safe: Mask
+    """For each of them whether a witness shows that it can."""
 
     def __len__(self) -> int:
         return len(self.asked)

@@ -140,21 +140,14 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class AdjustedCertificate(Certificate):
-    """A proof that every unsafe cell is published with a value far enough from its own, and that sums hold.
-
-    Parameters
-    ----------
-    shown
-        Published values of all cells.
-    levels
-        For each unsafe cell how far below or above its value it must be published.
-    required
-        Sums of cells that must be large in what is published.
-    """
+    """A proof that every unsafe cell is published far enough from its own value, and that sums hold."""
 
     shown: Grid
+    """Published values of all cells."""
     levels: Mapping[int, tuple[Fraction, Fraction]]
+    """For each unsafe cell how far below or above its value it must be published."""
     required: tuple[dict[str, Any], ...] = ()
+    """Sums of cells that must be large in what is published."""
 
     def _proof(self) -> dict[str, Any]:
         unsafe = [

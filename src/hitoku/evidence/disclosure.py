@@ -33,30 +33,20 @@ SHORT_CELLS = 500
 
 @dataclass(frozen=True)
 class Disclosure:
-    """A bound on one withheld cell that every outsider can compute.
-
-    Parameters
-    ----------
-    place
-        The cell, by position among the withheld.
-    up
-        It bounds the cell from above; otherwise from below.
-    difference
-        The bound, as a difference from the true value.
-    multipliers
-        How often each row of the problem is taken; empty where the cell's own known bound is all there is.
-    taken
-        Other withheld cells put at a known bound: True for the upper one.
-    whole
-        There is no such sum, but no table of whole numbers goes further either.
-    """
+    """A bound on one withheld cell that every outsider can compute."""
 
     place: int
+    """The cell, by position among the withheld."""
     up: bool
+    """It bounds the cell from above; otherwise from below."""
     difference: Fraction
+    """The bound, as a difference from the true value."""
     multipliers: Mapping[int, Fraction] = field(default_factory=dict)
+    """How often each row of the problem is taken; empty where the cell's own known bound is all there is."""
     taken: Mapping[int, bool] = field(default_factory=dict)
+    """Other withheld cells put at a known bound: True for the upper one."""
     whole: bool = False
+    """There is no such sum, but no table of whole numbers goes further either."""
 
     @property
     def linear(self) -> bool:
@@ -275,49 +265,32 @@ def _shortest(problem: AuditProblem, reason: Disclosure) -> Floats | None:
 
 @dataclass(frozen=True, slots=True)
 class Summand:
-    """One summand of a disclosure: a published cell, or a withheld one at a bound that is known.
-
-    Parameters
-    ----------
-    cell
-        The cell, by its number in the table.
-    share
-        How often it is added; negative where it is subtracted.
-    number
-        Its published value, or its bound.
-    bound
-        "upper" or "lower" for a withheld cell at a known bound; empty for a published cell.
-    """
+    """One summand of a disclosure: a published cell, or a withheld one at a bound that is known."""
 
     cell: int
+    """The cell, by its number in the table."""
     share: Fraction
+    """How often it is added; negative where it is subtracted."""
     number: Fraction
+    """Its published value, or its bound."""
     bound: str = ""
+    """"upper" or "lower" for a withheld cell at a known bound; empty for a published cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """A disclosure as a sum that a person can redo. It holds confidential numbers: for the checker.
-
-    Parameters
-    ----------
-    cell
-        The cell that is disclosed, by its number in the table.
-    word
-        "exactly", "at most" or "at least".
-    bound
-        The result of the sum.
-    terms
-        The summands, those that are added first; empty where there is no such sum.
-    totals
-        The relations that were used, by the cells that are their totals.
-    """
+    """A disclosure as a sum that a person can redo. It holds confidential numbers: for the checker."""
 
     cell: int
+    """The cell that is disclosed, by its number in the table."""
     word: str
+    """"exactly", "at most" or "at least"."""
     bound: Fraction
+    """The result of the sum."""
     terms: tuple[Summand, ...] = ()
+    """The summands, those that are added first; empty where there is no such sum."""
     totals: tuple[int, ...] = ()
+    """The relations that were used, by the cells that are their totals."""
 
 
 def arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disclosure) -> Arithmetic:

@@ -30,21 +30,15 @@ class Split:
 
     The base runs from what is required below to what is required above; overflows take what goes beyond.
     Rewarding the base alone, the solver moves a cell as far as it must and no further, with no extra row.
-
-    Parameters
-    ----------
-    problem
-        Differences to be split.
-    unsafe
-        Cells that are split; their overflows stand after the bases of all cells, first those above.
-    low, high
-        Exact bounds of all columns, None where there is none.
     """
 
     problem: AuditProblem
+    """Differences to be split."""
     unsafe: tuple[int, ...]
+    """Cells that are split; their overflows stand after the bases of all cells, first those above."""
     low: tuple[Fraction | None, ...]
     high: tuple[Fraction | None, ...]
+    """Exact bounds of all columns, None where there is none."""
 
     @classmethod
     def of(cls, problem: AuditProblem, places: Iterable[int]) -> Split:

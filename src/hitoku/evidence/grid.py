@@ -27,13 +27,6 @@ FLOAT_SHARE = 1e-12
 class Grid:
     """Values as whole multiples of a step.
 
-    Parameters
-    ----------
-    scale
-        Steps per unit: 100 for two decimals.
-    units
-        The value of every cell in steps.
-
     Examples
     --------
     >>> Grid.of(np.array([0.1, 0.2, 0.1 + 0.2])).units
@@ -41,7 +34,9 @@ class Grid:
     """
 
     scale: int
+    """Steps per unit: 100 for two decimals."""
     units: list[int]
+    """The value of every cell in steps."""
 
     @classmethod
     def of(cls, value: Floats) -> Grid:

@@ -14,18 +14,12 @@ AT_ONCE = 4_096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stream:
-    """A list whose items are made while it is written; it can be gone through again.
-
-    Parameters
-    ----------
-    items
-        Called for a fresh pass over the items.
-    at_once
-        So many are written in one piece: one, where items are large.
-    """
+    """A list whose items are made while it is written; it can be gone through again."""
 
     items: Callable[[], Iterator[Any]]
+    """Called for a fresh pass over the items."""
     at_once: int = AT_ONCE
+    """So many are written in one piece: one, where items are large."""
 
     def __iter__(self) -> Iterator[Any]:
         return self.items()

@@ -65,34 +65,23 @@ class Witness:
 
 @dataclass(frozen=True)
 class AuditProblem:
-    """Differences ``d`` with ``relations @ d == 0`` and ``lower <= d <= upper``.
-
-    Parameters
-    ----------
-    cells
-        Withheld cells by their position in the table; everything below is by position in this list.
-    rows
-        Relations among them, whole coefficients; relations without a withheld cell are left out.
-    relation
-        Which relation of the table each row is.
-    lower, upper
-        Exact bounds of the differences; None where there is none.
-    scale
-        Steps per unit of the grid on which the values lie.
-    integer
-        Differences are whole numbers.
-    demands
-        What each unsafe cell needs.
-    """
+    """Differences ``d`` with ``relations @ d == 0`` and ``lower <= d <= upper``."""
 
     cells: Integers
+    """Withheld cells by their position in the table; everything below is by position in this list."""
     rows: Sequence[Row]
+    """Relations among them, whole coefficients; relations without a withheld cell are left out."""
     relation: Integers
+    """Which relation of the table each row is."""
     lower: Sequence[Fraction | None]
     upper: Sequence[Fraction | None]
+    """Exact bounds of the differences; None where there is none."""
     scale: int
+    """Steps per unit of the grid on which the values lie."""
     integer: bool
+    """Differences are whole numbers."""
     demands: Mapping[int, Demand]
+    """What each unsafe cell needs."""
 
     @classmethod
     def of(cls, grid: Grid, need: Need, release: Release) -> AuditProblem:

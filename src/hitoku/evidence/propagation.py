@@ -29,21 +29,14 @@ LOW, HIGH = range(2)
 
 @dataclass
 class BoundPropagation:
-    """Narrowed bounds of all cells, and the relation that gave each, round by round.
-
-    Parameters
-    ----------
-    problem
-        What an outsider does not know.
-    bounds
-        Lower and upper bounds in steps of the grid, as they are by now.
-    history
-        For each round and side the cells that were narrowed, sorted, and by which rows.
-    """
+    """Narrowed bounds of all cells, and the relation that gave each, round by round."""
 
     problem: AuditProblem
+    """What an outsider does not know."""
     bounds: Floats = field(init=False)
+    """Lower and upper bounds in steps of the grid, as they are by now."""
     history: list[tuple[tuple[Integers, Integers], ...]] = field(default_factory=list)
+    """For each round and side the cells that were narrowed, sorted, and by which rows."""
 
     def __post_init__(self) -> None:
         ends = (self.problem.lower, -np.inf), (self.problem.upper, np.inf)

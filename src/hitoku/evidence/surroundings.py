@@ -21,19 +21,13 @@ from hitoku.model import Integers
 
 @dataclass(frozen=True, eq=False)
 class ProblemPart:
-    """Some cells and rows of a problem, as a problem of its own.
-
-    Parameters
-    ----------
-    problem
-        The part, in its own numbers.
-    cells, rows
-        Which cells and rows of the whole they are, sorted.
-    """
+    """Some cells and rows of a problem, as a problem of its own."""
 
     problem: AuditProblem
+    """The part, in its own numbers."""
     cells: Integers
     rows: Integers
+    """Which cells and rows of the whole they are, sorted."""
 
     def place(self, cell: int) -> int:
         """Return where a cell of the whole is in the part."""

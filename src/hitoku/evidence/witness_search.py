@@ -44,30 +44,20 @@ SINGLE_NODES = 20_000
 
 @dataclass(frozen=True)
 class Proof:
-    """What the linear programs found out.
-
-    Parameters
-    ----------
-    witnesses
-        Tables that fit the release.
-    reach
-        For each unsafe cell (by position among the withheld) how far witnesses move it.
-    failed
-        Unsafe cells that cannot move as far as they must, with what bounds them; nothing for exposed ones.
-    exposed
-        Unsafe cells that adding and subtracting gives away.
-    undecided
-        Unsafe cells for which neither a witness nor a proof of its absence could be made exact.
-    n_programs
-        Linear and integer programs solved.
-    """
+    """What the linear programs found out."""
 
     witnesses: tuple[Witness, ...]
+    """Tables that fit the release."""
     reach: Mapping[int, WitnessReach]
+    """For each unsafe cell (by position among the withheld) how far witnesses move it."""
     failed: Mapping[int, tuple[Disclosure, ...]]
+    """Unsafe cells that cannot move as far as they must, with what bounds them; nothing for exposed ones."""
     exposed: frozenset[int]
+    """Unsafe cells that adding and subtracting gives away."""
     undecided: tuple[int, ...]
+    """Unsafe cells for which neither a witness nor a proof of its absence could be made exact."""
     n_programs: int
+    """Linear and integer programs solved."""
 
 
 @dataclass

@@ -26,28 +26,19 @@ WORTHWHILE = 0.1
 
 @dataclass(eq=False)
 class NetworkCirculation:
-    """Cells that are arcs of networks, what they need and how far they have come, in whole steps.
-
-    Parameters
-    ----------
-    cells
-        The arcs, by position among the withheld cells.
-    graph
-        Arcs between relations.
-    lower, upper
-        How far each may move.
-    levels
-        What each must be able to move, rounded up to steps.
-    work
-        What flows look at, and may look at. Once that is over no further push is begun.
-    """
+    """Cells that are arcs of networks, what they need and how far they have come, in whole steps."""
 
     cells: Integers
+    """The arcs, by position among the withheld cells."""
     graph: tuple[Integers, Integers, Integers, Integers]
+    """Arcs between relations."""
     lower: Floats
     upper: Floats
+    """How far each may move."""
     levels: Levels
+    """What each must be able to move, rounded up to steps."""
     work: CountedWork
+    """What flows look at, and may look at. Once that is over no further push is begun."""
 
     @classmethod
     def of(

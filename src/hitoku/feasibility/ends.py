@@ -29,21 +29,14 @@ ROUND_IN = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class EndSearch:
-    """How the ends of intervals are looked for.
-
-    Parameters
-    ----------
-    integer
-        Over whole numbers only.
-    flows
-        Take networks by maximum flows; otherwise by linear programs, with the same answers.
-    most_cells
-        Groups of more cells that hang together and are no network are not gone into; None for no limit.
-    """
+    """How the ends of intervals are looked for."""
 
     integer: bool = False
+    """Over whole numbers only."""
     flows: bool = True
+    """Take networks by maximum flows; otherwise by linear programs, with the same answers."""
     most_cells: int | None = None
+    """Groups of more cells that hang together and are no network are not gone into; None for no limit."""
 
     def ends(
         self, problem: Problem, deadline: Deadline, goals: Pair | None = None

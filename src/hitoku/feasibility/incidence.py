@@ -32,16 +32,11 @@ def entries_of(begins: Integers, lines: Integers) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True, eq=False)
 class Incidence:
-    """Relations by row and by cell, without bounds: all measures of a table share one.
-
-    Parameters
-    ----------
-    by_row, by_cell
-        The same matrix by rows and by columns.
-    """
+    """Relations by row and by cell, without bounds: all measures of a table share one."""
 
     by_row: Lines
     by_cell: Lines
+    """The same matrix by rows and by columns."""
 
     @classmethod
     def of(cls, matrix: Any) -> Incidence:
@@ -114,26 +109,18 @@ class Incidence:
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Connected components of relations and cells, and which of them are networks.
-
-    Parameters
-    ----------
-    n
-        Number of components.
-    row, cell
-        Component of each relation and cell; a cell without a relation is a component of its own.
-    network
-        Components in which every cell joins two relations, or one relation and the outside.
-    sign
-        Sign per relation: multiplied by it, every cell of a network has one entry +1 and one entry -1, or a
-        single one.
-    """
+    """Connected components of relations and cells, and which of them are networks."""
 
     n: int
+    """Number of components."""
     row: Integers
     cell: Integers
+    """Component of each relation and cell; a cell without a relation is a component of its own."""
     network: Mask
+    """Components in which every cell joins two relations, or one relation and the outside."""
     sign: Floats
+    """Sign per relation: multiplied by it, every cell of a network has one entry +1 and one entry -1, or a
+    single one."""
 
 
 def parts_of(matrix: Any) -> Components:

@@ -30,41 +30,28 @@ SMALL = 6_000
 
 @dataclass(frozen=True, eq=False)
 class LeastChange:
-    """The least change that moves one cell, as far as some relations tell.
-
-    Parameters
-    ----------
-    cells, steps
-        Cells that move, and how far; not exact. None where the cell goes too short.
-    rows
-        The relations that were taken into account.
-    n_programs, work
-        Linear programs solved, and the cells that they had, added up: the same on every computer.
-    """
+    """The least change that moves one cell, as far as some relations tell."""
 
     cells: Integers
     steps: Floats
+    """Cells that move, and how far; not exact. None where the cell goes too short."""
     rows: Integers
+    """The relations that were taken into account."""
     n_programs: int
     work: int
+    """Linear programs solved, and the cells that they had, added up: the same on every computer."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellChanges:
-    """Relations among withheld cells, and how far each of these may move.
-
-    Parameters
-    ----------
-    by_row, by_cell
-        The relations, by rows and by columns.
-    low, high
-        Rooms below and above zero, infinite where there is no end.
-    """
+    """Relations among withheld cells, and how far each of these may move."""
 
     by_row: sparse.csr_array
     by_cell: Any
+    """The relations, by rows and by columns."""
     low: Floats
     high: Floats
+    """Rooms below and above zero, infinite where there is no end."""
 
     @classmethod
     def of(cls, problem: Problem) -> CellChanges:

@@ -11,20 +11,14 @@ from hitoku.model import Floats, Integers, Mask, Need
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Protection levels of the cells of a problem, in its units.
-
-    Parameters
-    ----------
-    down, up, width
-        Distance that each cell must be able to move down, up and in total.
-    required
-        Cells that must be able to move at all; levels of the others are zero.
-    """
+    """Protection levels of the cells of a problem, in its units."""
 
     down: Floats
     up: Floats
     width: Floats
+    """Distance that each cell must be able to move down, up and in total."""
     required: Mask
+    """Cells that must be able to move at all; levels of the others are zero."""
 
     @classmethod
     def none(cls, n: int) -> Levels:

@@ -20,26 +20,18 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """Result of presolve.
-
-    Parameters
-    ----------
-    known, value
-        Cells that are determined, and their values.
-    lower, upper
-        Bounds that follow from one relation at a time; equal where a cell is known.
-    cells
-        The cells that remain open.
-    rest
-        The problem in the open cells.
-    """
+    """Result of presolve."""
 
     known: Mask
     value: Floats
+    """Cells that are determined, and their values."""
     lower: Floats
     upper: Floats
+    """Bounds that follow from one relation at a time; equal where a cell is known."""
     cells: Integers
+    """The cells that remain open."""
     rest: Problem
+    """The problem in the open cells."""
 
 
 def settle(equations: Problem) -> Settled:

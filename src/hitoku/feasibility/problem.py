@@ -14,32 +14,22 @@ from hitoku.model import ADDITIVITY, EXACT_SUMS, MAX_DECIMALS, Floats, Integers,
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """``matrix @ x == rhs`` with ``lower <= x <= upper``, all in units of ``1 / scale``.
-
-    Parameters
-    ----------
-    matrix
-        Relations by withheld cells.
-    rhs
-        What the published cells leave for the withheld ones.
-    lower, upper
-        What an outsider knows of each withheld cell.
-    size
-        Per relation, the scale of rounding: the largest sum of sizes of terms in any relation that it hangs
-        together with, those of withheld cells as far as bounds tell them.
-    scale
-        A value times this is what the arrays hold: 100 for data in cents.
-    exact
-        All numbers are whole, so sums and differences of them are exact.
-    """
+    """``matrix @ x == rhs`` with ``lower <= x <= upper``, all in units of ``1 / scale``."""
 
     matrix: sparse.csr_array
+    """Relations by withheld cells."""
     rhs: Floats
+    """What the published cells leave for the withheld ones."""
     lower: Floats
     upper: Floats
+    """What an outsider knows of each withheld cell."""
     size: Floats
+    """Per relation, the scale of rounding: the largest sum of sizes of terms in any relation that it hangs
+    together with, those of withheld cells as far as bounds tell them."""
     scale: float = 1.0
+    """A value times this is what the arrays hold: 100 for data in cents."""
     exact: bool = False
+    """All numbers are whole, so sums and differences of them are exact."""
 
     @classmethod
     def differences(cls, matrix: sparse.csr_array, lower: Floats, upper: Floats) -> Problem:

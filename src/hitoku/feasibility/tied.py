@@ -20,20 +20,14 @@ Pair = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class Tied:
-    """Every cell as ``sign * x[standing] + offset`` of a cell that stands for it.
-
-    Parameters
-    ----------
-    equations
-        What is left, in the cells that stand for others and themselves.
-    standing, sign, offset
-        For every cell who stands for it, plus or minus one, and a whole number of units.
-    """
+    """Every cell as ``sign * x[standing] + offset`` of a cell that stands for it."""
 
     equations: Problem
+    """What is left, in the cells that stand for others and themselves."""
     standing: Integers
     sign: Floats
     offset: Floats
+    """For every cell who stands for it, plus or minus one, and a whole number of units."""
 
     def inner(self, low: Floats, high: Floats) -> Pair:
         """Turn bounds of cells into bounds of those that stand for them: the narrowest."""

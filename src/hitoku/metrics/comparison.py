@@ -11,41 +11,28 @@ import narwhals as nw
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What one method came to: its price, and the verdict of the audit.
-
-    Parameters
-    ----------
-    method
-        Its name.
-    withheld, secondary
-        Cells withheld; those among them that are not unsafe.
-    cost
-        Sum of the absolute values withheld; of an adjusted release, of the absolute changes.
-    lost
-        The same as a share of the sum of all absolute values.
-    reached
-        How many times its requirement the median unsafe cell has: 1 is just enough.
-    least
-        The same for the worst protected cell.
-    proven
-        No cheaper pattern exists.
-    safe, recomputable
-        Verdict of the audit; unsafe cells that can be worked out exactly.
-    known
-        Against a reader who knows the method: "proved", "leaks 3 cells", "unknown", or "not asked".
-    """
+    """What one method came to: its price, and the verdict of the audit."""
 
     method: str
+    """Its name."""
     withheld: int
     secondary: int
+    """Cells withheld; those among them that are not unsafe."""
     cost: float
+    """Sum of the absolute values withheld; of an adjusted release, of the absolute changes."""
     lost: float
+    """The same as a share of the sum of all absolute values."""
     reached: float
+    """How many times its requirement the median unsafe cell has: 1 is just enough."""
     least: float
+    """The same for the worst protected cell."""
     proven: bool
+    """No cheaper pattern exists."""
     safe: bool
     recomputable: int
+    """Verdict of the audit; unsafe cells that can be worked out exactly."""
     known: str = "not asked"
+    """Against a reader who knows the method: "proved", "leaks 3 cells", "unknown", or "not asked"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

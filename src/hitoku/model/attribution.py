@@ -30,20 +30,6 @@ Cells = TypeVar("Cells")
 class Attributions:
     """Sums of cells that must be able to reach a number, each for the sake of the people of one group.
 
-    Parameters
-    ----------
-    sums
-        One row per attribution, over the cells: what must be able to become large. "Everybody of the group,
-        less those with the attribute" is a one at the group's total and a minus one at each cell of the
-        attribute.
-    goal
-        What each sum must be able to reach: one person more than the people who share what they know. Zero
-        where a share is asked for; as an empty group reaches that, too, more is asked while its size is
-        withheld: see :meth:`asked`.
-    group
-        The cell of the whole group, which the sum counts and its attribute takes away from. Where its size
-        is published, no more than all of it is asked for.
-
     Examples
     --------
     Of 17 people in the row, one more than the single person who knows themselves might be elsewhere.
@@ -54,8 +40,16 @@ class Attributions:
     """
 
     sums: Any
+    """One row per attribution, over the cells: what must be able to become large. "Everybody of the group,
+    less those with the attribute" is a one at the group's total and a minus one at each cell of the
+    attribute."""
     goal: Floats
+    """What each sum must be able to reach: one person more than the people who share what they know. Zero
+    where a share is asked for; as an empty group reaches that, too, more is asked while its size is withheld:
+    see :meth:`asked`."""
     group: Integers
+    """The cell of the whole group, which the sum counts and its attribute takes away from. Where its size is
+    published, no more than all of it is asked for."""
 
     def __post_init__(self) -> None:
         sums = sparse.csr_array(self.sums, dtype=np.float64)

@@ -59,23 +59,16 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Estimates:
-    """What an attacker arrives at, once for every replication.
-
-    Parameters
-    ----------
-    value
-        Replications by cells: the estimated true values; NaN in a replication that was not decided within
-        the work limit of the attack.
-    soft
-        Replications in which no table met everything that had been guessed, so that guessed bounds were
-        broken at a price.
-    excess
-        Replications by cells: by how much a guessed bound of the deviation was broken; zero where kept.
-    """
+    """What an attacker arrives at, once for every replication."""
 
     value: Floats
+    """Replications by cells: the estimated true values; NaN in a replication that was not decided within the
+    work limit of the attack."""
     soft: Mask
+    """Replications in which no table met everything that had been guessed, so that guessed bounds were broken
+    at a price."""
     excess: Floats
+    """Replications by cells: by how much a guessed bound of the deviation was broken; zero where kept."""
 
     def __post_init__(self) -> None:
         shape = np.shape(self.value)

@@ -98,22 +98,15 @@ MOST_SHARES = 50_000_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shares:
-    """Amounts of contributors in cells, each pair of them once.
-
-    Parameters
-    ----------
-    names
-        Names of the contributors; confidential.
-    who, cell
-        For each share its contributor and its cell, by position.
-    amount
-        What the contributor adds to the cell: a sum, or a number of records.
-    """
+    """Amounts of contributors in cells, each pair of them once."""
 
     names: Sequence[str]
+    """Names of the contributors; confidential."""
     who: Integers
     cell: Integers
+    """For each share its contributor and its cell, by position."""
     amount: Floats
+    """What the contributor adds to the cell: a sum, or a number of records."""
 
     def __repr__(self) -> str:
         return f"Shares({len(self.names):_} contributors, {len(self.who):_} shares)"

@@ -159,21 +159,14 @@ def dimensions_of(names: Sequence[str], codes: Sequence[Sequence[Any]], total: s
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labels:
-    """Codes of every cell, one column per variable.
-
-    Parameters
-    ----------
-    names
-        The variables.
-    codes
-        For each variable its codes.
-    positions
-        Cells by variables, a position in the codes; None means the full cross of all codes, row-major.
-    """
+    """Codes of every cell, one column per variable."""
 
     names: tuple[str, ...]
+    """The variables."""
     codes: tuple[tuple[str, ...], ...]
+    """For each variable its codes."""
     positions: Positions | None = None
+    """Cells by variables, a position in the codes; None means the full cross of all codes, row-major."""
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.codes):

@@ -33,28 +33,19 @@ TABLE = "table"
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Joint:
-    """Which cells of several tables are one, and which are sums of others.
-
-    Parameters
-    ----------
-    cell
-        For each table the numbers of its cells in the whole; equal numbers are one cell.
-    n_cells
-        Cells of the whole.
-    sums
-        Relations beyond those of the tables: rows over the cells of the whole, parts minus sum.
-    in_these_data
-        Cells that were joined because their records are the same, not because their codes say so.
-    overlapping
-        For each pair of tables (by position), the cells of the first that share records with the second in a
-        way that no sum expresses: filters and groupings that cut across each other.
-    """
+    """Which cells of several tables are one, and which are sums of others."""
 
     cell: tuple[Integers, ...]
+    """For each table the numbers of its cells in the whole; equal numbers are one cell."""
     n_cells: int
+    """Cells of the whole."""
     sums: sparse.csr_array
+    """Relations beyond those of the tables: rows over the cells of the whole, parts minus sum."""
     in_these_data: int
+    """Cells that were joined because their records are the same, not because their codes say so."""
     overlapping: Mapping[tuple[int, int], int]
+    """For each pair of tables (by position), the cells of the first that share records with the second in a
+    way that no sum expresses: filters and groupings that cut across each other."""
 
 
 def join(

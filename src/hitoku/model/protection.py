@@ -37,20 +37,6 @@ class Reason(StrEnum):
 class Step:
     """A cell that changed sides, for whose sake, and what that did.
 
-    Parameters
-    ----------
-    cell
-        Position of the cell that was withheld, or published again.
-    reason
-        Why.
-    relation
-        Position of the relation in which the cell was looked for; -1 where there was none.
-    protects
-        Position of the unsafe cell that was to be protected; -1 where there was none.
-    before, after
-        What an outsider could infer about the protected cell: both ends, before and after the step. NaN
-        where it was not computed. Confidential: an interval before a step may be a single value.
-
     Examples
     --------
     >>> Step(cell=4, reason=Reason.NARROW, relation=1, protects=3)
@@ -58,11 +44,17 @@ class Step:
     """
 
     cell: int
+    """Position of the cell that was withheld, or published again."""
     reason: Reason
+    """Why."""
     relation: int = -1
+    """Position of the relation in which the cell was looked for; -1 where there was none."""
     protects: int = -1
+    """Position of the unsafe cell that was to be protected; -1 where there was none."""
     before: tuple[float, float] = NOT_COMPUTED
     after: tuple[float, float] = NOT_COMPUTED
+    """What an outsider could infer about the protected cell: both ends, before and after the step. NaN where
+    it was not computed. Confidential: an interval before a step may be a single value."""
 
     def __repr__(self) -> str:
         whom = f" for cell {self.protects}" if self.protects >= 0 else ""
@@ -73,17 +65,6 @@ class Step:
 class Moves(Sequence[Mapping[int, int]]):
     """Changes one after the other, each a mapping from cells to whole numbers.
 
-    Parameters
-    ----------
-    begins
-        Where each change begins in the other two, and where the last one ends.
-    cells
-        The cells it changes.
-    amounts
-        By how much.
-    scale
-        How many of these are one unit of the table's values. The table changed by just so much is a witness.
-
     Examples
     --------
     >>> moves = Moves(np.array([0, 2]), np.array([4, 7]), np.array([1, -1]), scale=1)
@@ -92,9 +73,14 @@ class Moves(Sequence[Mapping[int, int]]):
     """
 
     begins: Integers
+    """Where each change begins in the other two, and where the last one ends."""
     cells: Integers
+    """The cells it changes."""
     amounts: Integers
+    """By how much."""
     scale: int
+    """How many of these are one unit of the table's values. The table changed by just so much is a witness.
+    """
 
     @classmethod
     def of(cls, changes: Sequence[tuple[Integers, Integers]], scale: int) -> Moves:

@@ -26,22 +26,15 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Placement:
-    """Where the atoms of a publication stand in one of its tables.
-
-    Parameters
-    ----------
-    leaves
-        Atoms by variables of the table: the position of the atom's code among the leaves, -1 for a code that
-        the table has no place for.
-    records
-        Records of each atom.
-    filters
-        For each variable by which the table was filtered, the atoms that are kept.
-    """
+    """Where the atoms of a publication stand in one of its tables."""
 
     leaves: Integers
+    """Atoms by variables of the table: the position of the atom's code among the leaves, -1 for a code that
+    the table has no place for."""
     records: Integers
+    """Records of each atom."""
     filters: Mapping[str, Mask] = field(default_factory=dict)
+    """For each variable by which the table was filtered, the atoms that are kept."""
 
     @cached_property
     def kept(self) -> Mask:
@@ -57,30 +50,21 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class RecordSets:
-    """The set of records behind every cell of a table.
-
-    Parameters
-    ----------
-    dimensions, placement
-        Of the table.
-    inside, leaf
-        Atoms that are in it, and the leaf cell of each; -1 outside.
-    hashes
-        Cells by two: sums of random numbers over their atoms. Equal sums mean equal sets, but for a chance of
-        one in 2**128.
-    records
-        Records of each cell.
-    extent
-        Leaf cells that each cell is made of, empty ones too.
-    """
+    """The set of records behind every cell of a table."""
 
     dimensions: tuple[Dimension, ...]
     placement: Placement
+    """Of the table."""
     inside: Mask
     leaf: Integers
+    """Atoms that are in it, and the leaf cell of each; -1 outside."""
     hashes: Hashes
+    """Cells by two: sums of random numbers over their atoms. Equal sums mean equal sets, but for a chance of
+    one in 2**128."""
     records: Integers
+    """Records of each cell."""
     extent: Integers
+    """Leaf cells that each cell is made of, empty ones too."""
 
     @classmethod
     def of(cls, table: Table, placement: Placement) -> RecordSets:

@@ -153,34 +153,23 @@ def parse_scope(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The result for one attacker.
-
-    Parameters
-    ----------
-    attacker
-        Key in ``ATTACKERS``.
-    status
-        Result.
-    reason
-        Basis of the result, or why there is none; without confidential values.
-    fix
-        Option that considers this attacker, or remedy for what was disclosed; may be empty.
-    in_scope
-        Whether the colour of the verdict depends on this row.
-    applies
-        Whether the attacker exists for this release. A single table has no other tables beside it; a row
-        that does not apply is not in scope.
-    findings
-        What is disclosed, where the row failed.
-    """
+    """The result for one attacker."""
 
     attacker: str
+    """Key in ``ATTACKERS``."""
     status: Status
+    """Result."""
     reason: str = ""
+    """Basis of the result, or why there is none; without confidential values."""
     fix: str = ""
+    """Option that considers this attacker, or remedy for what was disclosed; may be empty."""
     in_scope: bool = False
+    """Whether the colour of the verdict depends on this row."""
     applies: bool = True
+    """Whether the attacker exists for this release. A single table has no other tables beside it; a row that
+    does not apply is not in scope."""
     findings: tuple[Finding, ...] = ()
+    """What is disclosed, where the row failed."""
 
     @property
     def label(self) -> str:

@@ -38,18 +38,12 @@ from hitoku.tabulation import LinkedTables, Where
 
 @dataclass(frozen=True, eq=False)
 class AuditedTogether:
-    """What several releases give away together.
-
-    Parameters
-    ----------
-    audit
-        The verdict on all of them as one.
-    remarks
-        What could not be judged, and how cells were found to be the same.
-    """
+    """What several releases give away together."""
 
     audit: Audit
+    """The verdict on all of them as one."""
     remarks: tuple[Finding, ...]
+    """What could not be judged, and how cells were found to be the same."""
 
     @property
     def findings(self) -> list[Finding]:

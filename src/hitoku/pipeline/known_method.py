@@ -31,37 +31,25 @@ SMALL = 100
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """How a release was made: everything that an attacker who knows the method knows.
-
-    Parameters
-    ----------
-    rules, method, width, groups
-        As they were given to :func:`hitoku.protect`.
-    """
+    """How a release was made: everything that an attacker who knows the method knows."""
 
     rules: Sequence[Rule]
     method: Method
     width: Any
     groups: bool = True
+    """As they were given to :func:`hitoku.protect`."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownMethod:
-    """How the unsafe cells of a release fare against a reader who knows the method.
-
-    Parameters
-    ----------
-    safe
-        Cells that are proved to keep what they need.
-    leaking
-        Cells that are proved not to.
-    unknown
-        The others.
-    """
+    """How the unsafe cells of a release fare against a reader who knows the method."""
 
     safe: int
+    """Cells that are proved to keep what they need."""
     leaking: int
+    """Cells that are proved not to."""
     unknown: int
+    """The others."""
 
     def __str__(self) -> str:
         if self.leaking:

@@ -48,26 +48,18 @@ class Run:
     Tables that share nothing are protected apart, and each such group has an outcome of its own. Its key is
     where it stands in the folder: "table" for the only one, which fills the folder; else the name of the
     group. Where counts are protected with magnitudes, "counts" and "magnitudes" come after it.
-
-    Parameters
-    ----------
-    outcomes
-        Table, need, protection, release, bounds and audit.
-    parts
-        The same keys; linked tables by name, each as its readers see it.
-    left_blank
-        The same keys; how many unsafe cells adding and subtracting gives away if nothing else is withheld.
-    folder
-        What was written; None when nothing was.
-    places
-        The same keys; linked tables by name, for each of their cells its position in the outcome's table.
     """
 
     outcomes: Mapping[str, Outcome]
+    """Table, need, protection, release, bounds and audit."""
     parts: Mapping[str, Mapping[str, Release]]
+    """The same keys; linked tables by name, each as its readers see it."""
     left_blank: Mapping[str, int]
+    """The same keys; how many unsafe cells adding and subtracting gives away if nothing else is withheld."""
     folder: Path | None
+    """What was written; None when nothing was."""
     places: Mapping[str, Mapping[str, Integers]] = field(default_factory=dict)
+    """The same keys; linked tables by name, for each of their cells its position in the outcome's table."""
 
     @property
     def remarks(self) -> tuple[Finding, ...]:

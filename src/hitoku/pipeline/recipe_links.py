@@ -31,23 +31,16 @@ from hitoku.tabulation import LinkedTables, RecordAtoms, TableSpec, Where, acycl
 
 @dataclass(frozen=True, eq=False)
 class MadeTable:
-    """One table of a recipe.
-
-    Parameters
-    ----------
-    table
-        The table.
-    by_hand
-        Cells that somebody withheld by hand.
-    data, spec
-        The records that it was made from, a path or a frame of Spark, and how; None where it was read as it
-        is.
-    """
+    """One table of a recipe."""
 
     table: Table
+    """The table."""
     by_hand: Mask
+    """Cells that somebody withheld by hand."""
     data: Any = None
     spec: TableSpec = field(default_factory=lambda: TableSpec(by=()))
+    """The records that it was made from, a path or a frame of Spark, and how; None where it was read as it
+    is."""
 
     @property
     def records(self) -> tuple[object, ...]:

@@ -45,36 +45,25 @@ MARK = "status"  # the column of marks, where a recipe names none
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """Tables of a recipe that are protected together, and what else its files say of them.
-
-    Parameters
-    ----------
-    name
-        Names its folder, where there are several groups.
-    table
-        What is to be protected; linked where there are several.
-    parts
-        The linked tables by name, each with the positions of its cells in ``table``; empty for a single one.
-    by_hand
-        Cells that somebody withheld by hand.
-    rest
-        Tables of what filters leave out, each with the positions of its cells in ``table``.
-    remarks
-        What a person should know about how the tables share their records.
-    fingerprints
-        Of the records behind every cell; empty where no table has records of this machine, or nobody asked.
-    nested
-        Columns of the records that group codes of the variables.
-    """
+    """Tables of a recipe that are protected together, and what else its files say of them."""
 
     name: str
+    """Names its folder, where there are several groups."""
     table: Table
+    """What is to be protected; linked where there are several."""
     parts: Parts
+    """The linked tables by name, each with the positions of its cells in ``table``; empty for a single one.
+    """
     by_hand: Mask
+    """Cells that somebody withheld by hand."""
     rest: tuple[tuple[Table, Integers], ...] = ()
+    """Tables of what filters leave out, each with the positions of its cells in ``table``."""
     remarks: tuple[Finding, ...] = ()
+    """What a person should know about how the tables share their records."""
     fingerprints: Sequence[str] = ()
+    """Of the records behind every cell; empty where no table has records of this machine, or nobody asked."""
     nested: Nested = field(default_factory=dict)
+    """Columns of the records that group codes of the variables."""
 
     def compared(self, made: Mapping[str, MadeTable]) -> Built:
         """Add what tells whether releases made apart have the same records; ``made`` are its tables."""
@@ -157,15 +146,10 @@ def _built(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -
 
 @dataclass(frozen=True, eq=False)
 class OpenedRecords:
-    """The records of a recipe, opened when first asked for, and open for all tables of the same records.
-
-    Parameters
-    ----------
-    stack
-        Closes them.
-    """
+    """The records of a recipe, opened when first asked for, and open for all tables of the same records."""
 
     stack: ExitStack
+    """Closes them."""
     _known: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def of(self, keys: TableKeys, file: Callable[[str], Path]) -> Any:

@@ -39,33 +39,24 @@ class DeviationProgram:
     Minimise ``sum(weight * |z|)``, ``sum(weight * z**2)`` or ``max(weight * |z|)`` subject to
     ``relations @ z == rhs`` and ``lower <= z <= upper``. Every array has one entry per cell; a scalar is
     repeated.
-
-    Parameters
-    ----------
-    relations
-        Rows by cells, dense or sparse.
-    weight
-        Price of moving each cell; zero or more, finite. See :func:`reciprocal`.
-    lower, upper
-        Hard bounds of the deviations, infinite where there is none; equal where a cell is fixed. A cell that
-        must rise by 3 at least has ``lower`` 3, one that must fall ``upper`` -3.
-    rhs
-        What the deviations add up to in every row; zero keeps all sums as they are.
-    soft_lower, soft_upper
-        Bounds that may be broken at a price; minus and plus infinity where there is none.
-    penalty
-        That price for each unit of relative excess: the excess times ``weight`` in L1 and L∞, times the root
-        of ``weight`` in L2. One number, or one per cell.
     """
 
     relations: Any
+    """Rows by cells, dense or sparse."""
     weight: Floats
+    """Price of moving each cell; zero or more, finite. See :func:`reciprocal`."""
     lower: Floats = -np.inf  # type: ignore[assignment]  # a scalar is repeated
     upper: Floats = np.inf  # type: ignore[assignment]
+    """Hard bounds of the deviations, infinite where there is none; equal where a cell is fixed. A cell that
+    must rise by 3 at least has ``lower`` 3, one that must fall ``upper`` -3."""
     rhs: Floats = 0.0  # type: ignore[assignment]
+    """What the deviations add up to in every row; zero keeps all sums as they are."""
     soft_lower: Floats = -np.inf  # type: ignore[assignment]
     soft_upper: Floats = np.inf  # type: ignore[assignment]
+    """Bounds that may be broken at a price; minus and plus infinity where there is none."""
     penalty: Floats = PENALTY  # type: ignore[assignment]
+    """That price for each unit of relative excess: the excess times ``weight`` in L1 and L∞, times the root
+    of ``weight`` in L2. One number, or one per cell."""
 
     def __post_init__(self) -> None:
         relations = sparse.csr_array(self.relations, dtype=np.float64)
@@ -116,43 +107,30 @@ class DeviationProgram:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Closest:
-    """The end of one search.
-
-    Parameters
-    ----------
-    status
-        ``OPTIMAL``, ``INFEASIBLE`` (no deviation keeps the hard bounds), or ``LIMIT``.
-    deviation
-        The optimal ``z``; None without one. In L1 a vertex: cells that need not move do not. In L∞, of all
-        points whose largest move is least, one that is closest in L1.
-    cost
-        Weighted distance, recomputed, without penalties.
-    paid
-        Penalties for broken soft bounds.
-    excess
-        By how much each soft bound is broken: negative below, positive above, zero where kept.
-    multiplier
-        Lagrange multiplier of the bounds of each deviation, in the units of the table: positive where
-        the lower bound holds it, negative at the upper one, zero for a cell that was fixed from the start.
-        Its absolute sum is the ``‖μ‖₁`` of Castro's Theorem 1.
-    duals
-        Lagrange multiplier of every relation.
-    bound
-        What no allowed deviation can beat in ``cost + paid``: recomputed from the multipliers, so it does
-        not rest on the solver's word.
-    conditions
-        By how much the optimality conditions are missed, as a share of what moves; see ``exact``.
-    """
+    """The end of one search."""
 
     status: SolverStatus
+    """``OPTIMAL``, ``INFEASIBLE`` (no deviation keeps the hard bounds), or ``LIMIT``."""
     deviation: Floats | None = None
+    """The optimal ``z``; None without one. In L1 a vertex: cells that need not move do not. In L∞, of all
+    points whose largest move is least, one that is closest in L1."""
     cost: float = float("nan")
+    """Weighted distance, recomputed, without penalties."""
     paid: float = 0.0
+    """Penalties for broken soft bounds."""
     excess: Floats | None = None
+    """By how much each soft bound is broken: negative below, positive above, zero where kept."""
     multiplier: Floats | None = None
+    """Lagrange multiplier of the bounds of each deviation, in the units of the table: positive where the
+    lower bound holds it, negative at the upper one, zero for a cell that was fixed from the start. Its
+    absolute sum is the ``‖μ‖₁`` of Castro's Theorem 1."""
     duals: Floats | None = None
+    """Lagrange multiplier of every relation."""
     bound: float = float("nan")
+    """What no allowed deviation can beat in ``cost + paid``: recomputed from the multipliers, so it does not
+    rest on the solver's word."""
     conditions: float = float("nan")
+    """By how much the optimality conditions are missed, as a share of what moves; see ``exact``."""
 
     @property
     def optimal(self) -> bool:

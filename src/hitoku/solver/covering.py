@@ -27,23 +27,16 @@ PROOF = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """The end of one solve.
-
-    Parameters
-    ----------
-    status
-        ``INFEASIBLE`` only when it was proven from a ray; ``LIMIT`` when the solver stopped early.
-    bound
-        What no point within the present bounds can beat, whatever the status; infinity when there is none.
-    x, reduced, multipliers
-        The point, ``cost - rows.T @ multipliers`` and the multipliers that prove the bound.
-    """
+    """The end of one solve."""
 
     status: SolverStatus
+    """``INFEASIBLE`` only when it was proven from a ray; ``LIMIT`` when the solver stopped early."""
     bound: float
+    """What no point within the present bounds can beat, whatever the status; infinity when there is none."""
     x: Floats
     reduced: Floats
     multipliers: Floats
+    """The point, ``cost - rows.T @ multipliers`` and the multipliers that prove the bound."""
 
 
 class SparseRows(NamedTuple):

@@ -42,16 +42,11 @@ STEPS_PER_NODE = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntegerProgram(LinearProgram):
-    """A linear program some of whose columns are whole numbers.
-
-    Parameters
-    ----------
-    integer
-        Mask of the whole columns; a scalar is repeated. The other parameters are those of
-        :class:`LinearProgram`.
-    """
+    """A linear program some of whose columns are whole numbers."""
 
     integer: NDArray[np.bool_] = True  # type: ignore[assignment]  # a scalar is repeated
+    """Mask of the whole columns; a scalar is repeated. The other parameters are those of
+    :class:`LinearProgram`."""
 
     def __post_init__(self) -> None:
         LinearProgram.__post_init__(self)

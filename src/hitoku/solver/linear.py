@@ -57,28 +57,19 @@ SET_UP = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearProgram:
-    """Minimise ``cost @ x`` subject to ``relations @ x == rhs`` and ``lower <= x <= upper``.
-
-    Parameters
-    ----------
-    cost
-        One number per column; a scalar is repeated.
-    relations
-        Rows by columns, dense or sparse.
-    rhs
-        What each row must equal; with ``row_upper`` what it must reach at least (may be minus infinity).
-    lower, upper
-        Bounds of the columns, infinite where there is none.
-    row_upper
-        What each row may reach at most; left out, rows are equations.
-    """
+    """Minimise ``cost @ x`` subject to ``relations @ x == rhs`` and ``lower <= x <= upper``."""
 
     cost: Floats
+    """One number per column; a scalar is repeated."""
     relations: Any
+    """Rows by columns, dense or sparse."""
     rhs: Floats
+    """What each row must equal; with ``row_upper`` what it must reach at least (may be minus infinity)."""
     lower: Floats = 0.0  # type: ignore[assignment]  # a scalar is repeated
     upper: Floats = np.inf  # type: ignore[assignment]
+    """Bounds of the columns, infinite where there is none."""
     row_upper: Floats | None = None
+    """What each row may reach at most; left out, rows are equations."""
 
     def __post_init__(self) -> None:
         relations = sparse.csr_array(self.relations, dtype=np.float64)

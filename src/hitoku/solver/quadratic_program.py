@@ -29,16 +29,11 @@ STEPS_PER_LINE = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuadraticProgram(LinearProgram):
-    """Minimise ``cost @ x + curvature @ x**2`` under the rows and bounds of a linear program.
-
-    Parameters
-    ----------
-    curvature
-        One number per column, zero or more; a scalar is repeated. The other parameters are those of
-        :class:`LinearProgram`.
-    """
+    """Minimise ``cost @ x + curvature @ x**2`` under the rows and bounds of a linear program."""
 
     curvature: Floats = 0.0  # type: ignore[assignment]  # a scalar is repeated
+    """One number per column, zero or more; a scalar is repeated. The other parameters are those of
+    :class:`LinearProgram`."""
 
     def __post_init__(self) -> None:
         LinearProgram.__post_init__(self)

@@ -23,49 +23,33 @@ class SolverStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Which columns and rows are basic, and at which bound the others stand.
-
-    Parameters
-    ----------
-    columns, rows
-        ``BASIC`` (0), ``LOWER`` (-1), ``UPPER`` (1), or ``FREE`` (2) for a nonbasic column at zero.
-    """
+    """Which columns and rows are basic, and at which bound the others stand."""
 
     columns: NDArray[np.int8]
     rows: NDArray[np.int8]
+    """``BASIC`` (0), ``LOWER`` (-1), ``UPPER`` (1), or ``FREE`` (2) for a nonbasic column at zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The end of one solve.
-
-    Parameters
-    ----------
-    status
-        Only ``OPTIMAL`` is an answer; ``LIMIT`` says that a limit of the caller's was hit.
-    value
-        ``cost @ x`` in original units; minus or plus infinity when unbounded, NaN without a point.
-    x
-        The point; None when there is none that meets the rows and bounds.
-    basis, duals, reduced
-        Of an optimal linear program: the basis, a dual per row, and ``cost - relations.T @ duals``.
-    bound
-        What no point can beat; the value itself when proven.
-    gap
-        ``abs(value - bound)`` as a share of the value.
-    conditions
-        Of a convex program: by how much its optimality conditions are missed, as a share of what moves.
-    """
+    """The end of one solve."""
 
     status: SolverStatus
+    """Only ``OPTIMAL`` is an answer; ``LIMIT`` says that a limit of the caller's was hit."""
     value: float = float("nan")
+    """``cost @ x`` in original units; minus or plus infinity when unbounded, NaN without a point."""
     x: NDArray[np.float64] | None = None
+    """The point; None when there is none that meets the rows and bounds."""
     basis: Basis | None = None
     duals: NDArray[np.float64] | None = None
     reduced: NDArray[np.float64] | None = None
+    """Of an optimal linear program: the basis, a dual per row, and ``cost - relations.T @ duals``."""
     bound: float = float("nan")
+    """What no point can beat; the value itself when proven."""
     gap: float = float("nan")
+    """``abs(value - bound)`` as a share of the value."""
     conditions: float = float("nan")
+    """Of a convex program: by how much its optimality conditions are missed, as a share of what moves."""
 
     @property
     def optimal(self) -> bool:

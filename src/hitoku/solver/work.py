@@ -13,13 +13,6 @@ class CountedWork:
 
     A simplex step looks at all entries of its program, a flow at the arcs that it passes.
 
-    Parameters
-    ----------
-    limit
-        No further step is begun once this much is done; infinite for no limit.
-    done
-        Work so far.
-
     Examples
     --------
     >>> work = CountedWork(limit=10)
@@ -29,7 +22,9 @@ class CountedWork:
     """
 
     limit: float = math.inf
+    """No further step is begun once this much is done; infinite for no limit."""
     done: float = 0
+    """Work so far."""
 
     def add(self, amount: float) -> None:
         """Count work that was done."""

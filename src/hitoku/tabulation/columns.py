@@ -43,28 +43,19 @@ OPEN: ContextVar[tuple[Path, Ask] | None] = ContextVar("open_file", default=None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a file.
-
-    Parameters
-    ----------
-    name
-        Its heading.
-    kind
-        "text", "whole" (numbers without decimals), "number", or "other" (dates, lists, ...).
-    n_distinct, n_missing
-        Different entries; records without one, or with a number that is not finite.
-    negative
-        Some number is below zero.
-    total
-        An entry that is a word for totals, "" where there is none.
-    """
+    """One column of a file."""
 
     name: str
+    """Its heading."""
     kind: Kind
+    """"text", "whole" (numbers without decimals), "number", or "other" (dates, lists, ...)."""
     n_distinct: int
     n_missing: int
+    """Different entries; records without one, or with a number that is not finite."""
     negative: bool
+    """Some number is below zero."""
     total: str = ""
+    """An entry that is a word for totals, "" where there is none."""
 
 
 def columns_of(path: str | Path) -> tuple[int, tuple[Column, ...]]:

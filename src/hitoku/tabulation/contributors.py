@@ -22,25 +22,17 @@ MOST_SHARES = 8
 
 @dataclass(frozen=True)
 class Ranking:
-    """How contributors are ranked.
-
-    Parameters
-    ----------
-    top
-        Number of ranks; zero when they are only counted.
-    absolute
-        By size, regardless of sign.
-    length
-        Contributors to keep per cell until all are known: ``top``, or more where weights below one fill
-        the ranks only in part.
-    weighted
-        Contributors have weights.
-    """
+    """How contributors are ranked."""
 
     top: int
+    """Number of ranks; zero when they are only counted."""
     absolute: bool
+    """By size, regardless of sign."""
     length: int
+    """Contributors to keep per cell until all are known: ``top``, or more where weights below one fill the
+    ranks only in part."""
     weighted: bool
+    """Contributors have weights."""
 
     @classmethod
     def of(cls, numbers: Numbers, *, top: int, absolute: bool, weighted: bool) -> Ranking:
@@ -89,20 +81,15 @@ class State:
     """Contributors met so far; see the kernel.
 
     All records of a contributor go into one state. States of different contributors are merged, in any order.
-
-    Parameters
-    ----------
-    leaves
-        Contributors that are in one leaf cell only, by leaf.
-    cells
-        All others, by cell.
     """
 
     cube: Cube
     ranking: Ranking
     fine: Floats
     leaves: Floats
+    """Contributors that are in one leaf cell only, by leaf."""
     cells: Floats
+    """All others, by cell."""
 
     @classmethod
     def empty(cls, cube: Cube, ranking: Ranking, numbers: Numbers) -> State:
@@ -232,20 +219,14 @@ def _above(cube: Cube, shared: Dimension, share: int, n_shares: int) -> tuple[In
 
 @dataclass(frozen=True, eq=False)
 class LeafSums:
-    """Arrays over the leaves that grow with every batch of rows, in any order.
-
-    Parameters
-    ----------
-    records
-        Number of records.
-    amounts
-        By name of the measure, integers of two words; see :mod:`hitoku.kernels.fixed_point`.
-    """
+    """Arrays over the leaves that grow with every batch of rows, in any order."""
 
     cube: Cube
     numbers: Numbers
     records: Integers
+    """Number of records."""
     amounts: dict[str, Integers]
+    """By name of the measure, integers of two words; see :mod:`hitoku.kernels.fixed_point`."""
 
     @classmethod
     def empty(cls, cube: Cube, numbers: Numbers, *, valued: bool, weighted: bool) -> LeafSums:

@@ -23,25 +23,17 @@ from hitoku.tabulation.source import Where
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableSpec:
-    """How one of several tables is made from the records.
-
-    Parameters
-    ----------
-    by
-        Columns with the codes.
-    where, outside
-        Filters, as in :func:`hitoku.tabulate`.
-    hierarchies
-        Code trees by variable.
-    options
-        What else :func:`hitoku.tabulate` takes.
-    """
+    """How one of several tables is made from the records."""
 
     by: Sequence[str]
+    """Columns with the codes."""
     where: Where | None = None
     outside: tuple[Where, ...] = ()
+    """Filters, as in :func:`hitoku.tabulate`."""
     hierarchies: Hierarchies = field(default_factory=dict)
+    """Code trees by variable."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    """What else :func:`hitoku.tabulate` takes."""
 
     def make(self, data: Any) -> Table:
         """Add up the records."""

@@ -36,15 +36,6 @@ BETWEEN, MISSING = "chr(31)", "chr(30)"
 class RecordPrints:
     r"""Records of a file, with their fingerprints added up to atoms.
 
-    Parameters
-    ----------
-    data
-        What tells whether two sets of fingerprints are about the same records.
-    atoms
-        Distinct combinations of codes.
-    amounts
-        Atoms by two: sums of the fingerprints of their records.
-
     Examples
     --------
     >>> from hitoku.tabulation import tabulate
@@ -58,8 +49,11 @@ class RecordPrints:
     """
 
     data: str
+    """What tells whether two sets of fingerprints are about the same records."""
     atoms: RecordAtoms
+    """Distinct combinations of codes."""
     amounts: Hashes
+    """Atoms by two: sums of the fingerprints of their records."""
 
     @classmethod
     def of(

@@ -21,48 +21,33 @@ class Fine:
     """Powers of two by which numbers are multiplied before they are cut off and added as integers.
 
     One where all of them are whole and their sum stays below 2**53. See :mod:`hitoku.kernels.fixed_point`.
-
-    Parameters
-    ----------
-    sums
-        For every measure that is a sum.
-    ranks
-        For what contributors add up, in the order that :mod:`hitoku.kernels.topk` names.
     """
 
     sums: Mapping[str, float]
+    """For every measure that is a sum."""
     ranks: tuple[float, ...]
+    """For what contributors add up, in the order that :mod:`hitoku.kernels.topk` names."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What a look at the columns of numbers tells.
-
-    Parameters
-    ----------
-    n_records
-        Number of records.
-    fine
-        How finely numbers are added.
-    negative
-        Some value is below zero.
-    scale, weight_scale
-        Powers of ten by which values and weights are multiplied before they are added. When all are
-        decimals of few digits they become whole numbers, whose sums are exact; one division
-        at the end gives the double nearest to the decimal. Otherwise 1.
-    smallest_weight
-        Smallest weight above zero; 1 where there are no weights.
-    rounded
-        Every record's amount is rounded on the scale before it is added.
-    """
+    """What a look at the columns of numbers tells."""
 
     n_records: int
+    """Number of records."""
     fine: Fine
+    """How finely numbers are added."""
     negative: bool = False
+    """Some value is below zero."""
     scale: float = 1.0
     weight_scale: float = 1.0
+    """Powers of ten by which values and weights are multiplied before they are added. When all are decimals
+    of few digits they become whole numbers, whose sums are exact; one division at the end gives the double
+    nearest to the decimal. Otherwise 1."""
     smallest_weight: float = 1.0
+    """Smallest weight above zero; 1 where there are no weights."""
     rounded: bool = False
+    """Every record's amount is rounded on the scale before it is added."""
 
 
 class Measured(Protocol):
@@ -81,33 +66,25 @@ class Measured(Protocol):
 
 @dataclass(frozen=True)
 class NumberFacts:
-    """Counts, ends and sums over all records; x stands for 0 and w for 1 where there is no such column.
-
-    Parameters
-    ----------
-    n_records, bad_values, bad_weights, below
-        Records; those whose value or weight is missing or not finite, and those whose weight is below zero.
-    smallest, largest, smallest_weight, largest_weight
-        Smallest value, largest by size; smallest weight above zero, largest.
-    digits, weight_digits
-        The fewest decimals that give all of them exactly; 99 when there are too many.
-    size, weights, weighted
-        Sums of sizes of values, of weights, and of their products, each rounded up to a whole number.
-    """
+    """Counts, ends and sums over all records; x stands for 0 and w for 1 where there is no such column."""
 
     n_records: int = 0
     bad_values: int = 0
     bad_weights: int = 0
     below: int = 0
+    """Records; those whose value or weight is missing or not finite, and those whose weight is below zero."""
     smallest: float = 0.0
     largest: float = 0.0
     smallest_weight: float | None = None
     largest_weight: float = 0.0
+    """Smallest value, largest by size; smallest weight above zero, largest."""
     digits: int = 0
     weight_digits: int = 0
+    """The fewest decimals that give all of them exactly; 99 when there are too many."""
     size: float = 0.0
     weights: float = 0.0
     weighted: float = 0.0
+    """Sums of sizes of values, of weights, and of their products, each rounded up to a whole number."""
 
 
 def numbers_of(engine: Measured, decimals: int | None = None) -> Numbers:

@@ -23,13 +23,6 @@ NOWHERE = -1
 class RecordAtoms:
     """Distinct combinations of codes in some columns of the records.
 
-    Parameters
-    ----------
-    columns
-        By name, the codes of a column and the code of every atom.
-    records
-        Records of each atom.
-
     Examples
     --------
     >>> import pandas as pd
@@ -43,7 +36,9 @@ class RecordAtoms:
     """
 
     columns: Mapping[str, Coded]
+    """By name, the codes of a column and the code of every atom."""
     records: Integers
+    """Records of each atom."""
 
     @classmethod
     def of(cls, data: Any, names: Sequence[str], file: FileFormat | None = None) -> RecordAtoms:
@@ -98,19 +93,13 @@ class RecordAtoms:
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column over atoms.
-
-    Parameters
-    ----------
-    raw, codes
-        Distinct codes as the data and as tables write them; None where one is missing.
-    number
-        For every atom the position of its code.
-    """
+    """A column over atoms."""
 
     raw: list[str | None]
     codes: list[str | None]
+    """Distinct codes as the data and as tables write them; None where one is missing."""
     number: Integers
+    """For every atom the position of its code."""
 
     @classmethod
     def of(cls, column: Any, kind: str) -> Coded:

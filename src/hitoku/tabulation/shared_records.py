@@ -36,29 +36,20 @@ NAMES = {"u", "h"}
 
 @dataclass(eq=False, repr=False)
 class SharedRecords:
-    """Records inside one database, of which every user gets a workspace of its own.
-
-    Parameters
-    ----------
-    connection
-        The database.
-    where
-        What to call the data in a message.
-    path, file
-        The file that was opened, None for a frame; and how it is written, as far as that was given.
-    text
-        The text file whose lines are in the database; None for anything else.
-    frame
-        What has the columns, where the records are no text: a frame; None for a Parquet file, which is read
-        column by column as it is asked for.
-    """
+    """Records inside one database, of which every user gets a workspace of its own."""
 
     connection: duckdb.DuckDBPyConnection
+    """The database."""
     where: str
+    """What to call the data in a message."""
     path: Path | None = None
     file: FileFormat | None = None
+    """The file that was opened, None for a frame; and how it is written, as far as that was given."""
     text: TextFile | None = None
+    """The text file whose lines are in the database; None for anything else."""
     frame: Any = None
+    """What has the columns, where the records are no text: a frame; None for a Parquet file, which is read
+    column by column as it is asked for."""
     _arrays: dict[str, Any] = field(default_factory=dict)
     _backend: str = "pandas"
     _numbers: dict[str, str] = field(default_factory=dict)

@@ -25,27 +25,18 @@ NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUB
 
 @dataclass(frozen=True)
 class Source:
-    """Records inside DuckDB.
-
-    Parameters
-    ----------
-    connection
-        A private in-memory database that holds ``records``.
-    types
-        DuckDB type of each column of ``records``, by our name for it.
-    names
-        The caller's name of each column.
-    where
-        What to call the data in a message.
-    backend
-        Kind of frame in which answers are handed back.
-    """
+    """Records inside DuckDB."""
 
     connection: duckdb.DuckDBPyConnection
+    """A private in-memory database that holds ``records``."""
     types: Mapping[str, str]
+    """DuckDB type of each column of ``records``, by our name for it."""
     names: Mapping[str, str]
+    """The caller's name of each column."""
     where: str
+    """What to call the data in a message."""
     backend: str
+    """Kind of frame in which answers are handed back."""
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """Answer a query that returns few rows."""
@@ -236,28 +227,19 @@ WIDEST = 2**61  # contributor and leaf share one 64-bit key
 
 @dataclass(frozen=True)
 class Identity:
-    """Numbers for the contributors of one level.
-
-    Parameters
-    ----------
-    who
-        SQL for the contributor of a record ``r``: 0 up to ``size`` - 1, NULL for a record that is a
-        contributor of its own.
-    given
-        SQL for something that is NULL where a contributor has no name.
-    named
-        Tables of names that ``who`` needs: the column, its name in SQL, and what is added to its numbers.
-    size
-        One more than the largest number.
-    n_own
-        Records that are contributors of their own.
-    """
+    """Numbers for the contributors of one level."""
 
     who: str = "NULL::BIGINT"
+    """SQL for the contributor of a record ``r``: 0 up to ``size`` - 1, NULL for a record that is a
+    contributor of its own."""
     given: str = "NULL"
+    """SQL for something that is NULL where a contributor has no name."""
     named: tuple[tuple[str, str, int], ...] = ()
+    """Tables of names that ``who`` needs: the column, its name in SQL, and what is added to its numbers."""
     size: int = 0
+    """One more than the largest number."""
     n_own: int = 0
+    """Records that are contributors of their own."""
 
     def joins(self, part: int = 0, n_parts: int = 1) -> str:
         """Write SQL that ``who`` needs after ``FROM records AS r``.

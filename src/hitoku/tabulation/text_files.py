@@ -112,22 +112,15 @@ class FileFormat:
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A text file whose encoding and separator are known.
-
-    Parameters
-    ----------
-    path
-        The file.
-    encoding, separator
-        Given or found.
-    header
-        Names of its columns, no name twice.
-    """
+    """A text file whose encoding and separator are known."""
 
     path: Path
+    """The file."""
     encoding: str
     separator: str
+    """Given or found."""
     header: tuple[str, ...]
+    """Names of its columns, no name twice."""
 
     def __str__(self) -> str:
         sign = SEPARATORS.get(self.separator, repr(self.separator))

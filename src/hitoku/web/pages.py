@@ -23,17 +23,12 @@ class Site:
     """Templates and static files of an application, in front of those of this package.
 
     Templates escape every value and refuse names that were not given.
-
-    Parameters
-    ----------
-    folder
-        Folder of the application, with ``templates`` and ``static``.
-    names
-        Functions and values for all templates, beside ``asset``.
     """
 
     folder: Path
+    """Folder of the application, with ``templates`` and ``static``."""
     names: Mapping[str, Any] = field(default_factory=dict)
+    """Functions and values for all templates, beside ``asset``."""
 
     @cached_property
     def environment(self) -> Environment:

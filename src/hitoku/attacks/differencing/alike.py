@@ -15,15 +15,6 @@ from hitoku.model import Integers
 class Alike:
     """Units in blocks, those of a block in the same cell of every partition.
 
-    Parameters
-    ----------
-    block
-        The block of every unit, from 0.
-    first
-        One unit of every block.
-    unit_keys
-        One number per unit.
-
     Examples
     --------
     >>> alike = Alike(np.array([0, 1, 1], dtype=np.int32), np.array([0, 1]), np.ones(3, dtype=np.uint64))
@@ -32,8 +23,11 @@ class Alike:
     """
 
     block: NDArray[np.int32]
+    """The block of every unit, from 0."""
     first: Integers
+    """One unit of every block."""
     unit_keys: NDArray[np.uint64]
+    """One number per unit."""
 
     def __len__(self) -> int:
         return len(self.first)

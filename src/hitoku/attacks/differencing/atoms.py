@@ -38,24 +38,16 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disclosed:
-    """A group that releases single out together.
-
-    Parameters
-    ----------
-    group
-        Who is in it, in words.
-    most
-        It holds no more than this.
-    exact
-        The sum counts every unit of the group once, so it is the group's size and not only a bound.
-    terms
-        The proof.
-    """
+    """A group that releases single out together."""
 
     group: str
+    """Who is in it, in words."""
     most: float
+    """It holds no more than this."""
     exact: bool
+    """The sum counts every unit of the group once, so it is the group's size and not only a bound."""
     terms: tuple[Term, ...]
+    """The proof."""
 
     @property
     def releases(self) -> tuple[int, ...]:
@@ -90,31 +82,21 @@ class Disclosed:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Atoms:
-    """Published cells of several outputs over the atoms that they have in common.
-
-    Parameters
-    ----------
-    names, points
-        Variables, and what can be told apart in each: their combinations are the atoms.
-    possible
-        The combinations that there can be, by position when all are listed.
-    sums
-        Cells by atoms that there can be.
-    value
-        What each cell says.
-    cells
-        The output of each cell, and its number there.
-    labels
-        What each cell is called.
-    """
+    """Published cells of several outputs over the atoms that they have in common."""
 
     names: Sequence[str]
     points: Sequence[Sequence[str]]
+    """Variables, and what can be told apart in each: their combinations are the atoms."""
     possible: Integers
+    """The combinations that there can be, by position when all are listed."""
     sums: sparse.csr_array
+    """Cells by atoms that there can be."""
     value: Floats
+    """What each cell says."""
     cells: Sequence[tuple[int, int]]
+    """The output of each cell, and its number there."""
     labels: Sequence[str]
+    """What each cell is called."""
 
     def disclosed(self, threshold: float) -> list[Disclosed]:
         """Find the groups below a threshold, the smallest first."""

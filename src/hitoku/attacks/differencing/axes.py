@@ -27,21 +27,14 @@ Meanings = Mapping[str, Mapping[str, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One variable in all releases.
-
-    Parameters
-    ----------
-    name
-        The variable.
-    points
-        What cannot be told apart any further, in words.
-    members
-        For each release its codes by points; None for a release without this variable, which sums over it.
-    """
+    """One variable in all releases."""
 
     name: str
+    """The variable."""
     points: tuple[str, ...]
+    """What cannot be told apart any further, in words."""
     members: tuple[Mask | None, ...]
+    """For each release its codes by points; None for a release without this variable, which sums over it."""
 
 
 def axes_of(releases: Sequence[Release], meanings: Meanings) -> tuple[Axis, ...]:

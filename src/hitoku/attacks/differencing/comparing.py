@@ -38,24 +38,16 @@ NONE: Hashes = np.empty(0, dtype=np.uint64)
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SingledOut:
-    """Units that published cells single out together, though no cell does.
-
-    Parameters
-    ----------
-    certificate
-        Published cells and how often each is added.
-    members
-        Who they are, units or blocks of units that are alike; confidential.
-    hash
-        Tells the group apart from others.
-    alike
-        The blocks, where members are blocks.
-    """
+    """Units that published cells single out together, though no cell does."""
 
     certificate: Certificate
+    """Published cells and how often each is added."""
     members: Integers
+    """Who they are, units or blocks of units that are alike; confidential."""
     hash: int
+    """Tells the group apart from others."""
     alike: Alike | None = None
+    """The blocks, where members are blocks."""
 
     @cached_property
     def units(self) -> Integers:
@@ -81,54 +73,37 @@ class SingledOut:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Searched:
-    """What a search finds.
-
-    Parameters
-    ----------
-    small
-        Groups below the threshold.
-    derived
-        Partitions into groups of any size that follow exactly.
-    compared, left_out
-        How many comparisons beyond two outputs were made, and how many were left out at the limit of work.
-    unfinished
-        How many comparisons of two partitions stopped at the limit of flows: they may miss small groups.
-    """
+    """What a search finds."""
 
     small: Sequence[SingledOut]
+    """Groups below the threshold."""
     derived: Sequence[Partition]
+    """Partitions into groups of any size that follow exactly."""
     compared: int
     left_out: int
+    """How many comparisons beyond two outputs were made, and how many were left out at the limit of work."""
     unfinished: int
+    """How many comparisons of two partitions stopped at the limit of flows: they may miss small groups."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SearchTask:
-    """What a search compares.
-
-    Parameters
-    ----------
-    released, derived
-        Partitions published before, and what followed from them.
-    output
-        The new partitions.
-    keys
-        One number per unit, as the partitions were made with.
-    n_units
-        How many units there are; partitions may have fewer, each of which stands for several.
-    threshold, depth, effort, flow_work
-        As of a search.
-    """
+    """What a search compares."""
 
     released: Sequence[Partition]
     derived: Sequence[Partition]
+    """Partitions published before, and what followed from them."""
     output: Sequence[Partition]
+    """The new partitions."""
     keys: Hashes
+    """One number per unit, as the partitions were made with."""
     n_units: int
+    """How many units there are; partitions may have fewer, each of which stands for several."""
     threshold: int
     depth: int
     effort: int
     flow_work: float
+    """As of a search."""
 
     def searched(self) -> Searched:
         """Compare an output with everything released, and what follows with everything again."""

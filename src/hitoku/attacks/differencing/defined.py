@@ -21,24 +21,16 @@ from hitoku.errors import DataError
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Defined:
-    """An output whose cells are described.
-
-    Parameters
-    ----------
-    name
-        What it is called.
-    definition
-        What its cells mean.
-    sizes
-        For each of its partitions how many units are in each cell, in the order of the definition.
-    tells
-        What it says of the cells; see :class:`Partition`.
-    """
+    """An output whose cells are described."""
 
     name: str
+    """What it is called."""
     definition: Definition
+    """What its cells mean."""
     sizes: tuple[tuple[int, ...], ...]
+    """For each of its partitions how many units are in each cell, in the order of the definition."""
     tells: frozenset[str] = COUNTS
+    """What it says of the cells; see :class:`Partition`."""
 
     def __post_init__(self) -> None:
         if list(map(len, self.sizes)) != list(map(len, self.definition.parts)):

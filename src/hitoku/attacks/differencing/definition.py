@@ -24,38 +24,18 @@ Groups = tuple[str | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """A variable whose codes each lie in one code of another: municipalities in regions.
-
-    Parameters
-    ----------
-    fine, coarse
-        Names of the two variables.
-    parents
-        For each base code of the fine one, its base code of the coarse one.
-    """
+    """A variable whose codes each lie in one code of another: municipalities in regions."""
 
     fine: str
     coarse: str
+    """Names of the two variables."""
     parents: Mapping[str, str]
+    """For each base code of the fine one, its base code of the coarse one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """How an output is made from base codes.
-
-    Parameters
-    ----------
-    variables
-        For each variable all of its base codes and the group of each; None for codes in no group.
-    parts
-        For each partition (inner cells, each kind of total) the groups of its published cells in order, so
-        that cell 1 comes first. Withheld cells are not listed.
-    filter
-        For some variables, grouped or not, the base codes that are covered.
-    unions
-        For variables with a hierarchy the codes above the groups, each with its base codes.
-    nested
-        Variables that lie within others, as far as the output says.
 
     Examples
     --------
@@ -65,10 +45,16 @@ class Definition:
     """
 
     variables: Mapping[str, Mapping[str, str | None]]
+    """For each variable all of its base codes and the group of each; None for codes in no group."""
     parts: tuple[tuple[Groups, ...], ...]
+    """For each partition (inner cells, each kind of total) the groups of its published cells in order, so
+    that cell 1 comes first. Withheld cells are not listed."""
     filter: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For some variables, grouped or not, the base codes that are covered."""
     unions: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    """For variables with a hierarchy the codes above the groups, each with its base codes."""
     nested: tuple[Nested, ...] = ()
+    """Variables that lie within others, as far as the output says."""
 
     def __post_init__(self) -> None:
         for part in self.parts:

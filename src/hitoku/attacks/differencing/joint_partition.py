@@ -26,24 +26,16 @@ NOBODY: Integers = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Difference:
-    """Units that two partitions single out together.
-
-    Parameters
-    ----------
-    edges
-        Positions of the joint cells that make it up.
-    size
-        How many units it has.
-    certificate
-        Published cells that are added and subtracted to get it.
-    hash
-        Wrapped sum of its units' keys: the same group has the same, however it was found.
-    """
+    """Units that two partitions single out together."""
 
     edges: Integers
+    """Positions of the joint cells that make it up."""
     size: int
+    """How many units it has."""
     certificate: dict[Cell, int]
+    """Published cells that are added and subtracted to get it."""
     hash: int
+    """Wrapped sum of its units' keys: the same group has the same, however it was found."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

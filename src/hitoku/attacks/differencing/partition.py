@@ -50,38 +50,26 @@ def unit_keys(n: int, secret: int = 0) -> Hashes:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Partition:
-    """Disjoint groups of units of which a reader knows the sizes, or a sum.
-
-    Parameters
-    ----------
-    codes
-        Per unit, or per unit of ``units``, the number of its group from 1; 0 for nobody's.
-    units
-        The units in some group, in order, where they are few; None when ``codes`` covers all.
-    n_units
-        How many units there are in all.
-    certificates
-        For each group, how it is added up from published cells.
-    hashes
-        For each group the wrapped sum of its units' keys.
-    sizes
-        For each group how many units are in it; position 0 counts nobody's.
-    tells
-        What a reader knows of each group. Counts are subtracted from counts, and amounts from amounts of the
-        same variable; partitions that have nothing of it in common give nothing away together.
-    alike
-        Where units that are alike were put together, these blocks: ``codes`` are theirs, ``n_units`` is their
-        number, and ``sizes`` count units all the same.
-    """
+    """Disjoint groups of units of which a reader knows the sizes, or a sum."""
 
     codes: Codes
+    """Per unit, or per unit of ``units``, the number of its group from 1; 0 for nobody's."""
     n_units: int
+    """How many units there are in all."""
     certificates: tuple[Certificate, ...]
+    """For each group, how it is added up from published cells."""
     hashes: Hashes
+    """For each group the wrapped sum of its units' keys."""
     sizes: Integers
+    """For each group how many units are in it; position 0 counts nobody's."""
     units: Integers | None = None
+    """The units in some group, in order, where they are few; None when ``codes`` covers all."""
     tells: frozenset[str] = COUNTS
+    """What a reader knows of each group. Counts are subtracted from counts, and amounts from amounts of the
+    same variable; partitions that have nothing of it in common give nothing away together."""
     alike: Alike | None = None
+    """Where units that are alike were put together, these blocks: ``codes`` are theirs, ``n_units`` is their
+    number, and ``sizes`` count units all the same."""
 
     @classmethod
     def published(

@@ -27,29 +27,20 @@ WORK = 3e10
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Lattice:
-    """The whole-number tables that fit a release, before they are listed; everything over withheld cells.
-
-    Parameters
-    ----------
-    cells
-        Positions of the withheld cells in the release.
-    solution
-        One table that fits.
-    basis
-        Vectors by cells, in echelon form: the differences of any two tables that fit are their whole
-        combinations.
-    lower, upper
-        Feasibility intervals, rounded inwards.
-    bounds
-        The same over all cells, as :class:`Interval` gives them.
-    """
+    """The whole-number tables that fit a release, before they are listed; everything over withheld cells."""
 
     cells: Integers
+    """Positions of the withheld cells in the release."""
     solution: Integers
+    """One table that fits."""
     basis: Integers
+    """Vectors by cells, in echelon form: the differences of any two tables that fit are their whole
+    combinations."""
     lower: Integers
     upper: Integers
+    """Feasibility intervals, rounded inwards."""
     bounds: Bounds
+    """The same over all cells, as :class:`Interval` gives them."""
 
     @classmethod
     def of(cls, release: Release) -> Lattice:

@@ -32,29 +32,20 @@ MOST_NODES = 10_000_000
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Board:
-    """A release as the kernels take it: inner cells only.
-
-    Parameters
-    ----------
-    inner
-        Positions of the inner cells in the release.
-    shape
-        Rows, columns, first unsafe count, first safe count above it, weight per count.
-    values
-        One table that fits.
-    withheld, allowed
-        The pattern; cells that may be withheld.
-    width, fixed
-        What an unsafe cell needs; what a cell weighs beside its count.
-    """
+    """A release as the kernels take it: inner cells only."""
 
     inner: Integers
+    """Positions of the inner cells in the release."""
     shape: Integers
+    """Rows, columns, first unsafe count, first safe count above it, weight per count."""
     values: Integers
+    """One table that fits."""
     withheld: Mask
     allowed: Mask
+    """The pattern; cells that may be withheld."""
     width: Integers
     fixed: Integers
+    """What an unsafe cell needs; what a cell weighs beside its count."""
 
     @classmethod
     def of(cls, release: Release, suppressor: Suppressor) -> Board | None:

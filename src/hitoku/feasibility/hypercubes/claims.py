@@ -26,19 +26,13 @@ OFF_GRID = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Rooms:
-    """How far each cell may move, in whole steps held in doubles; infinite where nothing is in the way.
-
-    Parameters
-    ----------
-    scale
-        Steps per unit.
-    down, up
-        Room of each cell; zero where it must stay published or an outsider knows it.
-    """
+    """How far each cell may move, in whole steps held in doubles; infinite where nothing is in the way."""
 
     scale: float
+    """Steps per unit."""
     down: Floats
     up: Floats
+    """Room of each cell; zero where it must stay published or an outsider knows it."""
 
     @classmethod
     def of(cls, value: Floats, lower: Floats, upper: Floats, movable: Mask, *, integer: bool) -> Rooms:
@@ -88,26 +82,18 @@ def _ceiled(level: Floats) -> Floats:
 
 @dataclass(eq=False)
 class Claims:
-    """How far unsafe cells must be able to go: two claims each, up (or both ways at once) and down.
-
-    Parameters
-    ----------
-    cells
-        The unsafe cells; claim k and claim n + k belong to the k-th of n.
-    amount
-        Steps; zero for a claim that is not made.
-    even
-        The first claim holds both ways: a witness and its opposite both fit.
-    lower, upper, width
-        What the need asks for, in steps.
-    """
+    """How far unsafe cells must be able to go: two claims each, up (or both ways at once) and down."""
 
     cells: Integers
+    """The unsafe cells; claim k and claim n + k belong to the k-th of n."""
     amount: Floats
+    """Steps; zero for a claim that is not made."""
     even: Mask
+    """The first claim holds both ways: a witness and its opposite both fit."""
     lower: Floats
     upper: Floats
     width: Floats
+    """What the need asks for, in steps."""
 
     @classmethod
     def of(cls, need: Need, rooms: Rooms, describe: Callable[[int], str]) -> Claims:

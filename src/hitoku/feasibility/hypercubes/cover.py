@@ -70,21 +70,14 @@ class CoverVariable:
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """Where each cell of a table lies in the cross of all codes.
-
-    Parameters
-    ----------
-    shape
-        Codes per variable.
-    variables
-        Their trees.
-    position
-        Of each cell, row-major in the cross.
-    """
+    """Where each cell of a table lies in the cross of all codes."""
 
     shape: tuple[int, ...]
+    """Codes per variable."""
     variables: tuple[CoverVariable, ...]
+    """Their trees."""
     position: Integers
+    """Of each cell, row-major in the cross."""
 
     @property
     def size(self) -> int:

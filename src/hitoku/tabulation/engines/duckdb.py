@@ -34,20 +34,14 @@ ROWS_PER_READ = 2**20
 
 @dataclass(eq=False)
 class DuckDB:
-    """Records inside DuckDB.
-
-    Parameters
-    ----------
-    source
-        The database that holds ``records``.
-    leaf, joins
-        SQL for the number of the leaf cell of a record ``r``, row-major over the leaves, and what it needs
-        after ``FROM records AS r``.
-    """
+    """Records inside DuckDB."""
 
     source: Source
+    """The database that holds ``records``."""
     leaf: str = "0"
     joins: str = ""
+    """SQL for the number of the leaf cell of a record ``r``, row-major over the leaves, and what it needs
+    after ``FROM records AS r``."""
     n_leaves: int = 1
     _named: dict[str, Identity] = field(default_factory=dict)
 

@@ -34,21 +34,14 @@ PART = 18
 
 @dataclass(eq=False)
 class Ibis:
-    """Records of an Ibis table.
-
-    Parameters
-    ----------
-    table
-        The columns wanted, by our names.
-    names
-        The caller's names of the columns.
-    memory
-        Bytes that the state of a table may take, here.
-    """
+    """Records of an Ibis table."""
 
     table: Any
+    """The columns wanted, by our names."""
     names: Mapping[str, str]
+    """The caller's names of the columns."""
     memory: int
+    """Bytes that the state of a table may take, here."""
     where: str = "data"
     backend: str = "pandas"
     _seen: dict[str, tuple[Any, list[str | None]]] = field(default_factory=dict)

@@ -37,30 +37,20 @@ Who = tuple[tuple[str, str], ...]
 
 @dataclass(eq=False)
 class Spark:
-    """Records of a Spark frame.
-
-    Parameters
-    ----------
-    session
-        The session of the frame.
-    frame
-        The columns wanted, by our names.
-    names
-        The caller's names of them.
-    types
-        Spark's types of them.
-    n_parts
-        Partitions in which contributors are ranked.
-    memory
-        Bytes that the state of a table may take, here and in each worker.
-    """
+    """Records of a Spark frame."""
 
     session: Any
+    """The session of the frame."""
     frame: Any
+    """The columns wanted, by our names."""
     names: Mapping[str, str]
+    """The caller's names of them."""
     types: Mapping[str, str]
+    """Spark's types of them."""
     n_parts: int
+    """Partitions in which contributors are ranked."""
     memory: int
+    """Bytes that the state of a table may take, here and in each worker."""
     where: str = "data"
     backend: str = "pandas"
     views: list[str] = field(default_factory=list)

@@ -29,21 +29,15 @@ OTHER_VERSION = "hitoku of another version:"
 
 @dataclass(frozen=True)
 class Work:
-    """All that a worker has to know.
-
-    Parameters
-    ----------
-    keys
-        Columns that name a contributor, of which one is not null; none where records are contributors.
-    limbs
-        Columns with the parts of each sum, in the order of the kernel's parts.
-    """
+    """All that a worker has to know."""
 
     cube: Cube
     ranking: Ranking
     numbers: Numbers
     keys: tuple[str, ...]
+    """Columns that name a contributor, of which one is not null; none where records are contributors."""
     limbs: tuple[tuple[str, ...], ...]
+    """Columns with the parts of each sum, in the order of the kernel's parts."""
 
 
 def own_version() -> str:
