@@ -20,6 +20,7 @@ from hitoku.methods.optimal.cuts import capacity_separation
 from hitoku.methods.optimal.instance import (
     DOWN,
     GRID,
+    MOVED,
     SHORT,
     UP,
     WIDTH,
@@ -126,8 +127,6 @@ def _pivot_order(relations: sparse.csr_array) -> Integers:
     return order
 
 
-# A cell that is withheld to a smaller share than this is published.
-SUPPORT = 1e-7
 # Rooms larger than this many times a level are no limit.
 FAR = 1e9
 # With more pushes than this, all are first tried at once.
@@ -185,7 +184,7 @@ class FlowSubproblems:
         del exact
         instance = self.instance
         self.budget.spend(len(level))
-        used = np.flatnonzero(x > SUPPORT)
+        used = np.flatnonzero(x > MOVED)
         place = np.full(len(x), -1)
         place[used] = np.arange(len(used))
         cell, amount = instance.levels.cell[level], instance.levels.amount[level]
@@ -246,7 +245,7 @@ class LinearSubproblems:
 
     def _prepare(self, x: Floats) -> None:
         """Open a model on the support of ``x``, or keep one that contains it."""
-        support = x > SUPPORT
+        support = x > MOVED
         n_used = len(self._used)
         if self._attacker is not None and not np.any(support & ~self._open) and 2 * support.sum() > n_used:
             return
@@ -353,7 +352,7 @@ class PartedSubproblems(LinearSubproblems):
     ) -> Pushed:
         """Push; cells that cannot move by counting alone are left out first."""
         instance = self.instance
-        stuck, left = self._relations.stuck(x > SUPPORT), x > SUPPORT
+        stuck, left = self._relations.stuck(x > MOVED), x > MOVED
         left[stuck[0]] = False
         cells = np.flatnonzero(left)
         parts, network = parts_of(self._columns[:, cells]), np.zeros(len(x), dtype=bool)

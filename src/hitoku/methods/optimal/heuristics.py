@@ -11,11 +11,13 @@ from scipy import sparse
 
 from hitoku.feasibility import Pattern
 from hitoku.methods.optimal.attacker_subproblems import (
-    SUPPORT,
     subproblems_for,
 )
 from hitoku.methods.optimal.instance import (
     DOWN,
+    INTEGRAL,
+    MOVED,
+    SEED,
     SHORT,
     UP,
     WIDTH,
@@ -29,10 +31,6 @@ from hitoku.methods.optimal.instance import (
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 
-# Differences smaller than this share of a level are the solver's rounding.
-MOVED = 1e-7
-# Cells withheld to a larger share than this are taken as withheld.
-CERTAIN = 1 - 1e-6
 # Pushes granted to tidying up.
 MOST_PUSHES = 3000
 
@@ -53,7 +51,7 @@ def repair_pattern(
     pattern = complete_pattern(engine, x, cost, also)
     if pattern is None:
         return None
-    return drop_redundant(engine, pattern, cost, pattern & (x <= CERTAIN) if spare is None else spare)
+    return drop_redundant(engine, pattern, cost, pattern & (x <= 1 - INTEGRAL) if spare is None else spare)
 
 
 def complete_pattern(
@@ -65,8 +63,8 @@ def complete_pattern(
     withholds it already and nothing where the pattern holds it (Kelly, Golden and Assad).
     """
     instance = engine.instance
-    pattern = instance.forced | (x > CERTAIN)
-    usable = pattern | (x > SUPPORT)
+    pattern = instance.forced | (x > 1 - INTEGRAL)
+    usable = pattern | (x > MOVED)
     if also is not None:
         usable[also] = True
     everything = np.arange(len(instance.levels))
@@ -213,8 +211,6 @@ ROUNDS, AGAIN = 8, 3
 # Levels times cells from which on prices are shaken: how often, between two patterns, until which share of a
 # limit, how many of the prices, and the rounds that follow.
 LARGE, SHAKES, CHUNK, SHAKE_UNTIL, SHAKEN, SETTLE = 15_000_000, 40, 10, 0.5, 0.1, 3
-# Noise comes from a fixed seed: one table, one pattern.
-SEED = 1
 # In units of the middle level: a cell that did not move counts as moved this far, and no cell moves further.
 UNMOVED, FAR_MOVED = 1e-2, 1e6
 # Prices differ by at most this factor, so that a solver keeps them apart from the reward for moving.

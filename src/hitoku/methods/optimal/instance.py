@@ -89,6 +89,13 @@ class Budget:
 
 UP, DOWN, WIDTH = 1, -1, 0
 
+# A share of a cell or a cut this near to a whole number is whole.
+INTEGRAL = 1e-6
+# Movements below this share of a level, and cells withheld to a smaller share, are a solver's rounding.
+MOVED = 1e-7
+# Random choices begin from a fixed seed: one table has one answer under a work limit.
+SEED = 1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProtectionLevels:

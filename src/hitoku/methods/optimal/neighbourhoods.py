@@ -17,7 +17,15 @@ from scipy import sparse
 from hitoku.feasibility import Incidence
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.cuts import Cuts
-from hitoku.methods.optimal.instance import Instance, Subproblems, levels_met, pushes_for
+from hitoku.methods.optimal.instance import (
+    INTEGRAL,
+    MOVED,
+    SEED,
+    Instance,
+    Subproblems,
+    levels_met,
+    pushes_for,
+)
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed
 
@@ -28,8 +36,6 @@ if TYPE_CHECKING:
 MORE = 5
 # So many failures in a row are the end, at least.
 FAILURES = 24
-# Cells are drawn from a fixed seed: one table, one answer under a work limit.
-SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +127,6 @@ class Neighbourhoods:
         return chosen
 
 
-# A movement smaller than this share of a level is rounding.
-MOVED = 1e-7
-# A row is left out when cells that stay fill it but for this share.
-FULL = 1e-6
-
 Engine = Subproblems
 # Searches a part: instance, which cells of the whole it holds, its starting pattern, its rows.
 SearchPart = Callable[[Instance, Mask, Mask, Cuts], Mask]
@@ -216,7 +217,9 @@ class NeighbourhoodSearch:
         """Rewrite the relaxation's rows for a part, with all cells withheld that stay."""
         free = self._instance.free
         left = 1.0 - self._rows @ kept[free].astype(np.float64)
-        there = np.flatnonzero((left > FULL) & (self._rows @ (alive & ~kept)[free].astype(np.float64) > 0))
+        there = np.flatnonzero(
+            (left > INTEGRAL) & (self._rows @ (alive & ~kept)[free].astype(np.float64) > 0)
+        )
         place = np.cumsum(alive) - 1
         columns = np.flatnonzero((alive & ~kept)[free])
         part = sparse.csr_array(self._rows[there][:, columns])

@@ -13,6 +13,7 @@ from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import (
     DOWN,
+    INTEGRAL,
     UP,
     WIDTH,
     Budget,
@@ -234,10 +235,6 @@ def rows_by_part(rows: Cuts, groups: list[Mask]) -> list[Cuts]:
     return [Cuts.of([rows.row(k) for k in some], sum(k < rows.n_lively for k in some)) for some in inside]
 
 
-# A row is left out when cells that are certain fill it but for this share.
-FULL = 1e-6
-
-
 def fix_cells(instance: Instance, alive: Mask, certain: Integers) -> Instance | None:
     """Publish all but ``alive`` cells, withhold ``certain`` ones; None when a level's cell is then stuck."""
     forced = instance.forced.copy()
@@ -256,7 +253,7 @@ def restrict_cuts(rows: Cuts, old: Instance, new: Instance) -> Cuts:
     at, row = place[rows.cells], np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
     certain = (at >= 0) & new.forced[at]
     left = 1.0 - np.bincount(row[certain], weights=rows.coefficients[certain], minlength=len(rows))
-    open_rows = left > FULL
+    open_rows = left > INTEGRAL
     there = (at >= 0) & ~certain & open_rows[row]
     c = np.minimum(rows.coefficients[there] / left[row[there]], 1.0)
     ends = np.cumsum(np.bincount(row[there], minlength=len(rows)))[open_rows]

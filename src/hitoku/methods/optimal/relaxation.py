@@ -13,7 +13,7 @@ from scipy import sparse
 
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.cuts import Cuts, factor, filled, strengthen, zero_half_cuts
-from hitoku.methods.optimal.instance import Budget, Instance
+from hitoku.methods.optimal.instance import INTEGRAL, Budget, Instance
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, RowPool
 from hitoku.model import Floats, Integers, Mask
@@ -22,9 +22,6 @@ from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.master import Master
 from hitoku.solver.solution import SolverStatus
 
-WHOLE = 1e-6
-# A row that lacks less than this without a column is filled without it.
-FILLED = 1e-6
 # A row is added when the relaxed point violates it by this much; rows made from known ones must do more.
 VIOLATION, VIOLATION_AGAIN = 1e-4, 1e-3
 # Known rows with more slack than this are not looked at again.
@@ -253,7 +250,7 @@ class Relaxation:
         column, c = columns[first:][there], data[first:][there]
         most = np.bincount(row, weights=c, minlength=n_rows)
         lower = lower.copy()
-        lower[column[most[row] - c < 1 - FILLED]] = 1.0
+        lower[column[most[row] - c < 1 - INTEGRAL]] = 1.0
         return lower
 
     def halves(self, x: Floats) -> list[Found]:

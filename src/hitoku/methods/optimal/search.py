@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.methods.optimal.cuts import Cuts
-from hitoku.methods.optimal.instance import Budget, Instance, Stopped
+from hitoku.methods.optimal.instance import INTEGRAL, Budget, Instance, Stopped
 from hitoku.methods.optimal.neighbourhoods import (
     WIDE,
     Extent,
@@ -19,7 +19,7 @@ from hitoku.methods.optimal.neighbourhoods import (
 )
 from hitoku.methods.optimal.objective import Objective, SearchResult
 from hitoku.methods.optimal.presolve import components, fix_cells, part_of, restrict_cuts, rows_by_part
-from hitoku.methods.optimal.relaxation import HALVED_COLUMNS, WHOLE
+from hitoku.methods.optimal.relaxation import HALVED_COLUMNS
 from hitoku.methods.optimal.small import cheapest_by_enumeration
 from hitoku.methods.optimal.tree import FAR_OFF, NO_LIMIT, BranchAndCut, Report
 from hitoku.model import Floats, Integers, Mask
@@ -223,7 +223,7 @@ class PatternSearch(BranchAndCut):
 
     def _promising(self, relaxed: Relaxed) -> Integers:
         """Return the cells that the relaxation uses or would use next."""
-        n_core = max(CORE, 3 * int((relaxed.x > WHOLE).sum()))
+        n_core = max(CORE, 3 * int((relaxed.x > INTEGRAL).sum()))
         order = np.lexsort((np.arange(len(relaxed.x)), -relaxed.x, relaxed.reduced))
         return np.asarray(self.relaxation.free[order[:n_core]])
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.cuts import Cuts
-from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Budget, Instance
+from hitoku.methods.optimal.instance import DOWN, INTEGRAL, UP, WIDTH, Budget, Instance
 from hitoku.methods.optimal.objective import NUMBERS, Objective, SearchResult, numbers
 from hitoku.methods.optimal.presolve import levels_of
 from hitoku.model import Floats, Integers, Mask, Need, Table
@@ -135,8 +135,6 @@ def two_way(table: Table, cost: str | ArrayLike, keep: Mask) -> TwoWay | None:
 
 # Cells to decide at most.
 TINY = 14
-# A row that lacks less than this is filled.
-FILLED = 1e-6
 # Patterns attacked before the tree is asked after all.
 MOST_ATTACKS = 100
 
@@ -221,5 +219,5 @@ def _filled(patterns: Mask, free: Integers, n_cells: int, rows: Cuts) -> Mask:
     place[free] = np.arange(len(free))
     fits = np.ones(len(patterns), dtype=bool)
     for cells, c in map(rows.row, range(len(rows))):
-        fits[fits] = (patterns[fits][:, place[cells]] * c).sum(axis=1) > 1 - FILLED
+        fits[fits] = (patterns[fits][:, place[cells]] * c).sum(axis=1) > 1 - INTEGRAL
     return fits

@@ -11,9 +11,9 @@ import numpy as np
 
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.heuristics import repair_pattern
-from hitoku.methods.optimal.instance import Budget, Instance
+from hitoku.methods.optimal.instance import INTEGRAL, Budget, Instance
 from hitoku.methods.optimal.objective import Objective, SearchResult, smaller
-from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, WHOLE, Relaxation
+from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, Relaxation
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed
 from hitoku.solver.dense_master import DenseMaster
@@ -49,7 +49,7 @@ class Branching:
         """Pick a column, at once one with a child bound above ``enough``; None when all are decided."""
         undecided = lower < upper
         part = np.where(undecided, np.minimum(relaxed.x, 1 - relaxed.x), 0.0)
-        fractional = np.flatnonzero(part > WHOLE)
+        fractional = np.flatnonzero(part > INTEGRAL)
         if not len(fractional):
             # Whole already, but others may cost the same: decide a cell that this pattern withholds.
             left = np.flatnonzero(undecided & (relaxed.x > 0.5))
@@ -205,7 +205,7 @@ class BranchAndCut:
             if root:
                 self.bound = max(self.bound, min(bound, self.value))
                 self.report_progress()
-            whole = bool(np.all(np.abs(relaxed.x - np.rint(relaxed.x)) < WHOLE))
+            whole = bool(np.all(np.abs(relaxed.x - np.rint(relaxed.x)) < INTEGRAL))
             x = np.rint(relaxed.x) if whole else relaxed.x
             rows, safe = relaxation.separate(x, whole=whole, root=root)
             if whole and safe:
