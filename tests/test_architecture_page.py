@@ -6,7 +6,7 @@ import ast
 import re
 
 import pytest
-from tests.test_architecture import LAYERS, ROOT, SRC, imported, modules
+from tests.test_architecture import LAYERS, ROOT, SRC, behind, imported, modules
 from tests.test_docs import blocks
 
 PAGE = ROOT / "docs" / "explanation" / "architecture.md"
@@ -135,7 +135,8 @@ def users_of_feasibility() -> dict[str, set[str]]:
         if not path.is_relative_to(SRC) or path.is_relative_to(SRC / "feasibility"):
             continue
         name = path.relative_to(SRC).as_posix()
-        for target in imported(path.read_text("utf-8"), module, is_package=is_package):
+        for each in imported(path.read_text("utf-8"), module, is_package=is_package):
+            target = behind(each)
             if target.startswith("hitoku.feasibility."):
                 users.setdefault(target.split(".")[2], set()).add(column_of(name))
     return users
