@@ -282,10 +282,11 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import dataclasses as validated
 
-from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, Numbers
-from hitoku.checks.evidence.groups import GroupEvidence, slices
-from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, withhold
+from hitoku.checks.evidence import STRICT, Counts, Evidence, Numbers
+from hitoku.checks.evidence import GroupEvidence, slices
+from hitoku.checks.outputs import GroupStatistic, publish_groups
 from hitoku.checks.principles import groups as principles
+from hitoku.checks.principles import Principle, PrincipleTest
 
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
@@ -316,11 +317,16 @@ class Spread(GroupStatistic[SpreadEvidence]):
             records, groups, value=np.array([high - low for low, high in ends]), outside=np.array(outside)
         )
 
-    def protect(self, evidence, policy):
-        return withhold(evidence, evidence.outside < policy.percentile.side)
-
-    def judge(self, evidence, policy):
-        return (principles.units(evidence, policy),)
+    def tests(self, evidence, policy):
+        yield principles.units(evidence, policy)
+        side = policy.percentile.side
+        yield PrincipleTest(
+            principle=Principle.INDIVIDUAL_VALUE,
+            reason="too_near_the_end",
+            unsafe=evidence.outside < side,
+            rule=f"at least {side} units outside",
+            remedy="take larger groups",
+        )
 
     def publish(self, evidence) -> dict[str, list[Any]]:
         return publish_groups(evidence, evidence.value.tolist(), f"spread_{self.value}")

@@ -11,18 +11,20 @@ from hitoku.checks.policies import policy
 from hitoku.checks.principles import (
     Clearance,
     Principle,
+    PrincipleTest,
     PrincipleVerdict,
     compared,
     count_need,
     groups,
     in_order,
-    judge_mask,
     merge_remedy,
     merging,
     models,
     squares,
     together,
+    unsafe_parts,
     values,
+    verdicts,
     worst,
 )
 from hitoku.checks.principles import fit as fits
@@ -37,6 +39,7 @@ FAIL, LOOK, PASS = Clearance.FAIL, Clearance.LOOK, Clearance.PASS
 def people(*n_units, withheld=(), **more):
     """Groups a, b, c ... of so many units."""
     return SimpleNamespace(
+        label=lambda place: ("abcdefgh"[place],),
         labels=[(code,) for code in "abcdefgh"[: len(n_units)]],
         n_units=np.array(n_units),
         withheld=np.array([code in withheld for code in "abcdefgh"[: len(n_units)]]),
@@ -60,7 +63,10 @@ def people(*n_units, withheld=(), **more):
     ],
 )
 def test_units(n_units, withheld, status, text):
-    found = groups.units(people(*n_units, withheld=withheld), JAPAN)
+    evidence = people(*n_units, withheld=withheld)
+    test = groups.units(evidence, JAPAN)
+    assert test.unsafe.tolist() == [n < 10 for n in n_units]
+    found = test.verdict(evidence)
     assert found.status is status
     assert text in found.text
     few = [n < 10 for n in n_units]
@@ -76,8 +82,53 @@ def test_units(n_units, withheld, status, text):
 
 
 def test_a_group_without_codes_is_everybody():
-    found = judge_mask(Principle.UNITS, "few", np.array([True]), np.array([False]), lambda _: (), "rule", {})
-    assert "(all)" in found.text
+    alone = SimpleNamespace(label=lambda _: (), withheld=np.array([False]))
+    assert "(all)" in fails([True]).verdict(alone).text
+
+
+def fails(unsafe, **more):
+    """Make a test that some parts do not meet."""
+    return PrincipleTest(
+        principle=Principle.UNITS,
+        reason="few",
+        unsafe=np.array(unsafe),
+        rule="rule",
+        remedy="way out",
+        **more,
+    )
+
+
+def said(status):
+    return PrincipleVerdict(principle=Principle.FREEDOM, status=status, reason="whole", text="the whole")
+
+
+@pytest.mark.parametrize(
+    ("tests", "withheld", "statuses"),
+    [
+        pytest.param([fails([True, False])], [True, False], [PASS], id="the unsafe part"),
+        pytest.param(
+            [fails([True, False]), fails([False, True])], [True, True], [FAIL, FAIL], id="nothing is left"
+        ),
+        pytest.param(
+            [fails([True, False], severity=LOOK)], [False, False], [LOOK], id="a look withholds not"
+        ),
+        pytest.param([said(LOOK)], [False, False], [LOOK], id="a look at the whole"),
+        pytest.param([said(FAIL)], [True, True], [FAIL], id="the whole fails"),
+        pytest.param(
+            [fails([True, False], follows=np.array([True, False]))],
+            [True, False],
+            [FAIL],
+            id="what is withheld follows all the same",
+        ),
+        pytest.param([], [False, False], [], id="no principle"),
+    ],
+)
+def test_mask_and_verdicts_follow_from_the_same_tests(tests, withheld, statuses):
+    assert unsafe_parts(tests, 2).tolist() == withheld
+    evidence = people(
+        20, 20, withheld="".join(code for code, gone in zip("ab", withheld, strict=True) if gone)
+    )
+    assert [verdict.status for verdict in verdicts(tests, evidence)] == statuses
 
 
 @pytest.mark.parametrize(
@@ -91,7 +142,7 @@ def test_a_group_without_codes_is_everybody():
 def test_dominance(largest, size, unsafe):
     evidence = people(20, size=np.array([size]), largest=np.array([largest]))
     assert groups.dominated(evidence, JAPAN).tolist() == [unsafe]
-    found = groups.dominance(evidence, JAPAN)
+    found = groups.dominance(evidence, JAPAN).verdict(evidence)
     assert found.status is (FAIL if unsafe else PASS)
     assert found.numbers["largest_share"] == pytest.approx(largest[0] / size if size else 0.0)
     assert "(1, 50) dominance" in found.text
@@ -110,7 +161,7 @@ def test_the_p_percent_rule_where_the_policy_has_one(largest, unsafe):
     evidence = people(20, size=np.array([100.0]), largest=np.array([largest]))
     assert not groups.dominated(evidence, JAPAN)[0]
     assert groups.dominated(evidence, with_p).tolist() == [unsafe]
-    assert "and the 10 % rule" in groups.dominance(evidence, with_p).text
+    assert "and the 10 % rule" in groups.dominance(evidence, with_p).rule
 
 
 @pytest.mark.parametrize(
@@ -128,7 +179,8 @@ def test_a_variable_with_two_values_is_a_count(holders, unsafe):
     ranked = np.array([[*sorted(holders, reverse=True), 0, 0, 0]])
     counted = (ranked > 0).sum(axis=1), ranked
     assert values.counts_told(np.array([total]), *counted, JAPAN).tolist() == [unsafe]
-    (verdict,) = values.few_values(people(total), *counted, JAPAN)
+    tests = values.few_values(people(total), *counted, JAPAN)
+    (verdict,) = verdicts(tests, people(total))
     assert verdict.status is (FAIL if unsafe else PASS)
     assert verdict.numbers["smallest"] == min(n for n in holders if n)
 
@@ -151,7 +203,7 @@ def test_as_many_statistics_as_unknown_counts_give_them(holders, n_values, equat
 
 def test_amounts_are_no_counts_and_what_was_not_counted_needs_a_look():
     many = np.array([12]), np.array([[1, 1, 1, 1, 1]])
-    assert values.few_values(people(12), *many, JAPAN) == ()
+    assert list(values.few_values(people(12), *many, JAPAN)) == []
     (found,) = values.few_values(people(12), None, None, JAPAN)
     assert (found.status, found.reason) == (LOOK, "not_testable")
     assert values.counts_told(np.array([5, 6]), None, None, JAPAN).tolist() == [False, False]
@@ -208,9 +260,10 @@ def test_statistics_of_one_group_together(said, found):
 
 @pytest.mark.parametrize(("fit", "unsafe"), [(1.0, True), (1 - 1e-6, True), (1 - 2e-6, False), (0.0, False)])
 def test_what_gives_the_other_variable_is_refused(fit, unsafe):
-    (found,) = fits.fit_verdicts(people(20, n_parts=1), np.array([fit]))
-    assert found.status is (FAIL if unsafe else PASS)
-    assert fits.fit_verdicts(people(20, n_parts=1), None)[0].status is LOOK
+    test = fits.perfect_fit(np.array([fit]))
+    assert test.unsafe.tolist() == [unsafe]
+    assert test.verdict(people(20)).status is (FAIL if unsafe else PASS)
+    assert fits.perfect_fit(None).status is LOOK
 
 
 @pytest.mark.parametrize(
@@ -230,14 +283,15 @@ def test_what_gives_the_other_variable_is_refused(fit, unsafe):
 def test_groups_that_enter_a_test(sets, parts, cells, exact, reasons):
     wholes = np.full((1, len(parts)), 50) if cells else np.repeat([sets], 2, axis=1)
     tested = compared.ComparedGroups(np.array([sets]), np.array([parts]), wholes, cells, exact)
-    verdicts = compared.entering_verdicts(people(100, n_parts=1), tested, JAPAN)
-    assert {v.reason: v.status for v in verdicts if v.status is not PASS} == reasons
-    assert compared.entering_verdicts(people(100, n_parts=1), None, JAPAN)[0].status is LOOK
+    found = verdicts(compared.entering_tests(people(100), tested, JAPAN), people(100))
+    assert {v.reason: v.status for v in found if v.status is not PASS} == reasons
+    (unknown,) = compared.entering_tests(people(100), None, JAPAN)
+    assert unknown.status is LOOK
 
 
 @pytest.mark.parametrize(("freedom", "status"), [((12, 30), PASS), ((11, 30), FAIL)])
 def test_degrees_of_freedom(freedom, status):
-    found = groups.degrees_of_freedom(people(40, 40), np.array(freedom), JAPAN)
+    found = groups.degrees_of_freedom(np.array(freedom), JAPAN).verdict(people(40, 40))
     assert (found.status, found.numbers["smallest"], found.numbers["limit"]) == (status, min(freedom), 11)
 
 
@@ -357,19 +411,18 @@ def softer(verdict):
 )
 def test_squares(share, rule, status):
     shares = np.array([share, 0.1])
-    (found,) = squares.square_verdicts(people(20, 20), shares, rule, "it")
+    (test,) = squares.square_tests(shares, rule, "it")
+    found = test.verdict(people(20, 20))
     assert found.status is status
     assert found.numbers["largest_share"] == share
-    withheld = squares.withheld_for_squares(2, shares, rule)
-    assert withheld.tolist() == [status is FAIL, False]
+    assert unsafe_parts([test], 2).tolist() == [status is FAIL, False]
 
 
 def test_squares_that_nobody_asks_for_or_knows():
     without = JAPAN.model_copy(update={"squares": None})
-    assert squares.square_verdicts(people(20), np.array([1.0]), without, "it") == ()
-    assert squares.dominated(np.array([1.0]), without) is None
-    assert squares.withheld_for_squares(3, None, JAPAN).tolist() == [False] * 3
-    (found,) = squares.square_verdicts(people(20), None, JAPAN, "it")
+    assert list(squares.square_tests(np.array([1.0]), without, "it")) == []
+    (found,) = squares.square_tests(None, JAPAN, "it")
+    assert unsafe_parts([found], 3).tolist() == [False] * 3
     assert (found.status, found.reason) == (LOOK, "not_testable")
 
 
@@ -428,10 +481,10 @@ MODEL = {
     ],
 )
 def test_a_model(change, reason, status):
-    verdicts = models.judge_model(SimpleNamespace(**{**MODEL, **change}), JAPAN)
-    assert worst(verdicts) is status
-    assert [v.reason for v in verdicts if v.status is not PASS] == ([] if reason is None else [reason])
-    assert all(bool(v.remedy) is (v.status is not PASS) for v in verdicts)
+    found = models.judge_model(SimpleNamespace(**{**MODEL, **change}), JAPAN)
+    assert worst(found) is status
+    assert [v.reason for v in found if v.status is not PASS] == ([] if reason is None else [reason])
+    assert all(bool(v.remedy) is (v.status is not PASS) for v in found)
 
 
 def test_a_model_names_what_is_weak_and_how_small():

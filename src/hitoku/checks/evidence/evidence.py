@@ -6,7 +6,7 @@ refused by the name of its field, and no later code meets it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields
 from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
@@ -135,6 +135,10 @@ class Evidence:
     @property
     def supported_terms(self) -> tuple[tuple[str, int], ...]:
         """Terms of a model with the units behind each, fewest first."""
+        return ()
+
+    def label(self, place: int) -> Sequence[str]:  # noqa: ARG002 - for cells and groups
+        """Return the codes of a cell or group, for texts."""
         return ()
 
     def __post_init__(self) -> None:

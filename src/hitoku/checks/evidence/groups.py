@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -69,6 +69,10 @@ class GroupEvidence(Evidence):
     @property
     def n_used(self) -> int | None:
         return int(self.n_records.sum())
+
+    def label(self, place: int) -> Sequence[str]:
+        """Return the codes of a group, for texts."""
+        return self.labels[place]
 
     @property
     def by_group(self) -> GroupRows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from math import prod
@@ -99,6 +99,10 @@ class TableEvidence(Evidence):
     @property
     def n_used(self) -> int | None:
         return int(self.records[-1])
+
+    def label(self, place: int) -> Sequence[str]:
+        """Return the codes of a cell, for texts."""
+        return self.table.labels.codes_of(place)
 
     def __post_init__(self) -> None:
         super().__post_init__()

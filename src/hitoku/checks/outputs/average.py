@@ -26,11 +26,10 @@ from hitoku.checks.outputs.group_statistic import (
     publish_groups,
     refuse_decimals,
     said_of,
-    withhold,
 )
 from hitoku.checks.outputs.measures import sum_measures
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import MEAN, PrincipleVerdict, Said, counts_told, few_values
+from hitoku.checks.principles import MEAN, Applied, Said, few_values
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
@@ -110,22 +109,11 @@ class Average(GroupStatistic[AmountEvidence]):
             value=require_finite(total, f"{self.statistic} of {self.value}"),
         )
 
-    def protect(self, evidence: AmountEvidence, policy: Policy) -> AmountEvidence:
-        """Withhold the groups that do not meet a rule."""
-        return withhold(
-            evidence,
-            principles.few_units(evidence, policy),
-            principles.dominated(evidence, policy),
-            counts_told(evidence.n_units, evidence.n_values, evidence.holders, policy),
-        )
-
-    def judge(self, evidence: AmountEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Apply the principles to what leaves."""
-        return (
-            principles.units(evidence, policy),
-            principles.dominance(evidence, policy),
-            *few_values(evidence, evidence.n_values, evidence.holders, policy),
-        )
+    def tests(self, evidence: AmountEvidence, policy: Policy) -> Iterator[Applied]:
+        """Apply the principles."""
+        yield principles.units(evidence, policy)
+        yield principles.dominance(evidence, policy)
+        yield from few_values(evidence, evidence.n_values, evidence.holders, policy)
 
     def publish(self, evidence: AmountEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""

@@ -1,19 +1,22 @@
-"""What protected tables have in common, whatever they count or add up."""
+"""Tables with totals: counts, unless a type says otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Generic, TypeVar
+from dataclasses import replace
+from typing import Any, ClassVar, TypeVar, cast
+
+import numpy as np
 
 from hitoku.attacks.differencing import COUNTS
 from hitoku.checks.evidence import CodedCells, TableEvidence, same_trees, trees_of
-from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact, record_facts, unit_facts
 from hitoku.checks.outputs.group_statistic import OTHER_VARIABLES, own_name
 from hitoku.checks.outputs.membership import Membership, table_membership
-from hitoku.checks.outputs.output_type import TableClaim
-from hitoku.checks.principles import Said
+from hitoku.checks.outputs.output_type import OutputType, TableClaim
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Applied, tables
 from hitoku.checks.records import COMPLETE, ERROR, Records
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.tabulation import tabulate
@@ -23,10 +26,12 @@ UNIT = "hitoku unit"
 T = TypeVar("T", bound=TableEvidence)
 
 
-class CodedTable(Generic[T]):
+class CodedTable(OutputType[T]):
     """Numbers for every combination of codes, with totals; a subclass is a frozen dataclass."""
 
     tabular: ClassVar[bool] = True
+    # Whether its numbers are counts of records.
+    counted: ClassVar[bool] = True
 
     by: tuple[str, ...]
     missing: str
@@ -47,15 +52,29 @@ class CodedTable(Generic[T]):
         """Counts; sums of a variable as well, for with its means they give the counts."""
         return COUNTS | {name for name in (getattr(self, "value", None),) if name is not None}
 
-    @property
-    def picture(self) -> str:
-        """It is shown as numbers."""
-        return ""
+    def collect(self, records: Records) -> T:
+        """Tabulate once, with totals."""
+        trees = trees_of(getattr(self, "hierarchies", {}))
+        table = tabulate_records(records, self.by, missing=self.missing, hierarchies=trees)
+        made = TableEvidence.of(table, period=getattr(self, "period", None), only=only_codes(records, table))
+        return cast("T", made)
 
-    @property
-    def repeatable(self) -> bool:
-        """The data are enough to collect its evidence again."""
-        return True
+    def tests(self, evidence: T, policy: Policy) -> Iterator[Applied]:
+        """Apply the rules on counts, and attack what leaves."""
+        need = tables.count_need(evidence, policy)
+        yield from tables.count_tests(evidence, need.rules, policy)
+        asked = f"intervals of withheld counts at least {policy.interval.count:g} wide"
+        if policy.groups and policy.interval.count < policy.least_units:
+            asked += f" and up to {policy.least_units}"
+        yield tables.interval_verdict(evidence.table, need, evidence.withheld, asked)
+
+    def protect(self, evidence: T, policy: Policy) -> T:
+        """Withhold what the rules hit, and what that needs; totals are as they are."""
+        return replace(evidence, withheld=tables.withhold_counts(evidence, policy))
+
+    def claim(self, evidence: T, policy: Policy) -> TableClaim | None:
+        """Return what the certificate is about."""
+        return claim_about(evidence, tables.count_need(evidence, policy))
 
     def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
         """Return what leaves: codes and the value, None where withheld."""
@@ -71,6 +90,8 @@ class CodedTable(Generic[T]):
 
     def contradictions(self, evidence: T) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
+        if self.counted and not np.array_equal(evidence.value, evidence.records):
+            yield "the counts of the table are not its records"
         yield from evidence.contradictions()
         if evidence.by != self.by:
             yield OTHER_VARIABLES
@@ -91,14 +112,6 @@ class CodedTable(Generic[T]):
     def membership(self, records: Records, evidence: T) -> Membership | None:
         """Tell in which published cell each unit is."""
         return table_membership(records, evidence, self.missing)
-
-    def said(self, evidence: T) -> Iterator[Said]:  # noqa: ARG002 - for sums and means
-        """Say nothing: counts are judged as the table they are, unless a subclass says so."""
-        return iter(())
-
-    def measures(self, records: Records) -> dict[str, Measure]:  # noqa: ARG002 - for sums and means
-        """Return nothing: neither sums nor means are published, unless a subclass says so."""
-        return {}
 
 
 def claim_about(evidence: TableEvidence, need: Need) -> TableClaim:

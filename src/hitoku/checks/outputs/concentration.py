@@ -27,26 +27,23 @@ from hitoku.checks.outputs.group_statistic import (
     publish_groups,
     refuse_decimals,
     said_of,
-    withhold,
 )
 from hitoku.checks.outputs.membership import Membership, with_largest
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
+    Applied,
     Principle,
-    PrincipleVerdict,
+    PrincipleTest,
     Said,
-    alike,
-    counts_told,
     few_values,
     many_digits,
     nearly_all_equal,
-    square_verdicts,
-    withheld_for_squares,
+    square_tests,
 )
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.records import COMPLETE, Records, per_contributor
 from hitoku.errors import DataError, ParameterError, did_you_mean
-from hitoku.model import ADDITIVITY, Floats, Mask
+from hitoku.model import ADDITIVITY, Floats
 
 
 @dataclass(frozen=True)
@@ -163,25 +160,6 @@ class Concentration(GroupStatistic[AmountEvidence]):
         largest = np.clip((self._n_largest or 0) - before, 0.0, n)
         return float(largest @ x / total)
 
-    def protect(self, evidence: AmountEvidence, policy: Policy) -> AmountEvidence:
-        """Withhold the groups that do not meet a rule; all of them for the share of one or two."""
-        return withhold(
-            evidence,
-            principles.few_units(evidence, policy),
-            principles.dominated(evidence, policy),
-            self._few_told(evidence),
-            counts_told(evidence.n_units, evidence.n_values, evidence.holders, policy),
-            alike(evidence, policy),
-            withheld_for_squares(evidence.n_parts, self._squares(evidence), policy),
-        )
-
-    def _few_told(self, evidence: AmountEvidence) -> Mask:
-        """Tell in which groups it says something of one or two contributors: the largest, or the others."""
-        if self._n_largest is None:
-            return np.zeros(evidence.n_parts, dtype=np.bool_)
-        left = evidence.n_units - self._n_largest
-        return np.asarray((left > 0) & (left < FEWEST) | (self._n_largest < FEWEST))
-
     def _squares(self, evidence: AmountEvidence) -> Floats | None:
         """Return the share of the largest contributor in what is added up; None where that is ranks."""
         if self.statistic == "gini" or self.weight is not None:
@@ -190,41 +168,37 @@ class Concentration(GroupStatistic[AmountEvidence]):
         power = 2 if self.statistic == "hhi" else 1
         return np.minimum(share**power / np.where(evidence.value > 0, evidence.value, 1.0), 1.0)
 
-    def judge(self, evidence: AmountEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Apply the principles to what leaves."""
-        found = (
-            principles.units(evidence, policy),
-            principles.dominance(evidence, policy),
-            *few_values(
-                evidence, evidence.n_values, evidence.holders, policy, exact=many_digits(self.decimals)
-            ),
-            *(() if evidence.n_values is None else nearly_all_equal(evidence, policy)),
-        )
-        shares = self._squares(evidence)
+    def tests(self, evidence: AmountEvidence, policy: Policy) -> Iterator[Applied]:
+        """Apply the principles; the share of one or two contributors is refused."""
+        yield principles.units(evidence, policy)
+        yield principles.dominance(evidence, policy)
+        exact = many_digits(self.decimals)
+        yield from few_values(evidence, evidence.n_values, evidence.holders, policy, exact=exact)
+        if evidence.n_values is not None:
+            yield nearly_all_equal(evidence, policy)
+        shares, n = self._squares(evidence), self._n_largest
         if shares is not None:
             what = "the squares of shares" if self.statistic == "hhi" else "the largest together"
-            found = (*found, *square_verdicts(evidence, shares, policy, what))
-        n = self._n_largest
+            yield from square_tests(shares, policy, what)
         if n is None:
-            return found
+            return
         if n < FEWEST:
             text = (
                 "the share of the largest contributor is a value of one unit"
                 if n == 1
                 else "of the two largest contributors each knows the other"
             )
-            return (*found, principles.individual(text, 'use "cr4", "hhi" or "gini"'))
-        few = principles.judge_mask(
-            Principle.INDIVIDUAL_VALUE,
-            "few_left",
-            self._few_told(evidence),
-            evidence.withheld,
-            evidence.labels.__getitem__,
-            f"at least {FEWEST} contributors, or none, beside the {n} largest",
-            {"minimum": FEWEST, "largest": n},
-            "take another number of the largest",
+            yield principles.individual(text, 'use "cr4", "hhi" or "gini"')
+            return
+        left = evidence.n_units - n
+        yield PrincipleTest(
+            principle=Principle.INDIVIDUAL_VALUE,
+            reason="few_left",
+            unsafe=np.asarray((left > 0) & (left < FEWEST)),
+            rule=f"at least {FEWEST} contributors, or none, beside the {n} largest",
+            numbers={"minimum": FEWEST, "largest": n},
+            remedy="take another number of the largest",
         )
-        return (*found, few)
 
     def said(self, evidence: AmountEvidence) -> Iterator[Said]:
         """Say that the ratios leave."""

@@ -16,13 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hitoku.checks.evidence import Evidence, TableEvidence
-from hitoku.checks.outputs.coded_table import CodedTable, claim_about, only_codes, tabulate_records
-from hitoku.checks.outputs.frequency_table import FrequencyTable
+from hitoku.checks.outputs.coded_table import CodedTable
 from hitoku.checks.outputs.group_statistic import own_name, refuse_decimals
 from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import Principle, PrincipleVerdict, tables
-from hitoku.checks.records import COMPLETE, Records
+from hitoku.checks.principles import Applied, Principle, PrincipleTest, tables, verdicts
+from hitoku.checks.records import COMPLETE
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Integers, Mask
 
@@ -79,11 +78,6 @@ class CrossTable(CodedTable[TableEvidence]):
                 of=self.of,
             )
 
-    def collect(self, records: Records) -> TableEvidence:
-        """Tabulate once, with totals."""
-        table = tabulate_records(records, self.by, missing=self.missing)
-        return TableEvidence.of(table, period=self.period, only=only_codes(records, table))
-
     def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
         """Withhold what a frequency table withholds, and percentages of what it withholds.
 
@@ -101,25 +95,24 @@ class CrossTable(CodedTable[TableEvidence]):
             told[self._denominators(evidence)[told]] = True
         return told
 
-    def judge(self, evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Judge it as a frequency table of which readers know the totals that are not withheld for a cell."""
-        found = FrequencyTable(self.by, self.missing, period=self.period).judge(
-            self._known(evidence, policy), policy
-        )
-        return found if self.of == "count" else (*found, self._shares(evidence))
+    def tests(self, evidence: TableEvidence, policy: Policy) -> Iterator[Applied]:
+        """Judge it as a frequency table of which readers know the totals that are not withheld for a cell.
 
-    def _shares(self, evidence: TableEvidence) -> PrincipleVerdict:
-        """Check that no percentage leaves of a total that is withheld."""
-        wholes = self._denominators(evidence)
-        return tables.rule_verdict(
-            Principle.INTERVAL,
-            "share_of_withheld",
-            evidence,
-            _inner(evidence) & evidence.withheld[wholes] & ~evidence.withheld,
-            "no percentage of a total that is withheld",
-            {},
-            "withhold the percentages of this total, or merge categories until it need not be withheld",
-        )
+        No percentage leaves of a total that is withheld.
+        """
+        known = self._known(evidence, policy)
+        yield from verdicts(super().tests(known, policy), known)
+        if self.of != "count":
+            yield PrincipleTest(
+                principle=Principle.INTERVAL,
+                reason="share_of_withheld",
+                unsafe=_inner(evidence)
+                & evidence.withheld[self._denominators(evidence)]
+                & ~evidence.withheld,
+                rule="no percentage of a total that is withheld",
+                remedy="withhold the percentages of this total, or merge categories until it need not be "
+                "withheld",
+            )
 
     def _known(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
         """Return what a reader is taken to know: other totals are those that a frequency table publishes."""
@@ -128,7 +121,7 @@ class CrossTable(CodedTable[TableEvidence]):
 
     def claim(self, evidence: TableEvidence, policy: Policy) -> TableClaim | None:
         """Return what the certificate is about: the table with the totals that readers may know."""
-        return claim_about(self._known(evidence, policy), tables.count_need(evidence, policy))
+        return super().claim(self._known(evidence, policy), policy)
 
     def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
         """Return what leaves: codes and counts or percentages, None where withheld."""
@@ -165,7 +158,7 @@ class CrossTable(CodedTable[TableEvidence]):
 
     def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
-        yield from FrequencyTable(self.by, self.missing, period=self.period).contradictions(evidence)
+        yield from super().contradictions(evidence)
         if not evidence.withheld[~self._told(evidence)].all():
             yield "a total of a table without totals leaves"
 

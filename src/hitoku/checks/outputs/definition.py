@@ -42,7 +42,7 @@ def read_definition(kind: str, definition: Mapping[str, Any], where: str) -> Out
             raise refuse(f"no parameter {name!r}, {did_you_mean(str(name), known)}", where, "definition")
     # Through JSON: a list stands for a tuple there, and nothing else stands for anything else.
     text = json.dumps(dict(definition))
-    adapter = _adapter(OUTPUT_TYPES[kind])
+    adapter = _adapter(OUTPUT_TYPES[kind])  # type: ignore[arg-type] # mypy: a class is not hashable
     made: OutputType[Any] = read_checked(
         lambda: adapter.validate_json(text, strict=True), where, "definition"
     )

@@ -13,10 +13,9 @@ from pydantic import Field, StrictStr
 from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence import MOST_PICTURE, STRICT, Evidence, clean_file, word_of
-from hitoku.checks.outputs.output_type import NOT_WRITTEN
-from hitoku.checks.outputs.uncoded import Uncoded
+from hitoku.checks.outputs.output_type import NOT_WRITTEN, OutputType
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles import Applied, Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.files import read_file, require_path, sha256
@@ -61,7 +60,7 @@ class FileEvidence(Evidence):
 
 
 @dataclass(frozen=True)
-class FreeFile(Uncoded[FileEvidence]):
+class FreeFile(OutputType[FileEvidence]):
     """A text, a program or a picture that was made elsewhere; see :meth:`Session.hand_over_file`.
 
     Parameters
@@ -121,6 +120,11 @@ class FreeFile(Uncoded[FileEvidence]):
             ) from error
         return cls(what, evidence)
 
+    @property
+    def repeatable(self) -> bool:
+        """The data are not enough to make it again."""
+        return False
+
     def collect(self, records: Records) -> FileEvidence:  # noqa: ARG002 - it was made elsewhere
         """Return the file."""
         if self.given is None:
@@ -129,21 +133,15 @@ class FreeFile(Uncoded[FileEvidence]):
             )
         return self.given
 
-    def protect(self, evidence: FileEvidence, policy: Policy) -> FileEvidence:  # noqa: ARG002
-        """Withhold nothing: a person decides about all of it."""
-        return evidence
-
-    def judge(self, evidence: FileEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:  # noqa: ARG002
+    def tests(self, evidence: FileEvidence, policy: Policy) -> Iterator[Applied]:  # noqa: ARG002 - a person decides
         """Have a person look."""
-        return (
-            PrincipleVerdict(
-                principle=Principle.INDIVIDUAL_VALUE,
-                status=Clearance.LOOK,
-                reason="free_file",
-                text=f"a {word_of(evidence.name)}, and only a person can say what it shows: {self.what}",
-                numbers={"bytes": evidence.n_bytes},
-                remedy="the checker decides; charts and tables that a session makes itself pass without",
-            ),
+        yield PrincipleVerdict(
+            principle=Principle.INDIVIDUAL_VALUE,
+            status=Clearance.LOOK,
+            reason="free_file",
+            text=f"a {word_of(evidence.name)}, and only a person can say what it shows: {self.what}",
+            numbers={"bytes": evidence.n_bytes},
+            remedy="the checker decides; charts and tables that a session makes itself pass without",
         )
 
     def publish(self, evidence: FileEvidence) -> dict[str, list[Any]]:
@@ -155,7 +153,3 @@ class FreeFile(Uncoded[FileEvidence]):
             "sha256": sha256(base64.b64decode(evidence.content)),
         }
         return {"file": [evidence.name], **{name: [None if gone else each] for name, each in told.items()}}
-
-    def contradictions(self, evidence: FileEvidence) -> Iterator[str]:  # noqa: ARG002 - read with the file
-        """Name nothing: what can be wrong is found where the file is read."""
-        return iter(())

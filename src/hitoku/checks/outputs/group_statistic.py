@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from hitoku.checks.evidence import CodedCells, GroupEvidence, ValuesEvidence
-from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact, added_up, unit_facts
 from hitoku.checks.outputs.membership import Membership, group_membership
-from hitoku.checks.outputs.output_type import TableClaim
-from hitoku.checks.policies import Policy
+from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.principles import Said
 from hitoku.checks.records import Records
 from hitoku.errors import ParameterError
-from hitoku.model import Mask
 
 MOST_DECIMALS = 15
 OTHER_VARIABLES = "groups by other variables than the definition says"
@@ -26,10 +22,9 @@ OTHER_VARIABLES = "groups by other variables than the definition says"
 G = TypeVar("G", bound=GroupEvidence)
 
 
-class GroupStatistic(Generic[G]):
+class GroupStatistic(OutputType[G]):
     """A statistic for each group of records; a subclass is a frozen dataclass with ``by`` and ``missing``."""
 
-    tabular: ClassVar[bool] = False
     # Variables of the evidence that are not those of the definition: a step of a curve is one.
     n_added: ClassVar[int] = 0
 
@@ -53,16 +48,6 @@ class GroupStatistic(Generic[G]):
         """Something of the variable it is about; how many units there are, it does not say."""
         return frozenset(name for name in (self.value, getattr(self, "other", None)) if name is not None)
 
-    @property
-    def picture(self) -> str:
-        """It is shown as numbers."""
-        return ""
-
-    @property
-    def repeatable(self) -> bool:
-        """The data are enough to collect its evidence again."""
-        return True
-
     def contradictions(self, evidence: G) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
         yield from evidence.contradictions()
@@ -79,21 +64,9 @@ class GroupStatistic(Generic[G]):
         """Return the groups with their codes."""
         return evidence.cells
 
-    def claim(self, evidence: G, policy: Policy) -> TableClaim | None:  # noqa: ARG002 - for tables
-        """Return nothing: groups have no totals that anything follows from, and so no certificate."""
-        return None
-
     def membership(self, records: Records, evidence: G) -> Membership | None:
-        """Tell in which published group each unit is."""
+        """Return in which published group each unit is."""
         return group_membership(records, evidence, self.missing)
-
-    def said(self, evidence: G) -> Iterator[Said]:  # noqa: ARG002 - for statistics of a variable
-        """Say nothing: what it tells is no equation about values, unless a subclass says so."""
-        return iter(())
-
-    def measures(self, records: Records) -> dict[str, Measure]:  # noqa: ARG002 - for sums and means
-        """Return nothing: neither sums nor means are published, unless a subclass says so."""
-        return {}
 
 
 def said_of(evidence: ValuesEvidence, variable: str, statistic: str) -> Iterator[Said]:
@@ -108,11 +81,6 @@ def said_of(evidence: ValuesEvidence, variable: str, statistic: str) -> Iterator
             n_values=0 if values is None else int(values[place]),
             holders=() if values is None or holders is None else tuple(holders[place].tolist()),
         )
-
-
-def withhold(evidence: G, *unsafe: Mask) -> G:
-    """Withhold the groups that something is wrong with."""
-    return replace(evidence, withheld=np.logical_or.reduce(unsafe))
 
 
 def publish_groups(

@@ -7,7 +7,7 @@ stated, and a person looks at the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,13 +15,18 @@ from pydantic import StrictStr
 from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence import STRICT, Counts, Evidence, NumberRows, Numbers, Texts
-from hitoku.checks.outputs.output_type import NOT_WRITTEN
-from hitoku.checks.outputs.uncoded import Uncoded
+from hitoku.checks.outputs.output_type import NOT_WRITTEN, OutputType
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, judge_mask, too_little_freedom
+from hitoku.checks.principles import (
+    Applied,
+    Clearance,
+    Principle,
+    PrincipleTest,
+    PrincipleVerdict,
+    degrees_of_freedom,
+)
 from hitoku.checks.records import Records
 from hitoku.errors import DataError, ParameterError
-from hitoku.model import Mask
 
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
@@ -51,6 +56,10 @@ class HandedEvidence(Evidence):
     def n_parts(self) -> int:
         return len(self.names)
 
+    def label(self, place: int) -> Sequence[str]:
+        """Return the name of a row, for texts."""
+        return (self.names[place],)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require(self.n_parts > 0 and len(self.columns) > 0, "names: there is no number")
@@ -63,7 +72,7 @@ class HandedEvidence(Evidence):
 
 
 @dataclass(frozen=True)
-class HandedOver(Uncoded[HandedEvidence]):
+class HandedOver(OutputType[HandedEvidence]):
     """Numbers of another program; see :meth:`Session.hand_over`.
 
     Parameters
@@ -151,6 +160,11 @@ class HandedOver(Uncoded[HandedEvidence]):
             ) from error
         return cls(method, evidence)
 
+    @property
+    def repeatable(self) -> bool:
+        """The data are not enough to compute it again."""
+        return False
+
     def collect(self, records: Records) -> HandedEvidence:  # noqa: ARG002 - it was collected elsewhere
         """Return what was handed over."""
         if self.given is None:
@@ -162,49 +176,26 @@ class HandedOver(Uncoded[HandedEvidence]):
             )
         return self.given
 
-    def protect(self, evidence: HandedEvidence, policy: Policy) -> HandedEvidence:
-        """Withhold the rows whose stated units or degrees of freedom are too few."""
-        return replace(evidence, withheld=(evidence.n_units < policy.least_units) | _unfree(evidence, policy))
-
-    def judge(self, evidence: HandedEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+    def tests(self, evidence: HandedEvidence, policy: Policy) -> Iterator[Applied]:
         """Hold what is stated to the policy; a person looks at all that is not."""
-
-        def label(place: int) -> list[str]:
-            return [evidence.names[place]]
-
-        found = [
-            judge_mask(
-                Principle.UNITS,
-                "too_few_units",
-                evidence.n_units < policy.least_units,
-                evidence.withheld,
-                label,
-                f"at least {policy.least_units} units, as stated",
-                {"minimum": policy.least_units, "smallest": int(evidence.n_units.min())},
-                "use more units",
-            )
-        ]
+        minimum = policy.least_units
+        yield PrincipleTest(
+            principle=Principle.UNITS,
+            reason="too_few_units",
+            unsafe=evidence.n_units < minimum,
+            rule=f"at least {minimum} units, as stated",
+            numbers={"minimum": minimum, "smallest": int(evidence.n_units.min())},
+            remedy="use more units",
+        )
         if evidence.freedom is not None:
-            found.append(
-                judge_mask(
-                    Principle.FREEDOM,
-                    "too_few_degrees_of_freedom",
-                    _unfree(evidence, policy),
-                    evidence.withheld,
-                    label,
-                    f"degrees of freedom {policy.freedom}, as stated",
-                    {"limit": policy.freedom.limit, "smallest": float(evidence.freedom.min())},
-                    "use more units or fewer parameters",
-                )
-            )
-        look = PrincipleVerdict(
+            yield degrees_of_freedom(evidence.freedom, policy, ", as stated")
+        yield PrincipleVerdict(
             principle=Principle.INDIVIDUAL_VALUE,
             status=Clearance.LOOK,
             reason="computed_elsewhere",
             text=f"computed elsewhere, so that nothing but the stated numbers is tested: {evidence.method}",
             remedy="the checker decides; what a session can compute itself passes without",
         )
-        return (*found, look)
 
     def publish(self, evidence: HandedEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""
@@ -223,9 +214,3 @@ class HandedOver(Uncoded[HandedEvidence]):
             yield "another method than the definition says"
         if evidence.freedom is not None and np.any(evidence.freedom > evidence.n_units):
             yield "more degrees of freedom than units"
-
-
-def _unfree(evidence: HandedEvidence, policy: Policy) -> Mask:
-    if evidence.freedom is None:
-        return np.zeros(evidence.n_parts, dtype=np.bool_)
-    return too_little_freedom(evidence.freedom, policy)

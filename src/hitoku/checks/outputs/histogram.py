@@ -14,13 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from hitoku.attacks.differencing import COUNTS
-from hitoku.checks.evidence import CodedCells, Evidence, TableEvidence
+from hitoku.checks.evidence import Evidence, TableEvidence
 from hitoku.checks.outputs.coded_table import CodedTable
-from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.membership import Membership
-from hitoku.checks.outputs.output_type import TableClaim
-from hitoku.checks.policies import Policy
-from hitoku.checks.principles import PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError
 from hitoku.model import Floats
@@ -81,43 +77,23 @@ class Histogram(CodedTable[TableEvidence]):
         width = len(str(len(every)))
         return [f"{place:0{width}}: {text}" for place, text in enumerate(every, start=1)]
 
-    @property
-    def _table(self) -> FrequencyTable:
-        return FrequencyTable(self.by)
-
     def _cut(self, records: Records) -> Records:
         place = np.searchsorted(np.array(self.edges), records.numbers(self.value), side="right")
         return records.with_codes(self.by[0], self.labels, place)
 
     def collect(self, records: Records) -> TableEvidence:
         """Count once."""
-        return self._table.collect(self._cut(records))
-
-    def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
-        """Withhold as in a frequency table."""
-        return self._table.protect(evidence, policy)
-
-    def judge(self, evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Judge it as a frequency table."""
-        return self._table.judge(evidence, policy)
-
-    def claim(self, evidence: TableEvidence, policy: Policy) -> TableClaim | None:
-        """Return what the certificate is about."""
-        return self._table.claim(evidence, policy)
+        return super().collect(self._cut(records))
 
     def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
-        yield from self._table.contradictions(evidence)
+        yield from super().contradictions(evidence)
         if evidence.by != self.by or not set(evidence.codes[0]) <= set(self.labels):
             yield "bars that are not between the edges"
 
-    def cells(self, evidence: TableEvidence) -> CodedCells | None:
-        """Return the bars with their codes."""
-        return evidence.cells
-
     def membership(self, records: Records, evidence: TableEvidence) -> Membership | None:
-        """Tell in which published bar each unit is."""
-        return self._table.membership(self._cut(records), evidence)
+        """Return in which published bar each unit is."""
+        return super().membership(self._cut(records), evidence)
 
 
 def round_edges(values: Floats, bins: int) -> tuple[float, ...]:

@@ -6,21 +6,21 @@ that is published is one of enough units, or of none who were last seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence import STRICT, Counts, Evidence, GroupEvidence
-from hitoku.checks.outputs.group_statistic import own_name, refuse_decimals, withhold
+from hitoku.checks.outputs.group_statistic import own_name, refuse_decimals
 from hitoku.checks.outputs.histogram import read_edges
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.steps import choose_ends, curves, published_steps
 from hitoku.checks.outputs.survival import TIME, TimedEvents, refuse_repeated
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import Principle, PrincipleVerdict, judge_mask
+from hitoku.checks.principles import Applied, Principle, PrincipleTest
 from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import DataError
 from hitoku.model import Integers
@@ -39,6 +39,10 @@ class LifeEvidence(GroupEvidence):
     at_most_units: ClassVar[tuple[str, ...]] = ("events",)
 
     events: Counts
+
+    def label(self, place: int) -> Sequence[str]:
+        """Return the codes of a group, for texts."""
+        return self.labels[place][:-1]
 
     def entered(self, own: Integers) -> Integers:
         """Return how many units of a group are still there when each interval begins."""
@@ -115,33 +119,27 @@ class LifeTable(TimedEvents[LifeEvidence]):
         kept = np.zeros(evidence.n_parts, dtype=np.bool_)
         for own in curves(evidence):
             kept[own[choose_ends(len(own), _fits(evidence, own, policy))]] = True
-        return withhold(evidence, ~kept)
+        return replace(evidence, withheld=~kept)
 
-    def judge(self, evidence: LifeEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Look at every published step, and at who is left after the last."""
+    def tests(self, evidence: LifeEvidence, policy: Policy) -> Iterator[Applied]:
+        """Test every published step, and who is left after the last."""
         unfit = np.zeros(evidence.n_parts, dtype=np.bool_)
         for own in curves(evidence):
             fits = _fits(evidence, own, policy)
             for first, last in published_steps(evidence.withheld[own]):
                 unfit[own[last]] = not fits(first, last)
-        return (
-            judge_mask(
-                Principle.UNITS,
-                "too_few_units",
-                np.ones_like(unfit) if evidence.withheld.all() else unfit,
-                evidence.withheld,
-                lambda place: evidence.labels[place][:-1],
-                f"at least {policy.least_units} units with the event in every step, as many or none last seen"
-                f" in it, as many left after it, and no more than {policy.group.share:.0%} with the event",
-                {
-                    "minimum": policy.least_units,
-                    "share": policy.group.share,
-                    "steps": int((~evidence.withheld).sum()),
-                },
-                "take longer intervals, larger groups, or fewer of them"
-                if evidence.withheld.all() or unfit.any()
-                else "",
-            ),
+        yield PrincipleTest(
+            principle=Principle.UNITS,
+            reason="too_few_units",
+            unsafe=np.ones_like(unfit) if evidence.withheld.all() else unfit,
+            rule=f"at least {policy.least_units} units with the event in every step, as many or none last "
+            f"seen in it, as many left after it, and no more than {policy.group.share:.0%} with the event",
+            numbers={
+                "minimum": policy.least_units,
+                "share": policy.group.share,
+                "steps": int((~evidence.withheld).sum()),
+            },
+            remedy="take longer intervals, larger groups, or fewer of them",
         )
 
     def publish(self, evidence: LifeEvidence) -> dict[str, list[Any]]:

@@ -32,7 +32,7 @@ from hitoku.checks.outputs.measures import sum_measures
 from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import MEAN as MEAN_OF
-from hitoku.checks.principles import Principle, PrincipleVerdict, Said, insider_verdicts, tables
+from hitoku.checks.principles import Applied, Principle, PrincipleTest, Said, insider_verdicts, tables
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Need
@@ -70,6 +70,7 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
 
     kind: ClassVar[str] = "magnitude_table"
     evidence: ClassVar[type[Evidence]] = MagnitudeEvidence
+    counted: ClassVar[bool] = False
 
     by: tuple[str, ...]
     value: str
@@ -131,35 +132,27 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         withheld = tables.choose_withheld(evidence.table, need, insiders=True)
         return replace(evidence, counts_withheld=counts, withheld=withheld)
 
-    def judge(self, evidence: MagnitudeEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Apply the principles to what leaves."""
+    def tests(self, evidence: MagnitudeEvidence, policy: Policy) -> Iterator[Applied]:
+        """Apply the rules on counts and amounts, and attack what leaves."""
         count_need = tables.count_need(evidence, policy)
         need = _need(evidence, count_need, policy)
-        hit = np.logical_or.reduce([need.rules[name] for name in need.rules if name != FROM_COUNTS])
         rule = policy.dominance
         largest, size = evidence.largest, evidence.size
         share = largest[:, : rule.n].sum(axis=1) / np.where(size > 0, size, 1.0)
         more = f" and the {rule.p:g} % rule" if rule.p is not None else ""
-        return (
-            *tables.count_verdicts(evidence, count_need.rules, policy),
-            tables.rule_verdict(
-                Principle.DOMINANCE,
-                "dominated",
-                evidence,
-                hit,
-                f"({rule.n}, {rule.k:g}) dominance{more}",
-                {"n": rule.n, "k": rule.k, "largest_share": float(share.max())},
-                "merge these categories with others",
-            ),
-            *tables.few_verdicts(evidence, policy),
-            tables.interval_verdict(
-                evidence.table,
-                need,
-                evidence.withheld,
-                f"intervals of withheld values at least {policy.interval.share:.0%} of them wide",
-            ),
-            *insider_verdicts(evidence.table, need, evidence.withheld),
+        yield from tables.count_tests(evidence, count_need.rules, policy)
+        yield PrincipleTest(
+            principle=Principle.DOMINANCE,
+            reason="dominated",
+            unsafe=np.logical_or.reduce([need.rules[name] for name in need.rules if name != FROM_COUNTS]),
+            rule=f"({rule.n}, {rule.k:g}) dominance{more}",
+            numbers={"n": rule.n, "k": rule.k, "largest_share": float(share.max())},
+            remedy="merge these categories with others",
         )
+        yield from tables.few_tests(evidence, policy)
+        asked = f"intervals of withheld values at least {policy.interval.share:.0%} of them wide"
+        yield tables.interval_verdict(evidence.table, need, evidence.withheld, asked)
+        yield from insider_verdicts(evidence.table, need, evidence.withheld)
 
     def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
         """Return what leaves: codes and sums or means, None where withheld, or where a mean is of nobody."""

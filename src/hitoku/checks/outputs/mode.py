@@ -11,12 +11,12 @@ from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence import STRICT, Counts, Evidence, GroupEvidence, Texts, slices
 from hitoku.checks.outputs.complete_cases import needed
-from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, withhold
+from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import Principle, PrincipleVerdict
+from hitoku.checks.principles import Applied, Principle, PrincipleTest
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.records import COMPLETE, Records
-from hitoku.model import LIMIT, Mask
+from hitoku.model import LIMIT
 
 # So many modes are listed at most where they tie.
 LISTED = 9
@@ -103,40 +103,29 @@ class Mode(GroupStatistic[ModeEvidence]):
             n_tied=n_tied,
         )
 
-    def protect(self, evidence: ModeEvidence, policy: Policy) -> ModeEvidence:
-        """Withhold the groups that do not meet a rule."""
-        few, alike = _few_holders(evidence, policy), _alike(evidence, policy)
-        return withhold(evidence, principles.few_units(evidence, policy), few, alike)
-
-    def judge(self, evidence: ModeEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Apply the principles to what leaves."""
-        withheld, labels = evidence.withheld, evidence.labels.__getitem__
-        return (
-            principles.units(evidence, policy),
-            principles.judge_mask(
-                Principle.INDIVIDUAL_VALUE,
-                "mode_of_few",
-                _few_holders(evidence, policy),
-                withheld,
-                labels,
-                f"each mode the value of at least {policy.units.minimum} units",
-                {
-                    "minimum": policy.units.minimum,
-                    "smallest": int(evidence.fewest_holders.min()),
-                    "most_tied": int(evidence.n_tied.max()),
-                },
-                "group the values, so that a mode is that of many",
-            ),
-            principles.judge_mask(
-                Principle.GROUP,
-                "nearly_all_equal",
-                _alike(evidence, policy),
-                withheld,
-                labels,
-                f"the mode that of at most {policy.mode.share:.0%} of the units",
-                {"share": policy.mode.share},
-                "take larger groups, or group the values differently",
-            ),
+    def tests(self, evidence: ModeEvidence, policy: Policy) -> Iterator[Applied]:
+        """Apply the principles."""
+        yield principles.units(evidence, policy)
+        yield PrincipleTest(
+            principle=Principle.INDIVIDUAL_VALUE,
+            reason="mode_of_few",
+            unsafe=evidence.fewest_holders < policy.units.minimum,
+            rule=f"each mode the value of at least {policy.units.minimum} units",
+            numbers={
+                "minimum": policy.units.minimum,
+                "smallest": int(evidence.fewest_holders.min()),
+                "most_tied": int(evidence.n_tied.max()),
+            },
+            remedy="group the values, so that a mode is that of many",
+        )
+        most, n_units = evidence.most_holders, evidence.n_units
+        yield PrincipleTest(
+            principle=Principle.GROUP,
+            reason="nearly_all_equal",
+            unsafe=most - policy.mode.share * n_units > LIMIT * n_units,
+            rule=f"the mode that of at most {policy.mode.share:.0%} of the units",
+            numbers={"share": policy.mode.share},
+            remedy="take larger groups, or group the values differently",
         )
 
     def publish(self, evidence: ModeEvidence) -> dict[str, list[Any]]:
@@ -159,12 +148,3 @@ class Mode(GroupStatistic[ModeEvidence]):
                 yield "modes that tie have unequal numbers of units"
             if np.any(n_tied * most > evidence.n_units):
                 yield "modes of more units than the group has"
-
-
-def _few_holders(evidence: ModeEvidence, policy: Policy) -> Mask:
-    return evidence.fewest_holders < policy.units.minimum
-
-
-def _alike(evidence: ModeEvidence, policy: Policy) -> Mask:
-    most, n_units = evidence.most_holders, evidence.n_units
-    return most - policy.mode.share * n_units > LIMIT * n_units

@@ -25,14 +25,13 @@ from hitoku.checks.outputs.group_statistic import (
     publish_groups,
     refuse_decimals,
     said_of,
-    withhold,
 )
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import Principle, PrincipleVerdict, Said, alike, nearly_all_equal
+from hitoku.checks.principles import Applied, Principle, PrincipleTest, Said, nearly_all_equal
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError
-from hitoku.model import Floats, Mask
+from hitoku.model import Floats
 
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
@@ -133,37 +132,25 @@ class Percentile(GroupStatistic[PercentileEvidence]):
         place = int(np.searchsorted(reached, self.percent / 100 * reached[-1] * (1 - 1e-12)))
         return float(x[order][min(place, len(x) - 1)])
 
-    def protect(self, evidence: PercentileEvidence, policy: Policy) -> PercentileEvidence:
-        """Withhold the groups that do not meet a rule; all of them for an extreme."""
-        extreme = np.full(evidence.n_parts, self.percent in {0, 100})
-        short = _one_sided(evidence, policy)
-        few = principles.few_units(evidence, policy)
-        return withhold(evidence, few, short, extreme, alike(evidence, policy))
-
-    def judge(self, evidence: PercentileEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Apply the principles to what leaves."""
+    def tests(self, evidence: PercentileEvidence, policy: Policy) -> Iterator[Applied]:
+        """Apply the principles; an extreme is refused."""
+        yield principles.units(evidence, policy)
         if self.percent in {0, 100}:
             name = "minimum" if self.percent == 0 else "maximum"
-            refused = principles.individual(
+            yield principles.individual(
                 f"the {name} is the value of one unit", "take a percentile further inside, such as 5 or 95"
             )
-            return principles.units(evidence, policy), refused
-        side = policy.percentile.side
-        least = int(np.minimum(evidence.low, evidence.high).min())
-        return (
-            principles.units(evidence, policy),
-            principles.judge_mask(
-                Principle.INDIVIDUAL_VALUE,
-                "too_near_the_end",
-                _one_sided(evidence, policy),
-                evidence.withheld,
-                evidence.labels.__getitem__,
-                f"at least {side} units on each side",
-                {"side": side, "smallest": least},
-                "take a percentile nearer to the middle, or larger groups",
-            ),
-            *nearly_all_equal(evidence, policy),
+            return
+        side, fewest = policy.percentile.side, np.minimum(evidence.low, evidence.high)
+        yield PrincipleTest(
+            principle=Principle.INDIVIDUAL_VALUE,
+            reason="too_near_the_end",
+            unsafe=np.asarray(fewest < side),
+            rule=f"at least {side} units on each side",
+            numbers={"side": side, "smallest": int(fewest.min())},
+            remedy="take a percentile nearer to the middle, or larger groups",
         )
+        yield nearly_all_equal(evidence, policy)
 
     def said(self, evidence: PercentileEvidence) -> Iterator[Said]:
         """Say that the percentiles leave, with the units on either side."""
@@ -191,7 +178,3 @@ class Percentile(GroupStatistic[PercentileEvidence]):
         least_high = evidence.n_units - np.ceil(place - 1e-9)
         if np.any(evidence.low < least_low) or np.any(evidence.high < least_high):
             yield "fewer units on one side than a percentile has"
-
-
-def _one_sided(evidence: PercentileEvidence, policy: Policy) -> Mask:
-    return np.asarray(np.minimum(evidence.low, evidence.high) < policy.percentile.side)

@@ -7,7 +7,7 @@ unit has most, are merged with their neighbours: every step of what is published
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,20 +32,20 @@ from hitoku.checks.evidence import (
 )
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact
-from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals, withhold
+from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals
 from hitoku.checks.outputs.measures import sum_measures
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.steps import Step, choose_ends, close_ends, curves, published_steps
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
     MEAN,
+    Applied,
     Determined,
     Principle,
-    PrincipleVerdict,
+    PrincipleTest,
     Said,
-    determined_verdict,
+    determined_tests,
     held_by_few,
-    judge_mask,
     problems,
     unknown,
 )
@@ -228,7 +228,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
             kept[own[_ends(evidence, own, policy)]] = True
             if _alike(evidence, own, policy) or self._together(evidence, own, ~kept, policy):
                 kept[own] = False
-        return withhold(evidence, ~kept)
+        return replace(evidence, withheld=~kept)
 
     def _together(
         self, evidence: QuantileEvidence, own: Integers, withheld: Mask, policy: Policy
@@ -239,8 +239,8 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
             withheld[own[_ends(evidence, own, policy)]] = False
         return problems(self._said_of(evidence, own, withheld), policy)
 
-    def judge(self, evidence: QuantileEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Look at every step between two published ends, and at what follows for the rest."""
+    def tests(self, evidence: QuantileEvidence, policy: Policy) -> Iterator[Applied]:
+        """Test every step between two published ends, and what follows for the rest."""
         few, dominated, alike, two = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(4))
         fewest, share = int(evidence.n_units.sum()), 0.0
         for own in curves(evidence):
@@ -256,78 +256,55 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 fewest = min(fewest, int(joined.n_units[0]))
                 share = max(share, float(joined.largest[0, 0] / joined.size[0]) if joined.size[0] else 0.0)
         # What fails at the end of the rest, which is withheld, fails all the same.
-        hidden = evidence.withheld & ~self._rest(evidence)
-        n_steps = int((~evidence.withheld).sum())
-
-        def label(place: int) -> tuple[str, ...]:
-            return evidence.labels[place]
-
-        return (
-            judge_mask(
-                Principle.UNITS,
-                "too_few_units",
-                few,
-                hidden,
-                label,
-                f"at least {policy.least_units} units in every step",
-                {"minimum": policy.least_units, "smallest": fewest, "steps": n_steps},
-                "take fewer quantile groups, or larger groups",
-            ),
-            judge_mask(
-                Principle.DOMINANCE,
-                "dominated",
-                dominated,
-                hidden,
-                label,
-                f"({policy.dominance.n}, {policy.dominance.k:g}) dominance in every step",
-                {"n": policy.dominance.n, "k": policy.dominance.k, "largest_share": share},
-                "take fewer quantile groups, or larger groups",
-            ),
-            judge_mask(
-                Principle.GROUP,
-                "nearly_all_equal",
-                alike,
-                evidence.withheld,
-                label,
-                f"no value that of more than {policy.group.share:.0%} of the units",
-                {"share": policy.group.share},
-                "take larger groups, or leave these groups out",
-            ),
-            *self._counts(evidence, two, hidden, policy),
-            *self._determined(evidence, policy),
+        rest = self._rest(evidence)
+        yield PrincipleTest(
+            principle=Principle.UNITS,
+            reason="too_few_units",
+            unsafe=few,
+            rule=f"at least {policy.least_units} units in every step",
+            numbers={
+                "minimum": policy.least_units,
+                "smallest": fewest,
+                "steps": int((~evidence.withheld).sum()),
+            },
+            remedy="take fewer quantile groups, or larger groups",
+            follows=rest,
         )
-
-    def _determined(self, evidence: QuantileEvidence, policy: Policy) -> Iterator[PrincipleVerdict]:
-        """Say what the steps of a curve give away together."""
+        yield PrincipleTest(
+            principle=Principle.DOMINANCE,
+            reason="dominated",
+            unsafe=dominated,
+            rule=f"({policy.dominance.n}, {policy.dominance.k:g}) dominance in every step",
+            numbers={"n": policy.dominance.n, "k": policy.dominance.k, "largest_share": share},
+            remedy="take fewer quantile groups, or larger groups",
+            follows=rest,
+        )
+        yield PrincipleTest(
+            principle=Principle.GROUP,
+            reason="nearly_all_equal",
+            unsafe=alike,
+            rule=f"no value that of more than {policy.group.share:.0%} of the units",
+            numbers={"share": policy.group.share},
+            remedy="take larger groups, or leave these groups out",
+        )
+        if evidence.n_values is None:
+            yield unknown()
+        elif two.any():
+            yield PrincipleTest(
+                principle=Principle.GROUP,
+                reason="two_values",
+                unsafe=two,
+                rule=f"two values in a step, so a count: each that of at least {policy.least_units} units",
+                numbers={"minimum": policy.least_units},
+                remedy="take fewer quantile groups, or ask for a frequency table",
+                follows=rest,
+            )
         found = {problem: np.zeros(evidence.n_parts, dtype=np.bool_) for problem in Determined}
         for own in curves(evidence):
             shown = own[~evidence.withheld[own]]
             for problem in self._together(evidence, own, evidence.withheld, policy):
                 found[problem][shown[-1] if shown.size else own[-1]] = True
-        for problem, unsafe in found.items():
-            if unsafe.any():
-                yield determined_verdict(problem, evidence, unsafe, policy)
-
-    def _counts(
-        self, evidence: QuantileEvidence, two: Mask, hidden: Mask, policy: Policy
-    ) -> tuple[PrincipleVerdict, ...]:
-        """Judge the steps in which there are two values, so that their mean is a count."""
-        if evidence.n_values is None:
-            return (unknown(),)
-        if not two.any():
-            return ()
-        return (
-            judge_mask(
-                Principle.GROUP,
-                "two_values",
-                two,
-                hidden,
-                evidence.labels.__getitem__,
-                f"two values in a step, so a count: each that of at least {policy.least_units} units",
-                {"minimum": policy.least_units},
-                "take fewer quantile groups, or ask for a frequency table",
-            ),
-        )
+        yield from determined_tests(found, policy)
 
     def _rest(self, evidence: QuantileEvidence) -> Mask:
         """Tell which places end what follows although nothing is published there: all minus the steps."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,20 +23,17 @@ from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.formula import columns_of, has_terms, named_column, refuse_formula
 from hitoku.checks.outputs.membership import Membership, model_membership
-from hitoku.checks.outputs.output_type import NOT_WRITTEN
-from hitoku.checks.outputs.uncoded import Uncoded
+from hitoku.checks.outputs.output_type import NOT_WRITTEN, OutputType
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
     MEAN,
     SPREAD,
     UNEXPLAINED,
-    Clearance,
-    PrincipleVerdict,
+    Applied,
     Said,
     judge_model,
     largest_share,
     own_verdicts,
-    worst,
 )
 from hitoku.checks.records import CODE, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
@@ -50,7 +47,7 @@ PERFECT = 1e-6
 
 
 @dataclass(frozen=True)
-class Regression(Uncoded[ModelEvidence]):
+class Regression(OutputType[ModelEvidence]):
     """Coefficients of a model and their standard errors.
 
     Parameters
@@ -199,14 +196,10 @@ class Regression(Uncoded[ModelEvidence]):
         missing = records.complete(columns)[1]
         return LeftOut(records=len(records) - n_used, of=len(records), columns=missing)
 
-    def protect(self, evidence: ModelEvidence, policy: Policy) -> ModelEvidence:
-        """Withhold all coefficients when something is wrong: they are solved for together."""
-        failed = worst(self.judge(evidence, policy)) is Clearance.FAIL
-        return replace(evidence, withheld=np.array([failed]))
-
-    def judge(self, evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Apply the principles; coefficients that are withheld have failed all the same."""
-        return (*judge_model(evidence, policy), *own_verdicts(self._said(evidence), policy))
+    def tests(self, evidence: ModelEvidence, policy: Policy) -> Iterator[Applied]:
+        """Judge all coefficients as a whole: they are solved for together."""
+        yield from judge_model(evidence, policy)
+        yield from own_verdicts(self._said(evidence), policy)
 
     def said(self, evidence: ModelEvidence) -> Iterator[Said]:
         """Say which moments of its outcome follow, where the coefficients leave."""

@@ -36,13 +36,14 @@ from hitoku.checks.outputs.percentile import Percentile, PercentileEvidence
 from hitoku.checks.outputs.summary import Summary
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
+    Applied,
     Determined,
     PrincipleVerdict,
     Said,
-    determined_verdict,
-    few_units,
+    determined_tests,
     problems,
     units,
+    unsafe_parts,
 )
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
@@ -234,12 +235,15 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         types = self._types()
         parts = {name: types[name].protect(part, policy) for name, part in evidence.parts.items()}
         made = replace(evidence, parts=parts)
-        gone = few_units(evidence, policy)
+        gone = unsafe_parts(self.tests(evidence, policy), evidence.n_parts)
         for part in parts.values():
-            gone = gone | _withheld(made, part)
-        for unsafe in self._together(evidence, policy).values():
-            gone = gone | unsafe
+            gone |= _withheld(made, part)
         return replace(made, withheld=gone)
+
+    def tests(self, evidence: StatisticsEvidence, policy: Policy) -> Iterator[Applied]:
+        """Apply the principles that are about all statistics together."""
+        yield units(evidence, policy)
+        yield from determined_tests(self._together(evidence, policy), policy)
 
     def _together(self, evidence: StatisticsEvidence, policy: Policy) -> dict[Determined, Mask]:
         """Find the groups of which the statistics give something away together."""
@@ -264,16 +268,13 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         return self._said(evidence, evidence.withheld)
 
     def judge(self, evidence: StatisticsEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Apply the principles of each to what leaves."""
-        types, found = self._types(), [units(evidence, policy)]
+        """Apply the principles of each to what leaves, and those about all together."""
+        first, *together = super().judge(evidence, policy)
+        types, found = self._types(), [first]
         for name, part in evidence.parts.items():
             own = evidence.withheld if isinstance(part, GroupEvidence) else part.withheld
             found += types[name].judge(replace(part, withheld=own), policy)
-        found += [
-            determined_verdict(problem, evidence, unsafe, policy)
-            for problem, unsafe in self._together(evidence, policy).items()
-            if unsafe.any()
-        ]
+        found += together
         return tuple(each for place, each in enumerate(found) if each not in found[:place])
 
     def publish(self, evidence: StatisticsEvidence) -> dict[str, list[Any]]:

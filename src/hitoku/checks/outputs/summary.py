@@ -14,7 +14,6 @@ from hitoku.checks.outputs.group_statistic import (
     publish_groups,
     refuse_decimals,
     said_of,
-    withhold,
 )
 from hitoku.checks.outputs.hypothesis_tests import (
     OF_TWO,
@@ -46,27 +45,25 @@ from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
     MEAN,
     SPREAD,
+    Applied,
     Clearance,
     ComparedGroups,
     Principle,
+    PrincipleTest,
     PrincipleVerdict,
     Said,
-    counts_told,
     determined,
-    entering_masks,
-    entering_verdicts,
+    entering_tests,
     few_values,
-    fit_verdicts,
     largest_share,
     many_digits,
-    perfect,
-    square_verdicts,
-    withheld_for_squares,
+    perfect_fit,
+    square_tests,
 )
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model import Floats, Mask
+from hitoku.model import Floats
 
 
 @dataclass(frozen=True)
@@ -251,23 +248,6 @@ class Summary(GroupStatistic[SummaryEvidence]):
             return compare_categories(records.groups([self.value], self.missing).codes[own], groups)
         return compare_groups(self.statistic, part["x"], groups, str(self.other))
 
-    def protect(self, evidence: SummaryEvidence, policy: Policy) -> SummaryEvidence:
-        """Withhold the groups that do not meet a rule; all of them for an extreme that is not structural."""
-        few = principles.few_units(evidence, policy)
-        if self.statistic in EXTREMES:
-            return withhold(evidence, few, np.full(len(few), not self.structural))
-        return withhold(
-            evidence,
-            few,
-            principles.too_little_freedom(evidence.freedom, policy),
-            self._constant(evidence),
-            counts_told(evidence.n_units, evidence.n_values, evidence.holders, policy),
-            counts_told(evidence.n_units, evidence.other_values, evidence.other_holders, policy),
-            perfect(len(few), evidence.fit),
-            *entering_masks(evidence.n_parts, self._tested(evidence), policy),
-            withheld_for_squares(len(few), self._squares(evidence), policy),
-        )
-
     def _squares(self, evidence: SummaryEvidence) -> Floats | None:
         """Return the share of one unit in what is added up; two values are judged as counts instead."""
         if evidence.squares is None or evidence.n_values is None:
@@ -281,34 +261,22 @@ class Summary(GroupStatistic[SummaryEvidence]):
         cells, exact = self.statistic == "chi2", many_digits(self.decimals)
         return ComparedGroups(evidence.entering, evidence.parts, evidence.wholes, cells, exact)
 
-    def _constant(self, evidence: SummaryEvidence) -> Mask:
-        """Tell where all units have the same value, or the statistic is not defined for the like of it."""
-        undefined = np.array([None in row for row in evidence.value], dtype=np.bool_)
-        return undefined | ((evidence.alike > 0) & (self.statistic not in EXTREMES))
-
-    def judge(self, evidence: SummaryEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Apply the principles to what leaves."""
-        units = principles.units(evidence, policy)
+    def tests(self, evidence: SummaryEvidence, policy: Policy) -> Iterator[Applied]:
+        """Apply the principles; an extreme that is not structural is refused."""
+        yield principles.units(evidence, policy)
         if self.statistic in EXTREMES:
-            return units, self._extreme(evidence, policy)
-        alike = principles.judge_mask(
-            Principle.GROUP,
-            "all_equal",
-            self._constant(evidence),
-            evidence.withheld,
-            evidence.labels.__getitem__,
-            "units that differ, and a statistic that is defined",
-            {},
-            "take larger groups",
+            yield self._extreme(evidence, policy)
+            return
+        yield principles.degrees_of_freedom(evidence.freedom, policy)
+        # All units have the same value, or the statistic is not defined for the like of it.
+        undefined = np.array([None in row for row in evidence.value], dtype=np.bool_)
+        yield PrincipleTest(
+            principle=Principle.GROUP,
+            reason="all_equal",
+            unsafe=undefined | (evidence.alike > 0),
+            rule="units that differ, and a statistic that is defined",
+            remedy="take larger groups",
         )
-        freedom = principles.degrees_of_freedom(evidence, evidence.freedom, policy)
-        power = "the sum" if POWERS.get(self.statistic) == 1 else "the sum of squares"
-        asked = self.statistic in POWERS
-        squares = square_verdicts(evidence, self._squares(evidence), policy, power) if asked else ()
-        return units, freedom, alike, *self._told(evidence, policy), *squares
-
-    def _told(self, evidence: SummaryEvidence, policy: Policy) -> Iterator[PrincipleVerdict]:
-        """Judge what the statistic determines: counts of few values, groups of a test, a perfect fit."""
         if self.statistic in COUNTS_OF_FEW:
             exact = self.statistic in ONE and many_digits(self.decimals)
             yield from few_values(evidence, evidence.n_values, evidence.holders, policy, exact=exact)
@@ -316,9 +284,12 @@ class Summary(GroupStatistic[SummaryEvidence]):
             values, holders = evidence.other_values, evidence.other_holders
             yield from few_values(evidence, values, holders, policy, "a second variable")
         if self.statistic in TESTS:
-            yield from entering_verdicts(evidence, self._tested(evidence), policy)
+            yield from entering_tests(evidence, self._tested(evidence), policy)
         if self.statistic in FITTED:
-            yield from fit_verdicts(evidence, evidence.fit)
+            yield perfect_fit(evidence.fit)
+        if self.statistic in POWERS:
+            power = "the sum" if POWERS[self.statistic] == 1 else "the sum of squares"
+            yield from square_tests(self._squares(evidence), policy, power)
 
     def _extreme(self, evidence: SummaryEvidence, policy: Policy) -> PrincipleVerdict:
         if not self.structural:

@@ -7,8 +7,8 @@ nearly all of those who were there when the step began, and as many are left aft
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -18,11 +18,11 @@ from hitoku.attacks.differencing import COUNTS
 from hitoku.checks.evidence import STRICT, CodedCells, Counts, Evidence, GroupEvidence, Numbers, slices
 from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact
-from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals, withhold
+from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.steps import choose_ends, curves, published_steps
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import Principle, PrincipleVerdict, judge_mask
+from hitoku.checks.principles import Applied, Principle, PrincipleTest
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import DataError
 from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers
@@ -50,6 +50,10 @@ class SurvivalEvidence(GroupEvidence):
     at_risk: Counts
     events: Counts
     value: Numbers
+
+    def label(self, place: int) -> Sequence[str]:
+        """Return the codes of a group, for texts."""
+        return self.labels[place][:-1]
 
 
 S = TypeVar("S", bound=GroupEvidence)
@@ -180,10 +184,10 @@ class Survival(TimedEvents[SurvivalEvidence]):
         kept = np.zeros(evidence.n_parts, dtype=np.bool_)
         for own in curves(evidence):
             kept[own[choose_ends(len(own), _fits(evidence, own, policy))]] = True
-        return withhold(evidence, ~kept)
+        return replace(evidence, withheld=~kept)
 
-    def judge(self, evidence: SurvivalEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Look at every step of the published curve, and at who is left after the last."""
+    def tests(self, evidence: SurvivalEvidence, policy: Policy) -> Iterator[Applied]:
+        """Test every step of the published curve, and who is left after the last."""
         few, most = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(2))
         smallest, largest = int(evidence.n_units.sum()), 0.0
         for own in curves(evidence):
@@ -192,32 +196,25 @@ class Survival(TimedEvents[SurvivalEvidence]):
                 few[own[step[1]]] = fewest(*step) < policy.least_units
                 most[own[step[1]]] = share(*step) - policy.group.share > LIMIT
                 smallest, largest = min(smallest, fewest(*step)), max(largest, share(*step))
-        nothing = bool(evidence.withheld.all())
-        return (
-            judge_mask(
-                Principle.UNITS,
-                "too_few_units",
-                np.ones_like(few) if nothing else few,
-                evidence.withheld,
-                lambda place: evidence.labels[place][:-1],
-                f"at least {policy.least_units} units with the event in every step, and left after the last",
-                {
-                    "minimum": policy.least_units,
-                    "smallest": smallest,
-                    "steps": int((~evidence.withheld).sum()),
-                },
-                "take larger groups, or fewer of them" if nothing or few.any() else "",
-            ),
-            judge_mask(
-                Principle.GROUP,
-                "group_disclosure",
-                most,
-                evidence.withheld,
-                lambda place: evidence.labels[place][:-1],
-                f"no more than {policy.group.share:.0%} of those at risk with the event in one step",
-                {"share": policy.group.share, "largest_share": largest},
-                "take larger groups, or fewer of them" if most.any() else "",
-            ),
+        yield PrincipleTest(
+            principle=Principle.UNITS,
+            reason="too_few_units",
+            unsafe=np.ones_like(few) if evidence.withheld.all() else few,
+            rule=f"at least {policy.least_units} units with the event in every step, and left after the last",
+            numbers={
+                "minimum": policy.least_units,
+                "smallest": smallest,
+                "steps": int((~evidence.withheld).sum()),
+            },
+            remedy="take larger groups, or fewer of them",
+        )
+        yield PrincipleTest(
+            principle=Principle.GROUP,
+            reason="group_disclosure",
+            unsafe=most,
+            rule=f"no more than {policy.group.share:.0%} of those at risk with the event in one step",
+            numbers={"share": policy.group.share, "largest_share": largest},
+            remedy="take larger groups, or fewer of them",
         )
 
     def publish(self, evidence: SurvivalEvidence) -> dict[str, list[Any]]:

@@ -8,15 +8,21 @@ from one equation, but they are whole numbers: with all digits of the statistic 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from hitoku.checks.evidence import GroupEvidence
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.values import MOST_SAFE_DECIMALS
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles.verdict import (
+    Applied,
+    Clearance,
+    Principle,
+    PrincipleTest,
+    PrincipleVerdict,
+)
 from hitoku.model import LIMIT, Integers, Mask
 
 
@@ -44,15 +50,6 @@ class ComparedGroups(NamedTuple):
     exact: bool
 
 
-def entering_masks(n: int, tested: ComparedGroups | None, policy: Policy) -> tuple[Mask, ...]:
-    """Return where a group of a test is too small, and where what is told within one is."""
-    if tested is None:
-        return (np.zeros(n, dtype=np.bool_),)
-    small = ((tested.entering > 0) & (tested.entering < policy.least_tested)).any(axis=1)
-    told = _disclosed(tested, policy)
-    return np.asarray(small), np.asarray(told & _follows(tested))
-
-
 def _follows(tested: ComparedGroups) -> Mask:
     """Return where the parts follow from the statistic: of chi square with two categories each."""
     if not tested.cells:
@@ -68,53 +65,49 @@ def _disclosed(tested: ComparedGroups, policy: Policy) -> Mask:
     return np.asarray(few | most)
 
 
-def entering_verdicts(
+def entering_tests(
     evidence: GroupEvidence, tested: ComparedGroups | None, policy: Policy
-) -> tuple[PrincipleVerdict, ...]:
-    """Check that every group that enters a test has enough units, and that no count follows that may not."""
+) -> Iterator[Applied]:
+    """Test that every group that enters a test has enough units, and that no count follows that may not."""
     if tested is None:
         text = "not testable: how many units are in the groups of the test is not known"
-        return (_look("not_testable", text, "have it made again, or the checker decides"),)
-    small, told = entering_masks(evidence.n_parts, tested, policy)
+        yield _look("not_testable", text, "have it made again, or the checker decides")
+        return
+    small = ((tested.entering > 0) & (tested.entering < policy.least_tested)).any(axis=1)
     everybody = int(evidence.n_units.max())
-    found = [
-        judge_mask(
-            Principle.UNITS,
-            "group_of_few",
-            small,
-            evidence.withheld,
-            evidence.labels.__getitem__,
-            f"at least {policy.least_tested} units in every group that is compared",
-            {
-                "minimum": policy.least_tested,
-                "smallest": int(tested.entering[tested.entering > 0].min(initial=everybody)),
+    yield PrincipleTest(
+        principle=Principle.UNITS,
+        reason="group_of_few",
+        unsafe=np.asarray(small),
+        rule=f"at least {policy.least_tested} units in every group that is compared",
+        numbers={
+            "minimum": policy.least_tested,
+            "smallest": int(tested.entering[tested.entering > 0].min(initial=everybody)),
+        },
+        remedy="merge the small groups with others, or leave them out with where=",
+    )
+    parts, told, follows = tested.parts[tested.parts > 0], _disclosed(tested, policy), _follows(tested)
+    if follows.any() and parts.size:
+        yield PrincipleTest(
+            principle=Principle.GROUP,
+            reason="two_values",
+            unsafe=told & follows,
+            rule=f"two values in a group, so counts: each of at least {policy.least_units} units, "
+            f"and of at most {policy.group.share:.0%}",
+            numbers={
+                "minimum": policy.least_units,
+                "share": policy.group.share,
+                "smallest": int(parts.min()),
             },
-            "merge the small groups with others, or leave them out with where=",
+            remedy="take larger groups, or ask for a frequency table, which withholds less",
         )
-    ]
-    parts = tested.parts[tested.parts > 0]
-    if _follows(tested).any() and parts.size:
-        found.append(
-            judge_mask(
-                Principle.GROUP,
-                "two_values",
-                told,
-                evidence.withheld,
-                evidence.labels.__getitem__,
-                f"two values in a group, so counts: each of at least {policy.least_units} units, "
-                f"and of at most {policy.group.share:.0%}",
-                {"minimum": policy.least_units, "share": policy.group.share, "smallest": int(parts.min())},
-                "take larger groups, or ask for a frequency table, which withholds less",
-            )
-        )
-    open_ = _disclosed(tested, policy) & ~_follows(tested) & ~evidence.withheld
+    open_ = told & ~follows & ~evidence.withheld
     if tested.exact and open_.any():
         text = (
             f"counts of few units, or of nearly all of a category, in {int(open_.sum())} of {len(open_)}: "
             "with all digits of the statistic and the totals they can be found by trying"
         )
-        found.append(_look("small_cells", text, f"decimals={MOST_SAFE_DECIMALS}, or merge categories"))
-    return tuple(found)
+        yield _look("small_cells", text, f"decimals={MOST_SAFE_DECIMALS}, or merge categories")
 
 
 def _look(reason: str, text: str, remedy: str) -> PrincipleVerdict:

@@ -8,50 +8,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.checks.evidence import GroupEvidence
-from hitoku.checks.principles.groups import judge_mask
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.model import Floats, Mask
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleTest, PrincipleVerdict
+from hitoku.model import Floats
 
 # What may be left unexplained, as a share of the squares: less is rounding, or as good as nothing.
 UNEXPLAINED = 1e-6
 
 
-def perfect(n: int, fit: Floats | None) -> Mask:
-    """Return the groups in which one variable gives the other.
+def perfect_fit(fit: Floats | None) -> PrincipleTest | PrincipleVerdict:
+    """Test that no variable gives the other; where the evidence does not say, a person looks.
 
     Parameters
     ----------
-    n
-        How many groups there are.
     fit
         The share of squares that is explained: the square of a correlation, R², the square of Cramér's V.
-        None where a statistic shows none.
     """
-    return np.zeros(n, dtype=np.bool_) if fit is None else np.asarray(fit >= 1 - UNEXPLAINED)
-
-
-def fit_verdicts(evidence: GroupEvidence, fit: Floats | None) -> tuple[PrincipleVerdict, ...]:
-    """Refuse a perfect fit; where the evidence does not say, a person looks."""
     if fit is None:
-        return (
-            PrincipleVerdict(
-                principle=Principle.INDIVIDUAL_VALUE,
-                status=Clearance.LOOK,
-                reason="not_testable",
-                text="not testable: how well one variable gives the other is not known",
-                remedy="have it made again, or the checker decides",
-            ),
+        return PrincipleVerdict(
+            principle=Principle.INDIVIDUAL_VALUE,
+            status=Clearance.LOOK,
+            reason="not_testable",
+            text="not testable: how well one variable gives the other is not known",
+            remedy="have it made again, or the checker decides",
         )
-    return (
-        judge_mask(
-            Principle.INDIVIDUAL_VALUE,
-            "perfect_fit",
-            perfect(evidence.n_parts, fit),
-            evidence.withheld,
-            evidence.labels.__getitem__,
-            "no variable that gives the other for everybody",
-            {"largest_fit": float(fit.max())},
-            "leave out one of the two variables: it says the same as the other",
-        ),
+    return PrincipleTest(
+        principle=Principle.INDIVIDUAL_VALUE,
+        reason="perfect_fit",
+        unsafe=np.asarray(fit >= 1 - UNEXPLAINED),
+        rule="no variable that gives the other for everybody",
+        numbers={"largest_fit": float(fit.max())},
+        remedy="leave out one of the two variables: it says the same as the other",
     )

@@ -3,71 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hitoku.checks.evidence import AmountEvidence, GroupEvidence
+from hitoku.checks.evidence import AmountEvidence, Evidence, GroupEvidence
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles.verdict import (
+    MAX_NAMED,
+    Clearance,
+    Principle,
+    PrincipleTest,
+    PrincipleVerdict,
+)
 from hitoku.errors import some
 from hitoku.model import LIMIT, Floats, Integers, Mask
 
-SHOWN = 3
 
-
-def judge_mask(
-    principle: Principle,
-    reason: str,
-    unsafe: Mask,
-    withheld: Mask,
-    label: Callable[[int], Sequence[str]],
-    rule: str,
-    numbers: Mapping[str, float],
-    remedy: str = "",
-) -> PrincipleVerdict:
-    """Put a principle's finding into words: pass when nothing unsafe leaves, fail when something does.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class UnitsTest(PrincipleTest):
+    """A test of the number of units, which a policy may relax for samples.
 
     Parameters
     ----------
-    principle, reason
-        What was looked at, and the code of what is wrong.
-    unsafe, withheld
-        Cells or groups that do not meet it; those that do not leave.
-    label
-        Gives the codes of each, by position.
-    rule
-        The rule in words, such as "at least 10 units".
-    numbers
-        Thresholds and extremes; how many are unsafe and how many of these leave is added.
-    remedy
-        The way out, given whenever something is unsafe.
+    n_units
+        Units of each part.
+    policy
+        With the sampling fraction.
     """
-    leaving = unsafe & ~withheld
-    n_unsafe, n_leaving = int(unsafe.sum()), int(leaving.sum())
-    counted = {**numbers, "unsafe": n_unsafe, "published": n_leaving}
-    every = len(unsafe) > 0 and bool(withheld.all()) and n_unsafe > 0
-    if n_leaving or every:
-        names = some((", ".join(label(place)) or "all" for place in np.flatnonzero(unsafe).tolist()), SHOWN)
-        text = f"{rule}: not met by {n_unsafe} of {len(unsafe)} ({names})"
-        return PrincipleVerdict(
-            principle=principle,
-            status=Clearance.FAIL,
-            reason=reason,
-            text=text,
-            numbers=counted,
-            remedy=remedy,
-        )
-    text = f"{rule}: {'met' if not n_unsafe else f'{n_unsafe} of {len(unsafe)} withheld'}"
-    return PrincipleVerdict(
-        principle=principle,
-        status=Clearance.PASS,
-        reason="withheld" if n_unsafe else "met",
-        text=text,
-        numbers=counted,
-        remedy=remedy if n_unsafe else "",
-    )
+
+    n_units: Integers
+    policy: Policy
+
+    def verdict(self, evidence: Evidence) -> PrincipleVerdict:
+        """Return the verdict; a person looks at what leaves only because the data are a sample."""
+        return sampled(super().verdict(evidence), self.n_units, evidence.withheld, self.policy)
 
 
 def few_units(evidence: GroupEvidence, policy: Policy) -> Mask:
@@ -75,21 +47,20 @@ def few_units(evidence: GroupEvidence, policy: Policy) -> Mask:
     return evidence.n_units < policy.least_units
 
 
-def units(evidence: GroupEvidence, policy: Policy) -> PrincipleVerdict:
-    """Check that at least so many units are behind everything that leaves."""
+def units(evidence: GroupEvidence, policy: Policy) -> PrincipleTest:
+    """Test that at least so many units are behind everything that leaves."""
     minimum = policy.least_units
     unsafe = few_units(evidence, policy)
-    found = judge_mask(
-        Principle.UNITS,
-        "too_few_units",
-        unsafe,
-        evidence.withheld,
-        evidence.labels.__getitem__,
-        f"at least {minimum} units",
-        {"minimum": minimum, "smallest": int(evidence.n_units.min())},
-        merging(evidence.labels, evidence.n_units, minimum) if unsafe.any() else "",
+    return UnitsTest(
+        principle=Principle.UNITS,
+        reason="too_few_units",
+        unsafe=unsafe,
+        rule=f"at least {minimum} units",
+        numbers={"minimum": minimum, "smallest": int(evidence.n_units.min())},
+        remedy=merging(evidence.labels, evidence.n_units, minimum) if unsafe.any() else "",
+        n_units=evidence.n_units,
+        policy=policy,
     )
-    return sampled(found, evidence.n_units, evidence.withheld, policy)
 
 
 def sampled(found: PrincipleVerdict, n_units: Integers, withheld: Mask, policy: Policy) -> PrincipleVerdict:
@@ -131,39 +102,30 @@ def dominated(evidence: AmountEvidence, policy: Policy) -> Mask:
     return np.asarray(unsafe)
 
 
-def dominance(evidence: AmountEvidence, policy: Policy) -> PrincipleVerdict:
-    """Check that the largest contributors hold no more than they may."""
+def dominance(evidence: AmountEvidence, policy: Policy) -> PrincipleTest:
+    """Test that the largest contributors hold no more than they may."""
     rule, total = policy.dominance, evidence.size
     share: Floats = evidence.largest[:, : rule.n].sum(axis=1) / np.where(total > 0, total, 1.0)
     more = f" and the {rule.p:g} % rule" if rule.p is not None else ""
-    return judge_mask(
-        Principle.DOMINANCE,
-        "dominated",
-        dominated(evidence, policy),
-        evidence.withheld,
-        evidence.labels.__getitem__,
-        f"({rule.n}, {rule.k:g}) dominance{more}",
-        {"n": rule.n, "k": rule.k, "largest_share": float(share.max())},
-        "merge these groups with others, or leave the dominant contributor's group out",
+    return PrincipleTest(
+        principle=Principle.DOMINANCE,
+        reason="dominated",
+        unsafe=dominated(evidence, policy),
+        rule=f"({rule.n}, {rule.k:g}) dominance{more}",
+        numbers={"n": rule.n, "k": rule.k, "largest_share": float(share.max())},
+        remedy="merge these groups with others, or leave the dominant contributor's group out",
     )
 
 
-def too_little_freedom(freedom: Integers | Floats, policy: Policy) -> Mask:
-    """Tell which groups have too few degrees of freedom."""
-    return np.array([not policy.freedom.met(float(each)) for each in freedom], dtype=np.bool_)
-
-
-def degrees_of_freedom(evidence: GroupEvidence, freedom: Integers, policy: Policy) -> PrincipleVerdict:
-    """Check that enough degrees of freedom are behind everything that leaves."""
-    return judge_mask(
-        Principle.FREEDOM,
-        "too_few_degrees_of_freedom",
-        too_little_freedom(freedom, policy),
-        evidence.withheld,
-        evidence.labels.__getitem__,
-        f"degrees of freedom {policy.freedom}",
-        {"limit": policy.freedom.limit, "smallest": float(freedom.min())},
-        "use more units or fewer parameters",
+def degrees_of_freedom(freedom: Integers | Floats, policy: Policy, stated: str = "") -> PrincipleTest:
+    """Test that enough degrees of freedom are behind everything that leaves."""
+    return PrincipleTest(
+        principle=Principle.FREEDOM,
+        reason="too_few_degrees_of_freedom",
+        unsafe=np.array([not policy.freedom.met(float(each)) for each in freedom], dtype=np.bool_),
+        rule=f"degrees of freedom {policy.freedom}{stated}",
+        numbers={"limit": policy.freedom.limit, "smallest": float(freedom.min())},
+        remedy="use more units or fewer parameters",
     )
 
 
@@ -212,4 +174,4 @@ def merging(labels: Sequence[Sequence[str]], n_units: Any, minimum: int) -> str:
             proposed.append(f"merge {own} with {labels[other][-1]}{inside}")
         elif beside:
             proposed.append(f"merge {own} with both neighbours")
-    return some(proposed, SHOWN) if proposed else "take more units together"
+    return some(proposed, MAX_NAMED) if proposed else "take more units together"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hitoku.checks.evidence import ModelEvidence
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.squares import REASON, softened, unknown
+from hitoku.checks.principles.squares import REASON, severity, unknown
 from hitoku.checks.principles.values import counts_told, determined
 from hitoku.checks.principles.values import unknown as values_unknown
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
@@ -29,11 +29,18 @@ def judge_model(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdi
 
 
 def _verdict(
-    principle: Principle, reason: str, text: str, numbers: Mapping[str, float], remedy: str, *, wrong: bool
+    principle: Principle,
+    reason: str,
+    text: str,
+    numbers: Mapping[str, float],
+    remedy: str,
+    *,
+    wrong: bool,
+    severity: Clearance = Clearance.FAIL,
 ) -> PrincipleVerdict:
     return PrincipleVerdict(
         principle=principle,
-        status=Clearance.FAIL if wrong else Clearance.PASS,
+        status=severity if wrong else Clearance.PASS,
         reason=reason if wrong else "met",
         text=text,
         numbers=numbers,
@@ -165,8 +172,9 @@ def _squares(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict,
         {"k": rule.k, "residual": evidence.residual, "influence": evidence.influence},
         "take the logarithm of the outcome, or leave out the unit that decides",
         wrong=found - rule.k / 100 > LIMIT,
+        severity=severity(policy),
     )
-    return (softened(verdict, policy),)
+    return (verdict,)
 
 
 def _perfect(evidence: ModelEvidence) -> PrincipleVerdict:

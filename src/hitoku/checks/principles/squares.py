@@ -6,13 +6,19 @@ so is a residual, and a coefficient that one outcome decides. So the dominance r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from hitoku.checks.evidence import GroupEvidence
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.groups import judge_mask
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.model import LIMIT, Floats, Integers, Mask
+from hitoku.checks.principles.verdict import (
+    Applied,
+    Clearance,
+    Principle,
+    PrincipleTest,
+    PrincipleVerdict,
+)
+from hitoku.model import LIMIT, Floats, Integers
 
 REASON = "dominated_squares"
 
@@ -34,32 +40,18 @@ def largest_share(parts: Floats, who: Integers, *, repeated: bool) -> float:
     return min(float(parts.max()) / total, 1.0)
 
 
-def dominated(shares: Floats | None, policy: Policy) -> Mask | None:
-    """Tell which sums one unit makes up; None where the policy does not ask, or nobody knows."""
-    if policy.squares is None or shares is None:
-        return None
-    return np.asarray(shares - policy.squares.k / 100 > LIMIT)
+def severity(policy: Policy) -> Clearance:
+    """Return the status of a dominated sum of powers."""
+    return Clearance.LOOK if policy.squares is None else Clearance(policy.squares.verdict)
 
 
-def withheld_for_squares(n: int, shares: Floats | None, policy: Policy) -> Mask:
-    """Return the groups that are withheld for it: those dominated, where the policy lets them fail."""
-    found = dominated(shares, policy)
-    if found is None or policy.squares is None or policy.squares.verdict != "fail":
-        return np.zeros(n, dtype=np.bool_)
-    return found
-
-
-def square_verdicts(
-    evidence: GroupEvidence, shares: Floats | None, policy: Policy, what: str
-) -> tuple[PrincipleVerdict, ...]:
-    """Say whether one unit makes up a sum of powers; nothing where the policy does not ask.
+def square_tests(shares: Floats | None, policy: Policy, what: str) -> Iterator[Applied]:
+    """Test that no unit makes up a sum of powers; nothing where the policy has no such rule.
 
     Parameters
     ----------
-    evidence
-        With its groups.
     shares
-        The largest share of one unit in each; None in evidence of before this was asked for.
+        The largest share of one unit in each group; None in evidence of before this was asked for.
     policy
         Says how much is too much, and whether that fails or needs a look.
     what
@@ -67,34 +59,18 @@ def square_verdicts(
     """
     rule = policy.squares
     if rule is None:
-        return ()
+        return
     if shares is None:
-        return (unknown(),)
-    unsafe = np.asarray(shares - rule.k / 100 > LIMIT)
-    found = judge_mask(
-        Principle.DOMINANCE,
-        REASON,
-        unsafe,
-        evidence.withheld,
-        evidence.labels.__getitem__,
-        f"no unit with more than {rule.k:g} % of {what}",
-        {"k": rule.k, "largest_share": float(shares.max())},
-        "take larger groups, a percentile instead, or the logarithm",
-    )
-    return (softened(found, policy),)
-
-
-def softened(found: PrincipleVerdict, policy: Policy) -> PrincipleVerdict:
-    """Have a person look instead, where the policy says so."""
-    if found.status is not Clearance.FAIL or policy.squares is None or policy.squares.verdict == "fail":
-        return found
-    return PrincipleVerdict(
-        principle=found.principle,
-        status=Clearance.LOOK,
-        reason=found.reason,
-        text=found.text,
-        numbers=found.numbers,
-        remedy=found.remedy,
+        yield unknown()
+        return
+    yield PrincipleTest(
+        principle=Principle.DOMINANCE,
+        reason=REASON,
+        unsafe=np.asarray(shares - rule.k / 100 > LIMIT),
+        rule=f"no unit with more than {rule.k:g} % of {what}",
+        numbers={"k": rule.k, "largest_share": float(shares.max())},
+        remedy="take larger groups, a percentile instead, or the logarithm",
+        severity=severity(policy),
     )
 
 

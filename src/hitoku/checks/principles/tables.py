@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 
@@ -10,10 +10,16 @@ import numpy as np
 
 from hitoku.checks.evidence import MagnitudeEvidence, TableEvidence, siblings
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.groups import in_order, judge_mask, sampled
+from hitoku.checks.principles.groups import UnitsTest, in_order
 from hitoku.checks.principles.insiders import kept_out
 from hitoku.checks.principles.values import FEW, unknown
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles.verdict import (
+    Applied,
+    Clearance,
+    Principle,
+    PrincipleTest,
+    PrincipleVerdict,
+)
 from hitoku.errors import NeedError, some
 from hitoku.evidence import audit
 from hitoku.methods.greedy import Greedy
@@ -113,20 +119,6 @@ def _companions(table: Table, n_units: Integers, withheld: Mask, minimum: int) -
     return found
 
 
-def rule_verdict(
-    principle: Principle,
-    reason: str,
-    evidence: TableEvidence,
-    unsafe: Mask,
-    rule: str,
-    numbers: Mapping[str, float],
-    remedy: str,
-) -> PrincipleVerdict:
-    """Say whether the cells that a rule hits stay behind."""
-    label = evidence.table.labels.codes_of
-    return judge_mask(principle, reason, unsafe, evidence.withheld, label, rule, numbers, remedy)
-
-
 def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> PrincipleVerdict:
     """Attack what leaves: every unsafe cell must stay as uncertain as the policy asks."""
     release = Release.of(table, Protection.withhold(table, withheld, need))
@@ -168,25 +160,22 @@ def few_told(evidence: MagnitudeEvidence, policy: Policy) -> Mask:
     return found
 
 
-def few_verdicts(evidence: MagnitudeEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+def few_tests(evidence: MagnitudeEvidence, policy: Policy) -> Iterator[Applied]:
     """Hold cells with few different values to what is asked of the counts that their sums are."""
     if evidence.few_cells is None:
-        return (unknown(),)
+        yield unknown()
+        return
     unsafe = few_told(evidence, policy)
-    if not unsafe.any():
-        return ()
-    return (
-        rule_verdict(
-            Principle.GROUP,
-            "two_values",
-            evidence,
-            unsafe,
-            f"a variable with few values, so a count: each of two that of at least "
+    if unsafe.any():
+        yield PrincipleTest(
+            principle=Principle.GROUP,
+            reason="two_values",
+            unsafe=unsafe,
+            rule=f"a variable with few values, so a count: each of two that of at least "
             f"{policy.least_units} units, and none that of more than {policy.group.share:.0%}",
-            {"minimum": policy.least_units, "share": policy.group.share},
-            "merge these categories with others, or ask for a frequency table",
-        ),
-    )
+            numbers={"minimum": policy.least_units, "share": policy.group.share},
+            remedy="merge these categories with others, or ask for a frequency table",
+        )
 
 
 def merge_remedy(evidence: TableEvidence, policy: Policy) -> str:
@@ -223,31 +212,28 @@ def group_remedy(evidence: TableEvidence) -> str:
     return "merge the category with others, or leave this breakdown out"
 
 
-def count_verdicts(
+def count_tests(
     evidence: TableEvidence, rules: Mapping[str, Mask], policy: Policy
-) -> tuple[PrincipleVerdict, PrincipleVerdict]:
-    """Say what the rules on counts find."""
+) -> Iterator[PrincipleTest]:
+    """Return the tests of the rules on counts."""
     counts = evidence.n_units
     smallest = int(counts[counts > 0].min(initial=counts.max()))
-    units = rule_verdict(
-        Principle.UNITS,
-        "too_few_units",
-        evidence,
-        rules["min_frequency"],
-        f"at least {policy.least_units} units",
-        {"minimum": policy.least_units, "smallest": smallest},
-        merge_remedy(evidence, policy),
+    yield UnitsTest(
+        principle=Principle.UNITS,
+        reason="too_few_units",
+        unsafe=rules["min_frequency"],
+        rule=f"at least {policy.least_units} units",
+        numbers={"minimum": policy.least_units, "smallest": smallest},
+        remedy=merge_remedy(evidence, policy),
+        n_units=counts,
+        policy=policy,
     )
-    return (
-        sampled(units, counts, evidence.withheld, policy),
-        rule_verdict(
-            Principle.GROUP,
-            "group_disclosure",
-            evidence,
-            rules["group_disclosure"],
-            f"no cell above {policy.group.share:.0%} of its row or column"
-            + (f", within each {evidence.period}" if evidence.repeats else ""),
-            {"share": policy.group.share},
-            group_remedy(evidence),
-        ),
+    yield PrincipleTest(
+        principle=Principle.GROUP,
+        reason="group_disclosure",
+        unsafe=rules["group_disclosure"],
+        rule=f"no cell above {policy.group.share:.0%} of its row or column"
+        + (f", within each {evidence.period}" if evidence.repeats else ""),
+        numbers={"share": policy.group.share},
+        remedy=group_remedy(evidence),
     )

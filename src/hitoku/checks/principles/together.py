@@ -11,7 +11,7 @@ variable in one group are judged together, whether they leave in one output or i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.checks.evidence import COUNTED, GroupEvidence
+from hitoku.checks.evidence import COUNTED
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.values import counts_told
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleTest, PrincipleVerdict
 from hitoku.errors import some
 from hitoku.model import Mask
 
@@ -134,20 +133,17 @@ def problems(said: Iterable[Said], policy: Policy) -> set[Determined]:
     return found
 
 
-def determined_verdict(
-    problem: Determined, evidence: GroupEvidence, unsafe: Mask, policy: Policy
-) -> PrincipleVerdict:
-    """Judge groups whose own statistics give something away together."""
-    return judge_mask(
-        PRINCIPLES[problem],
-        str(problem),
-        unsafe,
-        evidence.withheld,
-        evidence.labels.__getitem__,
-        rules(policy)[problem],
-        {},
-        REMEDIES[problem],
-    )
+def determined_tests(found: Mapping[Determined, Mask], policy: Policy) -> Iterator[PrincipleTest]:
+    """Test groups whose own statistics give something away together."""
+    for problem, unsafe in found.items():
+        if unsafe.any():
+            yield PrincipleTest(
+                principle=PRINCIPLES[problem],
+                reason=str(problem),
+                unsafe=unsafe,
+                rule=rules(policy)[problem],
+                remedy=REMEDIES[problem],
+            )
 
 
 def own_verdicts(said: Iterable[Said], policy: Policy) -> tuple[PrincipleVerdict, ...]:

@@ -10,12 +10,19 @@ Values are counted in every group by itself: a code that occurs elsewhere in the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from hitoku.checks.evidence import COUNTED, GroupEvidence, ValuesEvidence
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.groups import judge_mask
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles.verdict import (
+    Applied,
+    Clearance,
+    Principle,
+    PrincipleTest,
+    PrincipleVerdict,
+)
 from hitoku.model import LIMIT, Integers, Mask
 
 # A variable with at most so many values counts things, and its sum bounds how many units differ from most.
@@ -77,7 +84,7 @@ def few_values(
     word: str = "a variable",
     *,
     exact: bool = False,
-) -> tuple[PrincipleVerdict, ...]:
+) -> Iterator[Applied]:
     """Hold a variable with few values to what is asked of the table of counts that its average is.
 
     Parameters
@@ -92,44 +99,38 @@ def few_values(
         It is not a sum of values, and published with nearly all digits: whole numbers that give it are few.
     """
     if n_values is None or holders is None:
-        return (unknown(),)
+        yield unknown()
+        return
     unsafe = counts_told(evidence.n_units, n_values, holders, policy)
     two = determined(n_values, 1)
-    tried = _by_trying(evidence, n_values, holders, policy) if exact else ()
-    if not (two | unsafe).any():
-        return tried
-    counted = holders[two] if two.any() else holders
-    return (
-        judge_mask(
-            Principle.GROUP,
-            "two_values",
-            unsafe,
-            evidence.withheld,
-            evidence.labels.__getitem__,
-            f"{word} with few values, so a count: each of two that of at least "
+    if (two | unsafe).any():
+        counted = holders[two] if two.any() else holders
+        yield PrincipleTest(
+            principle=Principle.GROUP,
+            reason="two_values",
+            unsafe=unsafe,
+            rule=f"{word} with few values, so a count: each of two that of at least "
             f"{policy.least_units} units, and none that of more than {policy.group.share:.0%}",
-            {
+            numbers={
                 "minimum": policy.least_units,
                 "share": policy.group.share,
                 "smallest": int(counted[counted > 0].min()),
             },
-            "take larger groups, or ask for a frequency table, which withholds less",
-        ),
-        *tried,
-    )
+            remedy="take larger groups, or ask for a frequency table, which withholds less",
+        )
+    if exact:
+        yield from _by_trying(evidence, n_values, holders, policy)
 
 
 def _by_trying(
     evidence: GroupEvidence, n_values: Integers, holders: Integers, policy: Policy
-) -> tuple[PrincipleVerdict, ...]:
+) -> Iterator[PrincipleVerdict]:
     """Have a person look where counts of few values are the only whole numbers that give a statistic."""
     n_units = evidence.n_units
     told = (n_values > 2) & (n_values <= COUNTED) & held_by_few(n_units, holders, policy)
     open_ = int((told & ~evidence.withheld).sum())
-    if not open_:
-        return ()
-    return (
-        PrincipleVerdict(
+    if open_:
+        yield PrincipleVerdict(
             principle=Principle.GROUP,
             status=Clearance.LOOK,
             reason="few_values",
@@ -137,33 +138,21 @@ def _by_trying(
             f"{open_} of {len(told)}: with all digits of the statistic the counts can be found by trying",
             numbers={"minimum": policy.least_units, "most": COUNTED, "groups": open_},
             remedy=f"decimals={MOST_SAFE_DECIMALS}, or take larger groups",
-        ),
-    )
+        )
 
 
-def alike(evidence: ValuesEvidence, policy: Policy) -> Mask:
-    """Return the groups in which nearly all have the same value; none where values were not counted."""
+def nearly_all_equal(evidence: ValuesEvidence, policy: Policy) -> Applied:
+    """Test that no value is that of nearly all units, of a statistic that would show it."""
     if evidence.holders is None or evidence.n_values is None:
-        return np.zeros(evidence.n_parts, dtype=np.bool_)
-    return nearly_alike(evidence.n_units, evidence.holders, policy)
-
-
-def nearly_all_equal(evidence: ValuesEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-    """Check that no value is that of nearly all units, of a statistic that would show it."""
-    if evidence.holders is None or evidence.n_values is None:
-        return (unknown(),)
+        return unknown()
     most = evidence.holders[:, 0] / np.maximum(evidence.n_units, 1)
-    return (
-        judge_mask(
-            Principle.GROUP,
-            "nearly_all_equal",
-            alike(evidence, policy),
-            evidence.withheld,
-            evidence.labels.__getitem__,
-            f"no value that of more than {policy.group.share:.0%} of the units",
-            {"share": policy.group.share, "largest_share": float(most.max())},
-            "take larger groups, or leave these groups out",
-        ),
+    return PrincipleTest(
+        principle=Principle.GROUP,
+        reason="nearly_all_equal",
+        unsafe=nearly_alike(evidence.n_units, evidence.holders, policy),
+        rule=f"no value that of more than {policy.group.share:.0%} of the units",
+        numbers={"share": policy.group.share, "largest_share": float(most.max())},
+        remedy="take larger groups, or leave these groups out",
     )
 
 

@@ -1,4 +1,8 @@
-"""What a principle says about an output: pass, fail, or look, with the reason and the numbers."""
+"""Principles applied to outputs: a test of cells or groups, and its verdict pass, fail or look.
+
+A test names the parts that do not meet a principle. Both what is withheld and the verdict on what leaves
+follow from it, so that a rule is stated once.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
+
+from hitoku.checks.evidence import Evidence
+from hitoku.errors import some
+from hitoku.model import Mask
+
+# Number of unsafe parts that a verdict names.
+MAX_NAMED = 3
 
 
 class Clearance(StrEnum):
@@ -140,3 +153,76 @@ def worst(verdicts: Iterable[PrincipleVerdict]) -> Clearance:
     """
     found = {verdict.status for verdict in verdicts}
     return next((status for status in (Clearance.FAIL, Clearance.LOOK) if status in found), Clearance.PASS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrincipleTest:
+    """A principle applied to the cells or groups of an output.
+
+    Parameters
+    ----------
+    principle, reason
+        The principle, and the code of what is wrong.
+    unsafe
+        Mask of the parts that do not meet it.
+    rule
+        The rule in words, such as "at least 10 units".
+    numbers
+        Thresholds and extremes; the verdict adds how many parts are unsafe and how many of these leave.
+    remedy
+        The way out, given whenever a part is unsafe.
+    severity
+        Status where an unsafe part leaves. Parts are withheld only for tests that would fail.
+    follows
+        Withheld parts that readers can work out all the same; None where there are none.
+    """
+
+    principle: Principle
+    reason: str
+    unsafe: Mask
+    rule: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    remedy: str = ""
+    severity: Clearance = Clearance.FAIL
+    follows: Mask | None = None
+
+    def verdict(self, evidence: Evidence) -> PrincipleVerdict:
+        """Return the verdict on what leaves: pass when nothing unsafe does, and something else leaves."""
+        withheld = evidence.withheld if self.follows is None else evidence.withheld & ~self.follows
+        n_unsafe, n_parts = int(self.unsafe.sum()), len(self.unsafe)
+        n_leaving = int((self.unsafe & ~withheld).sum())
+        met = not n_leaving and not (n_unsafe and withheld.all())
+        if met:
+            found = f"{n_unsafe} of {n_parts} withheld" if n_unsafe else "met"
+        else:
+            labels = map(evidence.label, np.flatnonzero(self.unsafe).tolist())
+            named = some((", ".join(label) or "all" for label in labels), MAX_NAMED)
+            found = f"not met by {n_unsafe} of {n_parts} ({named})"
+        return PrincipleVerdict(
+            principle=self.principle,
+            status=Clearance.PASS if met else self.severity,
+            reason=self.reason if not met else "withheld" if n_unsafe else "met",
+            text=f"{self.rule}: {found}",
+            numbers={**self.numbers, "unsafe": n_unsafe, "published": n_leaving},
+            remedy=self.remedy if n_unsafe else "",
+        )
+
+
+# What an output type yields for a principle: a test of its parts, or a verdict on the output as a whole.
+Applied = PrincipleTest | PrincipleVerdict
+
+
+def unsafe_parts(tests: Iterable[Applied], n_parts: int) -> Mask:
+    """Return the parts to withhold: those that a test fails, or all where the output fails as a whole."""
+    found = np.zeros(n_parts, dtype=np.bool_)
+    for each in tests:
+        if isinstance(each, PrincipleVerdict):
+            found |= each.status is Clearance.FAIL
+        elif each.severity is Clearance.FAIL:
+            found |= each.unsafe
+    return found
+
+
+def verdicts(tests: Iterable[Applied], evidence: Evidence) -> tuple[PrincipleVerdict, ...]:
+    """Return the verdicts on what leaves, in the order of the tests."""
+    return tuple(each if isinstance(each, PrincipleVerdict) else each.verdict(evidence) for each in tests)

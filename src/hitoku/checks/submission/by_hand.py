@@ -17,7 +17,7 @@ from hitoku.checks.evidence import MagnitudeEvidence, TableEvidence
 from hitoku.checks.outputs import FrequencyTable, MagnitudeTable, Output
 from hitoku.checks.policies import Policy
 from hitoku.checks.policies import policy as policy_named
-from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, tables
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, tables, verdicts
 from hitoku.checks.submission.differences import not_tested
 from hitoku.checks.submission.report import Recheck, Rechecked
 from hitoku.checks.submission.submission import Submission
@@ -129,7 +129,7 @@ def _by_counts(evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdic
     )
     asked = f"intervals of withheld values at least {policy.interval.share:.0%} of them wide"
     return (
-        *tables.count_verdicts(evidence, need.rules, policy),
+        *verdicts(tables.count_tests(evidence, need.rules, policy), evidence),
         unknown,
         tables.interval_verdict(table, wide, evidence.withheld, asked),
     )
