@@ -52,7 +52,7 @@ def require_path(path: Path) -> Path:
     raise DataError(
         "no_file_or_folder",
         "no file or folder {file!r}",
-        where=str(path.parent),
+        where="the current folder" if path.parent == Path() else str(path.parent),
         fix=did_you_mean(path.name, beside, otherwise="check the path"),
         file=path.name,
     )

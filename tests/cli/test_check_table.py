@@ -49,6 +49,14 @@ def test_a_table_suppressed_by_hand_is_judged_by_a_policy(tmp_path):
     assert (tmp_path / "cells-report" / "report.html").is_file()
 
 
+def test_open_rows_are_printed_with_their_reason(tmp_path):
+    """Codes alone do not say who is in the cells, so derivable groups stay open."""
+    lines = [line.strip() for line in run(written(tmp_path / "cells.csv", CELLS), *BY).output.splitlines()]
+    reason = "compared through codes; who is in the cells is not known"
+    assert f"? not decided: derivable groups of units ({reason})" in lines
+    assert "✓ passed: outsider, single cells" in lines
+
+
 @pytest.mark.parametrize(
     ("published", "principle"),
     [

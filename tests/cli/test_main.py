@@ -28,6 +28,17 @@ def test_reproduce_without_the_papers_says_how_to_install_them(capsys):
     assert fix == "  fix: in a checkout of hitoku: python -m pip install ./papers"
 
 
+def test_missing_file_names_the_current_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, _, told = leave(["protect", "nofile.csv"], capsys)
+    assert code == BAD_INPUT
+    assert told.splitlines() == [
+        "DataError: no file or folder 'nofile.csv'",
+        "  where: the current folder",
+        "  fix: check the path",
+    ]
+
+
 def deliberate():
     found, todo = [], [errors.HitokuError]
     while todo:

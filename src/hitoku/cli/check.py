@@ -237,7 +237,8 @@ def _print(found: Recheck) -> None:
         echo(f"   {verdict.colour}: {verdict}")
         for row in verdict.rows:
             if row.applies:
-                echo(f"   {row.result}: {row.label}")
+                reason = f" ({row.reason})" if row.reason and not row.holds else ""
+                echo(f"   {row.result}: {row.label}{reason}")
         for remark in (*each.findings, *each.verdicts, *each.decisions):
             echo(f"   {remark}")
         if each.state == "released":
