@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
+from hitoku import metrics
 from hitoku.attacks import ATTACKS
 from hitoku.attacks.adjustment import Adjustment
 from hitoku.checks.principles import Clearance, Principle
@@ -19,7 +20,6 @@ from hitoku.feasibility import NetworkCirculation
 from hitoku.methods import METHODS, auto, circulation, insiders, whole_numbers
 from hitoku.methods.flagged_groups import witness_walk
 from hitoku.methods.greedy import STOPPED, greedy
-from hitoku.metrics import recovery
 from hitoku.model import Colour, Status
 from hitoku.solver import quadratic_program
 from hitoku.solver.integer import IntegerProgram
@@ -289,12 +289,12 @@ def test_replications_of_the_attack_adjustment_beyond_the_limit_are_not_decided(
     adjusted = ht.Adjust(senses="up", norm="l2").protect(table, need)
     release = ht.Release.of(table, adjusted)
     attack = Adjustment(scenario="B2", norm="l2", replications=3, work_limit=1)
-    told = recovery.known(table, need, release, norm="l2")
+    told = metrics.known(table, need, release, norm="l2")
     estimates = attack.estimate(release, told)
     assert estimates.undecided.all()
     assert "3 not decided" in repr(estimates)
-    found = recovery.errors(table, need, estimates)
-    assert (found.undecided, found.exact, found.counts.shape) == (3, 0, (0, len(recovery.BINS)))
+    found = metrics.errors(table, need, estimates)
+    assert (found.undecided, found.exact, found.counts.shape) == (3, 0, (0, len(metrics.BINS)))
     judged = judge_attack(replace(attack, known=told), table, need, release)
     assert [(one.severity.value, "did not decide 3 of 3" in one.reason) for one in judged] == [("look", True)]
     assert not replace(attack, work_limit=None).estimate(release, told).undecided.any()
@@ -371,7 +371,7 @@ def _attacked(name: str) -> tuple[object, ht.Release, ht.Table, ht.Need]:
     one = [ht.Contribution("A", cell=0, amount=1, sole=True)]
     if name == "adjustment":
         release = ht.Release.of(table, ht.Adjust(senses="up", norm="l2").protect(table, need))
-        known = recovery.known(table, need, release, norm="l2")
+        known = metrics.known(table, need, release, norm="l2")
         return ATTACKS[name](scenario="B2", norm="l2", work_limit=1, known=known), release, table, need
     if name == "matching":
         table, need = COUNTS, ht.assess(COUNTS, **KNOWN)

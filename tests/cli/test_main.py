@@ -87,6 +87,11 @@ def test_an_interrupt_leaves_with_130(stopped, told, capsys):
 
     assert guarded(command) == 130
     assert capsys.readouterr().err == told
+    # Typer turns an interruption into an exit code of its own.
+    alone = typer.Typer()
+    alone.command()(command)
+    assert guarded(lambda: alone([])) == 130
+    assert capsys.readouterr().err == told
 
 
 @pytest.mark.parametrize(("code", "expected"), [(None, 0), (0, 0), (1, 1), (2, 2), ("text", 1)])

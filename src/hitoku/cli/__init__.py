@@ -21,6 +21,7 @@ COLLECT_AFTER = 500_000
 # How hard kernels are optimised where nobody says otherwise: numba's own 3 takes a tenth longer to compile,
 # and what it compiles is not faster.
 OPTIMISE = "2"
+INTERRUPTED = 130
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -41,18 +42,31 @@ def guarded(command: Callable[[], object]) -> int:
     try:
         command()
     except SystemExit as leaving:
+        stopped = _interrupt_behind(leaving)
+        if stopped is not None:
+            return _interrupted(stopped)
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except HitokuError as error:
         told = "\n  ".join(map(visible, lines(error)))  # names in it may hold anything
         sys.stderr.write(f"{type(error).__name__}: {told}\n")
         return BAD_INPUT
     except KeyboardInterrupt as stopped:
-        told = f"{stopped}; " if str(stopped) else ""
-        sys.stderr.write(f"interrupted: {told}nothing was written\n")
-        return 130
+        return _interrupted(stopped)
     except Exception as error:  # noqa: BLE001 - the last line of defence; the traceback is shown
         return _full_disk(error) if _is_full(error) else _our_bug()
     return 0
+
+
+def _interrupt_behind(leaving: SystemExit) -> KeyboardInterrupt | None:
+    """Return the interruption that Typer turned into an exit code, which drops what it says."""
+    cause = None if leaving.__context__ is None else leaving.__context__.__cause__
+    return cause if isinstance(cause, KeyboardInterrupt) else None
+
+
+def _interrupted(stopped: KeyboardInterrupt) -> int:
+    told = f"{stopped}; " if str(stopped) else ""
+    sys.stderr.write(f"interrupted: {told}nothing was written\n")
+    return INTERRUPTED
 
 
 def _our_bug() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +21,8 @@ from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
 from hitoku.model import Need, Protection, Table
 from hitoku.rules import Rule
+
+LOGGER = logging.getLogger(__name__)
 
 # Up to so many cells the optimal method is given a fair amount of work; see bench/large.py.
 SMALL, WORK = 500, 2_000
@@ -150,8 +153,9 @@ class Auto:
         found = self._circulation().protect(table, need, progress)
         if cover_of(table) is None:
             return found, "for relations that are no cross table"
-        if table.n_cells <= CLOSING:
-            other = self._walked(table, need, tidy=table.n_cells <= MIDDLE)
+        # A note says that the search was cut short: then nothing else is searched.
+        if table.n_cells <= CLOSING and not found.note:
+            other = self._second(table, need, tidy=table.n_cells <= MIDDLE)
             cheaper = found if other is None or found.cost <= other.cost else other
             return cheaper, f"the cheaper of two for {table.n_cells:,} cells"
         return (
@@ -192,7 +196,7 @@ class Auto:
         why = "for a small table"
         found = self._searched(table, need, None, WORK, why, progress)
         if not found.proven:
-            other = self._walked(table, need, tidy=True)
+            other = self._second(table, need, tidy=True)
             if other is not None and other.cost < found.cost:
                 found = self._searched(table, need, other, WORK, why, progress)
         return found
@@ -237,6 +241,14 @@ class Auto:
         except SolverError as error:
             if error.code != "greedy_work_limit":
                 raise
+            return None
+
+    def _second(self, table: Table, need: Need, *, tidy: bool) -> Protection | None:
+        """Return the greedy pattern beside a safe one; None where the walk has none or was interrupted."""
+        try:
+            return self._walked(table, need, tidy=tidy)
+        except KeyboardInterrupt:
+            LOGGER.warning("interrupted: the pattern found before is safe and kept")
             return None
 
     def _circulation(self) -> Circulation:

@@ -262,6 +262,16 @@ class Clock:
         self.done += 1
         return more
 
+    def interrupt(self) -> None:
+        """Note that somebody interrupted when every cell was protected already."""
+        self.interrupted = True
+        LOGGER.warning("interrupted: the pattern found so far is safe and kept")
+
+    @property
+    def searches(self) -> bool:
+        """Whether cheaper patterns are still looked for."""
+        return not (self.stopped or self.interrupted)
+
     def finish(self) -> None:
         """Tell whoever waits that nothing more is done."""
         if self.progress is not None:
@@ -289,21 +299,22 @@ class Search:
 
     def moves(self, rounds: int, clock: Clock) -> Moves:
         """Add witnesses up to few common changes; on tables that are not too large, make these cheaper."""
+        try:
+            return self._few(rounds, clock)
+        except KeyboardInterrupt:
+            clock.interrupt()
+            for claim in self.boxes.open().tolist():
+                self._reached(claim)
+            return packed(self.boxes, self._rooms)[0]
+
+    def _few(self, rounds: int, clock: Clock) -> Moves:
         small = self._table.n_cells <= SMALL
-        if rounds == 0 or clock.stopped or self._table.n_cells > LARGEST_SWEPT:
+        if rounds == 0 or not clock.searches or self._table.n_cells > LARGEST_SWEPT:
             return packed(self.boxes, self._rooms)[0]
         if self._crossed and not self._sweeps and small:
             self._search_parts(clock)
         moves, _ = packed(self.boxes, self._rooms)
-        if len(moves) == 0:
-            return moves
-        try:
-            return self._cheaper(moves, rounds, clock)
-        except KeyboardInterrupt:
-            # The first pattern is safe as it is.
-            clock.interrupted = True
-            LOGGER.warning("interrupted: the first safe pattern is kept, a longer search may withhold less")
-            return moves
+        return self._cheaper(moves, rounds, clock) if len(moves) else moves
 
     def _cheaper(self, moves: Moves, rounds: int, clock: Clock) -> Moves:
         """Make common changes cheaper; return what was given where nothing is."""
@@ -353,15 +364,19 @@ class Search:
             if self.work.over:
                 raise not_decided(len(boxes.open()), len(claims.made))
             self._reached(claim)
-        more = clock.passed()
-        for _ in range(rounds if self._crossed and not self._sweeps else 0):
-            if not more:
-                return
-            if self._cover.size <= LARGE:
-                # Every claim once more, now that it is known what others use.
-                boxes.route(boxes.by_size(claims.made))
-            boxes.avoid(tick=clock.tick)
+        try:
             more = clock.passed()
+            for _ in range(rounds if self._crossed and not self._sweeps else 0):
+                if not more:
+                    return
+                if self._cover.size <= LARGE:
+                    # Every claim once more, now that it is known what others use.
+                    boxes.route(boxes.by_size(claims.made))
+                boxes.avoid(tick=clock.tick)
+                more = clock.passed()
+        except KeyboardInterrupt:
+            # Kernels end before they are interrupted, so every claim still has a witness.
+            clock.interrupt()
 
     def _reached(self, claim: int) -> None:
         """Give one claim a witness by linear programs, or say that there is none."""
