@@ -183,6 +183,56 @@ def test_any_pattern_is_judged_as_the_enumeration_has_it():
     assert failed > 5
 
 
+def test_patterns_of_amounts_are_judged_over_fractions():
+    """Numbers behind amounts pass exactly if every small cell can hold n; then no group is too small."""
+    passed = failed = 0
+    for seed in range(60):
+        table, n = amounts(seed)
+        rng, units = np.random.default_rng(seed), table.units.count
+        small = (units > 0) & (units < n)
+        withheld = small | (rng.random(table.n_cells) < rng.choice([0.1, 0.5]))
+        release = Release.of(table, Protection.withhold(table, withheld))
+        found = derivable_groups(table, [FewContributors(n)], release)
+        behind = counted_table(table, units)
+        high = Interval(integer=False).bounds(Release.of(behind, Protection.withhold(behind, withheld))).upper
+        assert set(found.failing) == set(np.flatnonzero(small & (high < n - 1e-6)).tolist())
+        assert found.safe == (not found.failing)
+        if found.safe:
+            assert small_groups(table, withheld, units, n) == []
+        passed += found.safe
+        failed += not found.safe
+    assert passed > 5
+    assert failed > 5
+
+
+def test_whole_numbers_are_required_of_published_numbers_only():
+    """The first of eight cells moves in twos, and by one at most: it can hold three in fractions alone.
+
+    Behind amounts that is enough. Readers who see the counts know that the first cell is below three.
+    """
+    sums = [[0, 1, 2], [1, 3], [2, 3], [5, 3], [6, 3], [4, 5, 6], [4, 7]]
+    relations, groups = np.zeros((7, 15)), np.zeros((7, 8), dtype=np.int64)
+    for number, cells in enumerate(sums):
+        relations[number, cells], relations[number, 8 + number], groups[number, cells] = 1, -1, 1
+    inner = np.array([2, 4, 4, 5, 6, 4, 4, 1])
+    number, withheld = np.concatenate([inner, groups @ inner]), np.arange(15) < 8
+    # Nothing that follows from the seven published sums has fewer than three units.
+    follows = derivable(groups)
+    assert min((follows @ inner).tolist()) >= 3
+    amount = Table(value=10.0 * number, relations=relations, frequency=number)
+    counted = Table(value=1.0 * number, relations=relations, frequency=number, integer=True, measure="count")
+    behind, published = (
+        derivable_groups(table, [MinFrequency(3)], Release.of(table, Protection.withhold(table, withheld)))
+        for table in (amount, counted)
+    )
+    assert (behind.status, behind.n_examined) == (Status.PASSED, 2)
+    assert (published.status, set(published.failing)) == (Status.FAILED, {0})
+    # Numbers that are published stay whole where readers know no lower bound of them.
+    unbounded = replace(counted, lower=np.full(15, -np.inf))
+    release = Release.of(unbounded, Protection.withhold(unbounded, withheld))
+    assert set(derivable_groups(unbounded, [MinFrequency(3)], release).failing) == {0}
+
+
 def test_a_published_small_cell_is_a_group():
     table = Table.from_array([[2, 30, 40], [20, 30, 50]])
     release = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))

@@ -20,7 +20,7 @@ from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.grid import Grid
-from hitoku.model import WORST_LAST, Protection, Release, Status, Table, counted_table
+from hitoku.model import WORST_LAST, Protection, Release, Status, Table
 from hitoku.rules import GroupSize, Rule, group_sizes
 
 NO_RULE = "no rule requires a number of units"
@@ -165,7 +165,7 @@ def _examine(
         proved = own.certificate is not None
         status = Status.PROVED if proved else Status.PASSED
         return DerivableGroups(status=status, reason=size.note, own=len(small))
-    units = table if size.own else counted_table(table, size.counted)
+    units = size.units(table)
     need = size.need(table)
     withheld = Protection.withhold(units, release.withheld & table.shown, need)
     found = audit(units, need, Release.of(units, withheld), moves=moves)

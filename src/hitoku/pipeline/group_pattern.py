@@ -17,7 +17,7 @@ from hitoku.errors import NeedError
 from hitoku.evidence import Audit, CellOutcome, audit
 from hitoku.methods import Method, Progress, costs, extended, go_on
 from hitoku.methods.optimal import Optimal
-from hitoku.model import Mask, Need, Protection, Release, Table, counted_table
+from hitoku.model import Mask, Need, Protection, Release, Table
 from hitoku.rules import GroupSize, Rule, group_sizes
 
 # Changes of numbers of units that keep every sum, by cell.
@@ -64,7 +64,7 @@ def withhold_for_groups(
         if size.own or not size.adds_up:
             continue
         asked = size.need(table).only(withheld)
-        units = counted_table(table, size.counted)
+        units = size.units(table)
         first = audit(units, asked, Release.of(units, Protection.withhold(units, withheld & table.shown)))
         hints += witnesses_of(first)
         failing = np.zeros(table.n_cells, dtype=np.bool_)

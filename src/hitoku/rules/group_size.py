@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import NeedError, some
-from hitoku.model import Mask, Need, Table, adds_up, are_units
+from hitoku.model import Mask, Need, Table, adds_up, are_units, counted_table
 from hitoku.rules.rule import Rule
 
 SEVERAL_CELLS = "units are in several cells, so that their numbers do not add up"
@@ -55,6 +55,19 @@ class GroupSize:
         """Return the requirement that every small cell can hold n units."""
         small = self.small(table)
         return Need(unsafe=small, upper=np.where(small, self.n - self.counted, 0.0), rules={"groups": small})
+
+    def units(self, table: Table) -> Table:
+        """Return the table whose cells must be able to hold n units.
+
+        Numbers that are published must be able to do so in whole numbers, because readers know that they are
+        whole. For numbers that are not published fractions are enough: the total of a derivable group is the
+        same in every solution, and nothing can be concluded from the numbers themselves.
+        """
+        if self.own:
+            return table
+        units = counted_table(table, self.counted)
+        published = np.array_equal(self.counted, table.value)
+        return replace(units, integer=units.integer and published)
 
     def within(self, table: Table, need: Need) -> Mask:
         """Return the small cells that can hold n units in every release that meets a need for the table."""
