@@ -92,7 +92,7 @@ import sys, warnings
 warnings.simplefilter("ignore")
 from pathlib import Path
 from tests.pipeline.test_groups import tree
-from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline.recipe_run import run_recipe
 
 if __name__ == "__main__":
     recipe, jobs, out = sys.argv[1:]

@@ -4,6 +4,7 @@ from hitoku.model.arrays import Integers as Integers
 from hitoku.model.arrays import Mask as Mask
 from hitoku.model.arrays import frozen as frozen
 from hitoku.model.arrays import frozen_relations as frozen_relations
+from hitoku.model.arrays import rational as rational
 from hitoku.model.attribution import Attributions as Attributions
 from hitoku.model.bounds import Bounds as Bounds
 from hitoku.model.bounds import Estimates as Estimates
@@ -42,7 +43,6 @@ from hitoku.model.protection import Moves as Moves
 from hitoku.model.protection import Protection as Protection
 from hitoku.model.protection import Reason as Reason
 from hitoku.model.protection import Step as Step
-from hitoku.model.rational import rational as rational
 from hitoku.model.record_sets import Hashes as Hashes
 from hitoku.model.record_sets import Placement as Placement
 from hitoku.model.record_sets import RecordSets as RecordSets

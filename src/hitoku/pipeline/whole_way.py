@@ -1,18 +1,245 @@
-"""The whole way in one call: records, or a frame of cells, to an audited release."""
+"""From records or a table to an audited release, in one call, and the outcome that writes its two folders.
+
+:func:`protect` reads what is given and calls :func:`protect_table`, which assesses, protects, attacks and
+audits; :class:`WritableOutcome` is the answer of both.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from hitoku.errors import ParameterError, did_you_mean, must_be
-from hitoku.methods import METHODS, Auto, Method, Progress, method_from_word
-from hitoku.model import Table, frame_parts
-from hitoku.pipeline.outcome import WritableOutcome
-from hitoku.pipeline.protect import Report, protect_table
-from hitoku.rules import RULES, Rule, rule_from_word
+from hitoku.coalitions import Insiders, choose_insiders
+from hitoku.errors import ParameterError, ProtectionError, did_you_mean, must_be
+from hitoku.evidence import Outcome, audit, derivable_groups, inferable
+from hitoku.io import ENGLISH, PublicationPlan
+from hitoku.io.release import write_release
+from hitoku.methods import (
+    METHODS,
+    Auto,
+    Method,
+    Progress,
+    Promise,
+    against_insiders,
+    informed,
+    method_from_word,
+    requires_groups,
+    traits_of,
+)
+from hitoku.model import Need, Protection, Release, Row, Table, frame_parts, parse_scope
+from hitoku.pipeline.group_pattern import withhold_for_groups
+from hitoku.pipeline.known_method import Made, known_method_row
+from hitoku.rules import RULES, Rule, assess, rule_from_word
 from hitoku.tabulation import tabulate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WritableOutcome(Outcome):
+    """What :func:`hitoku.protect` returns: an :class:`hitoku.Outcome` that writes its own release folder.
+
+    Parameters
+    ----------
+    asked
+        What was asked for, in words; goes into ``checker/summary.json``.
+    made
+        Rules, method and width, where the pattern follows from them alone.
+
+    Examples
+    --------
+    >>> from hitoku.pipeline import protect
+    >>> from hitoku.model import Table
+    >>> outcome = protect(Table.from_array([[20, 15, 9], [72, 1, 30]]), rules=["min_frequency:n=3"], width=3)
+    >>> outcome.audit.safe, int((outcome.frame["status"] == "withheld").sum())
+    (True, 4)
+    """
+
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    made: Made | None = None
+
+    @property
+    def known_method(self) -> Row:
+        """Row of the verdict about an attacker who knows the method."""
+        return known_method_row(self.audit, self.protection, self.made, secret=self.secret)
+
+    def write(
+        self,
+        folder: str | Path,
+        *,
+        title: str = "",
+        source: str = "",
+        footnotes: Sequence[str] = (),
+        formats: Sequence[str] | None = None,
+        force: bool = False,
+        lang: str = ENGLISH,
+    ) -> Path:
+        """Write ``public/`` and ``checker/``; the folder appears whole or not at all.
+
+        Parameters
+        ----------
+        folder
+            Must not hold anything yet.
+        title, source, footnotes
+            Words that go out with the table.
+        formats
+            Files in ``public/`` beside CSV; a web page and a workbook where left out.
+        force
+            Write a release that is not safe, marked as such.
+        lang
+            Language of ``checker/report.html``: "en" or "ja".
+
+        Raises
+        ------
+        ProtectionError
+            When the verdict refuses the release, unless ``force`` is given: a row in scope failed, or one
+            about this table alone was not decided.
+        """
+        if self.verdict.refused and not force:
+            raise ProtectionError(
+                "release_not_safe",
+                "the release is not safe, so it is not written",
+                where=str(self.verdict),
+                fix="look at outcome.verdict and outcome.audit.findings, change rules or method, or say "
+                "force=True",
+            )
+        plan = PublicationPlan(
+            title=title, source=source, footnotes=footnotes, formats=formats, recipe=self.asked, lang=lang
+        )
+        return write_release(folder, self, plan)
+
+
+# What is done, in this order, in words for a person who waits.
+STAGES = {
+    "assess": "finding the cells that must not be published",
+    "protect": "choosing the cells to withhold with them",
+    "groups": "protecting derivable groups",
+    "insiders": "protecting from contributors",
+    "audit": "proving that it is safe",
+    "attack": "attacking the release",
+}
+
+Report = Callable[[str], None]
+
+
+def protect_table(
+    table: Table,
+    rules: Sequence[Rule],
+    *,
+    method: Method,
+    width: Any = None,
+    insiders: Any = None,
+    against: Iterable[str] | None = None,
+    groups: bool = True,
+    report: Report | None = None,
+    progress: Progress | None = None,
+) -> WritableOutcome:
+    """Run the whole way from a table to an audited release.
+
+    Parameters
+    ----------
+    table
+        What would be published.
+    rules
+        Primary rules; see :func:`hitoku.assess`.
+    method
+        What chooses the cells to withhold with the unsafe ones.
+    width
+        Required length of the interval of every unsafe cell.
+    insiders
+        Whom to protect from beside outsiders: "none", "singletons", "contributors", or an
+        :class:`hitoku.Insider`; left out, singletons of magnitudes. See
+        :func:`hitoku.coalitions.contributions.choose_insiders`.
+    against
+        Attackers that the verdict depends on, words of :data:`hitoku.model.verdict.SCOPES`; left out, the
+        default scope.
+    groups
+        Keep groups that can be derived from published cells as large as ``min_frequency`` and
+        ``few_contributors`` require; ``outcome.groups`` is the result. Methods with promises of their own
+        (``Gauss``, ``Blocks``, ``Randomised``, ``Adjust``) choose as without it.
+    report
+        Called with the name of each stage as it begins.
+    progress
+        Handed to the method, which calls it with how much is done and how much there is; then told the same
+        of the insiders.
+    """
+    tell = report or (lambda _stage: None)
+    scope = None if against is None else parse_scope(against)
+    tell("assess")
+    need = assess(table, rules, width=width, groups=groups and requires_groups(method))
+    method = informed(method, rules, width)
+    tell("protect")
+    inside = choose_insiders(table, insiders, blurred=promises_intervals(method))
+    outcome = attack_and_audit(
+        table,
+        need,
+        method.protect(table, need, progress),
+        method,
+        inside,
+        tell,
+        progress,
+        rules=rules,
+        groups=groups,
+    )
+    return replace(outcome, against=scope, made=Made(rules, method, width, groups))
+
+
+def attack_and_audit(
+    table: Table,
+    need: Need,
+    protection: Protection,
+    method: Method,
+    inside: Insiders,
+    tell: Report,
+    progress: Progress | None = None,
+    *,
+    rules: Sequence[Rule] | None = None,
+    groups: bool = True,
+) -> WritableOutcome:
+    """Go on from a protection: derivable groups of units, insiders, the attack, the audit.
+
+    Without ``rules``, as in batches of τ-ARGUS, derivable groups are not examined.
+    """
+    attack = inside.attack
+    hints: Sequence[Mapping[int, int]] = ()
+    if rules is not None and groups and requires_groups(method):
+        tell("groups")
+        protection, hints = withhold_for_groups(table, need, rules, protection, method, progress)
+    if attack is not None:
+        tell("insiders")
+        protection = against_insiders(
+            table, need, protection, method=method, attack=attack, progress=progress
+        )
+    release = Release.of(table, protection)
+    tell("audit")
+    found = audit(
+        table,
+        need,
+        release,
+        insiders=attack,
+        moves=protection.moves,
+        # Cells added for insiders are chosen by looking at the table: then the method's claim is void.
+        reader=protection.reader if attack is None else None,
+    )
+    tell("attack")
+    bounds = inferable(release, adjusted=traits_of(method).promise is Promise.ADJUSTED)
+    return WritableOutcome(
+        protection,
+        replace(found, intervals=bounds),
+        bounds,
+        inside.words,
+        secret=traits_of(method).secret,
+        rules=tuple(rules or ()),
+        groups=None
+        if rules is None
+        else derivable_groups(table, rules, release, own=found, groups=groups, moves=hints),
+    )
+
+
+def promises_intervals(method: Method) -> bool:
+    """Tell whether a method answers for the intervals of unsafe cells."""
+    return traits_of(method).promise is Promise.INTERVALS
 
 
 def protect(

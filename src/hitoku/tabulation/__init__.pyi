@@ -1,10 +1,3 @@
-from hitoku.tabulation.column_tree import read_column_tree as read_column_tree
-from hitoku.tabulation.columns import Column as Column
-from hitoku.tabulation.columns import columns_of as columns_of
-from hitoku.tabulation.columns import find_totals as find_totals
-from hitoku.tabulation.columns import kept_open as kept_open
-from hitoku.tabulation.columns import n_combinations as n_combinations
-from hitoku.tabulation.columns import nested as nested
 from hitoku.tabulation.database import allowed_memory as allowed_memory
 from hitoku.tabulation.database import connect as connect
 from hitoku.tabulation.database import limited_memory as limited_memory
@@ -26,6 +19,13 @@ from hitoku.tabulation.linked import link as link
 from hitoku.tabulation.linked import put_together as put_together
 from hitoku.tabulation.placement import RecordAtoms as RecordAtoms
 from hitoku.tabulation.placement import shares_in as shares_in
+from hitoku.tabulation.record_columns import Column as Column
+from hitoku.tabulation.record_columns import columns_of as columns_of
+from hitoku.tabulation.record_columns import find_totals as find_totals
+from hitoku.tabulation.record_columns import kept_open as kept_open
+from hitoku.tabulation.record_columns import n_combinations as n_combinations
+from hitoku.tabulation.record_columns import nested as nested
+from hitoku.tabulation.record_columns import read_column_tree as read_column_tree
 from hitoku.tabulation.records import read_whole as read_whole
 from hitoku.tabulation.shared_records import SharedRecords as SharedRecords
 from hitoku.tabulation.shared_records import share_records as share_records

@@ -29,11 +29,10 @@ from hitoku.model import (
     texts,
     unseen_codes,
 )
-from hitoku.tabulation.column_tree import Groupings, grown
-from hitoku.tabulation.columns import WORDS_FOR_TOTALS
 from hitoku.tabulation.cube import Cube, cube_of, refuse_large_cube
 from hitoku.tabulation.engines import Engine, given_to, open_engine
-from hitoku.tabulation.numbers import Numbers, numbers_of
+from hitoku.tabulation.exact_sums import Numbers, numbers_of
+from hitoku.tabulation.record_columns import WORDS_FOR_TOTALS, Groupings, grown
 from hitoku.tabulation.source import Where
 from hitoku.tabulation.text_files import READING, FileFormat
 
@@ -302,7 +301,7 @@ def _counted(
 ) -> dict[str, Any]:
     """Values, frequencies, contributors and measures of every cell."""
     # Imported here: the kernels bring numba, which an error about a misspelt column need not wait for.
-    from hitoku.tabulation.contributors import LeafSums, Ranked, Ranking  # noqa: PLC0415 - see above
+    from hitoku.tabulation.contributor_sums import LeafSums, Ranked, Ranking  # noqa: PLC0415 - see above
 
     weighted, valued = "w" in engine.names, "x" in engine.names
     ranking = Ranking.of(numbers, top=top, absolute=magnitude == "abs", weighted=weighted)

@@ -210,7 +210,7 @@ def test_a_file_is_read_once_for_all_that_is_asked_about_it(tmp_path, monkeypatc
         opened.append(given)
         return connect(*given)
 
-    monkeypatch.setattr("hitoku.tabulation.columns.connect", counted)
+    monkeypatch.setattr("hitoku.tabulation.record_columns.connect", counted)
     towns().to_csv(tmp_path / "towns.csv", index=False)
     draft_recipe(tmp_path / "towns.csv", tmp_path)
     assert len(opened) == 1

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from hitoku.attacks.differencing.axes import as_range, in_words, ranges
-from hitoku.attacks.differencing.definition import MISSING, Definition, Nested, cut_alike
+from hitoku.attacks.differencing.output_definition import MISSING, Definition, Nested, cut_alike
 from hitoku.attacks.differencing.partition import Certificate
 from hitoku.model import Integers
 

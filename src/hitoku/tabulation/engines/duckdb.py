@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from hitoku.kernels import record_order
 from hitoku.model import Floats
-from hitoku.tabulation.contributors import LeafSums, Ranking, State, by_contributor, leaf_bits
+from hitoku.tabulation.contributor_sums import LeafSums, Ranking, State, by_contributor, leaf_bits
 from hitoku.tabulation.cube import FLOATS, Cube
 from hitoku.tabulation.database import translate_errors
-from hitoku.tabulation.numbers import NumberFacts, Numbers, decimals_sql
+from hitoku.tabulation.exact_sums import NumberFacts, Numbers, decimals_sql
 from hitoku.tabulation.source import (
     Identity,
     Source,

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hitoku.errors import DataError, ParameterError
 from hitoku.tabulation.cube import Cube
-from hitoku.tabulation.numbers import NumberFacts, Numbers
+from hitoku.tabulation.exact_sums import NumberFacts, Numbers
 from hitoku.tabulation.records import PARQUET
 from hitoku.tabulation.shared_records import SharedRecords, share_records
 from hitoku.tabulation.source import Where, open_source
 from hitoku.tabulation.text_files import FileFormat
 
 if TYPE_CHECKING:  # it brings numba
-    from hitoku.tabulation.contributors import LeafSums, Ranking, State
+    from hitoku.tabulation.contributor_sums import LeafSums, Ranking, State
 
 
 class Engine(Protocol):

@@ -19,10 +19,10 @@ import pyarrow as pa
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.kernels import cell_rows, fixed_point
 from hitoku.model import Floats, Integers, not_numbers
-from hitoku.tabulation.contributors import LeafSums, Ranking, State
+from hitoku.tabulation.contributor_sums import LeafSums, Ranking, State
 from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.database import allowed_memory, arrow_kind, codes_of
-from hitoku.tabulation.numbers import EXACT, MOST_DECIMALS, NumberFacts, Numbers
+from hitoku.tabulation.exact_sums import EXACT, MOST_DECIMALS, NumberFacts, Numbers
 from hitoku.tabulation.records import require
 from hitoku.tabulation.source import Where, filter_columns, records_changed, refuse_filter
 

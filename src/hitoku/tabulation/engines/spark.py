@@ -20,11 +20,11 @@ import pyarrow as pa
 from hitoku.errors import DataError, TableError
 from hitoku.kernels import fixed_point
 from hitoku.model import infinite, not_numbers
-from hitoku.tabulation.contributors import LeafSums, Ranking, State
+from hitoku.tabulation.contributor_sums import LeafSums, Ranking, State
 from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.database import allowed_memory, arrow_kind, codes_of
 from hitoku.tabulation.engines.spark_tasks import OTHER_VERSION, SCHEMA, Work, own_version, task, unpack
-from hitoku.tabulation.numbers import NumberFacts, Numbers, decimals_sql
+from hitoku.tabulation.exact_sums import NumberFacts, Numbers, decimals_sql
 from hitoku.tabulation.records import require
 from hitoku.tabulation.source import Where, filter_columns, refuse_filter
 

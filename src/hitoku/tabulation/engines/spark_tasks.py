@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from hitoku.kernels import cell_rows, fixed_point, record_order
 from hitoku.model import Floats, Integers
-from hitoku.tabulation.contributors import Ranking, State, leaf_bits
+from hitoku.tabulation.contributor_sums import Ranking, State, leaf_bits
 from hitoku.tabulation.cube import Cube
-from hitoku.tabulation.numbers import Numbers
+from hitoku.tabulation.exact_sums import Numbers
 
 Batches = Iterator[pa.RecordBatch]
 Task = Callable[[Batches], Batches]

@@ -20,13 +20,18 @@ from hitoku.io.release import OverviewGroup, write_publication, write_release
 from hitoku.methods import METHODS, Method, Progress, kept, prices_of
 from hitoku.model import Finding, Floats, Integers, Mask, Protection, Release, Table, Verdict
 from hitoku.pipeline.compare import recomputable
-from hitoku.pipeline.empty_cells import sums_beside_counts, withheld_empty_cells
 from hitoku.pipeline.fan_out import Jobs, parse_jobs
-from hitoku.pipeline.magnitude import WIDTH_SHARE
-from hitoku.pipeline.protect import STAGES
-from hitoku.pipeline.recipe_cells import cells_for, cost_factors, rules_for
+from hitoku.pipeline.magnitude_tables import WIDTH_SHARE
+from hitoku.pipeline.recipe_cells import (
+    cells_for,
+    cost_factors,
+    rules_for,
+    sums_beside_counts,
+    withheld_empty_cells,
+)
 from hitoku.pipeline.recipe_tables import Built, build
 from hitoku.pipeline.recipe_tasks import GroupTask, run_tasks
+from hitoku.pipeline.whole_way import STAGES
 from hitoku.tabulation import Nested, allowed_memory, limited_memory
 
 # What is done, in this order, in words for a person who waits.

@@ -15,7 +15,7 @@ from hitoku.files import new_file, refuse_existing, write_csv
 from hitoku.io.recipe import Recipe
 from hitoku.metrics import RecordRisk, risk_per_record
 from hitoku.model import Release, Table
-from hitoku.pipeline.attack import SAME, AttackedFolder
+from hitoku.pipeline.attacked_folder import SAME, AttackedFolder
 from hitoku.tabulation import FileFormat, Where, shares_in
 
 

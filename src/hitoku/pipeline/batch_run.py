@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from importlib import metadata
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hitoku.coalitions import Insiders, choose_insiders, parse_insiders
-from hitoku.errors import NeedError, OutputError, ParameterError
+from hitoku.errors import HitokuError, NeedError, OutputError, ParameterError
 from hitoku.evidence import Outcome
 from hitoku.files import refuse_occupied
 from hitoku.io.argus import (
@@ -40,11 +41,10 @@ from hitoku.methods import METHODS, Auto, Method, Progress, costs, method_from_w
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Bounds, Integers, Mask, Need, Protection, Table
-from hitoku.pipeline.batch_apart import compare_apart
 from hitoku.pipeline.batch_tables import Sources, build
-from hitoku.pipeline.protect import STAGES, attack_and_audit
-from hitoku.pipeline.recipe import TAKEN_AS
+from hitoku.pipeline.recipe_run import TAKEN_AS
 from hitoku.pipeline.recipe_tables import positions
+from hitoku.pipeline.whole_way import STAGES, attack_and_audit
 
 # What is done, in this order, in words for a person who waits.
 BATCH_STEPS = {
@@ -360,3 +360,50 @@ def _audited(outcome: Outcome) -> list[str]:
 
 def _within(table: str, where: str) -> Text:
     return Text("{table}, {where}", table=table, where=where)
+
+
+TOGETHER = "suppress them together, <SUPPRESS> OPT(0,10)"
+
+
+def compare_apart(tables: Sequence[Done]) -> tuple[list[str], bool]:
+    """Hold tables of the same quantity against each other.
+
+    Returns
+    -------
+    tuple
+        What to tell in the logbook; whether some cell is withheld here and published there.
+    """
+    told, open_ones = [], False
+    for one, other in combinations(tables, 2):
+        if one.outcome is other.outcome or _quantity(one) != _quantity(other):
+            continue
+        pair = f"tables of lines {one.ready.asked.line} and {other.ready.asked.line}"
+        shown = _shown_elsewhere(one, other)
+        if shown:
+            told.append(f"{pair}: {shown} cell(s) withheld in one are published in the other: {TOGETHER}")
+            open_ones = True
+        else:
+            told.append(f"{pair}: of the same quantity, but the audit looks at each by itself: {TOGETHER}")
+    return told, open_ones
+
+
+def _quantity(done: Done) -> tuple[object, ...]:
+    asked, protection = done.ready.asked, done.safe.protection
+    # Adjusted values are no values of the quantity.
+    adjusted = protection is not None and not np.array_equal(protection.value, done.safe.judged.table.value)
+    return done.ready.data, asked.response, asked.safety.weighted, adjusted
+
+
+def _shown_elsewhere(one: Done, other: Done) -> int:
+    """Count the cells of both tables that only one of them withholds."""
+    pair = [done.safe.judged.table for done in (one, other)]
+    try:
+        whole = Table.link(pair)
+    except HitokuError:
+        # Recoded differently, or other trees: there are no common cells to be told by their codes.
+        return 0
+    holds, withholds = np.zeros((2, 2, whole.n_cells), dtype=bool)
+    for place, (done, table) in enumerate(zip((one, other), pair, strict=True)):
+        cells = positions(table, whole)
+        holds[place, cells], withholds[place, cells] = True, done.safe.withheld
+    return int(np.sum(holds.all(axis=0) & (withholds[0] != withholds[1])))

@@ -14,7 +14,7 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.kernels import cell_rows, fixed_point, record_order, topk
 from hitoku.model import Dimension, Floats, Integers, add_up
 from hitoku.tabulation.cube import Cube
-from hitoku.tabulation.numbers import Numbers
+from hitoku.tabulation.exact_sums import Numbers
 
 LONGEST_LIST = 64
 MOST_SHARES = 8

@@ -12,7 +12,7 @@ from hitoku.io import ENGLISH
 from hitoku.io.recipe import Recipe
 from hitoku.methods import Progress
 from hitoku.model import Hierarchy
-from hitoku.pipeline.recipe import STEPS, Run, run_recipe
+from hitoku.pipeline.recipe_run import STEPS, Run, run_recipe
 from hitoku.samples import Register, register
 
 if TYPE_CHECKING:
