@@ -6,20 +6,24 @@ A decision never turns a verdict into a pass: the matrix shows it as excepted, w
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from hitoku.checks.principles import Principle, PrincipleVerdict
-from hitoku.errors import ParameterError, did_you_mean
+from hitoku.checks.outputs import Output
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.errors import ParameterError
+from hitoku.evidence import audit
 from hitoku.files import read_file
-from hitoku.messages import Text
+from hitoku.model import Mask, Need
+from hitoku.toml import load_toml, validated
 
 NonEmpty = Annotated[str, Field(min_length=1, max_length=10_000)]
 # A cell by its codes; a variable that is left out is summed over. An output without groups has the cell {}.
@@ -29,6 +33,8 @@ Year = Annotated[int, Field(ge=1800, le=2200, strict=True)]
 Seen = Literal["visible", "known to some", "hidden"]
 # A file of decisions is written by hand.
 MOST_BYTES = 10_000_000
+# Where the format is described.
+SEE = "see docs/how-to/check-outputs.md, Decisions"
 
 
 def person(name: str) -> tuple[str, ...]:
@@ -218,23 +224,12 @@ def parse_decisions(text: str, where: str) -> tuple[Decision, ...]:
     (({'region': 'N', 'job': 'c'},), 'job is visible')
     """
     try:
-        found = _File.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+        given, origin = load_toml(text, where, "file of decisions")
+        return validated(_File, given, origin, otherwise=SEE).decision
+    except RecursionError:
         raise ParameterError(
-            "decisions_not_toml",
-            "not a TOML file: {error}",
-            where=where,
-            fix="correct the line named",
-            error=error,
-        ) from error
-    except (ValidationError, RecursionError) as error:
-        if not isinstance(error, ValidationError):
-            raise ParameterError(
-                "nested_too_deeply", "it is nested too deeply", where=where, fix="give a list of decisions"
-            ) from None
-        first: Any = error.errors()[0]
-        raise ParameterError(*_wrong(first), where=_where(where, first["loc"]), fix=_fix(first)) from error
-    return found.decision
+            "nested_too_deeply", "it is nested too deeply", where=where, fix="give a list of decisions"
+        ) from None
 
 
 def decisions_by(decisions: Iterable[Decision], output: str, today: date) -> tuple[Decision, ...]:
@@ -242,21 +237,140 @@ def decisions_by(decisions: Iterable[Decision], output: str, today: date) -> tup
     return tuple(each for each in decisions if each.output == output and each.holds(today))
 
 
-def _wrong(error: Any) -> tuple[str, Text]:
-    if error["type"] == "extra_forbidden":
-        return "unknown_key_in_file", Text("unknown key {key!r}", key=error["loc"][-1])
-    return "key_invalid", Text("{key}: {problem}", key=error["loc"][-1], problem=error["msg"].lower())
+ORDER = (Clearance.PASS, Clearance.LOOK, Clearance.FAIL)
 
 
-def _where(file: str, place: tuple[Any, ...]) -> str:
-    number = next((part for part in place if isinstance(part, int)), None)
-    return file if number is None else f"{file}, {place[0]} {number + 1}"
+def open_cells(output: Output, decisions: Sequence[Decision]) -> Output:
+    """Return an output as it leaves: with the numbers that decisions name, from its evidence."""
+    named = _places(output, decisions)
+    if not (named & output.evidence.withheld).any():
+        return output
+    return _withholding(output, output.evidence.withheld & ~named)
 
 
-def _fix(error: Any) -> str:
-    place = error["loc"]
-    if error["type"] == "extra_forbidden":
-        kinds: list[type[BaseModel]] = [Decision, Facts]
-        known = ["decision"] if len(place) == 1 else sorted({n for kind in kinds for n in kind.model_fields})
-        return did_you_mean(str(place[-1]), known, otherwise="leave it out")
-    return "see docs/how-to/check-outputs.md, Decisions"
+def excused(
+    output: Output,
+    verdicts: Sequence[PrincipleVerdict],
+    decisions: Sequence[Decision],
+    policy: Policy,
+) -> dict[Principle, tuple[Decision, ...]]:
+    """Find the verdicts that decisions answer; for each principle that is excused the decisions.
+
+    A decision that names cells excuses these only: if the others alone would bring the same verdict about, it
+    is not answered.
+
+    Parameters
+    ----------
+    output
+        As it leaves, its cells opened.
+    verdicts
+        What the principles say about it so.
+    decisions
+        That it leaves; those about other outputs or past their day are not among them.
+    policy
+        The checker's.
+    """
+    found: dict[Principle, tuple[Decision, ...]] = {}
+    for principle in Principle:
+        stopped = [v for v in verdicts if v.principle is principle and v.status is not Clearance.PASS]
+        if not stopped:
+            continue
+        answering = [each for each in decisions if all(map(each.answers, stopped))]
+        if answering and not _reach(output, worst(stopped), answering, policy, principle):
+            answering = []
+        if not answering and principle is Principle.INTERVAL:
+            # A number that leaves has no interval to be protected; those of all others must hold.
+            answering = [each for each in decisions if each.cells and _others_hold(output, decisions, policy)]
+        if answering:
+            found[principle] = tuple(answering)
+    return found
+
+
+def _reach(
+    output: Output,
+    status: Clearance,
+    decisions: Sequence[Decision],
+    policy: Policy,
+    principle: Principle,
+) -> bool:
+    """Tell whether a verdict is about the cells that decisions name, or about the output as a whole."""
+    if principle is Principle.DIFFERENCING or any(
+        not each.cells or each.cells == "all" for each in decisions
+    ):
+        return True
+    hidden = output.evidence.withheld | _places(output, decisions)
+    if ORDER.index(_said(_withholding(output, hidden), policy, principle)) < ORDER.index(status):
+        return True
+    # A maximum fails whatever is withheld of it: then the verdict is not about cells.
+    protected = output.asked.protect(output.evidence, policy).withheld
+    return _said(_withholding(output, protected), policy, principle) is status
+
+
+def _others_hold(output: Output, decisions: Sequence[Decision], policy: Policy) -> bool:
+    claimed = output.asked.claim(output.evidence, policy)
+    if claimed is None:
+        return False
+    table, need, release = claimed
+    left = need.unsafe & ~_places(output, decisions)
+    lower, upper, width = (np.where(left, level, 0.0) for level in (need.lower, need.upper, need.width))
+    others = Need(unsafe=left, lower=lower, upper=upper, width=width, attributions=need.attributions)
+    return audit(table, others, release).safe
+
+
+def _said(output: Output, policy: Policy, principle: Principle) -> Clearance:
+    verdicts = output.asked.judge(output.evidence, policy)
+    return worst(verdict for verdict in verdicts if verdict.principle is principle)
+
+
+def _withholding(output: Output, withheld: Mask) -> Output:
+    """Return the same output with other cells withheld."""
+    evidence = replace(output.evidence, withheld=withheld)
+    return replace(output, evidence=evidence, published=output.asked.publish(evidence))
+
+
+def _places(output: Output, decisions: Sequence[Decision]) -> Mask:
+    """Find the cells that decisions name."""
+    named = np.zeros(output.evidence.n_parts, dtype=np.bool_)
+    for decision in decisions:
+        if decision.cells == "all":
+            named[:] = True
+            continue
+        for cell in decision.cells:
+            named[_place(output, cell)] = True
+    return named
+
+
+def _place(output: Output, cell: Cell) -> int:
+    cells = output.asked.cells(output.evidence)
+    if cells is None:
+        if not cell and output.evidence.n_parts == 1:
+            return 0
+        raise _no_cell(output, cell, 'name all of it: cells = "all"')
+    for name in cell:
+        if name not in cells.codes:
+            raise _no_cell(
+                output, cell, f"it has no variable {name!r}; it has {', '.join(cells.codes) or 'none'}"
+            )
+    wanted = tuple(cell.get(name) for name in cells.codes)
+    totals = {name: output.published[name][-1] for name in cells.codes if output.asked.tabular}
+    summed = tuple(
+        None if code == totals.get(name) and code not in cells.codes[name] else code
+        for name, code in zip(cells.codes, wanted, strict=True)
+    )
+    try:
+        return cells.labels.index(summed)
+    except ValueError:
+        raise _no_cell(
+            output, cell, "give the codes as they are printed; leave out what it sums over"
+        ) from None
+
+
+def _no_cell(output: Output, cell: Cell, fix: str) -> ParameterError:
+    return ParameterError(
+        "decision_on_unknown_cell",
+        "a decision names the cell {cell}, which the output does not have",
+        where="output {output}",
+        fix=fix,
+        cell=cell_name(cell),
+        output=output.name,
+    )

@@ -12,7 +12,6 @@ import shutil
 import stat
 import struct
 import time
-import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -28,6 +27,7 @@ from hitoku.review.settings import ReviewSettings
 from hitoku.review.storage import reading, writing
 from hitoku.review.submitting import new_request
 from hitoku.review.tables import project
+from hitoku.toml import load_toml
 
 CHUNK = 1 << 20
 # Text packs well, but not better than this; below the second number nobody cares.
@@ -244,8 +244,8 @@ def _words(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        given = tomllib.loads(read_file(path, MOST_WORDS).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        given, _ = load_toml(read_file(path, MOST_WORDS).decode("utf-8"), path.name)
+    except UnicodeDecodeError as error:
         raise DataError(
             "file_not_toml",
             "{file!r} is no TOML file",

@@ -283,7 +283,7 @@ def test_an_exception_is_asked_for_by_cell_and_principle(tmp_path):
     [
         ({"principle": "unit", "reason": "r"}, "principle"),
         ({"principle": "units", "reason": ""}, "reason"),
-        ({"principle": "units", "reason": "r", "facts": {"yaer": 1}}, "facts.yaer"),
+        ({"principle": "units", "reason": "r", "facts": {"yaer": 1}}, "yaer"),
         ({"principle": "units", "reason": "r", "cells": [{"group": "z"}]}, "there is no cell group=z"),
     ],
 )

@@ -12,7 +12,7 @@ from hitoku.checks import parse_decisions as parsed
 from hitoku.checks.ledger import Ledger, init
 from hitoku.checks.session import Session
 from hitoku.checks.submission import definition_of, partitions, recheck
-from hitoku.errors import DataError, ParameterError
+from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.evidence import verify as proof
 
 TABLE, SUMS, MEANS = "checker/01-people.json", "checker/02-incomes.json", "checker/03-means.json"
@@ -438,12 +438,12 @@ def test_an_exception_does_not_excuse_a_lie(folder):
         (("facts.year = 1920", "facts.sampling_fraction = 1.0"), "sampling_fraction"),
         (("facts.year = 1920", 'facts.observability = {income = "well"}'), "income"),
         (("facts.year = 1920", 'facts.structural_zeros = [""]'), "structural_zeros|0"),
-        (("[[decision]]", "[[exception]]"), "unknown key 'exception'"),
+        (("[[decision]]", "[[exception]]"), "no key 'exception'"),
         (("[[decision]]", "[[decision"), "TOML"),
     ],
 )
 def test_exceptions_are_validated(change, message):
-    with pytest.raises(ParameterError, match=message):
+    with pytest.raises(HitokuError, match=message):
         parsed(EXCEPTION.replace(*change), "x.toml")
 
 

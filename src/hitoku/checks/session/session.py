@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from pydantic import ValidationError
-
 from hitoku.attacks.differencing import Nested
 from hitoku.checks.attackers import output_verdict
 from hitoku.checks.decisions import ExceptionRequest
@@ -33,6 +31,7 @@ from hitoku.checks.session.pandas_habits import PandasHabits
 from hitoku.checks.submission import DraftLedger, write_submission
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Verdict
+from hitoku.toml import Origin, validated
 
 
 class Session(PandasHabits):
@@ -286,29 +285,19 @@ class Session(PandasHabits):
         named = self._named(output)
         if not isinstance(cells, str) or cells != "all":
             withhold_cells(named.asked, named.evidence, cells)  # refuses what is no cell
-        try:
-            asked = ExceptionRequest.model_validate(
-                {
-                    "output": named.name,
-                    "principle": principle,
-                    "reason": reason,
-                    "cells": cells if isinstance(cells, str) else tuple(dict(cell) for cell in cells),
-                    "facts": {} if facts is None else facts,
-                }
-            )
-        except ValidationError as error:
-            first = error.errors(include_input=False)[0]
-            key = str(first["loc"][0]) if first["loc"] else "request"
-            raise ParameterError(
-                "evidence_invalid",
-                "{part}: {problem}",
-                where="request_exception",
-                fix=did_you_mean(principle, [each.value for each in Principle])
-                if key == "principle"
-                else "see the documentation",
-                part=".".join(map(str, first["loc"])),
-                problem=first["msg"].lower(),
-            ) from None
+        asked = validated(
+            ExceptionRequest,
+            {
+                "output": named.name,
+                "principle": principle,
+                "reason": reason,
+                "cells": cells if isinstance(cells, str) else tuple(dict(cell) for cell in cells),
+                "facts": {} if facts is None else facts,
+            },
+            Origin("request_exception"),
+            advice={"principle": did_you_mean(principle, [each.value for each in Principle])},
+            otherwise="see the documentation",
+        )
         self.requests = [*self.requests, asked]
         return asked
 

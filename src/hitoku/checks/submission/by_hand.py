@@ -18,8 +18,8 @@ from hitoku.checks.outputs import FrequencyTable, MagnitudeTable, Output
 from hitoku.checks.policies import Policy
 from hitoku.checks.policies import policy as policy_named
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, tables, verdicts
-from hitoku.checks.submission.differences import not_tested
-from hitoku.checks.submission.report import Recheck, Rechecked
+from hitoku.checks.submission.differencing import not_tested
+from hitoku.checks.submission.rechecked import Recheck, Rechecked
 from hitoku.checks.submission.submission import Submission
 from hitoku.errors import ParameterError
 from hitoku.model import Finding, Mask, Need, Table

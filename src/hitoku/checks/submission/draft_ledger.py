@@ -30,8 +30,7 @@ from hitoku.checks.outputs import Output
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Clearance, PrincipleVerdict
 from hitoku.checks.records import MISSING, Records
-from hitoku.checks.submission.said import judge_together, said_by
-from hitoku.checks.submission.same_variable import measured_alike, told_alike
+from hitoku.checks.submission.same_variable import judge_together, measured_alike, said_by, told_alike
 from hitoku.errors import ParameterError
 from hitoku.messages import Text
 

@@ -16,9 +16,8 @@ from hitoku.checks.outputs import Fact, Kind, Output, complete_cases, segmentati
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Principle, PrincipleVerdict, worst
 from hitoku.checks.records import MISSING, Records
-from hitoku.checks.submission.leaving import csv_text
-from hitoku.checks.submission.report import fault
-from hitoku.checks.submission.submission import Submission
+from hitoku.checks.submission.rechecked import fault
+from hitoku.checks.submission.submission import Submission, csv_text
 from hitoku.errors import HitokuError, some
 from hitoku.evidence import (
     AuditProblem,

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hitoku.checks.decisions import Decision, decisions_by, person
+from hitoku.checks.decisions import Decision, decisions_by, excused, open_cells, person
 from hitoku.checks.evidence import Unreadable
 from hitoku.checks.ledger import DEPTH, LedgerStore, Settings, read_store, settings_of
 from hitoku.checks.outputs import Output
@@ -17,11 +17,10 @@ from hitoku.checks.policies import Policy
 from hitoku.checks.policies import policy as policy_named
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import Records
-from hitoku.checks.submission import differences
-from hitoku.checks.submission.deciding import excused, open_cells
-from hitoku.checks.submission.differences import by_codes
+from hitoku.checks.submission import differencing
+from hitoku.checks.submission.differencing import by_codes
 from hitoku.checks.submission.judge_output import disagreements, judge_again
-from hitoku.checks.submission.report import Recheck, Rechecked, fault
+from hitoku.checks.submission.rechecked import Recheck, Rechecked, fault
 from hitoku.checks.submission.submission import Submission, read_submission
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Finding, Severity
@@ -199,7 +198,7 @@ def judge(
         outputs=checked,
         findings=(*_other_policy(submission, policy), *_other_unit(submission, centre)),
         unused=tuple(each for each in decisions if id(each) not in used),
-        scope=differences.scope(ledger, records, centre.depth),
+        scope=differencing.scope(ledger, records, centre.depth),
         unit=_unit_words(submission, centre),
         released=_named_before(checked, centre.store, submission.name),
         ledger=ledger,
@@ -336,7 +335,7 @@ def _compare_units(
         progress(n + place, 2 * n, f"comparing {drafts[place].output.name} with everything released")
 
     candidates = [
-        differences.Candidate(
+        differencing.Candidate(
             output=each.output,
             sound=not any(finding.severity is Severity.FAIL for finding in each.findings),
             # What does not leave gives nothing away; what has left is in the ledger.
@@ -350,7 +349,7 @@ def _compare_units(
     ]
     if centre.records is None:
         return by_codes(submission, centre.policy, candidates, centre.store, compared)
-    return differences.by_units(
+    return differencing.by_units(
         submission, centre.policy, candidates, centre.path, centre.records, centre.store, compared
     )
 
@@ -365,7 +364,7 @@ def _conclude(
     """Put together what was found about an output, and the decisions that answer it."""
     tested = records is not None and all(verdict.reason != "not_testable" for verdict in with_others)
     known = {verdict.text for verdict in with_others}
-    warned = () if tested or draft.receipt else differences.warned(draft.output)
+    warned = () if tested or draft.receipt else differencing.warned(draft.output)
     verdicts = (*draft.verdicts, *with_others, *(verdict for verdict in warned if verdict.text not in known))
     if any(each.severity is Severity.FAIL for each in draft.findings):
         return replace(draft, verdicts=verdicts)

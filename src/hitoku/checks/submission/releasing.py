@@ -27,14 +27,12 @@ from hitoku.checks.ledger import (
     settings_of,
 )
 from hitoku.checks.principles import Principle, PrincipleVerdict
-from hitoku.checks.submission.differences import place_units
+from hitoku.checks.submission.differencing import place_units
 from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, remembered_parts
-from hitoku.checks.submission.leaving import leaving
 from hitoku.checks.submission.recheck import Centre, judge, open_centre
-from hitoku.checks.submission.report import OutputState, Recheck, Rechecked
-from hitoku.checks.submission.said import said_by
-from hitoku.checks.submission.same_variable import measured_alike
-from hitoku.checks.submission.submission import MOST_BYTES, Submission, read_submission
+from hitoku.checks.submission.rechecked import OutputState, Recheck, Rechecked
+from hitoku.checks.submission.same_variable import measured_alike, said_by
+from hitoku.checks.submission.submission import MOST_BYTES, Submission, leaving, read_submission
 from hitoku.errors import DataError, ParameterError, some
 from hitoku.files import new_folder, read_file, sha256
 

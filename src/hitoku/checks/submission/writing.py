@@ -14,7 +14,6 @@ from hitoku.checks.outputs import Output
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Clearance
 from hitoku.checks.submission.judge_output import certificate_of
-from hitoku.checks.submission.leaving import file_stem, leaving, plain_json
 from hitoku.checks.submission.submission import (
     CERTIFICATE,
     CHECKER,
@@ -22,7 +21,10 @@ from hitoku.checks.submission.submission import (
     MANIFEST,
     POLICY,
     PUBLIC,
+    file_stem,
     found_files,
+    leaving,
+    plain_json,
 )
 from hitoku.errors import OutputError, some
 from hitoku.files import new_folder, refuse_occupied, sha256

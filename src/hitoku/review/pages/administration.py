@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import tomllib
 
 import sqlalchemy as sa
 from starlette.responses import PlainTextResponse, Response
@@ -15,6 +14,7 @@ from hitoku.review.jobs import Job
 from hitoku.review.states import Role
 from hitoku.review.tables import job, person, request, session
 from hitoku.review.waiting import team_numbers
+from hitoku.toml import load_toml
 from hitoku.web import is_loopback
 
 
@@ -104,7 +104,7 @@ def show_policy(call: Call) -> Response:
     return call.page(
         "policy.html",
         row=row,
-        parts=tomllib.loads(row.text),
+        parts=load_toml(row.text, row.name)[0],
         changed=policies.changed(call.connection, row),
         job=jobs.of(call.connection, Job.DRY_RUN, number),
         result=policies.dry_run_result(call.desk, number),

@@ -31,7 +31,7 @@ from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, Said, SumTerm, worst
 from hitoku.checks.records import Records
 from hitoku.checks.submission.draft_ledger import DraftLedger, describe
-from hitoku.checks.submission.said import judge_together, said_by
+from hitoku.checks.submission.same_variable import judge_together, said_by
 from hitoku.checks.submission.submission import Submission
 from hitoku.errors import HitokuError, some
 
