@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,21 +16,21 @@ from hitoku.checks.outputs import WITHHELD, Output
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.submission import (
-    CellFacts,
     OutputState,
     Recheck,
     Rechecked,
     Submission,
-    cell_facts,
     changes,
     clock,
-    columns,
     csv_text,
     leaving,
 )
 from hitoku.errors import HitokuError
 from hitoku.files import replaced_folder, sha256
 from hitoku.io.language import ENGLISH, speaker
+from hitoku.io.layout import LayoutSection, cross_codes, list_rows
+from hitoku.io.numbers import bound, entry, interval, number, percent
+from hitoku.io.output_cells import OutputCells, asked_for
 from hitoku.io.pages import render
 from hitoku.io.report import LIGHTS, Light, row_class
 from hitoku.model import Colour, Verdict
@@ -83,14 +84,14 @@ def write_report(
         Language of the page; files for programs are in English.
     """
     place = Path(folder)
-    known = [_facts(each, check.policy) for each in check.outputs]
+    known = [_known(each, check.policy) for each in check.outputs]
     with replaced_folder(place, (HTML, JSON, CELLS, FILES)) as draft:
         (draft / CELLS).mkdir()
-        for (variables, facts), stem in zip(known, check.submission.stems, strict=True):
-            if facts:
+        for (_, columns), stem in zip(known, check.submission.stems, strict=True):
+            if columns:
                 laid = {
-                    name: ["" if entry is None else entry for entry in column]
-                    for name, column in columns(variables, facts).items()
+                    name: ["" if each is None else each for each in column]
+                    for name, column in columns.items()
                 }
                 (draft / CELLS / f"{stem}.csv").write_text(csv_text(laid), "utf-8")
         for each, stem in zip(check.outputs, check.submission.stems, strict=True):
@@ -105,17 +106,19 @@ def write_report(
     return place / HTML, place / JSON
 
 
-Known = tuple[tuple[str, ...], list[CellFacts]]
+# How many variables an output has, and what is known of its cells, by column: codes first.
+Known = tuple[int, dict[str, list[Any]]]
 
 
-def _facts(each: Rechecked, policy: Policy) -> Known:
-    """Look at the cells of an output; of one whose evidence is not to be trusted at none."""
+def _known(each: Rechecked, policy: Policy) -> Known:
+    """Describe the cells of an output; none where its evidence is not to be trusted."""
     if each.state is OutputState.BROKEN:
-        return (), []
+        return 0, {}
     try:
-        return cell_facts(each.output, policy)
+        cells = OutputCells.of(each.output, policy)
+        return (0, {}) if cells is None else (len(cells.variables), cells.columns())
     except HitokuError:
-        return (), []
+        return 0, {}
 
 
 def page(
@@ -128,7 +131,7 @@ def page(
 ) -> str:
     """Render a check as HTML: what is undecided first, then what leaves, the matrix, a section per output."""
     say = speaker(lang)
-    facts = [_facts(each, check.policy) for each in check.outputs] if known is None else known
+    facts = [_known(each, check.policy) for each in check.outputs] if known is None else known
     different = {} if before is None else changes(check.submission.outputs, before.outputs)
     sections = [
         _section(check, place, facts[place], different.get(each.output.name, ""), say)
@@ -159,6 +162,7 @@ def page(
         row_class=row_class,
         left_open=list(dict.fromkeys(said for each in sections for said in each.verdict.sentences(say)[1:])),
         withheld=WITHHELD,
+        entry=entry,
     )
 
 
@@ -174,13 +178,6 @@ def _when(written: str) -> str:
         return datetime.fromisoformat(written).astimezone(UTC).strftime(MINUTE)
     except (ValueError, OverflowError):
         return written
-
-
-class ShownEntry(NamedTuple):
-    """An entry of a table as text; None where it is withheld."""
-
-    text: str | None
-    number: bool = False
 
 
 class ShownFile(NamedTuple):
@@ -254,7 +251,7 @@ class OutputSection:
     table: Leaving
     others: Mapping[str, Leaving]
     shown: list[ShownFile]
-    variables: tuple[str, ...]
+    variables: list[str]
     cells: list[list[str]]
     more_cells: int
 
@@ -270,7 +267,6 @@ def _section(
     even = len({len(column) for column in each.output.published.values()}) <= 1
     leaves = each.state is OutputState.LEAVES and even
     files = leaving(submission.stems[place], each.output) if leaves else {}
-    variables, facts = known
     return OutputSection(
         number=place + 1,
         name=each.output.name,
@@ -296,36 +292,27 @@ def _section(
             _shown(f"{submission.stems[place]}{suffix}", content)
             for suffix, content in each.output.evidence.files.items()
         ],
-        variables=variables,
-        cells=[_cell(one) for one in facts[:MOST_ROWS]],
-        more_cells=max(len(facts) - MOST_ROWS, 0),
+        variables=list(known[1])[: known[0]],
+        cells=_cells(known),
+        more_cells=max(max(map(len, known[1].values()), default=0) - MOST_ROWS, 0),
     )
 
 
-def _cell(one: CellFacts) -> list[str]:
-    """Say in words what is known of a cell."""
-    interval = ""
-    if one.low is not None and one.high is not None:
-        asked = "" if one.required is None else f", {_number(one.required)} wide asked"
-        interval = f"{_number(one.low)} to {_number(one.high)}{asked}"
-    return [
-        *one.codes,
-        _entry(one.value).text or "",
-        f"{one.n_units:,}",
-        f"{one.n_records:,}",
-        "" if one.first is None else _number(one.first),
-        "" if one.second is None else _number(one.second),
-        "" if one.share is None else f"{one.share:.1%}",
-        "" if one.line_share is None else f"{one.line_share:.1%}",
-        "withheld" if one.withheld else "published",
-        interval,
-    ]
-
-
-def _number(value: float) -> str:
-    if value == float("inf"):
-        return "any"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
+def _cells(known: Known) -> list[list[str]]:
+    """Print what is known of the first cells: codes, numbers, what becomes of them, the interval."""
+    n_codes, columns = known
+    found = []
+    for row in islice(zip(*columns.values(), strict=True), MOST_ROWS):
+        value, n_units, n_records, first, second, *shares, low, high, width, decision = row[n_codes:]
+        counts = (value, entry), (n_units, entry), (n_records, entry)
+        amounts = (first, number), (second, number), *((share, percent) for share in shares)
+        within = "" if low is None else interval(low, high)
+        if within and width is not None:
+            within += f", {bound(width)} wide asked"
+        shown: list[tuple[Any, Callable[[Any], str]]] = [*counts, *amounts]
+        printed = ["" if each is None else show(each) for each, show in shown]
+        found.append([*row[:n_codes], *printed, decision, within])
+    return found
 
 
 def _command(output: Output) -> str:
@@ -338,59 +325,36 @@ def _command(output: Output) -> str:
 
 
 class Leaving(NamedTuple):
-    """What would leave, as a table."""
+    """What would leave: its layout, the entries by the numbers of the cells, and what is left out."""
 
-    head: list[str]
-    rows: list[list[ShownEntry]]
+    section: LayoutSection
+    entries: list[Any]
     caption: str = ""
     more: str = ""
-    crossed: bool = False
-
-
-def asked_for(output: Output) -> str:
-    """Say what was asked for: parameters that are not the usual ones, and the filter."""
-    given = {name: value for name, value in output.definition.items() if value and name != "hierarchies"}
-    if given.get("missing") == "error":
-        del given["missing"]
-    said = [f"{name} {_plain(value)}" for name, value in given.items()]
-    said += [f"where {name} is {_plain(values)}" for name, values in output.where.items()]
-    return output.kind.replace("_", " ") + (f": {'; '.join(said)}" if said else "")
-
-
-def _plain(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _listed(published: Mapping[str, list[Any]]) -> Leaving:
     """List what would leave, row by row; what was tampered with may have any shape."""
-    lines = list(zip(*published.values(), strict=False))
-    more = f", the first {MOST_ROWS} of {len(lines):,} rows" if len(lines) > MOST_ROWS else ""
-    rows = [[_entry(entry) for entry in line] for line in lines[:MOST_ROWS]]
-    return Leaving([str(name) for name in published], rows, more=more)
+    rows = list(zip(*published.values(), strict=False))
+    more = f", the first {MOST_ROWS} of {len(rows):,} rows" if len(rows) > MOST_ROWS else ""
+    labels: dict[int, tuple[str, ...]] = dict.fromkeys(range(min(len(rows), MOST_ROWS)), ())
+    section = list_rows((), labels, [str(name) for name in published])
+    return Leaving(section, [value for row in rows for value in row], more=more)
 
 
 def _crossed(output: Output) -> Leaving | None:
     """Set a small two-way table the way it is printed; None for anything else."""
     columns = output.published
-    if isinstance(output.evidence, Unreadable) or not output.asked.tabular or len(columns) != 3:
+    *by, measure = columns or [""]
+    if (
+        isinstance(output.evidence, Unreadable)
+        or not output.asked.tabular
+        or tuple(by) != output.asked.variables
+    ):
         return None
-    *by, measure = columns
-    if tuple(by) != output.asked.variables:
+    section = cross_codes(by, list(zip(*(map(str, columns[name]) for name in by), strict=False)))
+    if section is None or len(section.columns) > MOST_COLUMNS or len(section.rows) > MOST_ROWS:
         return None
-    down_codes, across_codes, shown = columns.values()
-    values = dict(zip(zip(down_codes, across_codes, strict=False), shown, strict=False))
-    down, across = dict.fromkeys(down_codes), dict.fromkeys(across_codes)
-    if len(across) > MOST_COLUMNS or len(down) > MOST_ROWS or len(values) < len(down) * len(across):
+    if len(columns[measure]) < len(section.cells):
         return None
-    corner = " \N{MULTIPLICATION SIGN} ".join(by)
-    rows = [[ShownEntry(str(code)), *(_entry(values[code, other]) for other in across)] for code in down]
-    return Leaving([corner, *map(str, across)], rows, caption=measure, crossed=True)
-
-
-def _entry(entry: object) -> ShownEntry:
-    if entry is None:
-        return ShownEntry(None)
-    if isinstance(entry, int | float):
-        whole = isinstance(entry, float) and entry.is_integer()
-        return ShownEntry(f"{entry:,.0f}" if whole else f"{entry:,}", number=True)
-    return ShownEntry(str(entry))
+    return Leaving(section, columns[measure], caption=measure)

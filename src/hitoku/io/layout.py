@@ -6,7 +6,7 @@ The first variable goes down the side and the second across the top. What does n
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,10 @@ class StubLine:
     code: str
     depth: int = 0
     is_sum: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {"code": self.code, "depth": self.depth, "sum": self.is_sum}
 
 
 def lines_of(labels: Labels, variable: int, dimensions: Sequence[Dimension]) -> list[StubLine]:
@@ -118,6 +122,32 @@ class LayoutSection:
     def cells(self) -> list[int]:
         return [cell for row in self.rows for cell in row.cells]
 
+    def only(self, kept: Collection[int]) -> LayoutSection:
+        """Leave out the rows and columns that have none of some cells."""
+        width = range(len(self.columns))
+        columns = [at for at in width if any(row.cells[at] in kept for row in self.rows)]
+        if len(columns) == len(width) and all(cell in kept for cell in self.cells):
+            return self
+        rows = (replace(row, cells=tuple(row.cells[at] for at in columns)) for row in self.rows)
+        return replace(
+            self,
+            columns=tuple(self.columns[at] for at in columns),
+            rows=tuple(row for row in rows if any(cell in kept for cell in row.cells)),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {
+            "title": self.title,
+            "stubs": list(self.stubs),
+            "across": self.across,
+            "columns": [line.to_dict() for line in self.columns],
+            "rows": [
+                {"heads": [line.to_dict() for line in row.heads], "cells": list(row.cells)}
+                for row in self.rows
+            ],
+        }
+
 
 def sections(table: Table) -> tuple[LayoutSection, ...]:
     """Lay out all cells of a table for a page.
@@ -202,6 +232,43 @@ def listing(shown: Table | Release, cells: Iterable[int]) -> LayoutSection:
         for cell in cells
     )
     return LayoutSection(labels.names, "", (StubLine(0, shown.measure),), rows)
+
+
+def list_rows(
+    stubs: Sequence[str], labels: Mapping[int, Sequence[str]], columns: Sequence[str]
+) -> LayoutSection:
+    """List rows of several numbers, which are cells one after another.
+
+    Examples
+    --------
+    >>> list_rows(["region"], {0: ["N"], 2: ["S"]}, ["count", "mean"]).cells
+    [0, 1, 4, 5]
+    """
+    wide = len(columns)
+    rows = (
+        LayoutRow(tuple(StubLine(0, code) for code in codes), tuple(range(at * wide, (at + 1) * wide)))
+        for at, codes in labels.items()
+    )
+    return LayoutSection(tuple(stubs), "", tuple(StubLine(0, name) for name in columns), tuple(rows))
+
+
+def cross_codes(names: Sequence[str], labels: Sequence[Sequence[str]]) -> LayoutSection | None:
+    """Cross two variables of a list of cells; None unless every combination of their codes occurs once.
+
+    Examples
+    --------
+    >>> cross_codes(["region", "sex"], [["N", "f"], ["S", "f"], ["N", "m"], ["S", "m"]]).rows[1].cells
+    (1, 3)
+    """
+    place = {tuple(codes): at for at, codes in enumerate(labels)}
+    if len(names) != 2 or not place or len(place) != len(labels):
+        return None
+    down, across = (list(dict.fromkeys(codes)) for codes in zip(*place, strict=True))
+    if len(place) != len(down) * len(across):
+        return None
+    rows = (LayoutRow((StubLine(0, row),), tuple(place[row, column] for column in across)) for row in down)
+    columns = tuple(StubLine(0, column) for column in across)
+    return LayoutSection((names[0],), names[1], columns, tuple(rows))
 
 
 def margins(table: Table) -> LayoutSection | None:

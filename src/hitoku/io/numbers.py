@@ -37,6 +37,20 @@ def number(value: float) -> str:
     return _printed(sign, size, DIGITS - 1 - _magnitude(size))
 
 
+def entry(value: object) -> str:
+    """Print an entry of a table of outputs: a number in full, with separated thousands, or a text as it is.
+
+    Examples
+    --------
+    >>> entry(1234567), entry(1200.0), entry(0.25), entry("N1")
+    ('1,234,567', '1,200', '0.25', 'N1')
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    whole = isinstance(value, float) and value.is_integer()
+    return f"{value:,.0f}" if whole else f"{value:,}"
+
+
 def bound(value: float) -> str:
     """Print what was computed: two decimals, more only for numbers below one.
 

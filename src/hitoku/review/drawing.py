@@ -1,8 +1,4 @@
-"""The drawing of an output as pages read it: entries, layers, sentences about a cell, changes between turns.
-
-Most cells of a large table say the same, so the worker writes each different entry of a column once, and a
-number for every cell: ten thousand lists would be walked by the garbage collector again and again.
-"""
+"""What pages say of the drawing of an output: entries, layers, sentences about a cell, changes of turns."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hitoku.io import bound, interval, number
+from hitoku.io import entry as print_entry
 
 WITHHELD = "x"
 LAYERS = {
@@ -134,16 +131,6 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".")
 
 
-def as_text(entry: object) -> str | None:
-    """Write an entry of a table; None where it is withheld."""
-    if entry is None:
-        return None
-    if isinstance(entry, bool) or not isinstance(entry, int | float):
-        return str(entry)
-    whole = isinstance(entry, float) and entry.is_integer()
-    return f"{entry:,.0f}" if whole else f"{entry:,}"
-
-
 def changes(before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Compare what would leave, cell by cell; what is in one only is said to be new or gone.
 
@@ -168,7 +155,7 @@ def changes(before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[An
 
 
 def _side(entry: Any) -> str:
-    return "not there" if entry is ... else "withheld" if entry is None else as_text(entry) or ""
+    return "not there" if entry is ... else "withheld" if entry is None else print_entry(entry)
 
 
 def _by_key(columns: Mapping[str, Sequence[Any]]) -> dict[tuple[Any, ...], Any]:
@@ -176,6 +163,8 @@ def _by_key(columns: Mapping[str, Sequence[Any]]) -> dict[tuple[Any, ...], Any]:
     return {tuple(row[:-1]): row[-1] for row in rows}
 
 
+# Most cells of a large table say the same, so the worker writes each different entry of a column once, and a
+# number for every cell: ten thousand lists would be walked by the garbage collector again and again.
 OF, ONCE = "of", "once"
 # A column in which things differ this often is left as it is.
 MOST_DIFFERENT = 0.5

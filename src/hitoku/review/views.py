@@ -6,28 +6,26 @@ Confidential: counts, shares and intervals of withheld cells are in them. They s
 from __future__ import annotations
 
 import io
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from hitoku.checks.evidence import CodedCells, GroupRows, TableEvidence, Unreadable
-from hitoku.checks.outputs import Output, TableClaim
+from hitoku.checks.evidence import CodedCells, Unreadable
+from hitoku.checks.outputs import Output
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import PrincipleVerdict, SumTerm, count_shares
+from hitoku.checks.principles import PrincipleVerdict, SumTerm
 from hitoku.checks.submission import Recheck, Rechecked
 from hitoku.errors import HitokuError
-from hitoku.evidence import audit
-from hitoku.io import Cells, asked_for, sections
-from hitoku.model import Protection
-from hitoku.review.drawing import as_text
+from hitoku.io import LayoutSection, OutputCells, asked_for, cross_codes, entry, list_rows
 
-# Exact intervals take two linear programs for each withheld cell; beyond so many, the proof has them.
-MOST_EXACT = 400
+# JSON has no infinity: a number of this size stands for it.
+ENDLESS = 1e308
+# Columns that an output has or has not: without entries they are left out.
+OPTIONAL = ("share", "shared", "low", "high")
 View = dict[str, Any]
 
 
 def draw(each: Rechecked, policy: Policy) -> View:
-    """Draw an output: its verdicts, its cells with everything that is known about them, and how they lie."""
+    """Draw an output: its verdicts, its cells with everything that is known about them, and their layout."""
     output = each.output
     view: View = {
         "name": output.name,
@@ -41,233 +39,98 @@ def draw(each: Rechecked, policy: Policy) -> View:
         "support": [],
     }
     try:
-        cells = _cells(output, policy)
-        return view | cells | {"withheld": _withheld(output, len(cells["cells"]["shown"]))}
+        found = OutputCells.of(output, policy)
+        if found is not None:
+            return view | _draw_cells(found)
+        if not isinstance(output.evidence, Unreadable):
+            view["facts"] = [list(fact) for fact in output.evidence.facts]
+            view["support"] = [list(term) for term in output.evidence.supported_terms]
+        return view | _draw_rows(output) | {"withheld": {}}
     except HitokuError as error:
         # What was tampered with may have any shape: it is listed as it came.
-        return view | _listed(output) | {"findings": [*view["findings"], f"cannot be drawn: {error.what}"]}
+        return view | _draw_rows(output) | {"findings": [*view["findings"], f"cannot be drawn: {error.what}"]}
 
 
-def _withheld(output: Output, n_cells: int) -> dict[str, dict[str, str]]:
-    """Return the codes of what is withheld, by its number in the drawing: a decision may let it leave."""
-    cells = output.asked.cells(output.evidence)
-    withheld = output.evidence.withheld
-    if cells is None or len(cells.labels) != len(withheld) or not withheld.any():
-        return {}
-    width = n_cells // len(withheld)
-    return {str(at * width): codes for at, codes in enumerate(cells.named()) if withheld[at]}
-
-
-def _cells(output: Output, policy: Policy) -> View:
-    evidence = output.evidence
-    if isinstance(evidence, Unreadable):
-        return _listed(output)
-    claimed = output.asked.claim(evidence, policy)
-    if claimed is not None:
-        return _table(output, cast("TableEvidence", evidence), claimed)
-    if evidence.by_group is not None:
-        return _groups(output, evidence.by_group)
-    facts, support = map(list, evidence.facts), map(list, evidence.supported_terms)
-    return _listed(output) | {"facts": list(facts), "support": list(support)}
-
-
-def _table(output: Output, evidence: TableEvidence, claimed: TableClaim) -> View:
-    table, need, release = claimed
-    exact = int(evidence.withheld.sum()) <= MOST_EXACT
-    found = audit(table, need, release, intervals=exact)
-    known = Cells(table, need, Protection.withhold(table, evidence.withheld, need), found)
-    low, high = known.ends
-    share = known.share
-    labels = [table.describe(cell) for cell in range(table.n_cells)]
-    column = list(output.published)[-1]
-    return {
-        "grid": [
-            {
-                "title": section.title,
-                "stubs": list(section.stubs),
-                "across": section.across,
-                "columns": [_line(line) for line in section.columns],
-                "rows": [
-                    {"heads": [_line(line) for line in row.heads], "cells": list(row.cells)}
-                    for row in section.rows
-                ],
-            }
-            for section in sections(table)
+def _draw_cells(found: OutputCells) -> View:
+    """Draw cells; where groups have several numbers, each of them has the facts of its group."""
+    output, known, n = found.output, found.known, len(found)
+    numbers = list(found.numbers.values())
+    low, high = found.ends
+    columns: dict[str, list[Any]] = {
+        "label": [
+            ", ".join(f"{name}={code}" for name, code in zip(found.variables, codes, strict=True)) or "all"
+            for codes in found.codes
         ],
-        "cells": {
-            "label": labels,
-            "shown": [as_text(entry) for entry in output.published[column]],
-            "units": evidence.n_units.tolist(),
-            "share": None if share is None else _plain(share),
-            "shared": _plain(count_shares(evidence)),
-            "low": _plain(low),
-            "high": _plain(high),
-            "need": [_need(need, cell) for cell in range(table.n_cells)],
-            "decision": known.decision,
-            "failing": known.failing.tolist(),
-            "why": [known.why(cell) for cell in range(table.n_cells)],
-            "rules": [
-                [name for name, hit in need.rules.items() if hit[cell]] if need.unsafe[cell] else []
-                for cell in range(table.n_cells)
-            ],
-        },
+        "units": found.coded.n_units.tolist(),
+        "share": found.contributions[2],
+        "shared": found.line_share,
+        "low": [_finite(value) for value in low],
+        "high": [_finite(value) for value in high],
+        "need": [each and [_finite(level) for level in each] for each in found.required],
+        "decision": found.decision,
+        "failing": [False] * n if known is None else known.failing.tolist(),
+        "why": [""] * n if known is None else [known.why(cell) for cell in range(n)],
+        "rules": [[]] * n if known is None else [list(known.need.why(cell)) for cell in range(n)],
     }
-
-
-def _need(need: Any, cell: int) -> list[float] | None:
-    """Return how far below and above, and how wide in all, a cell must be blurred; None for a safe one."""
-    if not need.unsafe[cell]:
-        return None
-    return [
-        _number(need.lower[cell]) or 0.0,
-        _number(need.upper[cell]) or 0.0,
-        _number(need.width[cell]) or 0.0,
-    ]
-
-
-def _groups(output: Output, groups: GroupRows) -> View:
-    values = [name for name in output.published if name not in groups.by]
-    wide, n = len(values), len(groups.labels)
-    labels = [
-        ", ".join(f"{name}={code}" for name, code in zip(groups.by, label, strict=True)) or "all"
-        for label in groups.labels
-    ]
-    share = None if groups.largest_share is None else _plain(groups.largest_share)
-    withheld = output.evidence.withheld.tolist()
+    for name in OPTIONAL:
+        if all(value is None for value in columns[name]):
+            del columns[name]
+    cells: dict[str, Any] = dict.fromkeys(OPTIONAL) | {
+        name: [value for value in column for _ in numbers] for name, column in columns.items()
+    }
+    cells["shown"] = [_shown(column[cell]) for cell in range(n) for column in numbers]
+    # By its first number, each withheld cell with its codes: a decision may let it leave.
+    coded, withheld = output.asked.cells(output.evidence), output.evidence.withheld
+    named = [] if coded is None else list(coded.named())
+    opened = [at for at in found.shown if named and withheld[at]]
     return {
-        "grid": [
-            {
-                "title": "",
-                "stubs": list(groups.by),
-                "across": "",
-                "columns": [{"code": name, "depth": 0, "sum": False} for name in values],
-                "rows": [
-                    {
-                        "heads": [{"code": code, "depth": 0, "sum": False} for code in groups.labels[at]],
-                        "cells": [at * wide + place for place in range(wide)],
-                    }
-                    for at in range(n)
-                ],
-            }
-        ],
-        "cells": {
-            "label": [label for label in labels for _ in values],
-            "shown": [as_text(output.published[name][at]) for at in range(n) for name in values],
-            "units": [int(count) for count in groups.n_units for _ in values],
-            "share": None if share is None else [each for each in share for _ in values],
-            "shared": None,
-            "low": None,
-            "high": None,
-            "need": None,
-            "decision": ["primary" if gone else "published" for gone in withheld for _ in values],
-            "failing": [False] * (n * wide),
-            "why": [""] * (n * wide),
-            "rules": [[] for _ in range(n * wide)],
-        },
+        "grid": [section.to_dict() for section in found.sections],
+        "cells": cells,
+        "withheld": {str(at * len(numbers)): named[at] for at in opened},
     }
 
 
 def draw_released(published: Mapping[str, Sequence[Any]]) -> View:
-    """Draw what has left, of which only the numbers are known: crosswise with two variables, or listed.
+    """Draw what was released, of which only the numbers are known: crosswise with two variables, or listed.
 
     Cells are numbered by the rows of the columns.
     """
     *variables, last = published
-    if len(variables) != 2:
-        return _rows(published, variables)
-    rows, columns = (list(dict.fromkeys(map(str, published[name]))) for name in variables)
-    place = {
-        (str(row), str(column)): at
-        for at, (row, column) in enumerate(zip(*(published[name] for name in variables), strict=True))
-    }
-    if len(place) != len(rows) * len(columns):
-        return _rows(published, variables)
-    grid = {
-        "title": "",
-        "stubs": variables[:1],
-        "across": variables[1],
-        "columns": [{"code": code, "depth": 0, "sum": False} for code in columns],
-        "rows": [
-            {
-                "heads": [{"code": row, "depth": 0, "sum": False}],
-                "cells": [place[row, column] for column in columns],
-            }
-            for row in rows
-        ],
-    }
-    return {"grid": [grid], "cells": _unknown(published[last])}
+    labels = list(zip(*(map(str, published[name]) for name in variables), strict=True))
+    section = cross_codes(variables, labels) or list_rows(variables, dict(enumerate(labels)), [last])
+    return _unknown(section, published[last])
 
 
-def _rows(published: Mapping[str, Sequence[Any]], stubs: Sequence[str]) -> View:
-    last = list(published)[-1]
-    grid = {
-        "title": "",
-        "stubs": list(stubs),
-        "across": "",
-        "columns": [{"code": last, "depth": 0, "sum": False}],
-        "rows": [
-            {
-                "heads": [{"code": str(published[name][at]), "depth": 0, "sum": False} for name in stubs],
-                "cells": [at],
-            }
-            for at in range(len(published[last]))
-        ],
-    }
-    return {"grid": [grid], "cells": _unknown(published[last])}
+def _draw_rows(output: Output) -> View:
+    """Draw what would leave as it stands, one line after another."""
+    names, rows = list(output.published), list(zip(*output.published.values(), strict=False))
+    view = _unknown(
+        list_rows((), dict.fromkeys(range(len(rows)), ()), names), [value for row in rows for value in row]
+    )
+    view["cells"]["label"] = [f"line {at + 1}, {name}" for at in range(len(rows)) for name in names]
+    return view
 
 
-def _unknown(entries: Sequence[Any]) -> View:
+def _unknown(section: LayoutSection, values: Sequence[Any]) -> View:
     """Draw cells of which nothing is known but what is shown."""
-    n = len(entries)
-    nothing = dict.fromkeys(("units", "share", "shared", "low", "high", "need"))
-    return {
-        **nothing,
-        "shown": [as_text(entry) for entry in entries],
-        "decision": ["primary" if entry is None else "published" for entry in entries],
+    n = len(values)
+    cells: View = {
+        **dict.fromkeys(("units", *OPTIONAL, "need")),
+        "shown": [_shown(value) for value in values],
+        "decision": ["primary" if value is None else "published" for value in values],
         "failing": [False] * n,
         "why": [""] * n,
-        "rules": [[] for _ in range(n)],
+        "rules": [[]] * n,
     }
+    return {"grid": [section.to_dict()], "cells": cells}
 
 
-def _listed(output: Output) -> View:
-    """Draw what would leave as it stands, one line after another."""
-    names = list(output.published)
-    rows = list(zip(*output.published.values(), strict=False))
-    wide = len(names)
-    return {
-        "grid": [
-            {
-                "title": "",
-                "stubs": [],
-                "across": "",
-                "columns": [{"code": name, "depth": 0, "sum": False} for name in names],
-                "rows": [
-                    {"heads": [], "cells": list(range(at * wide, (at + 1) * wide))} for at in range(len(rows))
-                ],
-            }
-        ],
-        "cells": {
-            "label": [f"line {at + 1}, {name}" for at in range(len(rows)) for name in names],
-            **_unknown([entry for row in rows for entry in row]),
-        },
-    }
+def _shown(value: Any) -> str | None:
+    return None if value is None else entry(value)
 
 
-def _line(line: Any) -> dict[str, Any]:
-    return {"code": line.code, "depth": line.depth, "sum": line.is_sum}
-
-
-def _plain(numbers: Iterable[float]) -> list[float | None]:
-    return [_number(each) for each in numbers]
-
-
-def _number(value: float) -> float | None:
-    return (
-        None
-        if math.isnan(value)
-        else (1e308 if value > 1e308 else -1e308 if value < -1e308 else float(value))
-    )
+def _finite(value: float | None) -> float | None:
+    return None if value is None else min(max(value, -ENDLESS), ENDLESS)
 
 
 DPI = 110

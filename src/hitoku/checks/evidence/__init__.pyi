@@ -8,7 +8,6 @@ from hitoku.checks.evidence.evidence import STRICT as STRICT
 from hitoku.checks.evidence.evidence import WITHHELD as WITHHELD
 from hitoku.checks.evidence.evidence import Counts as Counts
 from hitoku.checks.evidence.evidence import Evidence as Evidence
-from hitoku.checks.evidence.evidence import GroupRows as GroupRows
 from hitoku.checks.evidence.evidence import NumberRows as NumberRows
 from hitoku.checks.evidence.evidence import Numbers as Numbers
 from hitoku.checks.evidence.evidence import Texts as Texts

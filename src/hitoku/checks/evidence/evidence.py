@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields
-from typing import Annotated, Any, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 from pydantic import ConfigDict, PlainValidator, StrictStr
 from pydantic.dataclasses import dataclass
 
+from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.evidence.left_out import LeftOut
 from hitoku.errors import DataError
 from hitoku.model import Floats, Integers, Mask
@@ -75,15 +76,6 @@ Flags = Annotated[Mask, _array((bool,), np.bool_, "true and false")]
 Texts = tuple[StrictStr, ...]
 
 
-class GroupRows(NamedTuple):
-    """Groups of an output: variables, codes, units, and the share of the largest contributor where known."""
-
-    by: Texts
-    labels: tuple[Texts, ...]
-    n_units: Integers
-    largest_share: Floats | None
-
-
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class Evidence:
     """What the rules of one output are computed from; confidential.
@@ -123,8 +115,8 @@ class Evidence:
         return None
 
     @property
-    def by_group(self) -> GroupRows | None:
-        """Groups as rows of a page; None for what does not consist of groups."""
+    def cells(self) -> CodedCells | None:
+        """Its cells or groups with their codes; None for what does not consist of any."""
         return None
 
     @property

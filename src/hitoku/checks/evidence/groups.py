@@ -19,7 +19,6 @@ from hitoku.checks.evidence.evidence import (
     CountRows,
     Counts,
     Evidence,
-    GroupRows,
     NumberRows,
     Numbers,
     Texts,
@@ -73,16 +72,6 @@ class GroupEvidence(Evidence):
     def label(self, place: int) -> Sequence[str]:
         """Return the codes of a group, for texts."""
         return self.labels[place]
-
-    @property
-    def by_group(self) -> GroupRows:
-        """Groups as rows of a page."""
-        return GroupRows(self.by, self.labels, self.n_units, self.largest_share)
-
-    @property
-    def largest_share(self) -> Floats | None:
-        """Share of the largest contributor in each group; None where amounts are not known."""
-        return None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -162,14 +151,6 @@ class AmountEvidence(ValuesEvidence):
     largest: NumberRows
     size: Numbers
     value: Numbers
-
-    @property
-    def largest_share(self) -> Floats | None:
-        """Share of the largest contributor in each group; NaN where amounts add up to nothing."""
-        if not self.largest.size:
-            return None
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.size > 0, np.abs(self.largest[:, 0]) / self.size, np.nan)
 
     def __post_init__(self) -> None:
         super().__post_init__()

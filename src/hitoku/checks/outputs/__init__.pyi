@@ -14,6 +14,7 @@ from hitoku.checks.outputs.free_file import FileEvidence as FileEvidence
 from hitoku.checks.outputs.free_file import FreeFile as FreeFile
 from hitoku.checks.outputs.frequency_table import FrequencyTable as FrequencyTable
 from hitoku.checks.outputs.group_statistic import GroupStatistic as GroupStatistic
+from hitoku.checks.outputs.group_statistic import own_name as own_name
 from hitoku.checks.outputs.group_statistic import publish_groups as publish_groups
 from hitoku.checks.outputs.handed_over import HandedOver as HandedOver
 from hitoku.checks.outputs.histogram import Histogram as Histogram

@@ -1,7 +1,4 @@
 from hitoku.checks.submission.by_hand import check_table as check_table
-from hitoku.checks.submission.cell_facts import CellFacts as CellFacts
-from hitoku.checks.submission.cell_facts import cell_facts as cell_facts
-from hitoku.checks.submission.cell_facts import columns as columns
 from hitoku.checks.submission.draft_ledger import DraftLedger as DraftLedger
 from hitoku.checks.submission.draft_ledger import definition_of as definition_of
 from hitoku.checks.submission.draft_ledger import partitions as partitions
