@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from numbers import Real
 from typing import Any, Self, TypeVar, overload
 
 from hitoku.messages import Text
@@ -218,34 +217,6 @@ def must_not_be_a_class(value: object, where: str) -> None:
             argument=where,
             kind=value.__name__,
         )
-
-
-def must_be_numbers(owner: object, *names: str) -> None:
-    """Raise when limits or shares that an object was given are no numbers; none at all is fine.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> given = SimpleNamespace(gap=0.1, limit=None, time_limit_s="60")
-    >>> must_be_numbers(given, "gap", "limit", "time_limit_s")
-    Traceback (most recent call last):
-        ...
-    hitoku.errors.ParameterError: time_limit_s is of type str, not a number
-      where: time_limit_s
-      fix: give a number, or leave it out
-    """
-    for name in names:
-        value = getattr(owner, name)
-        # A truth value would count as one second.
-        if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
-            raise ParameterError(
-                "not_a_number",
-                "{argument} is of type {kind}, not a number",
-                where=name,
-                fix="give a number, or leave it out",
-                argument=name,
-                kind=type(value).__name__,
-            )
 
 
 def some(words: Iterable[object], limit: int = 5) -> str:

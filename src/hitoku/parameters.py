@@ -21,6 +21,8 @@ from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
 from hitoku.messages import Text
 
+# Codes of errors about numbers.
+NUMBERS = {"parameter_not_whole", "parameter_not_positive", "parameter_too_small", "parameter_range"}
 # Types that a word can have, and what to call them.
 PLAIN: Mapping[Any, str] = {
     bool: "true or false",
@@ -64,11 +66,19 @@ def real(interval: str, fix: str = "give a number in {interval}") -> BeforeValid
     def read(given: Any) -> float:
         if isinstance(given, Real) and not isinstance(given, bool) and _within(interval, given):
             return float(given)
-        if interval == "(0, inf)":
+        if interval.startswith("(0, inf"):
             raise Refused(
                 "parameter_not_positive",
                 "{name} must be a positive number, got {given!r}",
                 fix,
+                given=shown(given),
+            )
+        if "inf" in interval:
+            raise Refused(
+                "parameter_too_small",
+                "{name} must be a number, at least {least}, got {given!r}",
+                fix,
+                least=interval[1:].partition(",")[0],
                 given=shown(given),
             )
         raise Refused(
@@ -181,6 +191,7 @@ Positive = Annotated[float, real("(0, inf)", "give a number above zero")]
 AtLeastZero = Annotated[float, real("[0, inf)", "give a number that is not negative")]
 # A limit on time or work, in seconds or in numbers looked at.
 Limit = Annotated[float, real("(0, inf]", "leave it out for no limit")]
+LimitOrZero = Annotated[float, real("[0, inf]", "leave it out for no limit")]
 Whole = Annotated[int, whole(0)]
 Count = Annotated[int, whole(1)]
 # Stored as a tuple, whatever was given.
@@ -229,17 +240,17 @@ def check_parameters(thing: Any, where: str = "", kind: type[HitokuError] = Para
       where: Range, percent
       fix: give percent in percent: 10 for ten percent, not 0.1
     """
-    for name, declared in declared_of(type(thing)).items():
-        if declared.adapter is None:
-            continue
+    for name, declared in declared_of(thing.__class__).items():
         given = getattr(thing, name)
+        if declared.adapter is None and isinstance(given, str) and declared.words:
+            declared = declared.in_words()  # noqa: PLW2901 - a word, where an array or an object is allowed, too
         taken = declared.take(given, name, f"{where or type(thing).__name__}, {name}", kind)
         if isinstance(taken, tuple) and taken is not given:
             object.__setattr__(thing, name, taken)
 
 
 def check_word(
-    thing: type[Any], name: str, given: Any, where: str, kind: type[HitokuError], choices: Sequence[str] = ()
+    thing: Any, name: str, given: Any, where: str, kind: type[HitokuError], choices: Sequence[str] = ()
 ) -> Any:
     """Return a value that a word or a recipe gives for a parameter, checked against its type.
 

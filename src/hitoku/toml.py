@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from hitoku.errors import DataError, ParameterError, did_you_mean
-from hitoku.parameters import Refused
+from hitoku.parameters import NUMBERS, Refused
 
 KeyPath = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
@@ -34,7 +34,6 @@ WANTED = {
     "float_type": ("a number", "write it without quotes"),
     "bool_type": ("true or false", "write it without quotes"),
     "string_pattern_mismatch": ("a name for files", "use letters, digits, _ and - only"),
-    "finite_number": ("a finite number", "leave the key out if nothing is asked"),
 }
 
 
@@ -123,7 +122,6 @@ def validated(
     given: Any,
     origin: Origin,
     *,
-    advice: Mapping[str, str] | None = None,
     otherwise: str = "correct the value",
 ) -> Model:
     """Validate keys; the first complaint of pydantic becomes an error that names the key.
@@ -134,8 +132,6 @@ def validated(
         What the keys must be.
     given, origin
         The keys, and where they were given.
-    advice
-        By key, what to write, whatever was wrong with it.
     otherwise
         What to do where nothing better is known.
     """
@@ -146,7 +142,6 @@ def validated(
         found: Any = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     path = _within(given, found["loc"])
     last = str(path[-1]) if path else "file"
-    own = (advice or {}).get(last, "")
     if found["type"] == "extra_forbidden":
         known = _model_at(model, path)
         fix = did_you_mean(last, known.model_fields)
@@ -160,7 +155,9 @@ def validated(
         raise origin.error(path, "key_missing", "key {key!r} is missing", fix, key=name)
     refused = found.get("ctx", {}).get("error")
     if isinstance(refused, Refused):
-        raise refused.error(ParameterError, last, origin.place(path))
+        error = refused.error(ParameterError, last, origin.place(path))
+        quoted = refused.code in NUMBERS and isinstance(found["input"], str)
+        raise error.copy_as(fix=WANTED["float_type"][1]) if quoted else error
     if found["type"] == "literal_error":
         words = [word.strip("' ") for word in str(found["ctx"]["expected"]).replace(" or ", ", ").split(",")]
         near = did_you_mean(str(found["input"]), words, otherwise="").partition("use one of")[0]
@@ -174,20 +171,11 @@ def validated(
         )
     wanted, fix = WANTED.get(found["type"], ("", ""))
     if wanted:
-        raise origin.error(
-            path, "key_wrong_type", "{key} must be {wanted}", own or fix, key=last, wanted=wanted
-        )
-    fix, bounds = own or otherwise, found.get("ctx", {})
-    if "ge" in bounds:
-        least = bounds["ge"]
-        raise origin.error(
-            path, "key_too_small", "{key} must be at least {least}", fix, key=last, least=least
-        )
-    if "le" in bounds:
-        most = bounds["le"]
-        raise origin.error(path, "key_too_large", "{key} must be at most {most}", fix, key=last, most=most)
+        raise origin.error(path, "key_wrong_type", "{key} must be {wanted}", fix, key=last, wanted=wanted)
     why = f"{found['msg'][:1].lower()}{found['msg'][1:]}"
-    raise origin.error(path, "key_unusable", "{key} cannot be used: {problem}", fix, key=last, problem=why)
+    raise origin.error(
+        path, "key_unusable", "{key} cannot be used: {problem}", otherwise, key=last, problem=why
+    )
 
 
 def _within(given: Any, loc: Sequence[str | int]) -> KeyPath:

@@ -168,8 +168,8 @@ def test_a_release_that_was_made_otherwise_is_refused(changes):
 @pytest.mark.parametrize(
     ("parameters", "match"),
     [
-        pytest.param({"strategy": "shav"}, "no strategy named", id="strategy"),
-        pytest.param({"limit": 0}, "limit must be positive", id="limit"),
+        pytest.param({"strategy": "shav"}, "strategy cannot be 'shav'", id="strategy"),
+        pytest.param({"limit": 0}, "limit must be a whole number", id="limit"),
         pytest.param({"method": "optimal"}, "is no method", id="method"),
         pytest.param({"strategy": "sample", "attacker": Likelihood(20)}, "need all of them", id="walk"),
     ],

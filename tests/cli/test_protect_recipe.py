@@ -110,7 +110,9 @@ def test_a_method_is_given_with_its_parameters(method, expected):
             ["--method", "optimal:cost=valu"], ["cost", "'value'", "unit, value, frequency"], id="choice"
         ),
         pytest.param(["--method", "greedy:tidy=maybe"], ["tidy", "true or false"], id="truth"),
-        pytest.param(["--method", "optimal:time_limit_s=soon"], ["time_limit_s", "a number"], id="number"),
+        pytest.param(
+            ["--method", "optimal:time_limit_s=soon"], ["time_limit_s", "a positive number"], id="number"
+        ),
         pytest.param(["--method", "greedy:start=x"], ["start"], id="only in Python"),
         pytest.param(["--keep", "mills"], ["--keep", "no variable and code", "write"], id="no code"),
         pytest.param(["--keep", "trade=mils"], ["--keep", "'mills'"], id="misspelt code"),

@@ -33,6 +33,7 @@ from hitoku.model import (
     slack,
     variable_of_relation,
 )
+from hitoku.parameters import LimitOrZero, Names, Share, Whole, check_parameters
 from hitoku.solver.work import Deadline
 
 # Numbers that flows and programs may look at: some minutes.
@@ -104,33 +105,17 @@ class Group:
     )
     adjusted: ClassVar[bool] = False
 
-    k: int = 1
-    sensitive: tuple[str, ...] | str | None = None
+    k: Whole = 1
+    sensitive: Names | None = None
     forbidden: Mapping[str, Sequence[Any]] | None = None
     harmless: Mapping[str, Any] | None = None
     unknown: Mapping[str, Any] | None = None
-    identifying: tuple[str, ...] | str | None = None
-    share: float | None = None
-    work_limit: float | None = WORK
+    identifying: Names | None = None
+    share: Share | None = None
+    work_limit: LimitOrZero | None = WORK
 
     def __post_init__(self) -> None:
-        if self.share is not None and not 0 < self.share <= 1:
-            raise ParameterError(
-                "share_range",
-                "share is no share",
-                where="attack group",
-                fix="give a fraction: 0.9 for 90 percent",
-            )
-        if not isinstance(self.k, int) or self.k < 0:
-            raise ParameterError(
-                "k_not_a_count",
-                "k is no number of people",
-                where="attack group",
-                fix="give k as 0, 1, 2, ...",
-            )
-        for name in ("sensitive", "identifying"):
-            if isinstance(getattr(self, name), str):
-                object.__setattr__(self, name, (getattr(self, name),))
+        check_parameters(self)
 
     def infer(self, release: Release) -> Inference:
         """Return the groups that are pinned, in words; intervals of counts do not show them."""

@@ -12,10 +12,10 @@ import numpy as np
 
 from hitoku.attacks.attack import Inference
 from hitoku.attacks.contribution import Coalition, Contribution, contributions_of, pooled, shares_of
-from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, TableError
 from hitoku.feasibility import REACHED, EndSearch, Problem, parts_of, settle
 from hitoku.model import BOUND, Bounds, Floats, Integers, Mask, Release
+from hitoku.parameters import Count, LimitOrZero, check_parameters
 from hitoku.solver.work import Deadline
 
 __all__ = ["Contribution", "Insider", "Worst"]
@@ -93,22 +93,15 @@ class Insider:
     adjusted: ClassVar[bool] = False
 
     contributions: tuple[Contribution, ...] = ()
-    coalition: int = 1
+    coalition: Count = 1
     integer: bool = False
-    time_limit_s: float | None = None
-    limit: int = MOST_COALITIONS
-    work_limit: float | None = WORK
+    time_limit_s: LimitOrZero | None = None
+    limit: Count = MOST_COALITIONS
+    work_limit: LimitOrZero | None = WORK
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "contributions", contributions_of(self.contributions))
-        if self.coalition < 1:
-            raise ParameterError(
-                "coalition_empty",
-                "a coalition has at least one member",
-                where="coalition",
-                fix="give 1 or more",
-            )
-        Interval(integer=self.integer, time_limit_s=self.time_limit_s, work_limit=self.work_limit)
+        check_parameters(self)
 
     def __repr__(self) -> str:
         return f"Insider({len(self.contributions)} contributions, coalition={self.coalition})"

@@ -15,12 +15,10 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from hitoku.attacks.attack import Inference
-from hitoku.errors import ParameterError, must_be_numbers
 from hitoku.feasibility import EndSearch, Problem, fixed
 from hitoku.model import BOUND, Bounds, Mask, Release, frozen
+from hitoku.parameters import Count, LimitOrZero, check_parameters
 from hitoku.solver.work import Deadline
-
-MODES = ("exact", "linear")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,32 +67,12 @@ class Interval:
 
     integer: bool = False
     mode: Literal["exact", "linear"] = "exact"
-    time_limit_s: float | None = None
-    most_cells: int | None = None
-    work_limit: float | None = None
+    time_limit_s: LimitOrZero | None = None
+    most_cells: Count | None = None
+    work_limit: LimitOrZero | None = None
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ParameterError(
-                "unknown_mode",
-                "unknown mode {mode!r}",
-                where="Interval",
-                fix="use one of: {modes}",
-                mode=self.mode,
-                modes=", ".join(MODES),
-            )
-        must_be_numbers(self, "time_limit_s", "most_cells", "work_limit")
-        if self.time_limit_s is not None and not self.time_limit_s >= 0:
-            raise ParameterError(
-                "time_limit_negative",
-                "time_limit_s is negative",
-                where="Interval",
-                fix="give seconds, or None for no limit",
-            )
-        if self.most_cells is not None and self.most_cells < 1:
-            raise ParameterError(
-                "most_cells_range", "most_cells is less than one", where="Interval", fix="None for no limit"
-            )
+        check_parameters(self)
 
     def infer(self, release: Release) -> Inference:
         """Return the feasibility interval of every cell."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import ParameterError, SolverError, must_be_numbers
+from hitoku.errors import ParameterError, SolverError
 from hitoku.feasibility.hypercubes import cover_of
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
@@ -20,6 +20,7 @@ from hitoku.methods.method import Progress, Traits
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
 from hitoku.model import Need, Protection, Table
+from hitoku.parameters import Limit, check_parameters, shown_parameters
 from hitoku.rules import Rule
 
 LOGGER = logging.getLogger(__name__)
@@ -80,50 +81,27 @@ class Auto:
     cost: str | ArrayLike = "value"
     keep: Keep | ArrayLike | None = None
     start: ArrayLike | Protection | None = None
-    time_limit_s: float | None = None
+    time_limit_s: Limit | None = None
     secret: bool = True
     rules: Sequence[Rule] | None = None
     width: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        must_be_numbers(self, "time_limit_s")
-        if self.time_limit_s is not None and not self.time_limit_s > 0:
-            raise ParameterError(
-                "time_limit_not_positive",
-                "time_limit_s must be positive",
-                where="time_limit_s",
-                fix="leave it out for no limit",
-            )
+        check_parameters(self)
 
     def __repr__(self) -> str:
-        # Arrays over cells are named, not shown: costs may be values.
-        words = [] if isinstance(self.cost, str) and self.cost == "value" else [_shown("cost", self.cost)]
-        for name in ("keep", "start", "time_limit_s"):
-            given = getattr(self, name)
-            words += [] if given is None else [_shown(name, given)]
-        words += [] if self.secret else ["secret=False"]
-        return f"Auto({', '.join(words)})"
+        return shown_parameters(self)
 
     @property
     def traits(self) -> Traits:
         """What the method declares: its guarantee depends on ``secret``."""
         return Traits(
             secret=self.secret,
-            informed=True,
+            informed=not self.secret,
             hypercubes=True,
             prices=("cost",),
             keeps=("keep",),
             start="start",
-        )
-
-    def informed(self, rules: Sequence[Rule], width: ArrayLike | None) -> Auto:
-        """Return the same method knowing how unsafe cells are found; a secret one does not ask."""
-        if self.secret:
-            return self
-        return replace(
-            self,
-            rules=rules if self.rules is None else self.rules,
-            width=width if self.width is None else self.width,
         )
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
@@ -253,7 +231,3 @@ class Auto:
 
     def _circulation(self) -> Circulation:
         return Circulation(cost=self.cost, keep=self.keep, start=self.start, time_limit_s=self.time_limit_s)
-
-
-def _shown(name: str, given: object) -> str:
-    return f"{name}={given!r}" if isinstance(given, str | int | float) else f"{name}=<given>"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from hitoku.errors import ParameterError
 from hitoku.model import Need, Protection, Table
 from hitoku.rules import Rule, from_word, made
 
@@ -47,7 +48,7 @@ class Traits:
     may_refuse
         Whether it may refuse a table of its scope that can be protected, because it finds no proof.
     informed
-        Whether it must know how unsafe cells are found, by ``informed(rules, width)``.
+        Whether it must know how unsafe cells are found: parameters ``rules`` and ``width``.
     hypercubes
         Whether its patterns of large cross tables come from hypercubes.
     prices
@@ -132,8 +133,26 @@ def informed(method: Method, rules: Sequence[Rule], width: Any) -> Method:
     """
     if not traits_of(method).informed:
         return method
-    found: Method = cast("Any", method).informed(rules, width)
-    return found
+    found: Any = method
+    given = {"rules": rules, "width": width}
+    informed_method: Method = replace(
+        found, **{name: value for name, value in given.items() if getattr(found, name) is None}
+    )
+    return informed_method
+
+
+def rules_and_width(method: Any, *, without_width: bool = False) -> tuple[Sequence[Rule], Any]:
+    """Return what an informed method must know, or raise; some tables need no width."""
+    if method.rules is None or (method.width is None and not without_width):
+        raise ParameterError(
+            "method_lacks_rules_and_width",
+            "the method must know how unsafe cells are found, and how wide their intervals must be",
+            where="{method}, {kind}",
+            fix="write {method}(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
+            method=type(method).__name__,
+            kind="rules" if method.rules is None else "width",
+        )
+    return method.rules, method.width
 
 
 # Words for parameters whose type does not list them; every method understands the same ones.

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hitoku.errors import ParameterError
 from hitoku.files import write_file
+from hitoku.parameters import Count, whole
 from hitoku.toml import load_toml, toml_value, validated
 
 FILE = "review.toml"
-Positive = Annotated[int, Field(ge=1, strict=True)]
 
 
 class Proxy(BaseModel):
@@ -87,16 +87,16 @@ class ReviewSettings(BaseModel):
 
     database: str = ""
     team: str = "Output checking"
-    turnaround_days: Positive = 5
-    reviews: Annotated[int, Field(ge=1, le=5, strict=True)] = 2
+    turnaround_days: Count = 5
+    reviews: Annotated[int, whole(1, 5)] = 2
     separate_phases: bool = True
-    idle_minutes: Positive = 60
-    session_hours: Positive = 12
+    idle_minutes: Count = 60
+    session_hours: Count = 12
     https: bool = True
-    check_seconds: Positive = 900
-    upload_bytes: Positive = 200_000_000
-    unpacked_bytes: Positive = 1_000_000_000
-    most_files: Positive = 2_000
+    check_seconds: Count = 900
+    upload_bytes: Count = 200_000_000
+    unpacked_bytes: Count = 1_000_000_000
+    most_files: Count = 2_000
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
     proxies: tuple[str, ...] = ()
     proxy: Proxy | None = None

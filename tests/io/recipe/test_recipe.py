@@ -34,19 +34,21 @@ def read(tmp_path):
         pytest.param("\n\nvaleu = 'x'", "line 7, key valeu", "no key 'valeu'", "'value'", id="misspelt key"),
         pytest.param("quick = 1", "line 5, key quick", "no key 'quick'", "use one of", id="strange key"),
         pytest.param("width = '9'", "line 5, key width", "must be a number", "quotes", id="a text"),
-        pytest.param("width = -1", "line 5, key width", "must be at least 0", "", id="negative"),
-        pytest.param("width = nan", "line 5, key width", "finite", "leave", id="not a number"),
+        pytest.param("width = -1", "line 5, key width", "at least 0", "", id="negative"),
+        pytest.param(
+            "width = nan", "line 5, key width", "at least 0, got nan", "not negative", id="not a number"
+        ),
         pytest.param("unit = 7", "line 5, key unit", "must be a text", "quotes", id="a number"),
         pytest.param(
-            "decimals = 12", "line 5, key decimals", "at most 9", "as they are", id="too many decimals"
+            "decimals = 12", "line 5, key decimals", "from 0 to 9", "as they are", id="too many decimals"
         ),
         pytest.param(
-            "decimals = -1", "line 5, key decimals", "at least 0", "as they are", id="negative decimals"
+            "decimals = -1", "line 5, key decimals", "from 0 to 9", "as they are", id="negative decimals"
         ),
         pytest.param(
-            'decimals = "as is"', "key decimals", "whole number", "as they are", id="decimals as words"
+            'decimals = "as is"', "key decimals", "whole number", "without quotes", id="decimals as words"
         ),
-        pytest.param("top = 2.5", "line 5, key top", "whole number", "decimals", id="decimals"),
+        pytest.param("top = 2.5", "line 5, key top", "whole number", "1, 2", id="decimals"),
         pytest.param(
             "magnitude = 'sined'", "line 5, key magnitude", "cannot be 'sined'", "'signed'", id="choice"
         ),

@@ -193,8 +193,8 @@ def test_hidden_cells_are_withheld_and_count_as_unknown():
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"order": "big"}, "no order is called"),
-        ({"zeros": "drop"}, "zeros cannot be treated"),
+        ({"order": "big"}, "order cannot be 'big'"),
+        ({"zeros": "drop"}, "zeros cannot be 'drop'"),
         ({"singletons": "any_sum"}, "no way to handle singletons"),
         ({"moves": -1}, "moves"),
         ({"width": -2}, "width"),

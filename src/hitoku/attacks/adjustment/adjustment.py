@@ -12,18 +12,18 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from hitoku.attacks.adjustment.draws import DRAWS, Draws, relative
+from hitoku.attacks.adjustment.draws import Draws, relative
 from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
 from hitoku.attacks.attack import Inference
 from hitoku.errors import ParameterError, SolverError, did_you_mean
 from hitoku.model import ADDITIVITY, Estimates, Floats, Mask, Need, Release, frozen
-from hitoku.solver.closest import NORMS, PENALTY, DeviationProgram, Norm, closest, reciprocal
+from hitoku.parameters import AtLeastZero, Count, LimitOrZero, Whole, check_parameters
+from hitoku.solver.closest import PENALTY, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import SolverStatus
 from hitoku.solver.work import CountedWork
 
 # The paper calls it a small value for cells near zero. Small beside one unit, it changes no other cell.
 DELTA = 1e-6
-LEVEL_OF = ("published", "guessed")
 # Numbers that the programs of one replication may look at: about two minutes.
 WORK = 1e10
 # Doubles that were added up agree to about this share of the largest of them.
@@ -88,17 +88,18 @@ class Adjustment:
 
     scenario: str | Scenario = "B3"
     norm: Norm = "l1"
-    replications: int = 10
-    seed: int = 1
-    error: float = 0.2
+    replications: Count = 10
+    seed: Whole = 1
+    error: AtLeastZero = 0.2
     level_of: Literal["published", "guessed"] = "published"
     draws: Draws = "uniform"
-    delta: float = DELTA
-    penalty: float = PENALTY
+    delta: AtLeastZero = DELTA
+    penalty: AtLeastZero = PENALTY
     known: Known | None = None
-    work_limit: float | None = WORK
+    work_limit: LimitOrZero | None = WORK
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         if isinstance(self.scenario, str) and self.scenario not in SCENARIOS:
             raise ParameterError(
                 "unknown_scenario",
@@ -107,27 +108,6 @@ class Adjustment:
                 fix=did_you_mean(self.scenario, SCENARIOS, otherwise="B1, B2, B3, C, or an own Scenario"),
                 scenario=self.scenario,
             )
-        for name, words in (("norm", NORMS), ("level_of", LEVEL_OF), ("draws", DRAWS)):
-            word = getattr(self, name)
-            if word not in words:
-                raise ParameterError(
-                    "unknown_choice",
-                    "no {name} {word!r}",
-                    where="Adjustment",
-                    fix=did_you_mean(str(word), words),
-                    name=name,
-                    word=word,
-                )
-        for name, least in (("replications", 1), ("seed", 0), ("error", 0), ("delta", 0), ("penalty", 0)):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= least):
-                raise ParameterError(
-                    "number_too_small",
-                    "{name} must be a number of at least {least}",
-                    where="Adjustment",
-                    fix="raise it",
-                    name=name,
-                    least=least,
-                )
 
     @property
     def knows(self) -> Scenario:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Protocol, runtime_checkable
 
 import numpy as np
 
-from hitoku.errors import ParameterError
 from hitoku.model import Floats, Integers, Mask
+from hitoku.parameters import check_parameters, real
 
 
 @runtime_checkable
@@ -61,13 +61,10 @@ class Likelihood:
     [False, False, True, True]
     """
 
-    ratio: float = 20.0
+    ratio: Annotated[float, real("[1, inf]", "20 asks for twenty to one")] = 20.0
 
     def __post_init__(self) -> None:
-        if not self.ratio >= 1:
-            raise ParameterError(
-                "ratio_range", "ratio must be at least 1", where="Likelihood", fix="20 asks for twenty to one"
-            )
+        check_parameters(self)
 
     def keeps(self, likelihood: Floats) -> Mask:
         # A whisker of slack: likelihoods are sums of rounded numbers.

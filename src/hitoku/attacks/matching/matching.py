@@ -20,13 +20,13 @@ from hitoku.attacks.matching.sampling import fitting, inner_intervals, sampled
 from hitoku.attacks.matching.shaving import Board, shaved, sifted
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.attacks.matching.walks import flat_two_way, several
-from hitoku.errors import ParameterError, did_you_mean, must_be_numbers
+from hitoku.errors import ParameterError
 from hitoku.model import Bounds, Integers, Mask, Release
+from hitoku.parameters import Count, LimitOrZero, check_parameters
 from hitoku.rules import Rule, assess
 from hitoku.solver.work import Deadline
 
 Strategy = Literal["auto", "enumerate", "shave", "sample"]
-STRATEGIES = ("auto", "enumerate", "shave", "sample")
 
 # Limits unless a caller sets one. Candidates listed and looked at one by one; those that are few enough to
 # look at all of them rather than to shave; boxes and patterns of the shaving; steps of the walk, with
@@ -99,21 +99,14 @@ class Matching:
     groups: bool = True
     attacker: Attacker = field(default_factory=Support)
     strategy: Strategy = "auto"
-    limit: int | None = None
+    limit: Count | None = None
     seed: int = 0
-    walks: int = 4
+    walks: Count = 4
     n_jobs: int | None = None
-    time_limit_s: float | None = None
+    time_limit_s: LimitOrZero | None = None
 
     def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise ParameterError(
-                "unknown_strategy",
-                "no strategy named {strategy!r}",
-                where="Matching",
-                fix=did_you_mean(self.strategy, STRATEGIES),
-                strategy=self.strategy,
-            )
+        check_parameters(self)
         if not hasattr(self.method, "protect"):
             raise ParameterError(
                 "not_a_method",
@@ -121,28 +114,6 @@ class Matching:
                 where="method",
                 fix="give the method that made the release, such as Optimal(keep='margins')",
                 kind=type(self.method).__name__,
-            )
-        must_be_numbers(self, "time_limit_s", "limit")
-        if self.time_limit_s is not None and not self.time_limit_s >= 0:
-            raise ParameterError(
-                "time_limit_negative",
-                "time_limit_s is negative",
-                where="Matching",
-                fix="give seconds, or None for no limit",
-            )
-        if self.walks < 1:
-            raise ParameterError(
-                "walks_not_positive",
-                "walks must be positive",
-                where="walks",
-                fix="leave it out for the default",
-            )
-        if self.limit is not None and self.limit < 1:
-            raise ParameterError(
-                "limit_not_positive",
-                "limit must be positive",
-                where="limit",
-                fix="leave it out for the default",
             )
         if self.strategy == "sample" and not isinstance(self.attacker, Support):
             raise ParameterError(

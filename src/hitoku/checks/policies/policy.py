@@ -14,12 +14,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import parse_scope
+from hitoku.parameters import AtLeastZero, Count, Percent, Share, Whole, real, whole
 from hitoku.rules import Dominance, GroupDisclosure, MinFrequency, PPercent, Rule
 from hitoku.toml import load_toml, validated
-
-Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
-Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1, strict=True)]
 
 # Sections that a policy need not have.
 OPTIONAL = ("sampling", "squares", "segmentations", "against", "tests")
@@ -65,7 +62,7 @@ class Freedom(Section):
 class DominanceRule(Section):
     """The n largest hold at most k percent; with p, the p% rule as well."""
 
-    n: Annotated[int, Field(ge=1, le=3, strict=True)]
+    n: Annotated[int, whole(1, 3)]
     k: Percent
     p: Percent | None = None
 
@@ -87,14 +84,14 @@ class GroupSection(Section):
 class Width(Section):
     """Length of the interval of a withheld cell: units for counts, a share of the value for magnitudes."""
 
-    count: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    share: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    count: AtLeastZero
+    share: AtLeastZero
 
 
 class PercentileRule(Section):
     """Units that must lie on each side of a percentile, and from one percentile of a group to the next."""
 
-    side: Annotated[int, Field(ge=0, strict=True)]
+    side: Whole
     # Both ends included; left out, the minimum of units.
     between: Count | None = None
 
@@ -127,10 +124,10 @@ class Sampling(Section):
     """
 
     # Of the population; with several strata the largest, for the chance grows with it.
-    fraction: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
-    risk: Annotated[float, Field(gt=0, le=0.5, allow_inf_nan=False)]
+    fraction: Annotated[float, real("(0, 1)")]
+    risk: Annotated[float, real("(0, 0.5]")]
     # In the sample, whatever the chance: a number about one or two units is theirs.
-    least: Annotated[int, Field(ge=3, strict=True)] = 3
+    least: Annotated[int, whole(3)] = 3
 
 
 class Policy(Section):

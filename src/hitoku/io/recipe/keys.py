@@ -15,7 +15,7 @@ from hitoku.io.advice import spoken
 from hitoku.io.formats import FORMATS
 from hitoku.messages import Text
 from hitoku.model import DEFAULT_SCOPE, SCOPES, parse_scope
-from hitoku.parameters import Refused
+from hitoku.parameters import AtLeastZero, Count, Refused, whole
 from hitoku.tabulation import FileFormat
 from hitoku.toml import Origin
 
@@ -179,7 +179,7 @@ class TableKeys(BaseModel):
     empty: Literal["keep", "drop"] = Field(
         "keep", description="codes of a hierarchy that no record has: rows of zeros, or left out"
     )
-    top: int = Field(3, ge=1, description="how many of the largest contributions to keep per cell")
+    top: Count = Field(3, description="how many of the largest contributions to keep per cell")
     measure: str | None = Field(None, description="name of the quantity; default the name of the value")
     frequency: str | None = Field(None, description="cells: column with the respondents")
     largest: list[str] = Field(
@@ -192,9 +192,9 @@ class TableKeys(BaseModel):
     )
     start: str | None = Field(None, description="a CSV file of cells that somebody withheld by hand")
     mark: str | None = Field(None, description="column that marks cells withheld by hand")
-    decimals: int | None = Field(
-        None, ge=0, le=9, description="round every record's value to so many decimals before adding"
-    )
+    decimals: (
+        Annotated[int, whole(0, 9, "2 keeps cents; leave the key out to keep values as they are")] | None
+    ) = Field(None, description="round every record's value to so many decimals before adding")
     encoding: str | None = Field(None, description="text files: cp1252, shift-jis, ...; left out, found")
     separator: str | None = Field(None, description="text files: sign between columns; left out, found")
     decimal: str | None = Field(None, description='text files: "." or ","; left out, found')
@@ -235,9 +235,7 @@ class CountsKeys(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     rules: list[RuleWord] = Field(min_length=1, description="what makes a count unsafe")
-    width: float = Field(
-        10.0, ge=0, allow_inf_nan=False, description="width that every unsafe count's interval must have"
-    )
+    width: AtLeastZero = Field(10.0, description="width that every unsafe count's interval must have")
     method: MethodWord | None = Field(None, description="what chooses the counts withheld with them")
 
 
@@ -247,7 +245,7 @@ class CostKeys(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     cells: Cells = Field(description="cells by their codes")
-    times: float = Field(ge=0, allow_inf_nan=False, description="what their cost is multiplied by")
+    times: AtLeastZero = Field(description="what their cost is multiplied by")
 
 
 class RecipeKeys(TableKeys):
@@ -270,11 +268,9 @@ class RecipeKeys(TableKeys):
     )
     rules: list[RuleWord] = Field(default_factory=list, description="what makes a cell unsafe")
     unsafe: list[Cells] = Field(default_factory=list, description="further unsafe cells, by their codes")
-    width: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="width that every unsafe cell's interval must have"
-    )
-    width_share: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="with counts: the same, as a share of the value"
+    width: AtLeastZero | None = Field(None, description="width that every unsafe cell's interval must have")
+    width_share: AtLeastZero | None = Field(
+        None, description="with counts: the same, as a share of the value"
     )
     insiders: InsidersWord | None = Field(
         None,

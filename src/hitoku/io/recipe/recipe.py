@@ -25,7 +25,6 @@ OF_MAKING = ("empty", "engine", "spark")
 OF_RUNNING = ("jobs", "memory_limit")
 OF_CELLS = ("frequency", "largest", "cost", "fixed", "totals")
 # What to write for a key, whatever was wrong with it.
-ADVICE = {"decimals": "2 keeps cents; leave the key out to keep values as they are"}
 # Names that tables cannot have, and why.
 RESERVED = {
     "table": "so all of them are called together",
@@ -115,7 +114,7 @@ class Recipe:
 
     @classmethod
     def _checked(cls, given: dict[str, Any], folder: Path, origin: RecipeOrigin, text: str) -> Recipe:
-        keys = validated(RecipeKeys, given, origin, advice=ADVICE)
+        keys = validated(RecipeKeys, given, origin)
         if not keys.rules and not keys.unsafe:
             raise origin.error(
                 ("rules",),

@@ -14,8 +14,6 @@ from hitoku.errors import (
     ProtectionError,
     SolverError,
     did_you_mean,
-    must_be,
-    must_be_numbers,
 )
 from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, cheapest, conflict, not_decided
 from hitoku.methods.adjust.rounding import RoundingGrid, finest, round_and_add_up, round_controlled
@@ -24,12 +22,11 @@ from hitoku.methods.keep import Keep, kept
 from hitoku.methods.method import Progress, Promise, Traits
 from hitoku.methods.run import run
 from hitoku.model import ADDITIVITY, Attributions, Floats, Integers, Need, Protection, Table
-from hitoku.solver.closest import NORMS, PENALTY, Closest, DeviationProgram, Norm, closest, reciprocal
+from hitoku.parameters import Gap, Limit, LimitOrZero, Positive, check_parameters
+from hitoku.solver.closest import PENALTY, Closest, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import SolverStatus
 from hitoku.solver.work import CountedWork
 
-REPAIRS = ("senses", "elastic")
-ZEROS = ("move", "keep")
 # Costs that differ by no more than this share are the same: solvers, and six decimals, are no more exact.
 PROVEN = 1e-6
 
@@ -136,42 +133,16 @@ class Adjust:
     zeros: Literal["move", "keep"] = "move"
     integer: bool = False
     repair: Literal["senses", "elastic"] | None = None
-    penalty: float = PENALTY
+    penalty: Positive = PENALTY
     key: str = field(default="", repr=False)
-    time_limit_s: float | None = None
-    gap: float = 0.0
-    work_limit: float | None = WORK
+    time_limit_s: Limit | None = None
+    gap: Gap = 0.0
+    work_limit: LimitOrZero | None = WORK
 
     traits: ClassVar[Traits] = Traits(promise=Promise.ADJUSTED, decides_again=True, keeps=("keep",))
 
     def __post_init__(self) -> None:
-        for name, word, known in (
-            ("norm", self.norm, NORMS),
-            ("zeros", self.zeros, ZEROS),
-            ("repair", self.repair, (None, *REPAIRS)),
-        ):
-            if word not in known:
-                words = [k for k in known if k is not None]
-                raise ParameterError(
-                    "unknown_name_of_option",
-                    "no {option} named {word!r}",
-                    where=name,
-                    fix=did_you_mean(str(word), words),
-                    option=name,
-                    word=word,
-                )
-        must_be(str, self.key, "key")
-        must_be_numbers(self, "gap", "penalty", "time_limit_s", "work_limit")
-        if not 0 <= self.gap < 1:
-            raise ParameterError(
-                "gap_range", "gap must lie in [0, 1)", where="gap", fix="give a share: 0.01 for one percent"
-            )
-        for name in ("penalty", "time_limit_s"):
-            limit = getattr(self, name)
-            if limit is not None and not limit > 0:
-                raise ParameterError(
-                    "not_positive", "{name} must be positive", where=name, fix="leave it out", name=name
-                )
+        check_parameters(self)
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Adjust a table.

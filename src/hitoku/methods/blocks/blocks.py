@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, did_you_mean
-from hitoku.methods.blocks.expectation import PLENTY, SPLITS, expectation, tree_of
+from hitoku.errors import NeedError, ParameterError
+from hitoku.methods.blocks.expectation import PLENTY, expectation, tree_of
 from hitoku.methods.blocks.levels import by_sections, level_by_level
 from hitoku.methods.blocks.magnitudes import ROUNDING, in_units, levels_of, magnitude_pattern
 from hitoku.methods.blocks.rectangles import pattern, same_release, tree
@@ -27,9 +27,10 @@ from hitoku.methods.blocks.terms import (
     refuse_zeros,
     totals,
 )
-from hitoku.methods.method import Progress, Traits
+from hitoku.methods.method import Progress, Traits, rules_and_width
 from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Table
+from hitoku.parameters import check_parameters
 from hitoku.rules import Rule
 
 Split = Literal["auto", "count", "mass"]
@@ -96,22 +97,7 @@ class Blocks:
     sections: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if self.split not in {"auto", *SPLITS}:
-            raise ParameterError(
-                "unknown_split",
-                "no split named {split!r}",
-                where="blocks, split",
-                fix=did_you_mean(self.split, ("auto", *SPLITS)),
-                split=self.split,
-            )
-
-    def informed(self, rules: Sequence[Rule], width: ArrayLike | None) -> Blocks:
-        """Return the same method with these rules and this width where it has none."""
-        return replace(
-            self,
-            rules=rules if self.rules is None else self.rules,
-            width=width if self.width is None else self.width,
-        )
+        check_parameters(self)
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Withhold rectangles.
@@ -128,31 +114,24 @@ class Blocks:
     def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:  # noqa: ARG002 - over in a moment
         """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
         magnitudes = not of_counts(table)
-        if self.rules is None or (self.width is None and not magnitudes):
-            raise ParameterError(
-                "method_lacks_rules_and_width",
-                "the method must know how unsafe cells are found, and how wide their intervals must be",
-                where="blocks, {kind}",
-                fix="write Blocks(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
-                kind="rules" if self.rules is None else "width",
-            )
-        if len(self.sections) and self.width is not None:
-            return self._sections(table, need, self.rules, self.width)
+        rules, width = rules_and_width(self, without_width=magnitudes)
+        if len(self.sections) and width is not None:
+            return self._sections(table, need, rules, width)
         refuse_other_kinds(table)
-        if magnitudes or self.width is None:
+        if magnitudes or width is None:
             refuse_zeros(table)
-            return self._magnitudes(table, need, self.rules)
+            return self._magnitudes(table, need, rules)
         if any(len(d.groups) > 1 for d in table.dimensions):
             refuse_zeros(table)
             # Sub-tables are many and small: drawing tables to choose between splits would not pay.
             split = "count" if self.split == "auto" else self.split
-            chosen, terms = level_by_level(table, self.rules, self.width, split, self.expected)
+            chosen, terms = level_by_level(table, rules, width, split, self.expected)
             shape, unsafe_zeros = terms.width.shape, not terms.first.any()
             lowest = Terms.below(shape, terms.last.min() + 1, terms.width.min(), zeros=unsafe_zeros)
             counts = np.rint(table.value).astype(np.int64).reshape(shape)
             refuse_other_needs(table, need, lowest.width.ravel(), lowest.unsafe(counts).ravel())
             return protection_of(table, need, chosen.ravel(), None)
-        terms, values = of_flat_counts(table, need, self.rules, self.width)
+        terms, values = of_flat_counts(table, need, rules, width)
         plenty = PLENTY * (int(terms.last.max()) + 1)
         expected = expectation(*totals(table, *values.shape), self.expected, plenty)
         if terms.free is not None:

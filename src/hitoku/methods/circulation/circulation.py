@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from hitoku.errors import ParameterError, SolverError, must_be_numbers
+from hitoku.errors import SolverError
 from hitoku.feasibility import Incidence, Levels, NetworkCirculation, Problem
 from hitoku.feasibility.hypercubes import LARGE, Boxes, Claims, Cover, Rooms, cover_of, packed
 from hitoku.methods.circulation.batches import (
@@ -40,6 +40,7 @@ from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.run import run
 from hitoku.model import Floats, Integers, Mask, Moves, Need, Protection, Table
+from hitoku.parameters import Limit, Whole, check_parameters, shown_parameters
 from hitoku.solver.work import CountedWork
 
 LOGGER = logging.getLogger(__name__)
@@ -103,41 +104,14 @@ class Circulation:
     cost: str | ArrayLike = "value"
     keep: Keep | ArrayLike | None = None
     start: ArrayLike | Protection | None = None
-    rounds: int = 1
-    time_limit_s: float | None = None
+    rounds: Whole = 1
+    time_limit_s: Limit | None = None
 
     def __post_init__(self) -> None:
-        must_be_numbers(self, "rounds", "time_limit_s")
-        if self.rounds < 0:
-            raise ParameterError(
-                "rounds_negative",
-                "rounds must not be negative",
-                where="rounds",
-                fix="zero takes the first pattern",
-            )
-        if self.time_limit_s is not None and self.time_limit_s <= 0:
-            raise ParameterError(
-                "time_limit_not_positive",
-                "time_limit_s must be positive",
-                where="time_limit_s",
-                fix="leave it out for no limit",
-            )
+        check_parameters(self)
 
     def __repr__(self) -> str:
-        # Arrays over cells are named, not shown: costs may be values.
-        words = []
-        for name, default in (
-            ("cost", "value"),
-            ("keep", None),
-            ("start", None),
-            ("rounds", 1),
-            ("time_limit_s", None),
-        ):
-            given = getattr(self, name)
-            plain = given is None or isinstance(given, str | int | float)
-            if not plain or given != default:
-                words.append(f"{name}={given!r}" if plain else f"{name}=<given>")
-        return f"Circulation({', '.join(words)})"
+        return shown_parameters(self)
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Withhold cells until every unsafe one owns a witness.

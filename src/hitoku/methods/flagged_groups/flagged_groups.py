@@ -8,13 +8,13 @@ with the same release and flags is judged alike.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, ScopeError, must_be_numbers
+from hitoku.errors import NeedError, ScopeError
 from hitoku.methods.blocks import (
     FAR,
     PARTS,
@@ -30,9 +30,10 @@ from hitoku.methods.blocks import (
 )
 from hitoku.methods.flagged_groups.flags import closure, flagged, groups_of
 from hitoku.methods.flagged_groups.witness_walk import FlaggedRelease, WitnessWalk
-from hitoku.methods.method import Progress, Traits
+from hitoku.methods.method import Progress, Traits, rules_and_width
 from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Table
+from hitoku.parameters import Count, check_parameters, whole
 from hitoku.rules import Rule
 
 # A change from one table to the next: cells, and by how much.
@@ -83,29 +84,11 @@ class FlaggedGroups:
     rules: Sequence[Rule] | None = None
     width: ArrayLike | None = None
     expected: ArrayLike | None = None
-    group: int = 2
-    closure: int = 2
+    group: Annotated[int, whole(2)] = 2
+    closure: Count = 2
 
     def __post_init__(self) -> None:
-        must_be_numbers(self, "group", "closure")
-        for name, least in (("group", 2), ("closure", 1)):
-            if getattr(self, name) < least:
-                raise ParameterError(
-                    "below_minimum",
-                    "{name} is less than {least}",
-                    where="flagged_groups, {name}",
-                    fix="leave it out for the default",
-                    name=name,
-                    least=least,
-                )
-
-    def informed(self, rules: Sequence[Rule], width: ArrayLike | None) -> FlaggedGroups:
-        """Return the same method with these rules and this width where it has none."""
-        return replace(
-            self,
-            rules=rules if self.rules is None else self.rules,
-            width=width if self.width is None else self.width,
-        )
+        check_parameters(self)
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Withhold groups of cells.
@@ -123,15 +106,8 @@ class FlaggedGroups:
         """Withhold groups of cells."""
         refuse_other_kinds(table)
         refuse_other_tables(table)
-        if self.rules is None or self.width is None:
-            raise ParameterError(
-                "method_lacks_rules_and_width",
-                "the method must know how unsafe cells are found, and how wide their intervals must be",
-                where="flagged_groups, {kind}",
-                fix="write FlaggedGroups(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
-                kind="rules" if self.rules is None else "width",
-            )
-        terms, values = of_flat_counts(table, need, self.rules, self.width)
+        rules, width = rules_and_width(self)
+        terms, values = of_flat_counts(table, need, rules, width)
         rows, columns = values.shape
         expected = expectation(*totals(table, rows, columns), self.expected, None)
         withheld = np.zeros((rows + 1, columns + 1), dtype=np.bool_)

@@ -8,13 +8,13 @@ is no tolerance. Exactness is all that is promised: how wide intervals are is an
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from hitoku.errors import ParameterError, did_you_mean
+from hitoku.errors import ParameterError
 from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
 from hitoku.methods.gauss.elimination import EliminationProblem
 from hitoku.methods.gauss.incidence import columns_of, relations_of
@@ -25,13 +25,14 @@ from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Promise, Traits
 from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
+from hitoku.parameters import AtLeastZero, LimitOrZero, Whole, check_parameters
 from hitoku.solver.work import Deadline
 
 Zeros = Literal["publish", "withhold", "structural"]
 # Numbers that the attacks of all rounds may look at: some minutes.
 WORK = 3e10
 STOPPED = "stopped at its work limit: intervals may be narrower than asked"
-ORDERS = ("size", "frequency", "value", "coalition")
+Order = Literal["size", "frequency", "value", "coalition"]
 
 
 def secondary(
@@ -224,54 +225,24 @@ class Gauss:
         promise=Promise.EXACT_ONLY, keeps=("keep", "forced", "zeros"), width="width"
     )
 
-    order: str | ArrayLike = "size"
+    order: Order | ArrayLike = "size"
     singletons: str = "none"
     singleton: ArrayLike | None = None
     zeros: Zeros = "publish"
-    moves: int | None = None
-    width: float | bool | None = None
+    moves: Whole | None = None
+    width: AtLeastZero | bool | None = None
     attack: Any = None
     differences: Any = None
     prove: bool = False
     forced: ArrayLike = ()
     hidden: ArrayLike = ()
     keep: Keep | ArrayLike | None = None
-    k: int | None = None
-    work_limit: float | None = WORK
+    k: Whole | None = None
+    work_limit: LimitOrZero | None = WORK
 
     def __post_init__(self) -> None:
-        if self.k is not None and (not isinstance(self.k, int) or self.k < 0):
-            raise ParameterError(
-                "k_not_a_count", "k is no number of people", where="k", fix="give k as 0, 1, 2, ..."
-            )
+        check_parameters(self)
         object.__setattr__(self, "singletons", named(self.singletons))
-        if self.zeros not in get_args(Zeros):
-            raise ParameterError(
-                "unknown_zeros",
-                "zeros cannot be treated as {zeros!r}",
-                where="zeros",
-                fix=did_you_mean(str(self.zeros), get_args(Zeros)),
-                zeros=self.zeros,
-            )
-        if isinstance(self.order, str) and self.order not in ORDERS:
-            raise ParameterError(
-                "unknown_order",
-                "no order is called {order!r}",
-                where="order",
-                fix=did_you_mean(self.order, ORDERS),
-                order=self.order,
-            )
-        if self.moves is not None and (not isinstance(self.moves, int) or self.moves < 0):
-            raise ParameterError(
-                "moves_not_whole", "moves is no whole number", where="moves", fix="give 1, 2, ... or None"
-            )
-        if self.width is not None and self.width is not True and not float(self.width) >= 0:
-            raise ParameterError(
-                "width_is_negative",
-                "width is negative",
-                where="width",
-                fix="widths are lengths and start at 0",
-            )
 
     def __repr__(self) -> str:
         order = self.order if isinstance(self.order, str) else "own"

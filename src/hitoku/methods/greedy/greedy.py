@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, SolverError, did_you_mean, must_be_numbers, some
+from hitoku.errors import NeedError, SolverError, some
 from hitoku.messages import Text
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit, unnecessary
@@ -23,6 +23,7 @@ from hitoku.methods.method import Progress, Traits
 from hitoku.methods.points import publish_points
 from hitoku.methods.run import run
 from hitoku.model import Floats, Integers, Mask, Need, Protection, Reason, Step, Table
+from hitoku.parameters import LimitOrZero, check_parameters, shown_parameters
 from hitoku.solver.work import CountedWork
 
 Prefer = Literal["smallest", "closing"]
@@ -102,44 +103,13 @@ class Greedy:
     prefer: Prefer = "smallest"
     record: Record = "auto"
     every: Every = "unsafe"
-    work_limit: float | None = None
+    work_limit: LimitOrZero | None = None
 
     def __post_init__(self) -> None:
-        must_be_numbers(self, "work_limit")
-        for name, words in (
-            ("prefer", get_args(Prefer)),
-            ("record", get_args(Record)),
-            ("every", get_args(Every)),
-        ):
-            word = getattr(self, name)
-            if word not in words:
-                raise ParameterError(
-                    "option_is",
-                    "{option} is {word!r}",
-                    where="method greedy",
-                    fix=did_you_mean(str(word), words),
-                    option=name,
-                    word=word,
-                )
+        check_parameters(self)
 
     def __repr__(self) -> str:
-        # Arrays over cells are named, not shown: costs may be values.
-        words = []
-        for name, default in (
-            ("cost", "value"),
-            ("keep", None),
-            ("start", None),
-            ("tidy", False),
-            ("prefer", "smallest"),
-            ("record", "auto"),
-            ("every", "unsafe"),
-            ("work_limit", None),
-        ):
-            given = getattr(self, name)
-            plain = given is None or isinstance(given, str | bool | int | float)
-            if not plain or given != default:
-                words.append(f"{name}={given!r}" if plain else f"{name}=<given>")
-        return f"Greedy({', '.join(words)})"
+        return shown_parameters(self)
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Withhold cells until every unsafe one is blurred as far as the need asks.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.attacks import Interval
-from hitoku.errors import NeedError, ParameterError, SolverError, must_be_numbers
+from hitoku.errors import NeedError, SolverError
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
@@ -31,6 +31,7 @@ from hitoku.methods.optimal.search import search
 from hitoku.methods.optimal.small import TwoWay, fits, pattern_of_small, two_way
 from hitoku.methods.run import run
 from hitoku.model import Attributions, Floats, Mask, Need, Protection, Release, Table, frozen, level_slack
+from hitoku.parameters import Count, Gap, Limit, check_parameters
 
 # Added to whole costs where a linear program compares them.
 WHOLE_SLACK = 1e-3
@@ -212,27 +213,13 @@ class Optimal:
     power: float | None = None
     keep: Keep | ArrayLike | None = None
     withhold: ArrayLike | None = None
-    time_limit_s: float | None = None
-    gap: float = 0.0
-    work_limit: int | None = None
+    time_limit_s: Limit | None = None
+    gap: Gap = 0.0
+    work_limit: Count | None = None
     start: ArrayLike | Protection | None = None
 
     def __post_init__(self) -> None:
-        must_be_numbers(self, "gap", "power", "time_limit_s", "work_limit")
-        if not 0 <= self.gap < 1:
-            raise ParameterError(
-                "gap_range", "gap must lie in [0, 1)", where="gap", fix="give a share: 0.01 for one percent"
-            )
-        for name in ("time_limit_s", "work_limit"):
-            limit = getattr(self, name)
-            if limit is not None and limit <= 0:
-                raise ParameterError(
-                    "not_positive",
-                    "{name} must be positive",
-                    where=name,
-                    fix="leave it out for no limit",
-                    name=name,
-                )
+        check_parameters(self)
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Find the pattern.

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, ScopeError, must_be_numbers
-from hitoku.methods.method import Progress, Traits
+from hitoku.errors import NeedError, ParameterError, ScopeError
+from hitoku.methods.method import Progress, Traits, rules_and_width
 from hitoku.methods.randomised.distribution import PatternDistribution
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
 from hitoku.methods.run import run
 from hitoku.model import Floats, Integers, Mask, Need, Protection, Release, Table
+from hitoku.parameters import Count, Positive, Whole, check_parameters, real
 from hitoku.rules import Rule
 
 SEEDED = "randomised, seeded: for experiments only"
@@ -85,36 +86,23 @@ class Randomised:
 
     rules: Sequence[Rule] | None = None
     width: ArrayLike | None = None
-    strength: float = 1.0
-    ratio: float = 20.0
-    draws: int = 3
-    levels: int | None = None
-    total: float = 1e-3
-    limit: int = 50_000
+    strength: Annotated[float, real("[0, 10]")] = 1.0
+    ratio: Positive = 20.0
+    draws: Count = 3
+    levels: Whole | None = None
+    total: Annotated[float, real("(0, 1]", "give a probability above zero: the promise rests on it")] = 1e-3
+    limit: Count = 50_000
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        must_be_numbers(self, "strength", "draws", "ratio", "levels", "total", "limit")
-        for name, fine, fix in (
-            ("strength", 0 <= self.strength <= 10, "give a number from 0 to 10"),
-            ("draws", self.draws >= 1, "give a whole number from 1"),
-            ("ratio", self.ratio > self.draws, "give a number larger than draws, such as 20"),
-            ("levels", self.levels is None or self.levels >= 0, "give a whole number, or leave it out"),
-            ("total", 0 < self.total <= 1, "give a probability above zero: the promise rests on it"),
-            ("limit", self.limit >= 1, "give a whole number from 1"),
-        ):
-            if not fine:
-                raise ParameterError(
-                    "out_of_range", "{name} is out of range", where="randomised, {name}", fix=fix, name=name
-                )
-
-    def informed(self, rules: Sequence[Rule], width: ArrayLike | None) -> Randomised:
-        """Return the same method with these rules and this width where it has none."""
-        return replace(
-            self,
-            rules=rules if self.rules is None else self.rules,
-            width=width if self.width is None else self.width,
-        )
+        check_parameters(self)
+        if not self.ratio > self.draws:
+            raise ParameterError(
+                "ratio_not_above_draws",
+                "ratio must be larger than draws",
+                where="Randomised, ratio",
+                fix="give a number larger than draws, such as 20",
+            )
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Draw a pattern.
@@ -228,15 +216,8 @@ class Randomised:
         return known[release]
 
     def _distribution(self, table: Table) -> PatternDistribution:
-        if self.rules is None or self.width is None:
-            raise ParameterError(
-                "method_lacks_rules_and_width",
-                "the method must know how unsafe cells are found, and how wide their intervals must be",
-                where="randomised, {kind}",
-                fix="write Randomised(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
-                kind="rules" if self.rules is None else "width",
-            )
-        public = PublicKnowledge.of(table, self.rules, self.width)
+        rules, width = rules_and_width(self)
+        public = PublicKnowledge.of(table, rules, width)
         levels = self.levels
         if levels is None:
             levels = next(extra for cells, extra in LEVELS if len(public.inner) <= cells)
