@@ -155,9 +155,9 @@ def validated(
         raise origin.error(path, "key_missing", "key {key!r} is missing", fix, key=name)
     refused = found.get("ctx", {}).get("error")
     if isinstance(refused, Refused):
-        error = refused.error(ParameterError, last, origin.place(path))
+        wrong = refused.error(ParameterError, last, origin.place(path))
         quoted = refused.code in NUMBERS and isinstance(found["input"], str)
-        raise error.copy_as(fix=WANTED["float_type"][1]) if quoted else error
+        raise wrong.copy_as(fix=WANTED["float_type"][1]) if quoted else wrong
     if found["type"] == "literal_error":
         words = [word.strip("' ") for word in str(found["ctx"]["expected"]).replace(" or ", ", ").split(",")]
         near = did_you_mean(str(found["input"]), words, otherwise="").partition("use one of")[0]

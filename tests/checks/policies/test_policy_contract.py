@@ -24,7 +24,9 @@ def strangers(folder: Path) -> set[str]:
     """Files among the policies that no name leads to: neither a policy nor a part of the program."""
     known = {f"{name}.toml" for name in policy_names()}
     return {
-        path.name for path in folder.iterdir() if path.suffix != ".py" and path.name != "__pycache__"
+        path.name
+        for path in folder.iterdir()
+        if path.suffix not in {".py", ".pyi"} and path.name != "__pycache__"
     } - known
 
 
