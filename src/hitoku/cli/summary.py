@@ -145,18 +145,26 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         )
 
 
+# In a terminal narrower than this, the basis of a verdict stands below the attacker instead of beside.
+MIN_WIDTH_BESIDE = 120
+
+
 def show_verdict(console: Console, verdict: Verdict) -> None:
     """Print the headline in its colour, and a row for every attacker that the release has."""
     style = STYLES[verdict.colour]
     console.print(Text(f"{SIGNS[verdict.colour]} {verdict}", style=f"bold {style}"), soft_wrap=True)
+    beside = console.width >= MIN_WIDTH_BESIDE
     grid = Grid.grid(padding=(0, 2))
-    for column in ("", "attacker", "basis"):
-        grid.add_column(no_wrap=column == "", overflow="fold")
+    grid.add_column(no_wrap=True)
+    for _ in range(1 + beside):
+        grid.add_column(overflow="fold")
     for row in verdict.rows:
         if row.applies:
-            basis = "; ".join(filter(None, (row.reason, f"{row.fix}" if row.fix else "")))
+            basis = Text("; ".join(filter(None, (row.reason, row.fix))), style="" if beside else "dim")
+            label = Text(row.label)
+            cells = (label, basis) if beside else (Text("\n").join([label, basis] if basis else [label]),)
             result = Text(f"{SYMBOLS[row.status]} {row.status}")
-            grid.add_row(result, row.label, Text(basis), style="" if row.in_scope else "dim")
+            grid.add_row(result, *cells, style="" if row.in_scope else "dim")
     console.print(grid)
 
 
