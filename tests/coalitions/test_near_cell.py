@@ -49,7 +49,7 @@ def draws(n):
 )
 def test_a_cell_goes_as_far_as_it_must_where_it_can(monkeypatch, small, nearby):
     monkeypatch.setattr(least_change, "SMALL", small)
-    monkeypatch.setattr(near_cell, "NEARBY_CELLS", nearby)
+    monkeypatch.setattr(near_cell, "NEARBY_CELLS", (nearby,))
     outcomes = set()
     for down, up, levels in draws(70):
         reach, changes = look(down, up, levels)

@@ -29,10 +29,10 @@ CASES = settings(max_examples=16, deadline=None)
 
 @pytest.fixture(scope="module", autouse=True)
 def _everything_is_large():
-    usual = prover.LARGE, prover.SHORT_CELLS
-    prover.LARGE = prover.SHORT_CELLS = 0
+    usual = prover.SMALL, prover.SHORT_CELLS
+    prover.SMALL = prover.SHORT_CELLS = 0
     yield
-    prover.LARGE, prover.SHORT_CELLS = usual
+    prover.SMALL, prover.SHORT_CELLS = usual
 
 
 @CASES
@@ -94,7 +94,7 @@ def test_what_is_wrong_with_a_pattern_is_the_same(register, monkeypatch):
     # Cells are settled one after the other, and in the end all of them.
     assert told == sorted(told)
     assert told[-1] == (need.unsafe.sum(), need.unsafe.sum())
-    monkeypatch.setattr(prover, "LARGE", 10**9)
+    monkeypatch.setattr(prover, "SMALL", 10**9)
     monkeypatch.setattr(prover, "SHORT_CELLS", 10**9)
     expected = audit(table, need, release)
     assert found.summary["narrow"] > 0
@@ -112,7 +112,7 @@ def test_least_changes_settle_a_pattern_without_boxes(register, monkeypatch, pub
     monkeypatch.setattr(least_change, "SMALL", 0)
     settle_nearby(search)
     assert search.unsettled() == []
-    monkeypatch.setattr(prover, "LARGE", 10**9)
+    monkeypatch.setattr(prover, "SMALL", 10**9)
     expected = audit(table, need, release)
     unmet = {int(problem.cells[place]) for place in search.proof().failed}
     assert unmet == {cell for cell, outcome in expected.outcomes.items() if outcome is not CellOutcome.SAFE}
@@ -157,7 +157,7 @@ def test_what_takes_too_much_work_is_undecided_and_never_safe(register, monkeypa
     table, need, protection = register
     release = ht.Release.of(table, protection)
     assert audit(table, need, release).safe
-    monkeypatch.setattr(prover, "LARGE", 0)
+    monkeypatch.setattr(prover, "SMALL", 0)
     monkeypatch.setattr(nearby, "MOST_WORK", 0)
     monkeypatch.setattr(WitnessSearch, "push_boxes", lambda *_: None)
     found = audit(table, need, release)

@@ -49,7 +49,7 @@ def tried(monkeypatch):
 def test_what_is_tried_depends_on_the_number_of_withheld_cells(monkeypatch, tried, short, large, stages):
     problem, release = asked(CUBE, 9, lower=2.0, upper=1.0)
     monkeypatch.setattr(prover, "SHORT_CELLS", short)
-    monkeypatch.setattr(prover, "LARGE", large)
+    monkeypatch.setattr(prover, "SMALL", large)
     found = prove(problem, release=release)
     assert found.undecided == ()
     assert not found.failed
@@ -58,7 +58,7 @@ def test_what_is_tried_depends_on_the_number_of_withheld_cells(monkeypatch, trie
 
 
 def test_without_a_release_no_boxes_are_looked_for(monkeypatch, tried):
-    monkeypatch.setattr(prover, "LARGE", 7)
+    monkeypatch.setattr(prover, "SMALL", 7)
     found = prove(asked(CUBE, 9, lower=2.0, upper=1.0)[0])
     assert tried == ["settle_nearby"]
     assert found.undecided == ()
@@ -66,7 +66,7 @@ def test_without_a_release_no_boxes_are_looked_for(monkeypatch, tried):
 
 
 def test_what_is_given_up_near_cells_is_not_asked_of_everything(monkeypatch, tried):
-    monkeypatch.setattr(prover, "LARGE", 7)
+    monkeypatch.setattr(prover, "SMALL", 7)
     monkeypatch.setattr(nearby, "MOST_WORK", -1)
     problem, _ = asked(CUBE, 9, lower=2.0, upper=1.0)
     assert prove(problem).undecided == tuple(problem.demands)

@@ -34,10 +34,7 @@ from hitoku.model import (
     variable_of_relation,
 )
 from hitoku.parameters import LimitOrZero, Names, Share, Whole, check_parameters
-from hitoku.solver.work import Deadline
-
-# Numbers that flows and programs may look at: some minutes.
-WORK = 3e10
+from hitoku.solver.work import MINUTES, Deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,7 @@ class Group:
     unknown: Mapping[str, Any] | None = None
     identifying: Names | None = None
     share: Share | None = None
-    work_limit: LimitOrZero | None = WORK
+    work_limit: LimitOrZero | None = MINUTES
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -13,16 +13,14 @@ import numpy as np
 from hitoku.attacks.attack import Inference
 from hitoku.attacks.contribution import Coalition, Contribution, contributions_of, pooled, shares_of
 from hitoku.errors import ParameterError, TableError
-from hitoku.feasibility import REACHED, EndSearch, Problem, parts_of, settle
-from hitoku.model import BOUND, Bounds, Floats, Integers, Mask, Release
+from hitoku.feasibility import EndSearch, Problem, parts_of, settle
+from hitoku.model import BOUND, ROUNDING, Bounds, Floats, Integers, Mask, Release
 from hitoku.parameters import Count, LimitOrZero, check_parameters
-from hitoku.solver.work import Deadline
+from hitoku.solver.work import MINUTES, Deadline
 
 __all__ = ["Contribution", "Insider", "Worst"]
 
 MOST_COALITIONS = 10_000
-# Numbers that the flows and programs of all coalitions may look at: some minutes.
-WORK = 3e10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +95,7 @@ class Insider:
     integer: bool = False
     time_limit_s: LimitOrZero | None = None
     limit: Count = MOST_COALITIONS
-    work_limit: LimitOrZero | None = WORK
+    work_limit: LimitOrZero | None = MINUTES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "contributions", contributions_of(self.contributions))
@@ -126,7 +124,7 @@ class Insider:
         deadline, search = Deadline.of(self.time_limit_s, self.work_limit), EndSearch(self.integer)
         equations = knowledge.equations
         low, high, unknown = search.ends(equations, deadline)
-        record = _Record(low, high, unknown, REACHED * equations.reach)
+        record = _Record(low, high, unknown, ROUNDING * equations.reach)
         for coalition, group in knowledge.coalitions(low):
             part, cells, own = knowledge.of(coalition, group)
             try:

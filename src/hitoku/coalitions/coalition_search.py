@@ -33,21 +33,16 @@ from hitoku.coalitions.knowledge import Knowledge, KnownBounds, Shares
 from hitoku.coalitions.near_cell import CellInSight
 from hitoku.coalitions.verdict import InsiderVerdict, TooClose
 from hitoku.errors import ParameterError, SolverError
-from hitoku.feasibility import CellChanges, Incidence, Problem, Propagation
-from hitoku.model import Floats, Integers, Mask, Need, Release, Table, reaches, slack
+from hitoku.feasibility import SMALL, CellChanges, Incidence, Problem, Propagation
+from hitoku.model import BOUND, Floats, Integers, Mask, Need, Release, Table, reaches, slack
 from hitoku.solver.linear import LinearProgram, Warm
 from hitoku.solver.work import CountedWork, Deadline
 
 NOBODY: Coalition = ()
 NO_CELLS: Integers = np.zeros(0, dtype=np.int64)
 
-# A cell that moves less than this, as a share of what cells of the table usually can, may not move at all:
-# ten times what the solver grants itself.
-NOISE = 1e-7
 # What a move costs in the search for the least change, and for boxes; and of a cell that somebody knows.
 PLAIN, BOXED, WATCHED = 0.1, 0.01, 1.0
-# Up to so many withheld cells programs over all of them are quick.
-SMALL = 6_000
 
 
 class CoalitionSearch:
@@ -107,8 +102,9 @@ class CoalitionSearch:
         self._incidence = Incidence.of(self._matrix)
         # How far all cells can go down and up, published or not, as everybody knows.
         self.room = room = np.maximum(truth - release.lower, 0.0), np.maximum(release.upper - truth, 0.0)
+        # A cell that moves less, as a share of what cells of the table usually can, may not move at all.
         usual = np.concatenate([side[np.isfinite(side) & (side > 0)] for side in room])
-        self._least = np.maximum(self._slack, NOISE * (np.median(usual) if len(usual) else 1.0))
+        self._least = np.maximum(self._slack, BOUND * (np.median(usual) if len(usual) else 1.0))
         self._knowledge = Knowledge(table, release) if before is None else before.knowledge
         self._knowledge.refuse_strangers(self._shares)
         self.witnesses: CellWitnesses = CellWitnesses(release.n_cells) if before is None else before.witnesses

@@ -12,12 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from hitoku.coalitions.cell_witnesses import CoalitionReach
-from hitoku.feasibility import CellChanges, push_engine
+from hitoku.feasibility import NEARBY_CELLS, CellChanges, push_engine
 from hitoku.model import Floats, Integers
 from hitoku.solver.work import CountedWork
-
-# Near a cell are no more cells than this.
-NEARBY_CELLS = 20_000
 
 # Cells that move, by place among the withheld ones, and how far.
 Change = tuple[Integers, Floats]
@@ -64,7 +61,7 @@ class CellInSight:
         self._reach.note(np.array([self._one]), steps[cells == self._place])
 
     def _try(self, changes: CellChanges, way: float, least: float) -> Change | None:
-        found = changes.least(self._place, way, least, most_cells=NEARBY_CELLS, weight=self._weight)
+        found = changes.least(self._place, way, least, most_cells=NEARBY_CELLS[-1], weight=self._weight)
         self._rows.append(found.rows)
         # Simplex takes about as many steps as there are relations, each of which looks at all cells.
         self._work.add(found.work * max(1, len(found.rows)))

@@ -20,13 +20,12 @@ from scipy import sparse
 from hitoku.evidence.exact import Row, solve
 from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import AuditProblem
-from hitoku.model import Floats, Release
+from hitoku.model import SOLVED, Floats, Release
 from hitoku.solver.linear import BASIC, LinearProgram, Solution, opened
 from hitoku.solver.linear import solve as solve_linear
 
 # Multipliers of tables are whole or small fractions; beyond the last denominator the basis is solved.
 DENOMINATORS = (1, 12, 1000, 10**6)
-NEGLIGIBLE = 1e-9
 # Searching for the shortest combination costs a linear program of its own: up to so many withheld cells.
 SHORT_CELLS = 500
 
@@ -201,7 +200,7 @@ def _rounded(duals: Floats | None) -> Iterator[dict[int, Fraction]]:
     """Guess the fractions behind doubles, simple ones first."""
     if duals is None:
         return
-    used = np.flatnonzero(np.abs(duals) > NEGLIGIBLE).tolist()
+    used = np.flatnonzero(np.abs(duals) > SOLVED).tolist()
     for limit in DENOMINATORS:
         guess = {number: Fraction(float(duals[number])).limit_denominator(limit) for number in used}
         yield {number: times for number, times in guess.items() if times}

@@ -14,14 +14,12 @@ from scipy import sparse
 from hitoku.evidence.exact import Row, solve
 from hitoku.evidence.grid import common_denominator
 from hitoku.evidence.problem import AuditProblem, Witness
-from hitoku.model import Floats
+from hitoku.model import WHOLE, Floats
 from hitoku.solver.linear import BASIC, UPPER, Basis, LinearProgram
 
 # A basis that the solver calls feasible may leave a bound by its tolerance; pulling the whole point this
 # little towards the true table mends that. More would be no rounding.
 PULL = Fraction(1, 10**6)
-# Further from a step of the grid than this, in steps, a coordinate is a fraction and no rounding error.
-OFF_GRID = 1e-6
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ def exact_witness(split: Split, point: Floats, basis: Basis | None) -> Witness |
     rounded = problem.on_grid(whole)
     # A point between the steps of the grid may round to a table that fits but has hardly moved.
     steps = whole * problem.scale
-    between = bool(np.any(np.abs(steps - np.rint(steps)) > OFF_GRID))
+    between = bool(np.any(np.abs(steps - np.rint(steps)) > WHOLE))
     if problem.integer or basis is None or not (between or rounded is None):
         return rounded
     return from_basis(split, basis) or rounded

@@ -15,12 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.model import MAX_DECIMALS, Floats, Mask, rational
+from hitoku.model import MAX_DECIMALS, SUM_ROUNDING, Floats, Mask, rational
 
 # Off the grid by more than this share of a step, a number was not printed on that grid.
 STEP_SHARE = 0.05
-# Sums of doubles carry errors of this share of the largest number; more is no rounding.
-FLOAT_SHARE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ class Grid:
 
 def rounding(largest: float, scale: int) -> float:
     """Return how far a double may be from the step it stands for."""
-    return min(STEP_SHARE * float(Fraction(1, scale)), FLOAT_SHARE * largest)
+    return min(STEP_SHARE * float(Fraction(1, scale)), SUM_ROUNDING * largest)
 
 
 def exact_rows(relations: Any) -> list[tuple[list[int], list[int]]]:

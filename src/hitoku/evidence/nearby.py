@@ -14,12 +14,12 @@ import numpy as np
 from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.surroundings import CellSurroundings, ProblemPart
 from hitoku.evidence.witness_search import WitnessSearch
-from hitoku.feasibility import LeastChange
-from hitoku.model import Integers
+from hitoku.feasibility import NEARBY_CELLS, LeastChange
+from hitoku.model import EXACT_SUMS, Integers
 from hitoku.solver.linear import opened
 
-# Near a cell are no more cells than this, at first and then; nodes of integer programs are few.
-NEARBY_CELLS, NEARBY_NODES = (2_000, 20_000), 200
+# Nodes of integer programs near one cell.
+NEARBY_NODES = 200
 # Cells of all programs together, after which the rest is left undecided.
 MOST_WORK = 40_000_000
 
@@ -76,7 +76,7 @@ def _follow(search: WitnessSearch, place: int, change: LeastChange, around: Cell
     fitting = [
         search.problem.changed(change.cells, way * whole.astype(np.int64), 1)
         for way in (1, -1)
-        if len(whole) and np.abs(whole).max() < 2.0**52
+        if len(whole) and np.abs(whole).max() < EXACT_SUMS
     ]
     for witness in fitting:
         if witness is not None:

@@ -12,11 +12,9 @@ from hitoku.evidence.disclosure import SHORT_CELLS
 from hitoku.evidence.nearby import settle_nearby
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.witness_search import Progress, Proof, WitnessSearch
+from hitoku.feasibility import SMALL
 from hitoku.model import Release
 from hitoku.solver.linear import opened
-
-# Beyond so many withheld cells, programs over all of them are the last resort.
-LARGE = 6_000
 
 
 def prove(
@@ -46,7 +44,7 @@ def prove(
     search.push_in_circles()
     if len(problem.cells) > SHORT_CELLS:
         search.propagate()
-    if len(problem.cells) > LARGE:
+    if len(problem.cells) > SMALL:
         if release is not None:
             search.push_boxes(release)
         if not settle_nearby(search):

@@ -8,10 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from hitoku.evidence.problem import AuditProblem, Witness
-from hitoku.model import Mask
-
-# Whole numbers below this are exact in doubles.
-EXACT = 2.0**52
+from hitoku.model import EXACT_SUMS, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ def _ends_reached(witnesses: list[Witness], places: list[int], problem: AuditPro
     ends = np.zeros((len(witnesses), 2, len(places)), dtype=bool)
     levels = problem.levels()
     down, up = levels.down[places], levels.up[places]
-    exact = max(float(down.max(initial=0.0)), float(up.max(initial=0.0))) < EXACT
+    exact = max(float(down.max(initial=0.0)), float(up.max(initial=0.0))) < EXACT_SUMS
     for number, witness in enumerate(witnesses):
         if exact and problem.scale % witness.denominator == 0:
             # On the grid, whole steps are compared with levels rounded up to steps.
@@ -61,7 +58,7 @@ def _ends_reached(witnesses: list[Witness], places: list[int], problem: AuditPro
             moved = np.fromiter(witness.differences, dtype=np.int64)
             amounts = np.fromiter(witness.differences.values(), dtype=np.float64)
             steps[moved] = amounts * (problem.scale // witness.denominator)
-            if np.abs(steps).max(initial=0.0) < EXACT:
+            if np.abs(steps).max(initial=0.0) < EXACT_SUMS:
                 ends[number, 0] = (down > 0) & (steps[places] <= -down)
                 ends[number, 1] = (up > 0) & (steps[places] >= up)
                 continue

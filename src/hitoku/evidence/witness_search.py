@@ -24,7 +24,7 @@ from hitoku.feasibility import NetworkCirculation
 from hitoku.model import Floats, Moves, Release
 from hitoku.solver import integer
 from hitoku.solver.linear import Solution, SolverStatus, Warm
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import SECONDS, CountedWork
 
 # Told how much is done, of how much.
 Progress = Callable[[float, float], None]
@@ -32,10 +32,9 @@ Progress = Callable[[float, float], None]
 ROUNDS = 8
 # A round of summed objectives that settles less than this share of what is open is the last one.
 WORTHWHILE = 0.1
-# What flows may look at: some ten seconds. Cells that are left are settled by programs.
-MAX_FLOW_WORK = 2e9
-# What programs over all cells may look at. Cells that are left are undecided.
-MAX_PROGRAM_WORK = 3e9
+# What flows may look at, and programs over all cells. Cells that flows leave are settled by programs; those
+# that programs leave are undecided.
+MAX_FLOW_WORK = MAX_PROGRAM_WORK = SECONDS
 # Summed integer programs are stopped early: any good point will do.
 SUMMED_GAP, SUMMED_NODES = 0.1, 50
 # One cell's integer program is an answer only when it is solved to the end.

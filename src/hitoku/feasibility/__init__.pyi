@@ -3,10 +3,11 @@ from hitoku.feasibility.ends import EndSearch as EndSearch
 from hitoku.feasibility.ends import stretch_whole as stretch_whole
 from hitoku.feasibility.incidence import Incidence as Incidence
 from hitoku.feasibility.incidence import parts_of as parts_of
+from hitoku.feasibility.least_change import NEARBY_CELLS as NEARBY_CELLS
+from hitoku.feasibility.least_change import SMALL as SMALL
 from hitoku.feasibility.least_change import CellChanges as CellChanges
 from hitoku.feasibility.least_change import LeastChange as LeastChange
 from hitoku.feasibility.levels import Levels as Levels
-from hitoku.feasibility.linear import REACHED as REACHED
 from hitoku.feasibility.linear import any_point as any_point
 from hitoku.feasibility.linear import stretch_linear as stretch_linear
 from hitoku.feasibility.network import arcs as arcs

@@ -16,15 +16,12 @@ from hitoku.feasibility.linear import Met, any_point, stretch_linear
 from hitoku.feasibility.network import stretch_network
 from hitoku.feasibility.presolve import Settled, fixed, settle
 from hitoku.feasibility.problem import Problem, contradiction
-from hitoku.model import Floats, Integers, Mask
+from hitoku.model import WHOLE, Floats, Integers, Mask
 from hitoku.solver.integer import IntegerProgram, solve
 from hitoku.solver.linear import SolverStatus
 from hitoku.solver.work import Deadline
 
 Pair = tuple[Floats, Floats]
-
-# A linear bound this far beyond a whole number still counts as that number.
-ROUND_IN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +186,8 @@ def stretch_whole(
     The least and largest whole values, and the cells that were not reached in time.
     """
     low, high, unknown = real.whole_low, real.whole_high, np.zeros(equations.n_cells, dtype=np.bool_)
-    lower = np.maximum(np.ceil(outer[0] - ROUND_IN), equations.lower)
-    upper = np.minimum(np.floor(outer[1] + ROUND_IN), equations.upper)
+    lower = np.maximum(np.ceil(outer[0] - WHOLE), equations.lower)
+    upper = np.minimum(np.floor(outer[1] + WHOLE), equations.upper)
     program = IntegerProgram(np.zeros(equations.n_cells), equations.matrix, equations.rhs, lower, upper)
     for cell in range(equations.n_cells):
         for sign in (-1.0, 1.0):

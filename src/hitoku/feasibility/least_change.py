@@ -15,17 +15,17 @@ from scipy import sparse
 
 from hitoku.feasibility.incidence import entries_of
 from hitoku.feasibility.problem import Problem
-from hitoku.model import Floats, Integers
+from hitoku.model import BOUND, WHOLE, Floats, Integers
 from hitoku.solver.growing import GrowingProgram
 
 # What moving the cell is worth beside a move of others as far, so that none of them is a reason to stay.
 WORTH = 1e5
 # Nobody needs to move more than so many times as far as the cell.
 MOST_TIMES = 1e3
-# Shares of the way that count as rounding: of a move, and of what a relation is off.
-STILL, BROKEN = 1e-7, 1e-6
-# Up to so many withheld cells all relations are taken into account from the beginning.
+# Up to so many withheld cells programs over all of them, with all relations, are quick.
 SMALL = 6_000
+# Near a cell are no more cells than this, at first and then.
+NEARBY_CELLS = (2_000, 20_000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +100,9 @@ class CellChanges:
         while True:
             program.add(broken)
             share = program.solve()
-            if share is None or abs(share[0]) < max(least - BROKEN, STILL):
+            if share is None or abs(share[0]) < max(least - WHOLE, BOUND):
                 break
-            moved = np.flatnonzero(np.abs(share) > STILL)
+            moved = np.flatnonzero(np.abs(share) > BOUND)
             cells = program.cells[moved]
             broken = program.broken(cells, share[moved])
             if len(broken) == 0:
@@ -169,7 +169,7 @@ class _Neighbourhood:
         rows, factors, lengths = _entries(self._changes.by_cell, cells)
         found, place = np.unique(rows, return_inverse=True)
         off = np.bincount(place, factors * np.repeat(share, lengths))
-        return np.asarray(found[(np.abs(off) > BROKEN) & ~self._taken[found]])
+        return np.asarray(found[(np.abs(off) > WHOLE) & ~self._taken[found]])
 
 
 def _entries(matrix: Any, lines: Integers) -> tuple[Integers, Floats, Integers]:

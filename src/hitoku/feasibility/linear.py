@@ -12,15 +12,9 @@ import numpy as np
 
 from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.feasibility.tied import Tied, tied
-from hitoku.model import ADDITIVITY, Floats, Mask
+from hitoku.model import ADDITIVITY, ROUNDING, SOLVED, WHOLE, Floats, Mask
 from hitoku.solver.linear import LinearProgram, SolverStatus, Warm, opened
 from hitoku.solver.work import Deadline
-
-# Solver output this close to a goal, as a share of the numbers in the cell's relations, has reached it; in
-# whole units never more than the second number. A cell judged too strictly costs one more program, no more.
-REACHED, REACHED_MOST = 1e-13, 1e-6
-# Solver output this close to a whole number of units is that number; fractions of a vertex are farther off.
-SNAP, SNAP_MOST = 1e-9, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +125,7 @@ def snapped(x: Floats, equations: Problem) -> Floats:
     if not equations.exact:
         return x
     whole = np.round(x)
-    near = np.abs(whole - x) <= np.minimum(SNAP * np.maximum(1.0, np.abs(x)), SNAP_MOST)
+    near = np.abs(whole - x) <= np.minimum(SOLVED * np.maximum(1.0, np.abs(x)), WHOLE)
     return np.where(near, whole, x)
 
 
@@ -164,8 +158,9 @@ class Pushes:
 
     def all(self, *, sums: bool) -> Met:
         """Push everything; what has reached a goal stands on it, as the goal is exact where the data are."""
-        near = REACHED * self.equations.reach
-        near = np.minimum(near, REACHED_MOST) if self.equations.exact else near
+        # A cell judged too strictly costs one more program, no more.
+        near = ROUNDING * self.equations.reach
+        near = np.minimum(near, WHOLE) if self.equations.exact else near
         low_goal, high_goal = self.goals[0] + near, self.goals[1] - near
         everything = np.ones(self.equations.n_cells)
         self(everything, maximise=True)

@@ -10,11 +10,9 @@ import numpy as np
 
 from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.problem import Problem, contradiction
-from hitoku.model import ADDITIVITY, Floats, Integers, Mask
+from hitoku.model import ADDITIVITY, ROUNDING, Floats, Integers, Mask
 from hitoku.solver.work import Deadline
 
-# Room below this share of the largest number is rounding, where numbers are not whole.
-TINY = 1e-13
 # Cells between two looks at the clock, where a time limit is given.
 CHUNK = 256
 
@@ -40,7 +38,7 @@ def stretch_network(
     lower, upper = implied
     x = np.clip(np.zeros(len(lower)), lower, upper)
     largest = float(equations.size.max(initial=0.0))
-    tiny = 0.0 if equations.exact else TINY * largest
+    tiny = 0.0 if equations.exact else ROUNDING * largest
     if equations.exact:
         # Ends are whole then, and so flows stay: a part of a unit would be lost beside a giant.
         goals = np.floor(goals[0]), np.ceil(goals[1])

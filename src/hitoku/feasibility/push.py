@@ -13,8 +13,8 @@ from scipy import sparse
 
 from hitoku.errors import SolverError
 from hitoku.feasibility.incidence import Components, Incidence
-from hitoku.feasibility.network import TINY, arcs
-from hitoku.model import Floats, Integers
+from hitoku.feasibility.network import arcs
+from hitoku.model import ROUNDING, Floats, Integers
 from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, Warm
 from hitoku.solver.work import CountedWork
 
@@ -59,7 +59,7 @@ class FlowPush:
         sizes = np.abs(np.concatenate(room))
         sizes = sizes[np.isfinite(sizes)]
         whole = np.array_equal(sizes, np.rint(sizes))
-        self._tiny = 0.0 if whole else TINY * float(sizes.max(initial=0.0))
+        self._tiny = 0.0 if whole else ROUNDING * float(sizes.max(initial=0.0))
 
     def bound(self, cell: int, down: float, up: float) -> None:
         self._lower[cell], self._upper[cell] = -down, up

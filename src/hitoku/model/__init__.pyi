@@ -66,6 +66,10 @@ from hitoku.model.tolerance import BOUND as BOUND
 from hitoku.model.tolerance import EXACT_SUMS as EXACT_SUMS
 from hitoku.model.tolerance import LIMIT as LIMIT
 from hitoku.model.tolerance import MAX_DECIMALS as MAX_DECIMALS
+from hitoku.model.tolerance import ROUNDING as ROUNDING
+from hitoku.model.tolerance import SOLVED as SOLVED
+from hitoku.model.tolerance import SUM_ROUNDING as SUM_ROUNDING
+from hitoku.model.tolerance import WHOLE as WHOLE
 from hitoku.model.tolerance import groups_by_size as groups_by_size
 from hitoku.model.tolerance import level_slack as level_slack
 from hitoku.model.tolerance import slack as slack

@@ -29,6 +29,18 @@ LEVEL = 1e-6
 # share of the total is rounding, and the cell stands exactly on the rule's limit, which is safe.
 LIMIT = 1e-14
 
+# Doubles are off by about this share of them after a few operations.
+ROUNDING = 1e-13
+
+# Sums of many doubles agree to about this share of the largest number in them; more is no rounding.
+SUM_ROUNDING = 1e-12
+
+# What a solver in doubles leaves of a number that is zero, as a share of those beside it.
+SOLVED = 1e-9
+
+# A solver's number this close to a whole number stands for it; fractions of a vertex are farther off.
+WHOLE = 1e-6
+
 # Whole numbers up to here are kept in doubles: sums of some of them are exact, too.
 EXACT_SUMS = 2.0**50
 

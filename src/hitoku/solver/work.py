@@ -6,6 +6,9 @@ import math
 import time
 from dataclasses import dataclass, field
 
+# Work of some minutes: the default of attacks. And of some ten seconds: what one step of many may take.
+MINUTES, SECONDS = 3e10, 3e9
+
 
 @dataclass(slots=True)
 class CountedWork:

@@ -16,7 +16,7 @@ from hitoku.attacks.adjustment.draws import Draws, relative
 from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
 from hitoku.attacks.attack import Inference
 from hitoku.errors import ParameterError, SolverError, did_you_mean
-from hitoku.model import ADDITIVITY, Estimates, Floats, Mask, Need, Release, frozen
+from hitoku.model import ADDITIVITY, SUM_ROUNDING, Estimates, Floats, Mask, Need, Release, frozen
 from hitoku.parameters import AtLeastZero, Count, LimitOrZero, Whole, check_parameters
 from hitoku.solver.closest import PENALTY, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import SolverStatus
@@ -26,8 +26,6 @@ from hitoku.solver.work import CountedWork
 DELTA = 1e-6
 # Numbers that the programs of one replication may look at: about two minutes.
 WORK = 1e10
-# Doubles that were added up agree to about this share of the largest of them.
-DUST = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +217,7 @@ class Adjustment:
 
 def _without_dust(published: Floats) -> Floats:
     """Take for zero what is left of one after rounding; its reciprocal would outweigh the table."""
-    return np.where(np.abs(published) <= DUST * np.abs(published).max(), 0.0, published)
+    return np.where(np.abs(published) <= SUM_ROUNDING * np.abs(published).max(), 0.0, published)
 
 
 def _weight(guessed: Floats, norm: Norm) -> Floats:

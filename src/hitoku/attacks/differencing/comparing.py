@@ -15,8 +15,8 @@ from functools import cached_property, reduce
 import numpy as np
 
 from hitoku.attacks.differencing.alike import Alike
-from hitoku.attacks.differencing.common_refinement import CommonRefinement
-from hitoku.attacks.differencing.joint_partition import DENSE, Difference, JointPartition, by_code
+from hitoku.attacks.differencing.common_refinement import DENSE, CommonRefinement
+from hitoku.attacks.differencing.joint_partition import Difference, JointPartition, by_code
 from hitoku.attacks.differencing.partition import Cell, Certificate, Hashes, Partition
 from hitoku.model import Integers
 from hitoku.solver.work import CountedWork

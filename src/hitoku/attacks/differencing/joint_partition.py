@@ -13,13 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.attacks.differencing.common_refinement import CommonRefinement, Joint
+from hitoku.attacks.differencing.common_refinement import DENSE, CommonRefinement, Joint
 from hitoku.attacks.differencing.partition import Cell, Codes, Hashes, Partition, added, combined
 from hitoku.model import Integers, Mask
 from hitoku.solver.work import CountedWork
 
-# Two partitions with fewer joint cells than this are counted in a matrix of all of them.
-DENSE = 2**20
 GROUND: Hashes = np.zeros(1, dtype=np.uint64)
 NOBODY: Integers = np.empty(0, dtype=np.int64)
 

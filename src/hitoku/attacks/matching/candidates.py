@@ -19,10 +19,7 @@ from hitoku.errors import ParameterError, SolverError
 from hitoku.feasibility import Problem, contradiction
 from hitoku.model import Bounds, Integers, Release, rational
 from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
-from hitoku.solver.work import CountedWork
-
-# Numbers that flows and programs may look at for the intervals of a release, or for one table: some minutes.
-WORK = 3e10
+from hitoku.solver.work import MINUTES, CountedWork
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +49,7 @@ class Lattice:
                 where="release",
                 fix="attack tables of counts; for magnitudes use Interval",
             )
-        bounds = Interval(work_limit=WORK).bounds(release)
+        bounds = Interval(work_limit=MINUTES).bounds(release)
         withheld = release.withheld
         low, high = bounds.lower[withheld], bounds.upper[withheld]
         if not np.isfinite(high).all() or not np.isfinite(low).all():
@@ -66,7 +63,7 @@ class Lattice:
         least = IntegerProgram(
             np.ones(equations.n_cells), equations.matrix, equations.rhs, np.ceil(low), np.floor(high)
         )
-        solved = solve(least, work=CountedWork(WORK))
+        solved = solve(least, work=CountedWork(MINUTES))
         if solved.status is SolverStatus.LIMIT:
             raise SolverError(
                 "matching_work_limit",

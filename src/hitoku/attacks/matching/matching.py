@@ -13,25 +13,25 @@ from numpy.typing import ArrayLike
 from hitoku.attacks.attack import Inference
 from hitoku.attacks.interval import Interval, null_dimension
 from hitoku.attacks.matching.attackers import Attacker, Support
-from hitoku.attacks.matching.candidates import WORK
 from hitoku.attacks.matching.enumeration import enumerated, unfinished
 from hitoku.attacks.matching.matched import Matched
 from hitoku.attacks.matching.sampling import fitting, inner_intervals, sampled
-from hitoku.attacks.matching.shaving import Board, shaved, sifted
+from hitoku.attacks.matching.shaving import CANDIDATES, NODES, Board, shaved, sifted
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.attacks.matching.walks import flat_two_way, several
 from hitoku.errors import ParameterError
 from hitoku.model import Bounds, Integers, Mask, Release
 from hitoku.parameters import Count, LimitOrZero, check_parameters
 from hitoku.rules import Rule, assess
-from hitoku.solver.work import Deadline
+from hitoku.solver.work import MINUTES, Deadline
 
 Strategy = Literal["auto", "enumerate", "shave", "sample"]
 
-# Limits unless a caller sets one. Candidates listed and looked at one by one; those that are few enough to
-# look at all of them rather than to shave; boxes and patterns of the shaving; steps of the walk, with
-# compiled tests and without.
-CANDIDATES, FEW, NODES, STEPS, SLOW_STEPS = 200_000, 2_000, 10_000_000, 200_000, 2_000
+# Candidates that are few enough to look at all of them rather than to shave.
+FEW = 2_000
+# Steps of the walk where tests are compiled, and where they are not: each takes a hundred times as long.
+STEPS = CANDIDATES
+SLOW_STEPS = STEPS // 100
 # Flat two-way releases with more withheld cells than this are walked through without a basis of all moves.
 MANY_CELLS, FAR_STEPS = 100, 100
 
@@ -250,4 +250,4 @@ class Matching:
             n_jobs=self.n_jobs,
         )
         met = Bounds(lower=low.astype(np.float64), upper=high.astype(np.float64))
-        return inner_intervals(Interval(work_limit=WORK).bounds(release), met, null_dimension(release))
+        return inner_intervals(Interval(work_limit=MINUTES).bounds(release), met, null_dimension(release))

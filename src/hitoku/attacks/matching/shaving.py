@@ -23,11 +23,11 @@ from hitoku.rules import MinFrequency
 LONGEST = 62
 # Counts up to here are told one by one.
 MOST_COUNTS = 10_000
-# Candidates are counted up to here where they are not listed.
-COUNTED = 200_000
-# Patterns looked at for a few candidates. One that is not settled by then counts as no match: the walk that
-# asks gives inner intervals anyway.
-MOST_NODES = 10_000_000
+# Candidates listed and looked at one by one, or counted where they are not listed.
+CANDIDATES = 200_000
+# Boxes and patterns looked at. A candidate that is not settled by then counts as no match: the walk that asks
+# gives inner intervals anyway.
+NODES = 10_000_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,7 +109,7 @@ class Board:
         from hitoku.kernels.shave import sift  # noqa: PLC0415 - loads numba
 
         tables = np.ascontiguousarray(candidates[:, self.inner])
-        verdicts: Mask = sift(*self.arguments, tables, MOST_NODES) == 1
+        verdicts: Mask = sift(*self.arguments, tables, NODES) == 1
         return verdicts
 
     def count(self, limit: int) -> int | None:
@@ -176,7 +176,7 @@ def shaved(release: Release, board: Board, *, nodes: int, values: bool) -> Match
         met=over_all(published, cells, least[hidden], most[hidden]) if met else None,
         feasible=feasible,
         values={int(board.inner[k]): np.flatnonzero(seen[k]) for k in hidden if seen[k].any()},
-        n_candidates=board.count(COUNTED) if values else None,
+        n_candidates=board.count(CANDIDATES) if values else None,
         null_dimension=null_dimension(release),
         strategy="shave",
     )

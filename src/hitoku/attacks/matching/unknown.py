@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from hitoku.attacks.interval import Interval
-from hitoku.attacks.matching.candidates import WORK
 from hitoku.attacks.matching.matching import Matching
 from hitoku.errors import ParameterError
 from hitoku.model import Bounds, Release
 from hitoku.rules import MinFrequency
+from hitoku.solver.work import MINUTES
 
 Pair = tuple[int, int]
 
@@ -42,7 +42,7 @@ def possible_parameters(release: Release, rule: MinFrequency) -> list[Pair]:
     shown = release.published[~release.withheld]
     counted = shown[shown >= 0] if rule.zeros else shown[shown > 0]
     most = int(counted.min(initial=np.inf)) if len(counted) else 0
-    bounds = Interval(work_limit=WORK).bounds(release)
+    bounds = Interval(work_limit=MINUTES).bounds(release)
     widest = float(np.max(bounds.width[release.withheld], initial=0.0))
     if not np.isfinite(widest):
         raise ParameterError(

@@ -12,16 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.errors import NeedError, some
-from hitoku.model import EXACT_SUMS, MAX_DECIMALS, Floats, Integers, Mask, Need
+from hitoku.model import EXACT_SUMS, MAX_DECIMALS, ROUNDING, SUM_ROUNDING, Floats, Integers, Mask, Need
 
 # Values that lie on no grid of decimals get this many steps.
 FINEST = 2.0**44
 # Steps per unit of the grid where differences need not be whole: thirds and halves of a vertex are steps too.
 PARTS = 60.0
-# Doubles that are off a whole number by no more than this share of them are rounding of it.
-ROUNDING = 1e-13
-# As far off a step, for values: sums of doubles carry more of it.
-OFF_GRID = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +37,7 @@ class Rooms:
         bounds = lower * scale, upper * scale
         value = value * scale
         near = np.rint(value)
-        value = np.where(np.abs(value - near) <= OFF_GRID * np.abs(value).max(initial=1.0), near, value)
+        value = np.where(np.abs(value - near) <= SUM_ROUNDING * np.abs(value).max(initial=1.0), near, value)
         down = _floored(value - bounds[0])
         up = _floored(bounds[1] - value)
         return cls(scale, np.where(movable, down, 0.0), np.where(movable, up, 0.0))
@@ -62,7 +58,7 @@ def _scale(value: Floats, *, integer: bool) -> float:
     for decimals in decimals_held:
         steps = value * 10.0**decimals
         off = np.abs(steps - np.rint(steps)).max(initial=0.0)
-        if off <= min(0.05, OFF_GRID * largest * 10.0**decimals):
+        if off <= min(0.05, SUM_ROUNDING * largest * 10.0**decimals):
             finer = largest * 10.0**decimals * PARTS < EXACT_SUMS
             return 10.0**decimals * (PARTS if finer else 1.0)
     return float(2.0 ** np.floor(np.log2(FINEST / max(largest, 1.0))))
