@@ -32,7 +32,7 @@ from hitoku.coalitions import (
     choose_insiders,
     coalition_search,
 )
-from hitoku.evidence import WitnessSearch, nearby, prover, witness_search
+from hitoku.evidence import WitnessSearch, nearby, prover
 from hitoku.feasibility import linear
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
@@ -45,14 +45,8 @@ AUDIT = {
     "near each cell": (prover, "settle_nearby", lambda *_: True),
     "inside a change": (nearby, "_reach_within", lambda *_: None),
     "summed programs": (WitnessSearch, "push_all", lambda *_: None),
-    "superfluous witnesses": (
-        witness_search,
-        "drop_superfluous",
-        lambda witnesses, reach, _: (tuple(witnesses), reach),
-    ),
+    "propagation": (WitnessSearch, "propagate", lambda *_: None),
 }
-if hasattr(WitnessSearch, "propagate"):
-    AUDIT["propagation"] = (WitnessSearch, "propagate", lambda *_: None)
 COALITIONS = {
     "propagation": (CoalitionSearch, "_possible", lambda _, reach, __: reach.missing | True),
     "hypercubes": (BoxDeviations, "found", lambda *_: Deviations.none()),

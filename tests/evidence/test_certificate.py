@@ -19,8 +19,8 @@ from hitoku.evidence import (
     Stream,
     Witness,
     WitnessReach,
+    WitnessSearch,
     audit,
-    drop_superfluous,
     pieces,
 )
 from hitoku.evidence import certificate as certificates
@@ -117,7 +117,7 @@ def test_a_place_that_cannot_be_written_is_named(certificate, tmp_path):
     assert caught.value.where == str(tmp_path / "file")
 
 
-def test_witnesses_that_others_replace_are_dropped():
+def test_witness_that_no_cell_goes_by_is_dropped():
     problem = AuditProblem(
         cells=np.arange(3),
         rows=[{0: 1, 1: 1, 2: 1}],
@@ -127,55 +127,23 @@ def test_witnesses_that_others_replace_are_dropped():
         scale=1,
         integer=False,
         demands={
-            0: Demand(Fraction(1), Fraction(2), Fraction(0)),
+            0: Demand(Fraction(2), Fraction(2), Fraction(0)),
             1: Demand(Fraction(0), Fraction(1), Fraction(0)),
             2: Demand(Fraction(0), Fraction(0), Fraction(4)),
         },
     )
-    first, second, third = (
-        Witness(1, {0: 2, 1: -2}),
-        Witness(1, {0: 2, 1: 1, 2: -3}),
-        Witness(1, {0: -2, 1: -2, 2: 4}),
-    )
-    reach = {
-        0: WitnessReach(Fraction(-2), Fraction(2), 2, 0),
-        1: WitnessReach(Fraction(-2), Fraction(1), 0, 1),
-        2: WitnessReach(Fraction(0), Fraction(4), None, 2),
-    }
-    kept, again = drop_superfluous([first, second, third], reach, problem)
-    assert kept == (second, third)
-    assert again[0] == WitnessReach(Fraction(-2), Fraction(2), 1, 0)
-    assert again[1] == WitnessReach(Fraction(0), Fraction(1), None, 0)
-    assert again[2] == WitnessReach(Fraction(0), Fraction(4), None, 1)
-
-
-@pytest.mark.parametrize("denominator", [1, 3], ids=["on the grid", "between its steps"])
-def test_a_witness_that_moves_a_cell_just_far_enough_serves_it(denominator):
-    """Down and up by two: of those who go just so far and those who go further, the first are kept."""
-    problem = AuditProblem(
-        cells=np.arange(2),
-        rows=[{0: 1, 1: 1}],
-        relation=np.arange(1),
-        lower=[Fraction(-9)] * 2,
-        upper=[Fraction(9)] * 2,
-        scale=1,
-        integer=False,
-        demands={0: Demand(Fraction(2), Fraction(2), Fraction(0))},
-    )
-    witnesses = [
-        Witness(denominator, {0: steps * denominator, 1: -steps * denominator}) for steps in (-2, -3, 2, 3)
-    ]
-    far = {0: WitnessReach(Fraction(-3), Fraction(3), 1, 3)}
-    kept, again = drop_superfluous(witnesses, far, problem)
-    assert kept == (witnesses[0], witnesses[2])
-    assert again == {0: WitnessReach(Fraction(-2), Fraction(2), 0, 1)}
-    short, again = drop_superfluous(
-        [Witness(10, {0: -19, 1: 19}), *witnesses[1:2]],
-        {0: WitnessReach(Fraction(-3), Fraction(0), 1)},
-        problem,
-    )
-    assert short == (witnesses[1],)
-    assert again == {0: WitnessReach(Fraction(-3), Fraction(0), 0)}
+    search = WitnessSearch(problem, frozenset())
+    steps = {0: 1, 2: -1}, {0: 2, 1: 1, 2: -3}, {0: -2, 1: -2, 2: 4}
+    for moved in steps:
+        search.add(Witness(1, moved))
+    assert len(search.witnesses) == 3
+    found = search.proof()
+    assert found.witnesses == (search.witnesses[1], search.witnesses[2])
+    assert found.reach[0] == WitnessReach(Fraction(-2), Fraction(2), 1, 0)
+    assert found.reach[1] == WitnessReach(Fraction(0), Fraction(1), None, 0)
+    assert found.reach[2] == WitnessReach(Fraction(-3), Fraction(4), 0, 1)
+    assert not found.failed
+    assert not found.undecided
 
 
 @given(

@@ -36,10 +36,9 @@ from hitoku.evidence.propagation import LOW as LOW
 from hitoku.evidence.propagation import BoundPropagation as BoundPropagation
 from hitoku.evidence.propagation import ruled_out as ruled_out
 from hitoku.evidence.prover import prove as prove
-from hitoku.evidence.superfluous import WitnessReach as WitnessReach
-from hitoku.evidence.superfluous import drop_superfluous as drop_superfluous
 from hitoku.evidence.surroundings import CellSurroundings as CellSurroundings
 from hitoku.evidence.verdict import UNKNOWN_METHOD as UNKNOWN_METHOD
 from hitoku.evidence.verdict import combine as combine
 from hitoku.evidence.verdict import judge as judge
+from hitoku.evidence.witness_search import WitnessReach as WitnessReach
 from hitoku.evidence.witness_search import WitnessSearch as WitnessSearch

@@ -19,7 +19,6 @@ from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
 from hitoku.evidence.problem import AuditProblem, Demand, Witness
 from hitoku.evidence.propagation import ruled_out
-from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
 from hitoku.feasibility import NetworkCirculation
 from hitoku.model import Floats, Moves, Release
 from hitoku.solver import integer
@@ -39,6 +38,16 @@ MAX_FLOW_WORK = MAX_PROGRAM_WORK = SECONDS
 SUMMED_GAP, SUMMED_NODES = 0.1, 50
 # One cell's integer program is an answer only when it is solved to the end.
 SINGLE_NODES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessReach:
+    """How far one unsafe cell is known to move, and which witnesses show it (None: the true table)."""
+
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(0)
+    low_witness: int | None = None
+    high_witness: int | None = None
 
 
 @dataclass(frozen=True)
@@ -309,7 +318,7 @@ class WitnessSearch:
             self.witnesses.append(witness)
 
     def proof(self) -> Proof:
-        """Sum up; superfluous witnesses are dropped."""
+        """Sum up; witnesses that no cell goes by any more are dropped."""
         failed: dict[int, tuple[Disclosure, ...]] = {}
         undecided = []
         for place in sorted(self.lacking[True] | self.lacking[False]):
@@ -319,7 +328,14 @@ class WitnessSearch:
                 failed[place] = known
             else:
                 undecided.append(place)
-        witnesses, reach = drop_superfluous(self.witnesses, self.reach, self.problem)
+        used = {n for reach in self.reach.values() for n in (reach.low_witness, reach.high_witness)}
+        kept = [number for number in range(len(self.witnesses)) if number in used]
+        rank: dict[int | None, int] = {number: place for place, number in enumerate(kept)}
+        reach = {
+            place: replace(r, low_witness=rank.get(r.low_witness), high_witness=rank.get(r.high_witness))
+            for place, r in self.reach.items()
+        }
+        witnesses = tuple(self.witnesses[number] for number in kept)
         return Proof(witnesses, reach, failed, self.exposed, tuple(undecided), self.n_programs)
 
     def _excluded(self, place: int) -> bool:
