@@ -13,21 +13,18 @@ from hitoku.checks.principles import (
     Principle,
     PrincipleTest,
     PrincipleVerdict,
-    compared,
     count_need,
     groups,
     in_order,
     merge_remedy,
     merging,
     models,
-    squares,
     together,
     unsafe_parts,
     values,
     verdicts,
     worst,
 )
-from hitoku.checks.principles import fit as fits
 from hitoku.checks.principles.tables import _companions
 from hitoku.model import Table
 
@@ -260,10 +257,10 @@ def test_statistics_of_one_group_together(said, found):
 
 @pytest.mark.parametrize(("fit", "unsafe"), [(1.0, True), (1 - 1e-6, True), (1 - 2e-6, False), (0.0, False)])
 def test_what_gives_the_other_variable_is_refused(fit, unsafe):
-    test = fits.perfect_fit(np.array([fit]))
+    test = groups.perfect_fit(np.array([fit]))
     assert test.unsafe.tolist() == [unsafe]
     assert test.verdict(people(20)).status is (FAIL if unsafe else PASS)
-    assert fits.perfect_fit(None).status is LOOK
+    assert groups.perfect_fit(None).status is LOOK
 
 
 @pytest.mark.parametrize(
@@ -282,10 +279,10 @@ def test_what_gives_the_other_variable_is_refused(fit, unsafe):
 )
 def test_groups_that_enter_a_test(sets, parts, cells, exact, reasons):
     wholes = np.full((1, len(parts)), 50) if cells else np.repeat([sets], 2, axis=1)
-    tested = compared.ComparedGroups(np.array([sets]), np.array([parts]), wholes, cells, exact)
-    found = verdicts(compared.entering_tests(people(100), tested, JAPAN), people(100))
+    tested = values.ComparedGroups(np.array([sets]), np.array([parts]), wholes, cells, exact)
+    found = verdicts(values.entering_tests(people(100), tested, JAPAN), people(100))
     assert {v.reason: v.status for v in found if v.status is not PASS} == reasons
-    (unknown,) = compared.entering_tests(people(100), None, JAPAN)
+    (unknown,) = values.entering_tests(people(100), None, JAPAN)
     assert unknown.status is LOOK
 
 
@@ -393,7 +390,7 @@ def test_a_verdict_is_printed_with_its_way_out_where_there_is_one():
     ],
 )
 def test_the_largest_share_of_one_unit(parts, who, repeated, share):
-    assert squares.largest_share(np.array(parts, float), np.array(who), repeated=repeated) == share
+    assert groups.largest_share(np.array(parts, float), np.array(who), repeated=repeated) == share
 
 
 def softer(verdict):
@@ -411,7 +408,7 @@ def softer(verdict):
 )
 def test_squares(share, rule, status):
     shares = np.array([share, 0.1])
-    (test,) = squares.square_tests(shares, rule, "it")
+    (test,) = groups.square_tests(shares, rule, "it")
     found = test.verdict(people(20, 20))
     assert found.status is status
     assert found.numbers["largest_share"] == share
@@ -420,8 +417,8 @@ def test_squares(share, rule, status):
 
 def test_squares_that_nobody_asks_for_or_knows():
     without = JAPAN.model_copy(update={"squares": None})
-    assert list(squares.square_tests(np.array([1.0]), without, "it")) == []
-    (found,) = squares.square_tests(None, JAPAN, "it")
+    assert list(groups.square_tests(np.array([1.0]), without, "it")) == []
+    (found,) = groups.square_tests(None, JAPAN, "it")
     assert unsafe_parts([found], 3).tolist() == [False] * 3
     assert (found.status, found.reason) == (LOOK, "not_testable")
 

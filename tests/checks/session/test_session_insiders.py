@@ -14,7 +14,7 @@ from hitoku.attacks import Insider
 from hitoku.checks import Records
 from hitoku.checks.outputs import MagnitudeTable
 from hitoku.checks.policies import policy
-from hitoku.checks.principles import Clearance, Principle, insiders, tables
+from hitoku.checks.principles import Clearance, Principle, insider_verdicts, tables
 from hitoku.coalitions import contributions_in
 from hitoku.model import Protection, Release
 
@@ -68,7 +68,7 @@ def test_no_contributor_comes_too_close_or_the_verdict_says_so(frame):
     table, need, withheld = judged(frame)
     if withheld.all():
         return
-    (found,) = insiders.insider_verdicts(table, need, withheld) or [None]
+    (found,) = insider_verdicts(table, need, withheld) or [None]
     if found is None or found.status is Clearance.LOOK:
         return
     assert exposed(table, need, withheld) == set()
@@ -113,11 +113,11 @@ def test_the_judge_tells_who_comes_too_close(alone):
 
 def test_too_many_to_try_need_a_look(alone, monkeypatch):
     evidence = KIND.protect(KIND.collect(Records.open(alone)), JAPAN)
-    monkeypatch.setattr(insiders, "MOST", 2)
+    monkeypatch.setattr(tables, "MOST_INSIDERS", 2)
     assert [v.text for v in KIND.judge(evidence, JAPAN) if v.reason == "insiders_kept_out"] == [
         "sole contributors to withheld cells who know their own amounts, 2 of them: none comes too close"
     ]
-    monkeypatch.setattr(insiders, "MOST", 1)
+    monkeypatch.setattr(tables, "MOST_INSIDERS", 1)
     (found,) = [v for v in KIND.judge(evidence, JAPAN) if v.reason == "insiders_not_tried"]
     assert found.status is Clearance.LOOK
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.submissions import PEOPLE
 
-from hitoku.checks.outputs import FrequencyTable, Output, complete_cases
+from hitoku.checks.outputs import FrequencyTable, Output, find_contradictions
 from hitoku.checks.session import Session
 from hitoku.checks.submission import disagreements
 from hitoku.errors import DataError
@@ -172,9 +172,9 @@ def redefined(output, **fields):
 def test_a_column_that_has_gaps_is_told_by_them(fields):
     mean = Session("gaps", GAPS, unit="id").mean("income", by="region")
     said = "records left out for a column that the output does not need"
-    assert list(complete_cases.contradictions(mean.asked, mean.evidence)) == []
+    assert list(find_contradictions(mean.asked, mean.evidence)) == []
     lie = redefined(mean, **fields)
-    assert said in list(complete_cases.contradictions(lie.asked, lie.evidence))
+    assert said in list(find_contradictions(lie.asked, lie.evidence))
 
 
 def test_a_hierarchy_is_the_one_of_the_evidence():

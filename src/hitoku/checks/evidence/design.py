@@ -1,13 +1,230 @@
-"""The design matrix of a model: who is behind every coefficient."""
+"""A fitted model: its estimates and records, and what its design says about the units behind coefficients."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hitoku.checks.records import Records
+from hitoku.errors import DataError
 from hitoku.model import Floats, Integers, Mask
+
+
+class FittedModel(NamedTuple):
+    """What a model was fitted on, and what came out.
+
+    Parameters
+    ----------
+    exog, endog
+        The design, one column for each coefficient, and the outcome.
+    names, estimates, errors
+        The coefficients; None for standard errors where the library has none.
+    freedom
+        Residual degrees of freedom.
+    predicted
+        What the model predicts of its outcomes; None where it predicts something else, such as hazards.
+    labels
+        What the library says of which record every row is; None where it does not.
+    units
+        The unit of every row by its name, of panel models; None where nobody says.
+    outcome
+        What the outcome is called.
+    in_order
+        Rows that are as many as the records are the records, in their order.
+    """
+
+    exog: Floats
+    endog: Floats
+    names: list[str]
+    estimates: list[float]
+    errors: list[float] | None
+    freedom: float
+    predicted: Floats | None
+    labels: NDArray[Any] | None = None
+    units: Sequence[Any] | None = None
+    outcome: str = ""
+    in_order: bool = True
+
+    def rows(self, records: Records, *, formula: bool) -> Integers | None:
+        """Return the positions of the records that the model was fitted on; None when nobody can tell.
+
+        A library that leaves out records with a missing value says by the index of the frame which it kept.
+        Of a frame that we made from all records, that is their position; of another one it is believed where
+        it leads to the outcomes of the model.
+
+        Parameters
+        ----------
+        records
+            What the model was offered.
+        formula
+            It was fitted here, from a formula.
+        """
+        if self.in_order and len(self.endog) == len(records):
+            return np.arange(len(records))
+        rows = np.asarray(self.labels)
+        if rows.shape != self.endog.shape or rows.dtype.kind not in "iu" or len(np.unique(rows)) < len(rows):
+            return None
+        if rows.min() < 0 or rows.max() >= len(records):
+            return None
+        if formula:
+            return rows
+        if self.outcome not in records.table.column_names or not records.is_numeric(self.outcome):
+            return None
+        column = records.column(self.outcome)
+        values = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+        return rows if np.array_equal(values[rows], self.endog) else None
+
+    def who(self, records: Records, *, formula: bool) -> Integers | None:
+        """Return the unit of every row; None when nobody can tell. Parameters as of :meth:`rows`."""
+        rows = self.rows(records, formula=formula)
+        if rows is not None:
+            return np.asarray(records.unit[rows])
+        if self.units is None or records.names is None:
+            return None
+        number = {name: place for place, name in enumerate(records.names.to_pylist())}
+        found = [number.get(unit, -1) for unit in self.units]
+        return np.array(found) if min(found) >= 0 else None
+
+
+def read_fitted(result: Any, exog: Any = None, endog: Any = None) -> FittedModel:
+    """Read a fitted model by the attributes it has.
+
+    Parameters
+    ----------
+    result
+        What ``.fit()`` of statsmodels or linearmodels returns, or a fitted linear model of scikit-learn.
+    exog, endog
+        The design and the outcome that it was fitted on, where the model does not keep them.
+    """
+    try:
+        if hasattr(result, "coef_"):
+            found = _read_estimator(result, exog, endog)
+        elif hasattr(result, "std_errors"):
+            found = _read_linearmodels(result)
+        else:
+            found = _read_statsmodels(result)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise DataError(
+            "not_a_fitted_model",
+            "a {kind} is no fitted model that can be read",
+            where="model",
+            fix="hand over what statsmodels or linearmodels return from .fit(), a linear model of "
+            "scikit-learn with exog= and endog=, or a formula",
+            kind=type(result).__name__,
+        ) from error
+    n_terms = len(found.names)
+    if (
+        found.exog.ndim != 2
+        or found.endog.shape != (len(found.exog),)
+        or found.exog.shape[1] != n_terms
+        or len(found.estimates) != n_terms
+    ):
+        raise DataError(
+            "model_lengths_differ",
+            "design, outcome and coefficients of the model have unequal lengths",
+            where="model",
+            fix="models with one equation and one coefficient per column are supported",
+        )
+    return found
+
+
+def _floats(values: Any) -> list[float]:
+    return [float(value) for value in np.ravel(values)]
+
+
+def _read_statsmodels(result: Any) -> FittedModel:
+    model = result.model
+    exog, endog = (np.asarray(each, dtype=np.float64) for each in (model.exog, model.endog))
+    names = [str(name) for name in model.exog_names]
+    try:
+        predicted = np.asarray(result.predict(), dtype=np.float64)
+    except (TypeError, ValueError, AttributeError):
+        predicted = None
+    return FittedModel(
+        exog=exog,
+        endog=endog,
+        names=names,
+        estimates=_floats(result.params),
+        errors=_floats(result.bse),
+        freedom=float(getattr(result, "df_resid", len(exog) - len(names))),
+        predicted=predicted if predicted is not None and predicted.shape == endog.shape else None,
+        labels=getattr(getattr(model, "data", None), "row_labels", None),
+        outcome=str(getattr(model, "endog_names", "")),
+    )
+
+
+def _read_linearmodels(result: Any) -> FittedModel:
+    """Read a model for instruments or panels; effects that are not published are no part of its design."""
+    model = result.model
+    dependent = _frame(model.dependent)
+    # Regressors that are instrumented stand behind the others.
+    parts = [_frame(part) for part in (model.exog, getattr(model, "endog", None)) if part is not None]
+    exog = np.hstack([np.asarray(part, dtype=np.float64) for part in parts if part.shape[1]])
+    endog = np.asarray(dependent, dtype=np.float64).reshape(-1)
+    left = np.asarray(result.resids, dtype=np.float64).reshape(-1)
+    panel = dependent.index.nlevels > 1
+    return FittedModel(
+        exog=exog,
+        endog=endog,
+        names=[str(name) for name in result.params.index],
+        estimates=_floats(result.params),
+        errors=_floats(result.std_errors),
+        freedom=float(result.df_resid),
+        predicted=endog - left if left.shape == endog.shape else None,
+        labels=None if panel else np.asarray(dependent.index),
+        units=dependent.index.get_level_values(0).tolist() if panel else None,
+        outcome=str(dependent.columns[0]),
+        # A panel is sorted by entity and time, whatever the order of its records.
+        in_order=not panel,
+    )
+
+
+def _frame(part: Any) -> Any:
+    """Return the variables of linearmodels as a frame; those for panels and for instruments differ."""
+    return part.dataframe if hasattr(part, "dataframe") else part.pandas
+
+
+def _read_estimator(model: Any, exog: Any, endog: Any) -> FittedModel:
+    """Read a linear model of scikit-learn, which keeps neither design nor outcome nor standard errors."""
+    if exog is None or endog is None:
+        raise DataError(
+            "model_without_design",
+            "a {kind} does not say what it was fitted on",
+            where="model",
+            fix="give design and outcome as well: regression(model, exog=X, endog=y)",
+            kind=type(model).__name__,
+        )
+    design, outcome = np.asarray(exog, dtype=np.float64), np.asarray(endog)
+    names = [str(name) for name in getattr(exog, "columns", range(1, design.shape[1] + 1))]
+    estimates = _floats(model.coef_)
+    if getattr(model, "fit_intercept", False):
+        design = np.column_stack([np.ones(len(design)), design])
+        names, estimates = ["Intercept", *names], [*_floats(model.intercept_), *estimates]
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        predicted = np.asarray(model.predict(exog), dtype=np.float64)
+    else:
+        outcome = outcome == classes[-1]
+        predicted = (
+            np.asarray(model.predict_proba(exog), dtype=np.float64)[:, -1]
+            if hasattr(model, "predict_proba")
+            else (model.predict(exog) == classes[-1]).astype(np.float64)
+        )
+    return FittedModel(
+        exog=design,
+        endog=outcome.astype(np.float64),
+        names=names,
+        estimates=estimates,
+        errors=None,
+        freedom=float(len(design) - len(names)),
+        predicted=predicted.reshape(-1),
+        labels=None if not hasattr(exog, "index") else np.asarray(exog.index),
+        outcome=str(getattr(endog, "name", "")),
+    )
+
 
 # Columns with so few different values are categories, not measurements.
 FEW_VALUES = 2

@@ -1,23 +1,200 @@
 """Evidence as a value: validated when it is made, and plain lists only at the file's edge.
 
 A submission may come from anybody. Every field has a type, a length and a range; what a file holds instead is
-refused by the name of its field, and no later code meets it.
+refused by the name of its field, and no later code meets it. Whether counts and contributions can be true
+together is compared as well: who changes one number to get a better verdict must change many others with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
-from pydantic import ConfigDict, PlainValidator, StrictStr
+from pydantic import ConfigDict, Field, PlainValidator, StrictStr
 from pydantic.dataclasses import dataclass
 
-from hitoku.checks.evidence.cells import CodedCells
-from hitoku.checks.evidence.left_out import LeftOut
 from hitoku.errors import DataError
-from hitoku.model import Floats, Integers, Mask
+from hitoku.model import ADDITIVITY, Floats, Integers, Mask
+
+# A filter that keeps those whose value is known, as definitions write it.
+KNOWN = "yes"
+
+Count = Annotated[int, Field(ge=0, le=2**53, strict=True)]
+
+
+def known_of(column: str) -> str:
+    """Name the question whether a value is known.
+
+    Examples
+    --------
+    >>> known_of("income")
+    'income known'
+    """
+    return f"{column} known"
+
+
+def column_known(question: str) -> str:
+    """Undo :func:`known_of`; empty for the name of a variable.
+
+    Examples
+    --------
+    >>> column_known("income known"), column_known("income")
+    ('income', '')
+    """
+    column = question.removesuffix(known_of(""))
+    return "" if column == question else column
+
+
+@dataclass(frozen=True, kw_only=True, config={"extra": "forbid"})
+class LeftOut:
+    """Records with a missing value.
+
+    Parameters
+    ----------
+    records, of
+        How many were left out, and of how many.
+    columns
+        Missing values by column; a record may lack several. Nothing where a model left records out by itself.
+
+    Examples
+    --------
+    >>> print(LeftOut(records=37, of=612, columns={"income": 37}))
+    37 of 612 records left out: income missing
+    >>> print(LeftOut(records=37, of=612, columns={"income": 30, "age": 12}))
+    37 of 612 records left out: income missing (30), age missing (12)
+    """
+
+    records: Count
+    of: Count
+    columns: Mapping[StrictStr, Count]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {"records": self.records, "of": self.of, "columns": dict(self.columns)}
+
+    def contradictions(self, n_used: int) -> Iterator[str]:
+        """Name what cannot be true together, with the records that were used."""
+        counts = list(self.columns.values())
+        if self.records + n_used != self.of:
+            yield "records used and left out are not those there were"
+        if counts and not max(counts) <= self.records <= sum(counts):
+            yield "other records left out than have a missing value"
+
+    def __str__(self) -> str:
+        several = len(self.columns) > 1
+        why = ", ".join(f"{name} missing{f' ({n})' if several else ''}" for name, n in self.columns.items())
+        return f"{self.records} of {self.of} records left out{f': {why}' if why else ' by the model'}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class CodedCells:
+    """Cells or groups with their codes.
+
+    Parameters
+    ----------
+    codes
+        For each variable its codes.
+    above
+        For variables with a hierarchy the codes above these, each with those in it.
+    labels
+        For each cell its code in every variable; None where it sums over the variable.
+    n_units, n_records
+        Per cell.
+    """
+
+    codes: Mapping[str, tuple[str, ...]]
+    above: Mapping[str, Mapping[str, list[str]]]
+    labels: tuple[tuple[str | None, ...], ...]
+    n_units: Integers
+    n_records: Integers
+
+    def named(self) -> Iterator[dict[str, str]]:
+        """Yield the codes of each cell by variable, without those it sums over."""
+        for label in self.labels:
+            pairs = zip(self.codes, label, strict=True)
+            yield {name: code for name, code in pairs if code is not None}
+
+    def __repr__(self) -> str:
+        return f"CodedCells({len(self.labels):_} cells by {', '.join(self.codes) or 'nothing'})"
+
+
+def compare_units(n_units: Integers, records: Integers) -> Iterator[str]:
+    """Compare the units of groups with their records.
+
+    Examples
+    --------
+    >>> list(compare_units(np.array([12, 30]), np.array([12, 13])))
+    ['1 group(s) with more units than records']
+    """
+    more = n_units > records
+    if more.any():
+        yield f"{int(more.sum())} group(s) with more units than records"
+    if np.any((n_units < 0) | ((n_units == 0) != (records == 0))):
+        yield "groups with records and no units, or the other way round"
+
+
+def compare_ranks(largest: Floats) -> Iterator[str]:
+    """Refuse largest contributions that are not in order."""
+    if np.any(largest < 0) or np.any(np.diff(largest, axis=1) > 0):
+        yield "largest contributions are not in order"
+
+
+def compare_contributions(
+    largest: Floats,
+    size: Floats,
+    records: Integers,
+    n_contributors: Integers | None = None,
+    n_units: Integers | None = None,
+) -> Iterator[str]:
+    """Compare the largest contributions with what all of them add up to.
+
+    Parameters
+    ----------
+    largest, size
+        Per group the largest contributions, and the sum of all.
+    records
+        Per group.
+    n_contributors
+        Per group, where it is known; at most the records otherwise.
+    n_units
+        What the contributors must be; left out where some hold others.
+    """
+    slack = ADDITIVITY * np.maximum(1.0, size)
+    if np.any(largest.sum(axis=1) > size + slack):
+        yield "largest contributions exceed their total"
+    n = records if n_contributors is None else n_contributors
+    top = largest.shape[1]
+    if n_contributors is not None:
+        if np.any(n < 0) or np.any(n > records) or np.any((n == 0) != (records == 0)):
+            yield "contributors without records, or more of them than records"
+        if n_units is not None and not np.array_equal(n, n_units):
+            yield "contributors are not the units, and nobody holds others"
+        if np.any((n <= top) & (size - largest.sum(axis=1) > slack)):
+            yield "few contributors, who do not make up their total"
+    # Nobody else has more than the last of the largest.
+    with np.errstate(over="ignore"):  # a forger's number may be beyond all numbers
+        others = np.maximum(n - top, 0) * largest[:, -1]
+    if np.any(size > largest.sum(axis=1) + others + slack):
+        yield "the largest contributions are too small for so many contributors to make up their total"
+
+
+def compare_sums(total: Floats, size: Floats, *, negative: bool = True) -> Iterator[str]:
+    """Compare sums with the sizes they are made of: a dominant contributor hides behind a size too large."""
+    slack = ADDITIVITY * np.maximum(1.0, size)
+    if np.any(np.abs(total) > size + slack):
+        yield "a sum exceeds the sizes of its contributions"
+    if not negative and np.any(np.abs(total - size) > slack):
+        yield "no amount is negative, and yet a sum is not the size of its contributions"
+
+
+def compare_range(value: Floats, low: float, high: float, what: str) -> Iterator[str]:
+    """Refuse values that a statistic does not have, whatever the data."""
+    if np.any(value < low - ADDITIVITY) or np.any(value > high + ADDITIVITY):
+        yield f"no {what} has such a value"
+
 
 STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 WITHHELD = "withheld"

@@ -1,4 +1,4 @@
-"""The types of output that may be approved: one file each, one line here."""
+"""The types of output that may be approved, by name; a new one is a class, and a line here."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from typing import Any
 
 from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration
-from hitoku.checks.outputs.cross_table import CrossTable
-from hitoku.checks.outputs.free_file import FreeFile
-from hitoku.checks.outputs.frequency_table import FrequencyTable
-from hitoku.checks.outputs.handed_over import HandedOver
+from hitoku.checks.outputs.external import FreeFile, HandedOver
+from hitoku.checks.outputs.frequency_table import CrossTable, FrequencyTable
 from hitoku.checks.outputs.histogram import Histogram
 from hitoku.checks.outputs.life_table import LifeTable
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable

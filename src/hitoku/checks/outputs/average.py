@@ -20,14 +20,14 @@ from hitoku.checks.evidence import (
     values_of,
 )
 from hitoku.checks.ledger import Measure
-from hitoku.checks.outputs.facts import Fact, Kind, added_up, contribution_facts, unit_facts
 from hitoku.checks.outputs.group_statistic import (
     GroupStatistic,
     publish_groups,
     refuse_decimals,
     said_of,
+    sum_measures,
 )
-from hitoku.checks.outputs.measures import sum_measures
+from hitoku.checks.outputs.output_type import Fact, Kind, added_up, contribution_facts, unit_facts
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import MEAN, Applied, Said, few_values
 from hitoku.checks.principles import groups as principles

@@ -21,7 +21,6 @@ from hitoku.checks.evidence import (
     require_finite,
 )
 from hitoku.checks.ledger import FEWEST, largest_of
-from hitoku.checks.outputs.facts import Fact, added_up, contribution_facts, unit_facts
 from hitoku.checks.outputs.group_statistic import (
     GroupStatistic,
     publish_groups,
@@ -29,6 +28,7 @@ from hitoku.checks.outputs.group_statistic import (
     said_of,
 )
 from hitoku.checks.outputs.membership import Membership, with_largest
+from hitoku.checks.outputs.output_type import Fact, added_up, contribution_facts, unit_facts
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
     Applied,

@@ -1,14 +1,154 @@
-"""Frequency tables: units per cell, no cell that holds nearly all of its row or column, wide intervals."""
+"""Tables of counts: frequency tables with totals, and cross tables as researchers print them.
+
+Cross tables are counts without totals, or percentages of rows, columns or all. They are protected as the
+frequency table they come from, totals included: these leave with some other output, or are known anyway. What
+is printed follows from the protected counts. A percentage and the count it is of give what it is a percentage
+of. So a total of which percentages leave counts as published, and of a total that is withheld no percentage
+leaves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar, cast
 
-from hitoku.checks.evidence import Evidence, TableEvidence, plain_trees
-from hitoku.checks.outputs.coded_table import CodedTable
-from hitoku.checks.records import COMPLETE
+import numpy as np
+
+from hitoku.attacks.differencing import COUNTS
+from hitoku.checks.evidence import CodedCells, Evidence, TableEvidence, plain_trees, same_trees, trees_of
+from hitoku.checks.outputs.group_statistic import OTHER_VARIABLES, own_name, refuse_decimals
+from hitoku.checks.outputs.membership import Membership, table_membership
+from hitoku.checks.outputs.output_type import Fact, OutputType, TableClaim, needed, record_facts, unit_facts
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import Applied, Principle, PrincipleTest, tables, verdicts
+from hitoku.checks.records import COMPLETE, ERROR, Records
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.model import Integers, Mask, Need, Protection, Release, Table
+from hitoku.tabulation import tabulate
+
+UNIT = "hitoku unit"
+
+T = TypeVar("T", bound=TableEvidence)
+
+
+class CodedTable(OutputType[T]):
+    """Numbers for every combination of codes, with totals; a subclass is a frozen dataclass."""
+
+    tabular: ClassVar[bool] = True
+    # Whether its numbers are counts of records.
+    counted: ClassVar[bool] = True
+
+    by: tuple[str, ...]
+    missing: str
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the table."""
+        return self.by
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns without which a record is left out."""
+        numbers = (getattr(self, "value", None), getattr(self, "weight", None))
+        return needed(self.by, numbers, self.missing)
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Counts; sums of a variable as well, for with its means they give the counts."""
+        return COUNTS | {name for name in (getattr(self, "value", None),) if name is not None}
+
+    def collect(self, records: Records) -> T:
+        """Tabulate once, with totals."""
+        trees = trees_of(getattr(self, "hierarchies", {}))
+        table = tabulate_records(records, self.by, missing=self.missing, hierarchies=trees)
+        made = TableEvidence.of(table, period=getattr(self, "period", None), only=only_codes(records, table))
+        return cast("T", made)
+
+    def tests(self, evidence: T, policy: Policy) -> Iterator[Applied]:
+        """Apply the rules on counts, and attack what leaves."""
+        need = tables.count_need(evidence, policy)
+        yield from tables.count_tests(evidence, need.rules, policy)
+        asked = f"intervals of withheld counts at least {policy.interval.count:g} wide"
+        if policy.groups and policy.interval.count < policy.least_units:
+            asked += f" and up to {policy.least_units}"
+        yield tables.interval_verdict(evidence.table, need, evidence.withheld, asked)
+
+    def protect(self, evidence: T, policy: Policy) -> T:
+        """Withhold what the rules hit, and what that needs; totals are as they are."""
+        return replace(evidence, withheld=tables.withhold_counts(evidence, policy))
+
+    def claim(self, evidence: T, policy: Policy) -> TableClaim | None:
+        """Return what the certificate is about."""
+        return claim_about(evidence, tables.count_need(evidence, policy))
+
+    def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
+        """Return what leaves: codes and the value, None where withheld."""
+        labels = evidence.table.labels
+        columns: dict[str, list[Any]] = {
+            name: [labels.codes[v][int(p)] for p in labels.column(v)] for v, name in enumerate(labels.names)
+        }
+        columns[own_name(evidence.measure, columns)] = [
+            None if gone else int(value) if evidence.integer else value
+            for value, gone in zip(evidence.value.tolist(), evidence.withheld.tolist(), strict=True)
+        ]
+        return columns
+
+    def contradictions(self, evidence: T) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        if self.counted and not np.array_equal(evidence.value, evidence.records):
+            yield "the counts of the table are not its records"
+        yield from evidence.contradictions()
+        if evidence.by != self.by:
+            yield OTHER_VARIABLES
+        if evidence.period != getattr(self, "period", None):
+            yield "another period than the definition says"
+        if not same_trees(trees_of(getattr(self, "hierarchies", {})), evidence.hierarchies or {}):
+            yield "another hierarchy than the definition says"
+
+    def facts(self, evidence: T) -> Iterator[Fact]:
+        """Say how many units and records the cells have."""
+        yield from unit_facts(evidence.cells)
+        yield from record_facts(evidence.cells)
+
+    def cells(self, evidence: T) -> CodedCells | None:
+        """Return the cells with their codes."""
+        return evidence.cells
+
+    def membership(self, records: Records, evidence: T) -> Membership | None:
+        """Tell in which published cell each unit is."""
+        return table_membership(records, evidence, self.missing)
+
+
+def claim_about(evidence: TableEvidence, need: Need) -> TableClaim:
+    """Return what the certificate of a table is about."""
+    table = evidence.table
+    return TableClaim(table, need, Release.of(table, Protection.withhold(table, evidence.withheld, need)))
+
+
+def only_codes(records: Records, table: Table) -> tuple[str, ...] | None:
+    """Return the variables of which a filter on others left a single code; None where there are none."""
+    single = (each.name for each in table.dimensions if len(each.leaves) == 1)
+    return tuple(name for name in single if records.narrowed(name)) or None
+
+
+def tabulate_records(records: Records, by: tuple[str, ...], **options: Any) -> Table:
+    """Tabulate records with their units."""
+    wanted = [*by, *(options[key] for key in ("value", "weight", "holding") if options.get(key))]
+    for name in wanted:
+        records.column(name)
+    chosen = records.table.select(list(dict.fromkeys(wanted)))
+    for name in set(by) - set(wanted[len(by) :]):
+        # As everything else in a session writes them: a table's cells are found again by their codes.
+        chosen = chosen.set_column(
+            chosen.column_names.index(name), name, records.texts(name, options["missing"])
+        )
+    # What is left out is out already.
+    options["missing"] = ERROR if options["missing"] == COMPLETE else options["missing"]
+    if records.repeated:
+        chosen = chosen.append_column(UNIT, [records.unit])
+        options["unit"] = UNIT
+    return tabulate(chosen, by=list(by), **options)
 
 
 @dataclass(frozen=True)
@@ -39,3 +179,149 @@ class FrequencyTable(CodedTable[TableEvidence]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
+
+
+# What a percentage is of: nothing for counts.
+OF = ("count", "all", "row", "column")
+
+
+@dataclass(frozen=True)
+class CrossTable(CodedTable[TableEvidence]):
+    """Counts without totals, or percentages.
+
+    Parameters
+    ----------
+    by
+        The variables. Rows are the codes of the first, columns those of the last.
+    of
+        "count" for counts; "all", "row" or "column" for percentages of all records, of those in the same row,
+        or in the same column.
+    missing
+        "complete": records without a code are left out, and counted. "error", or "code": they go under
+        "missing".
+    decimals
+        Percentages are rounded to so many.
+    period
+        One of the variables whose codes are periods in which the same units come back: shares are judged
+        within each. A session that knows its period says so itself.
+    """
+
+    kind: ClassVar[str] = "cross_table"
+    evidence: ClassVar[type[Evidence]] = TableEvidence
+
+    by: tuple[str, ...]
+    of: str = "count"
+    missing: str = COMPLETE
+    decimals: int | None = None
+    period: str | None = None
+
+    def __post_init__(self) -> None:
+        refuse_decimals(self.decimals)
+        if self.of not in OF:
+            raise ParameterError(
+                "unknown_percentage",
+                "no percentage of {of!r}",
+                where="of",
+                fix=did_you_mean(self.of, OF),
+                of=self.of,
+            )
+        if self.of in {"row", "column"} and len(self.by) < 2:
+            raise ParameterError(
+                "percentages_need_two_variables",
+                "percentages of a {of} need two variables",
+                where="by",
+                fix='use of="all" for one',
+                of=self.of,
+            )
+
+    def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
+        """Withhold what a frequency table withholds, and percentages of what it withholds.
+
+        Totals are not printed; those of which percentages are count as published, the others as withheld.
+        """
+        withheld = tables.withhold_counts(evidence, policy)
+        if self.of != "count":
+            withheld = withheld | withheld[self._denominators(evidence)]
+        return replace(evidence, withheld=withheld | ~self._told(evidence))
+
+    def _told(self, evidence: TableEvidence) -> Mask:
+        """Return the cells of which something is told: those inside, and what percentages are of."""
+        told = _inner(evidence).copy()
+        if self.of != "count":
+            told[self._denominators(evidence)[told]] = True
+        return told
+
+    def tests(self, evidence: TableEvidence, policy: Policy) -> Iterator[Applied]:
+        """Judge it as a frequency table of which readers know the totals that are not withheld for a cell.
+
+        No percentage leaves of a total that is withheld.
+        """
+        known = self._known(evidence, policy)
+        yield from verdicts(super().tests(known, policy), known)
+        if self.of != "count":
+            yield PrincipleTest(
+                principle=Principle.INTERVAL,
+                reason="share_of_withheld",
+                unsafe=_inner(evidence)
+                & evidence.withheld[self._denominators(evidence)]
+                & ~evidence.withheld,
+                rule="no percentage of a total that is withheld",
+                remedy="withhold the percentages of this total, or merge categories until it need not be "
+                "withheld",
+            )
+
+    def _known(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
+        """Return what a reader is taken to know: other totals are those that a frequency table publishes."""
+        own = tables.withhold_counts(evidence, policy)
+        return replace(evidence, withheld=np.where(self._told(evidence), evidence.withheld, own))
+
+    def claim(self, evidence: TableEvidence, policy: Policy) -> TableClaim | None:
+        """Return what the certificate is about: the table with the totals that readers may know."""
+        return super().claim(self._known(evidence, policy), policy)
+
+    def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
+        """Return what leaves: codes and counts or percentages, None where withheld."""
+        labels, shown = evidence.table.labels, np.flatnonzero(_inner(evidence)).tolist()
+        columns: dict[str, list[Any]] = {
+            name: [labels.codes[v][int(labels.column(v)[cell])] for cell in shown]
+            for v, name in enumerate(labels.names)
+        }
+        counts, gone = evidence.value.tolist(), evidence.withheld.tolist()
+        if self.of == "count":
+            columns[own_name("count", columns)] = [None if gone[at] else int(counts[at]) for at in shown]
+            return columns
+        wholes = self._denominators(evidence)
+        whole = evidence.value[wholes].tolist()
+        gone = (evidence.withheld | evidence.withheld[wholes]).tolist()
+        columns[own_name("percent", columns)] = [
+            None if gone[at] else self._rounded(100 * counts[at] / whole[at]) if whole[at] else 0.0
+            for at in shown
+        ]
+        return columns
+
+    def _rounded(self, percent: float) -> float:
+        return percent if self.decimals is None else round(percent, self.decimals)
+
+    def _denominators(self, evidence: TableEvidence) -> Integers:
+        """Return for every cell the cell that its percentage is of."""
+        sides = [len(d) for d in evidence.dimensions]
+        at = list(np.unravel_index(np.arange(evidence.n_parts), sides))
+        # A row is all that has the same codes but for the last variable; a column has the same last code.
+        summed = {"all": range(len(sides)), "row": [len(sides) - 1], "column": range(len(sides) - 1)}[self.of]
+        for axis in summed:
+            at[axis] = np.full(evidence.n_parts, sides[axis] - 1)
+        return np.ravel_multi_index(at, sides)
+
+    def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        if not evidence.withheld[~self._told(evidence)].all():
+            yield "a total of a table without totals leaves"
+
+
+def _inner(evidence: TableEvidence) -> Mask:
+    """Tell which cells are no totals."""
+    sides = [len(d) for d in evidence.dimensions]
+    at = np.unravel_index(np.arange(evidence.n_parts), sides)
+    inner: Mask = np.logical_and.reduce([place < side - 1 for place, side in zip(at, sides, strict=True)])
+    return inner

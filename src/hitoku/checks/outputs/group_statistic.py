@@ -1,20 +1,25 @@
-"""What statistics by group have in common; a type adds how it is computed and the rules it is held to."""
+"""Statistics by group: what types have in common, and groups that are published in steps.
+
+Of curves and tables in steps only so many ends are published that every step between two may leave. The
+evidence has one part for every place where a step could end, in order; those at which none ends are withheld.
+What lies beyond the last end is no step.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from hitoku.checks.evidence import CodedCells, GroupEvidence, ValuesEvidence
-from hitoku.checks.outputs.complete_cases import needed
-from hitoku.checks.outputs.facts import Fact, added_up, unit_facts
+from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.membership import Membership, group_membership
-from hitoku.checks.outputs.output_type import OutputType
+from hitoku.checks.outputs.output_type import Fact, OutputType, added_up, needed, unit_facts
 from hitoku.checks.principles import Said
 from hitoku.checks.records import Records
 from hitoku.errors import ParameterError
+from hitoku.model import Integers, Mask
 
 MOST_DECIMALS = 15
 OTHER_VARIABLES = "groups by other variables than the definition says"
@@ -122,3 +127,103 @@ def refuse_decimals(decimals: int | None) -> None:
             fix="2 stands for hundredths, -3 for thousands; leave it out to publish all digits",
             decimals=decimals,
         )
+
+
+def sum_measures(
+    records: Records,
+    value: str,
+    weight: str | None,
+    decimals: int | None = None,
+    kind: Literal["mean", "sum"] = "sum",
+) -> dict[str, Measure]:
+    """Return the amounts behind published sums or means.
+
+    Of all units, for what follows from the output may be about those that its filter leaves out. Weighted
+    sums are sums of another variable, the amount times its weight. Weighted means are none: nobody is told
+    the weights that they would have to be multiplied with.
+
+    Parameters
+    ----------
+    records
+        All of them.
+    value, weight
+        Columns.
+    decimals
+        To which the numbers are rounded.
+    kind
+        Whether sums or means are published.
+    """
+    if weight is not None and kind == "mean":
+        return {}
+    name = value if weight is None else f"{value} times {weight}"
+    rounded = 0.0 if decimals is None else 10.0**-decimals
+    return {name: Measure.of(records.per_unit(value, weight), kind, rounded)}
+
+
+# A step, by the first and the last place in it.
+Step = tuple[int, int]
+
+
+def curves(evidence: GroupEvidence) -> Iterator[Integers]:
+    """Yield the places of each group's parts; the last code of a label numbers them."""
+    places: dict[tuple[str, ...], list[int]] = {}
+    for at, label in enumerate(evidence.labels):
+        places.setdefault(label[:-1], []).append(at)
+    yield from (np.array(own) for own in places.values())
+
+
+def choose_ends(n: int, fits: Callable[[int, int], bool]) -> list[int]:
+    """End a step as soon as it fits.
+
+    Parameters
+    ----------
+    n
+        How many places there are.
+    fits
+        Tells whether what lies from one place to another may be a step.
+
+    Examples
+    --------
+    >>> choose_ends(6, lambda first, last: last - first == 1)
+    [1, 3, 5]
+    """
+    ends: list[int] = []
+    first = 0
+    for last in range(n):
+        if fits(first, last):
+            ends.append(last)
+            first = last + 1
+    return ends
+
+
+def close_ends(n: int, ends: list[int], fits: Callable[[int, int], bool]) -> list[int]:
+    """Add what is left over to the last steps, so that these end at the last place; nothing if none fits.
+
+    Examples
+    --------
+    >>> close_ends(5, [1, 3], lambda first, last: last - first >= 1)
+    [1, 4]
+    """
+    for kept in range(len(ends), -1, -1):
+        first = ends[kept - 1] + 1 if kept else 0
+        if first < n and fits(first, n - 1):
+            return [*ends[:kept], n - 1]
+        if first == n:
+            return ends[:kept]
+    return []
+
+
+def published_steps(withheld: Mask) -> list[Step]:
+    """Return the steps that end at what is published.
+
+    Examples
+    --------
+    >>> published_steps(np.array([True, False, False, True]))
+    [(0, 1), (2, 2)]
+    """
+    steps: list[Step] = []
+    first = 0
+    for last in np.flatnonzero(~withheld).tolist():
+        steps.append((first, last))
+        first = last + 1
+    return steps

@@ -15,7 +15,7 @@ import numpy as np
 
 from hitoku.attacks.differencing import COUNTS
 from hitoku.checks.evidence import Evidence, TableEvidence
-from hitoku.checks.outputs.coded_table import CodedTable
+from hitoku.checks.outputs.frequency_table import CodedTable
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError

@@ -14,10 +14,15 @@ import numpy as np
 from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence import STRICT, Counts, Evidence, GroupEvidence
-from hitoku.checks.outputs.group_statistic import own_name, refuse_decimals
+from hitoku.checks.outputs.group_statistic import (
+    choose_ends,
+    curves,
+    own_name,
+    published_steps,
+    refuse_decimals,
+)
 from hitoku.checks.outputs.histogram import read_edges
 from hitoku.checks.outputs.membership import Membership
-from hitoku.checks.outputs.steps import choose_ends, curves, published_steps
 from hitoku.checks.outputs.survival import TIME, TimedEvents, refuse_repeated
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Applied, Principle, PrincipleTest

@@ -25,11 +25,9 @@ from hitoku.checks.evidence import (
     trees_of,
 )
 from hitoku.checks.ledger import Measure
-from hitoku.checks.outputs.coded_table import CodedTable, claim_about, only_codes, tabulate_records
-from hitoku.checks.outputs.facts import Fact, contribution_facts
-from hitoku.checks.outputs.group_statistic import own_name
-from hitoku.checks.outputs.measures import sum_measures
-from hitoku.checks.outputs.output_type import TableClaim
+from hitoku.checks.outputs.frequency_table import CodedTable, claim_about, only_codes, tabulate_records
+from hitoku.checks.outputs.group_statistic import own_name, sum_measures
+from hitoku.checks.outputs.output_type import Fact, TableClaim, contribution_facts
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import MEAN as MEAN_OF
 from hitoku.checks.principles import Applied, Principle, PrincipleTest, Said, insider_verdicts, tables

@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence import STRICT, Counts, Evidence, GroupEvidence, Texts, slices
-from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups
+from hitoku.checks.outputs.output_type import needed
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Applied, Principle, PrincipleTest
 from hitoku.checks.principles import groups as principles

@@ -31,11 +31,19 @@ from hitoku.checks.evidence import (
     values_of,
 )
 from hitoku.checks.ledger import Measure
-from hitoku.checks.outputs.facts import Fact
-from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals
-from hitoku.checks.outputs.measures import sum_measures
+from hitoku.checks.outputs.group_statistic import (
+    GroupStatistic,
+    Step,
+    choose_ends,
+    close_ends,
+    curves,
+    own_name,
+    published_steps,
+    refuse_decimals,
+    sum_measures,
+)
 from hitoku.checks.outputs.membership import Membership
-from hitoku.checks.outputs.steps import Step, choose_ends, close_ends, curves, published_steps
+from hitoku.checks.outputs.output_type import Fact
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
     MEAN,

@@ -20,10 +20,9 @@ from hitoku.checks.evidence import (
     read_fitted,
 )
 from hitoku.checks.ledger import Measure
-from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.formula import columns_of, has_terms, named_column, refuse_formula
 from hitoku.checks.outputs.membership import Membership, model_membership
-from hitoku.checks.outputs.output_type import NOT_WRITTEN, OutputType
+from hitoku.checks.outputs.output_type import NOT_WRITTEN, Fact, OutputType
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
     MEAN,

@@ -16,11 +16,16 @@ from pydantic import dataclasses as validated
 
 from hitoku.attacks.differencing import COUNTS
 from hitoku.checks.evidence import STRICT, CodedCells, Counts, Evidence, GroupEvidence, Numbers, slices
-from hitoku.checks.outputs.complete_cases import needed
-from hitoku.checks.outputs.facts import Fact
-from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals
+from hitoku.checks.outputs.group_statistic import (
+    GroupStatistic,
+    choose_ends,
+    curves,
+    own_name,
+    published_steps,
+    refuse_decimals,
+)
 from hitoku.checks.outputs.membership import Membership
-from hitoku.checks.outputs.steps import choose_ends, curves, published_steps
+from hitoku.checks.outputs.output_type import Fact, needed
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Applied, Principle, PrincipleTest
 from hitoku.checks.records import COMPLETE, Records

@@ -1,9 +1,15 @@
-"""The principles as functions of evidence about groups: every verdict says what it compared."""
+"""The principles as functions of evidence about groups: units, dominance, freedom, squares and perfect fit.
+
+A standard deviation times the root of n is the deviation of a unit that has nearly all of the sum of squares;
+so is a residual, and a coefficient that one outcome decides. So the dominance rule is applied to the powers.
+A correlation of one is a line on which every unit lies, and means and deviations say which. Chi square of its
+largest value says that each category of one variable belongs to one category of the other.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +19,7 @@ from hitoku.checks.evidence import AmountEvidence, Evidence, GroupEvidence
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles.verdict import (
     MAX_NAMED,
+    Applied,
     Clearance,
     Principle,
     PrincipleTest,
@@ -175,3 +182,98 @@ def merging(labels: Sequence[Sequence[str]], n_units: Any, minimum: int) -> str:
         elif beside:
             proposed.append(f"merge {own} with both neighbours")
     return some(proposed, MAX_NAMED) if proposed else "take more units together"
+
+
+DOMINATED_SQUARES = "dominated_squares"
+
+
+def largest_share(parts: Floats, who: Integers, *, repeated: bool) -> float:
+    """Return the largest share that one unit has of a sum of parts that are not negative.
+
+    Examples
+    --------
+    >>> largest_share(np.array([1.0, 3.0, 4.0]), np.array([7, 8, 7]), repeated=True)
+    0.625
+    """
+    total = float(parts.sum())
+    if not total > 0:
+        return 0.0
+    if repeated:
+        _, place = np.unique(who, return_inverse=True)
+        return min(float(np.bincount(place, weights=parts).max()) / total, 1.0)
+    return min(float(parts.max()) / total, 1.0)
+
+
+def square_severity(policy: Policy) -> Clearance:
+    """Return the status of a dominated sum of powers."""
+    return Clearance.LOOK if policy.squares is None else Clearance(policy.squares.verdict)
+
+
+def square_tests(shares: Floats | None, policy: Policy, what: str) -> Iterator[Applied]:
+    """Test that no unit makes up a sum of powers; nothing where the policy has no such rule.
+
+    Parameters
+    ----------
+    shares
+        The largest share of one unit in each group; None in evidence of before this was asked for.
+    policy
+        Says how much is too much, and whether that fails or needs a look.
+    what
+        What is added up, in words.
+    """
+    rule = policy.squares
+    if rule is None:
+        return
+    if shares is None:
+        yield squares_unknown()
+        return
+    yield PrincipleTest(
+        principle=Principle.DOMINANCE,
+        reason=DOMINATED_SQUARES,
+        unsafe=np.asarray(shares - rule.k / 100 > LIMIT),
+        rule=f"no unit with more than {rule.k:g} % of {what}",
+        numbers={"k": rule.k, "largest_share": float(shares.max())},
+        remedy="take larger groups, a percentile instead, or the logarithm",
+        severity=square_severity(policy),
+    )
+
+
+def squares_unknown() -> PrincipleVerdict:
+    """Say that the evidence does not tell: it is of an earlier version, or of a model without residuals."""
+    return PrincipleVerdict(
+        principle=Principle.DOMINANCE,
+        status=Clearance.LOOK,
+        reason="not_testable",
+        text="not testable: how much one unit makes up of it is not known",
+        remedy="the checker decides",
+    )
+
+
+# What may be left unexplained, as a share of the squares: less is rounding, or as good as nothing.
+UNEXPLAINED = 1e-6
+
+
+def perfect_fit(fit: Floats | None) -> PrincipleTest | PrincipleVerdict:
+    """Test that no variable gives the other; where the evidence does not say, a person looks.
+
+    Parameters
+    ----------
+    fit
+        The share of squares that is explained: the square of a correlation, R², the square of Cramér's V.
+    """
+    if fit is None:
+        return PrincipleVerdict(
+            principle=Principle.INDIVIDUAL_VALUE,
+            status=Clearance.LOOK,
+            reason="not_testable",
+            text="not testable: how well one variable gives the other is not known",
+            remedy="have it made again, or the checker decides",
+        )
+    return PrincipleTest(
+        principle=Principle.INDIVIDUAL_VALUE,
+        reason="perfect_fit",
+        unsafe=np.asarray(fit >= 1 - UNEXPLAINED),
+        rule="no variable that gives the other for everybody",
+        numbers={"largest_fit": float(fit.max())},
+        remedy="leave out one of the two variables: it says the same as the other",
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hitoku.checks.evidence import ModelEvidence
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.squares import REASON, severity, unknown
+from hitoku.checks.principles.groups import DOMINATED_SQUARES, square_severity, squares_unknown
 from hitoku.checks.principles.values import counts_told, determined
 from hitoku.checks.principles.values import unknown as values_unknown
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
@@ -162,17 +162,17 @@ def _squares(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict,
     if rule is None or evidence.binary:
         return ()
     if evidence.residual is None or evidence.influence is None:
-        return (unknown(),)
+        return (squares_unknown(),)
     found = max(evidence.residual, evidence.influence)
     verdict = _verdict(
         Principle.DOMINANCE,
-        REASON,
+        DOMINATED_SQUARES,
         f"no unit with more than {rule.k:g} % of the residual sum of squares, or of what adds up to a "
         f"coefficient: largest {found:.0%}",
         {"k": rule.k, "residual": evidence.residual, "influence": evidence.influence},
         "take the logarithm of the outcome, or leave out the unit that decides",
         wrong=found - rule.k / 100 > LIMIT,
-        severity=severity(policy),
+        severity=square_severity(policy),
     )
     return (verdict,)
 

@@ -1,4 +1,8 @@
-"""The principles as functions of evidence about tables: what is unsafe, what is withheld for it, verdicts."""
+"""The principles as functions of evidence about tables: what is unsafe, what is withheld for it, verdicts.
+
+Contributors who know their own amounts are attackers, too. Whoever is alone in a withheld cell of a magnitude
+table knows it and takes it out of the sums; anybody knows that a cell is no less than their own amount.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ from itertools import product
 
 import numpy as np
 
+from hitoku.attacks import Contribution, Insider
 from hitoku.checks.evidence import MagnitudeEvidence, TableEvidence, siblings
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles.groups import UnitsTest, in_order
-from hitoku.checks.principles.insiders import kept_out
 from hitoku.checks.principles.values import FEW, unknown
 from hitoku.checks.principles.verdict import (
     Applied,
@@ -20,11 +24,75 @@ from hitoku.checks.principles.verdict import (
     PrincipleTest,
     PrincipleVerdict,
 )
+from hitoku.coalitions import CoalitionSearch, contributions_in
 from hitoku.errors import NeedError, some
 from hitoku.evidence import audit
+from hitoku.methods import Method, against_insiders
 from hitoku.methods.greedy import Greedy
 from hitoku.model import LIMIT, Floats, Integers, Mask, Need, Protection, Release, Table
 from hitoku.rules import GroupDisclosure, assess, line_shares, merge_withheld
+
+# More than so many are not tried: the largest of each cell first, then those who are alone in one.
+MOST_INSIDERS = 1_000
+
+
+def kept_out(table: Table, need: Need, protection: Protection, method: Method) -> Mask:
+    """Withhold more until no contributor comes too close; where that does not help, the verdict says so."""
+    attack, _ = attack_on(table, protection.withheld)
+    if attack is None or not protection.withheld.any():
+        return protection.withheld
+    try:
+        return against_insiders(table, need, protection, method=method, attack=attack).withheld
+    except NeedError:
+        return protection.withheld
+
+
+def attack_on(table: Table, withheld: Mask) -> tuple[Insider | None, str]:
+    """Return the contributors to withheld cells, as far as they can be tried, and who they are in words."""
+    inside = [one for one in contributions_in(table) if withheld[one.cell]]
+    alone = [one for one in inside if one.sole]
+    for some_of_them, words in ((inside, "sole and largest contributors"), (alone, "sole contributors")):
+        if _n_people(some_of_them) <= MOST_INSIDERS:
+            return Insider(tuple(some_of_them)), words
+    return None, "sole contributors"
+
+
+def _n_people(contributions: list[Contribution]) -> int:
+    return len({one.contributor for one in contributions})
+
+
+def insider_verdicts(table: Table, need: Need, withheld: Mask) -> tuple[PrincipleVerdict, ...]:
+    """Let contributors attack; nothing to say when nothing, or everything, is withheld."""
+    if not withheld.any() or withheld.all():
+        return ()
+    attack, words = attack_on(table, withheld)
+    if attack is None:
+        text = f"{words} to withheld cells who know their own amounts: more than {MOST_INSIDERS:,}, not tried"
+        return (_of_insiders(Clearance.LOOK, "insiders_not_tried", text, {"limit": MOST_INSIDERS}),)
+    release = Release.of(table, Protection.withhold(table, withheld, need))
+    found = CoalitionSearch(table, need, release, attack).verdict()
+    told = f"{words} to withheld cells who know their own amounts, {found.tried:,} of them:"
+    numbers = {"insiders": found.tried, "open": len(found.cells)}
+    if found.undecided and not found.cells:
+        text = f"{told} not decided for {found.undecided:,} of them within the work limit"
+        return (_of_insiders(Clearance.LOOK, "insiders_not_tried", text, numbers),)
+    if not found.cells:
+        return (_of_insiders(Clearance.PASS, "insiders_kept_out", f"{told} none comes too close", numbers),)
+    places = some((f"[{table.describe(cell)}]" for cell in found.cells), 3)
+    text = f"{told} some come too close to {len(found.cells)} cell(s): {places}"
+    return (_of_insiders(Clearance.LOOK, "open_to_insiders", text, numbers),)
+
+
+def _of_insiders(status: Clearance, reason: str, text: str, numbers: Mapping[str, float]) -> PrincipleVerdict:
+    remedy = "merge categories, so that nobody is alone in a withheld cell"
+    return PrincipleVerdict(
+        principle=Principle.INTERVAL,
+        status=status,
+        reason=reason,
+        text=text,
+        numbers=numbers,
+        remedy="" if status is Clearance.PASS else remedy,
+    )
 
 
 def count_need(evidence: TableEvidence, policy: Policy) -> Need:

@@ -16,8 +16,9 @@ from hitoku.checks.outputs import (
     Output,
     OutputType,
     about_the_same_cells,
-    complete_cases,
-    segmentation,
+    collect_complete,
+    find_membership,
+    judge_published,
     take_over,
     withhold_cells,
     write_definition,
@@ -141,7 +142,7 @@ class Session(PandasHabits):
             asked = replace(asked, period=self.period)  # type: ignore[type-var]
         first = None if like is None else self._named(like)
         records = self.records.where(where)
-        collected, by_hand = complete_cases.collect(asked, records), how.get("withhold")
+        collected, by_hand = collect_complete(asked, records), how.get("withhold")
         if by_hand is None:
             evidence = asked.protect(collected, self.policy)
         else:
@@ -168,8 +169,8 @@ class Session(PandasHabits):
             published=asked.publish(evidence),
             policy={"name": self.policy.name, "version": self.policy.version, "hash": self.policy.hash},
             data=self.records.hash,
-            verdicts=segmentation.judge(asked, evidence, where, self.policy),
-            membership=complete_cases.place(asked, draft.records, evidence),
+            verdicts=judge_published(asked, evidence, where, self.policy),
+            membership=find_membership(asked, draft.records, evidence),
             like="" if like is None else like.name,
         )
 

@@ -26,7 +26,7 @@ from hitoku.checks.ledger import (
     tested,
     way_out,
 )
-from hitoku.checks.outputs import Output, complete_cases
+from hitoku.checks.outputs import Output, find_membership
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, Said, SumTerm, worst
 from hitoku.checks.records import Records
@@ -95,7 +95,7 @@ def place_units(output: Output, records: Records) -> tuple[Output, dict[str, Mea
 
     A formula is fitted again. Of a model that was handed over fitted, the records are not known.
     """
-    member = complete_cases.place(output.asked, records.where(output.where), output.evidence)
+    member = find_membership(output.asked, records.where(output.where), output.evidence)
     return output.placed(member), output.asked.measures(records)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hitoku.checks.evidence import KNOWN, LeftOut, Unreadable, known_of
-from hitoku.checks.outputs import Fact, Kind, Output, complete_cases, segmentation
+from hitoku.checks.outputs import Fact, Kind, Output, collect_complete, find_contradictions, judge_published
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Principle, PrincipleVerdict, worst
 from hitoku.checks.records import MISSING, Records
@@ -52,11 +52,11 @@ def judge_again(
     findings: list[Finding] = []
     asked = output.asked
     try:
-        verdicts = segmentation.judge(asked, output.evidence, output.where, policy)
+        verdicts = judge_published(asked, output.evidence, output.where, policy)
         again = asked.publish(output.evidence)
         findings += [
             fault(output.name, f"evidence contradicts itself: {text}", "have it made again")
-            for text in complete_cases.contradictions(asked, output.evidence)
+            for text in find_contradictions(asked, output.evidence)
         ]
         findings += _proof(submission, place)
         if records is not None:
@@ -154,7 +154,7 @@ def _collected(output: Output, policy: Policy, records: Records) -> list[Finding
     asked = output.asked
     if not asked.repeatable:
         return []
-    collected = complete_cases.collect(asked, records.where(output.where))
+    collected = collect_complete(asked, records.where(output.where))
     fresh = asked.protect(collected, policy).to_dict()
     said = output.evidence.to_dict()
     differing = sorted(
