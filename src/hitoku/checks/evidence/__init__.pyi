@@ -27,6 +27,8 @@ from hitoku.checks.evidence.groups import COUNTED as COUNTED
 from hitoku.checks.evidence.groups import TOP as TOP
 from hitoku.checks.evidence.groups import AmountEvidence as AmountEvidence
 from hitoku.checks.evidence.groups import GroupEvidence as GroupEvidence
+from hitoku.checks.evidence.groups import ModeEvidence as ModeEvidence
+from hitoku.checks.evidence.groups import PercentileEvidence as PercentileEvidence
 from hitoku.checks.evidence.groups import SummaryEvidence as SummaryEvidence
 from hitoku.checks.evidence.groups import ValuesEvidence as ValuesEvidence
 from hitoku.checks.evidence.groups import count_units as count_units

@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from pydantic import dataclasses as validated
 from pydantic.dataclasses import dataclass
 
 from hitoku.checks.evidence.evidence import (
@@ -312,7 +311,7 @@ def require_finite(values: Floats, what: str) -> Floats:
 Statistic = Annotated[float, Field(strict=True, allow_inf_nan=False)] | None
 
 
-@validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class SummaryEvidence(ValuesEvidence):
     """A summary or test statistic of each group.
 
@@ -372,3 +371,44 @@ class SummaryEvidence(ValuesEvidence):
             yield "parts: more units than the group has"
         if self.squares is not None and np.any((self.squares < 0) | (self.squares > 1)):
             yield "squares: not a share"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class PercentileEvidence(ValuesEvidence):
+    """A percentile of each group.
+
+    Parameters
+    ----------
+    value
+        The percentile.
+    low, high
+        Units with a value of at most, and of at least, the percentile.
+    """
+
+    at_most_units: ClassVar[tuple[str, ...]] = ("low", "high")
+
+    value: Numbers
+    low: Counts
+    high: Counts
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class ModeEvidence(GroupEvidence):
+    """The modes of each group.
+
+    Parameters
+    ----------
+    value
+        The modes, as they are published.
+    fewest_holders, most_holders
+        Of the values that tie, how many units have the rarest and the most frequent.
+    n_tied
+        How many values tie.
+    """
+
+    at_most_units: ClassVar[tuple[str, ...]] = ("fewest_holders", "most_holders")
+
+    value: Texts
+    fewest_holders: Counts
+    most_holders: Counts
+    n_tied: Counts

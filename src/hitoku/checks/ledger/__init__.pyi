@@ -4,12 +4,12 @@ from hitoku.checks.ledger.alarm import Concern as Concern
 from hitoku.checks.ledger.alarm import way_out as way_out
 from hitoku.checks.ledger.book import Ledger as Ledger
 from hitoku.checks.ledger.entry import Entry as Entry
-from hitoku.checks.ledger.magnitude import Measure as Measure
+from hitoku.checks.ledger.entry import Measure as Measure
+from hitoku.checks.ledger.entry import implied_tables as implied_tables
 from hitoku.checks.ledger.receipt import Left as Left
 from hitoku.checks.ledger.receipt import Receipt as Receipt
 from hitoku.checks.ledger.receipt import receipts as receipts
 from hitoku.checks.ledger.receipt import receipts_of as receipts_of
-from hitoku.checks.ledger.regression import implied_tables as implied_tables
 from hitoku.checks.ledger.settings import DEPTH as DEPTH
 from hitoku.checks.ledger.settings import Settings as Settings
 from hitoku.checks.ledger.settings import init as init

@@ -20,8 +20,7 @@ from hitoku.attacks.differencing import (
     verify,
 )
 from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker, not_testable, stopped
-from hitoku.checks.ledger.entry import Entry
-from hitoku.checks.ledger.magnitude import Measure, failing, half_width
+from hitoku.checks.ledger.entry import Entry, Measure, failing, half_width
 from hitoku.checks.ledger.settings import DEPTH, tested
 from hitoku.checks.ledger.store import LedgerStore, damaged, fresh_store, read_store
 from hitoku.checks.ledger.tells import allowed, counts_told, ranks_told

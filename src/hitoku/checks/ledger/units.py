@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hitoku.attacks.differencing import Codes, Partition
 from hitoku.checks.arrow_columns import PackedTexts
-from hitoku.checks.ledger.magnitude import Measure
+from hitoku.checks.ledger.entry import Measure
 from hitoku.checks.ledger.store import LedgerStore, damaged
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Floats, Integers, Mask

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration
+from hitoku.checks.outputs.curves import LifeTable, Survival
 from hitoku.checks.outputs.external import FreeFile, HandedOver
 from hitoku.checks.outputs.frequency_table import CrossTable, FrequencyTable
 from hitoku.checks.outputs.histogram import Histogram
-from hitoku.checks.outputs.life_table import LifeTable
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
-from hitoku.checks.outputs.mode import Mode
 from hitoku.checks.outputs.output_type import OutputType
-from hitoku.checks.outputs.percentile import Percentile
 from hitoku.checks.outputs.quantile_groups import QuantileGroups
 from hitoku.checks.outputs.regression import Regression
+from hitoku.checks.outputs.statistic import Average, Mode, Percentile
 from hitoku.checks.outputs.statistics import Statistics
 from hitoku.checks.outputs.summary import Summary
-from hitoku.checks.outputs.survival import Survival
 from hitoku.lazy import facade
 
 __getattr__, __dir__, __all__ = facade(__name__)

@@ -1,7 +1,8 @@
 from typing import Any
 
-from hitoku.checks.outputs.average import Average as Average
 from hitoku.checks.outputs.concentration import Concentration as Concentration
+from hitoku.checks.outputs.curves import LifeTable as LifeTable
+from hitoku.checks.outputs.curves import Survival as Survival
 from hitoku.checks.outputs.external import FileEvidence as FileEvidence
 from hitoku.checks.outputs.external import FreeFile as FreeFile
 from hitoku.checks.outputs.external import HandedOver as HandedOver
@@ -17,14 +18,15 @@ from hitoku.checks.outputs.group_statistic import published_steps as published_s
 from hitoku.checks.outputs.histogram import Histogram as Histogram
 from hitoku.checks.outputs.histogram import edges_of as edges_of
 from hitoku.checks.outputs.histogram import round_edges as round_edges
-from hitoku.checks.outputs.hypothesis_tests import TESTS as TESTS
-from hitoku.checks.outputs.hypothesis_tests import compare_categories as compare_categories
-from hitoku.checks.outputs.life_table import LifeTable as LifeTable
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable as MagnitudeTable
-from hitoku.checks.outputs.mode import Mode as Mode
+from hitoku.checks.outputs.moments import TESTS as TESTS
+from hitoku.checks.outputs.moments import compare_categories as compare_categories
 from hitoku.checks.outputs.output import WITHHELD as WITHHELD
 from hitoku.checks.outputs.output import Output as Output
+from hitoku.checks.outputs.output import about_the_same_cells as about_the_same_cells
 from hitoku.checks.outputs.output import read_definition as read_definition
+from hitoku.checks.outputs.output import take_over as take_over
+from hitoku.checks.outputs.output import withhold_cells as withhold_cells
 from hitoku.checks.outputs.output import write_definition as write_definition
 from hitoku.checks.outputs.output_type import Fact as Fact
 from hitoku.checks.outputs.output_type import Kind as Kind
@@ -34,16 +36,14 @@ from hitoku.checks.outputs.output_type import collect_complete as collect_comple
 from hitoku.checks.outputs.output_type import find_contradictions as find_contradictions
 from hitoku.checks.outputs.output_type import find_membership as find_membership
 from hitoku.checks.outputs.output_type import judge_published as judge_published
-from hitoku.checks.outputs.pattern import about_the_same_cells as about_the_same_cells
-from hitoku.checks.outputs.pattern import take_over as take_over
-from hitoku.checks.outputs.pattern import withhold_cells as withhold_cells
-from hitoku.checks.outputs.percentile import Percentile as Percentile
 from hitoku.checks.outputs.quantile_groups import QuantileGroups as QuantileGroups
 from hitoku.checks.outputs.regression import Regression as Regression
 from hitoku.checks.outputs.regression import fit_arrays as fit_arrays
+from hitoku.checks.outputs.statistic import Average as Average
+from hitoku.checks.outputs.statistic import Mode as Mode
+from hitoku.checks.outputs.statistic import Percentile as Percentile
 from hitoku.checks.outputs.statistics import DESCRIBED as DESCRIBED
 from hitoku.checks.outputs.statistics import Statistics as Statistics
 from hitoku.checks.outputs.summary import Summary as Summary
-from hitoku.checks.outputs.survival import Survival as Survival
 
 OUTPUT_TYPES: dict[str, type[OutputType[Any]]]

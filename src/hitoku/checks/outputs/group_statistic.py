@@ -66,8 +66,8 @@ class GroupStatistic(OutputType[G]):
         yield from added_up(evidence.cells, {("records",): records}, records)
 
     def cells(self, evidence: G) -> CodedCells | None:
-        """Return the groups with their codes."""
-        return evidence.cells
+        """Return the groups with their codes; places in an order, or in time, are no codes of a variable."""
+        return None if self.n_added else evidence.cells
 
     def membership(self, records: Records, evidence: G) -> Membership | None:
         """Return in which published group each unit is."""
@@ -170,6 +170,20 @@ def curves(evidence: GroupEvidence) -> Iterator[Integers]:
     for at, label in enumerate(evidence.labels):
         places.setdefault(label[:-1], []).append(at)
     yield from (np.array(own) for own in places.values())
+
+
+def whole_groups(evidence: GroupEvidence) -> Iterator[tuple[dict[str, str], Integers]]:
+    """Yield the codes of each group, without the number of a part, and the places of its parts."""
+    for own in curves(evidence):
+        yield dict(zip(evidence.by[:-1], evidence.labels[own[0]][:-1], strict=True)), own
+
+
+def columns_of_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return rows as columns; a name that is used twice gets one of its own."""
+    columns: dict[str, list[Any]] = {}
+    for place, name in enumerate(names):
+        columns[own_name(name, columns)] = [row[place] for row in rows]
+    return columns
 
 
 def choose_ends(n: int, fits: Callable[[int, int], bool]) -> list[int]:

@@ -1,15 +1,189 @@
-"""Moments and ratios of variables: how each statistic is computed, and what it takes and tells."""
+"""Moments, ratios and hypothesis tests: how each statistic is computed, and what it takes and tells.
+
+Of tests also p value and degrees of freedom, and the groups that enter them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hitoku.checks.outputs.hypothesis_tests import TESTS
+from hitoku.checks.evidence import count_values
 from hitoku.checks.principles import SPREAD
-from hitoku.model import Floats
+from hitoku.checks.records import per_contributor
+from hitoku.errors import DataError
+from hitoku.model import Floats, Integers
+
+# Of a variable and groups: Welch's t, the F test of one-way analysis of variance, rank tests of two groups
+# and of several; of two groupings: chi square.
+TESTS = ("t", "f", "mannwhitney", "kruskal", "chi2")
+# Those that compare two groups.
+OF_TWO = ("t", "mannwhitney")
+
+
+class Tested(NamedTuple):
+    """A statistic, of a test with its p value, and how many parameters are estimated on the way.
+
+    Of categories also how strongly they depend on each other: the square of Cramér's V.
+    """
+
+    values: tuple[float, ...]
+    parameters: int
+    fit: float = 0.0
+
+
+class Entering(NamedTuple):
+    """The groups that enter a test, by units.
+
+    Parameters
+    ----------
+    groups
+        The units of every group: of chi square the categories of both variables.
+    parts
+        Of chi square the units of every cell. Of other tests two numbers for each group: the units that have
+        the one and the other value, where the group has no more than two values, and else nothing.
+    wholes
+        For each part the units of its group; of a cell those of the smaller of its two categories.
+    """
+
+    groups: Integers
+    parts: Integers
+    wholes: Integers
+
+
+def count_entering(groups: Integers, n_groups: int, who: Integers, values: Floats) -> Entering:
+    """Count the units of every group of a test, and those that have each of two values in it."""
+    *_, units = per_contributor(groups, who, values, n_groups)
+    found = count_values(groups, who, values, n_groups)
+    two = np.where(found.n_values[:, None] <= 2, found.holders[:, :2], 0)
+    return Entering(units, two.reshape(-1), np.repeat(units, 2))
+
+
+def count_cells(values: Integers, groups: Integers, shape: tuple[int, int], who: Integers) -> Entering:
+    """Count the units of every category of two variables, and of their cells."""
+    nothing = np.zeros(len(who))
+    rows, columns, cells = (
+        per_contributor(codes, who, nothing, n)[2]
+        for codes, n in (
+            (values, shape[0]),
+            (groups, shape[1]),
+            (values * shape[1] + groups, shape[0] * shape[1]),
+        )
+    )
+    return Entering(np.concatenate([rows, columns]), cells, np.minimum.outer(rows, columns).reshape(-1))
+
+
+def compare_groups(test: str, values: Floats, groups: Integers, name: str) -> Tested:
+    """Compare the values of groups.
+
+    Parameters
+    ----------
+    test
+        One of the tests that are not about two groupings.
+    values, groups
+        Per record.
+    name
+        The variable that makes the groups, for messages.
+    """
+    from scipy import stats  # noqa: PLC0415 - slow to load, and only tests need it
+
+    parts = [values[groups == place] for place in np.unique(groups)]
+    if len(parts) != 2 and test in OF_TWO:
+        raise DataError(
+            "test_needs_two_categories",
+            "column {column!r} has {n} categories, a {test} test compares two",
+            where="other",
+            fix="choose two with where=...",
+            column=name,
+            n=len(parts),
+            test=test,
+        )
+    if len(parts) < 2 or min(map(len, parts)) < 2:
+        raise DataError(
+            "test_group_too_small",
+            "a group of the {test} test has fewer than 2 records",
+            where="other",
+            fix="use larger ones",
+            test=test,
+        )
+    if test == "t":
+        found = stats.ttest_ind(*parts, equal_var=False)
+    elif test == "f":
+        found = stats.f_oneway(*parts)
+    elif test == "mannwhitney":
+        found = stats.mannwhitneyu(*parts, method="asymptotic")
+    else:
+        found = stats.kruskal(*parts)
+    return Tested((float(found.statistic), float(found.pvalue)), len(parts))
+
+
+def compare_categories(values: Integers, groups: Integers) -> Tested:
+    """Compare two groupings by chi square, without those that do not occur."""
+    from scipy import stats  # noqa: PLC0415 - as above
+
+    counts = np.zeros((int(values.max()) + 1, int(groups.max()) + 1))
+    np.add.at(counts, (values, groups), 1)
+    counts = counts[np.ix_(counts.sum(axis=1) > 0, counts.sum(axis=0) > 0)]
+    if min(counts.shape) < 2:
+        raise DataError(
+            "single_category",
+            "a variable has one category only",
+            where="value, other",
+            fix="a test needs two",
+        )
+    found = stats.chi2_contingency(counts, correction=False)
+    fit = float(found.statistic) / (counts.sum() * (min(counts.shape) - 1))
+    return Tested((float(found.statistic), float(found.pvalue)), int(found.dof) + 1, fit)
+
+
+def compare_cells(
+    row: Any, fit: float, freedom: int, entering: Integers, parts: Integers, wholes: Integers
+) -> Iterator[str]:
+    """Compare a chi square with the cells that it is about, where every unit has one record."""
+    rows = [
+        n
+        for n in range(1, len(entering))
+        if n * (len(entering) - n) == len(parts)
+        and np.array_equal(parts.reshape(n, -1).sum(axis=1), entering[:n])
+        and np.array_equal(parts.reshape(n, -1).sum(axis=0), entering[n:])
+    ]
+    if not rows:
+        yield "the cells of a chi square do not add up to its categories"
+        return
+    cells = parts.reshape(rows[0], -1)
+    if not np.array_equal(wholes, np.minimum.outer(cells.sum(axis=1), cells.sum(axis=0)).reshape(-1)):
+        yield "wholes: not the smaller category of every cell"
+    codes = [np.repeat(axis.reshape(-1), parts) for axis in np.indices(cells.shape)]
+    try:
+        found = compare_categories(codes[0], codes[1])
+    except DataError:
+        yield "a chi square of one category"
+        return
+    if not np.allclose([*row, fit], [*found.values, found.fit], rtol=1e-6, atol=1e-12):
+        yield "the chi square is not that of its cells"
+    if freedom != int(cells.sum()) - found.parameters:
+        yield "degrees of freedom are not those of the cells"
+
+
+def compare_p_value(test: str, row: Any, n_units: int, n_records: int, freedom: int) -> Iterator[str]:
+    """Compare the p value of a test with its statistic, as far as its degrees of freedom are known."""
+    from scipy import stats  # noqa: PLC0415 - as above
+
+    found, p_value = row
+    parameters = max(n_units - freedom, 2)
+    if test == "t":
+        # Welch's degrees of freedom lie somewhere between.
+        least, most = (float(2 * stats.t.sf(abs(found), max(df, 1))) for df in (n_records - 2, 1))
+    elif test == "f":
+        least = most = float(stats.f.sf(found, parameters - 1, max(n_records - parameters, 1)))
+    elif test == "mannwhitney":
+        least, most = 0.0, 1.0
+    else:
+        least = most = float(stats.chi2.sf(found, parameters - 1))
+    if not least * (1 - 1e-6) - 1e-12 <= p_value <= most * (1 + 1e-6) + 1e-12:
+        yield "the p value is not that of the statistic and its degrees of freedom"
 
 
 def centred(x: Floats, w: Floats) -> Floats:

@@ -19,7 +19,6 @@ from hitoku.checks.evidence import (
     STRICT,
     TOP,
     AmountEvidence,
-    CodedCells,
     Evidence,
     Numbers,
     compare_contributions,
@@ -36,11 +35,13 @@ from hitoku.checks.outputs.group_statistic import (
     Step,
     choose_ends,
     close_ends,
+    columns_of_rows,
     curves,
     own_name,
     published_steps,
     refuse_decimals,
     sum_measures,
+    whole_groups,
 )
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.output_type import Fact
@@ -264,17 +265,13 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 fewest = min(fewest, int(joined.n_units[0]))
                 share = max(share, float(joined.largest[0, 0] / joined.size[0]) if joined.size[0] else 0.0)
         # What fails at the end of the rest, which is withheld, fails all the same.
-        rest = self._rest(evidence)
+        rest, n_steps = self._rest(evidence), int((~evidence.withheld).sum())
         yield PrincipleTest(
             principle=Principle.UNITS,
             reason="too_few_units",
             unsafe=few,
             rule=f"at least {policy.least_units} units in every step",
-            numbers={
-                "minimum": policy.least_units,
-                "smallest": fewest,
-                "steps": int((~evidence.withheld).sum()),
-            },
+            numbers={"minimum": policy.least_units, "smallest": fewest, "steps": n_steps},
             remedy="take fewer quantile groups, or larger groups",
             follows=rest,
         )
@@ -337,11 +334,8 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 number = found[self.statistic]
                 number = number if self.decimals is None else round(number, self.decimals)
                 rows.append((*evidence.labels[own[0]][:-1], percent[first], percent[last + 1], number))
-        columns: dict[str, list[Any]] = {}
         names = (*evidence.by[:-1], "from_percent", "to_percent", f"{self.statistic}_{self.value}")
-        for place, name in enumerate(names):
-            columns[own_name(name, columns)] = [row[place] for row in rows]
-        return columns
+        return columns_of_rows(names, rows)
 
     def contradictions(self, evidence: QuantileEvidence) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
@@ -367,12 +361,9 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
 
     def facts(self, evidence: QuantileEvidence) -> Iterator[Fact]:
         """Say how many units the groups have, and what they have together."""
-        names = evidence.by[:-1]
-        for own in curves(evidence):
-            codes = dict(zip(names, evidence.labels[own[0]][:-1], strict=True))
+        for codes, own in whole_groups(evidence):
             n, size = int(evidence.n_units[own].sum()), float(evidence.size[own].sum())
-            yield Fact(codes, ("units",), n)
-            yield Fact(codes, ("records",), n)
+            yield from (Fact(codes, (what,), n) for what in ("units", "records"))
             if self.weight is None:
                 yield Fact(codes, ("sum", self.value), float(evidence.value[own].sum()), size)
                 yield Fact(codes, ("contributions", self.value, None), size, size)
@@ -408,10 +399,6 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 n_values=0 if values is None else int(values[0]),
                 holders=() if holders is None else tuple(holders[0].tolist()),
             )
-
-    def cells(self, evidence: QuantileEvidence) -> CodedCells | None:  # noqa: ARG002 - for coded groups
-        """Return nothing: places in an order are no codes of a variable."""
-        return None
 
     def membership(self, records: Records, evidence: QuantileEvidence) -> Membership | None:
         """Divide the units by the steps they are in."""

@@ -22,17 +22,16 @@ from hitoku.checks.evidence import (
     AmountEvidence,
     Evidence,
     GroupEvidence,
+    PercentileEvidence,
     SummaryEvidence,
     TableEvidence,
 )
 from hitoku.checks.ledger import Measure
-from hitoku.checks.outputs.average import STATISTICS as AVERAGES
-from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals
 from hitoku.checks.outputs.moments import ONE
 from hitoku.checks.outputs.output_type import Fact
-from hitoku.checks.outputs.percentile import Percentile, PercentileEvidence
+from hitoku.checks.outputs.statistic import AVERAGES, Average, Percentile
 from hitoku.checks.outputs.summary import Summary
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (

@@ -15,31 +15,29 @@ from hitoku.checks.outputs.group_statistic import (
     refuse_decimals,
     said_of,
 )
-from hitoku.checks.outputs.hypothesis_tests import (
-    OF_TWO,
-    TESTS,
-    Entering,
-    Tested,
-    compare_categories,
-    compare_cells,
-    compare_groups,
-    compare_p_value,
-    count_cells,
-    count_entering,
-)
 from hitoku.checks.outputs.moments import (
     COUNTS_OF_FEW,
     EQUATIONS,
     EXTREMES,
     FITTED,
     GROUPED,
+    OF_TWO,
     ONE,
     POWERS,
     RANGES,
     STATISTICS,
+    TESTS,
     TWO,
+    Entering,
+    Tested,
     about,
     centred,
+    compare_categories,
+    compare_cells,
+    compare_groups,
+    compare_p_value,
+    count_cells,
+    count_entering,
 )
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (

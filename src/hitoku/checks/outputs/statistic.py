@@ -1,0 +1,410 @@
+"""Averages, sums, percentiles and modes: enough units behind each, and none that says too much of a few.
+
+Averages and sums are held to dominance. A percentile needs enough units on each side, and a mode is never one
+value drawn from several that tie; of both not nearly all units may be alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from hitoku.attacks.differencing import COUNTS
+from hitoku.checks.evidence import (
+    AmountEvidence,
+    Evidence,
+    ModeEvidence,
+    PercentileEvidence,
+    compare_contributions,
+    compare_ranks,
+    compare_sums,
+    rank_contributions,
+    require_finite,
+    slices,
+    values_of,
+)
+from hitoku.checks.ledger import Measure
+from hitoku.checks.outputs.group_statistic import (
+    GroupStatistic,
+    publish_groups,
+    refuse_decimals,
+    said_of,
+    sum_measures,
+)
+from hitoku.checks.outputs.output_type import Fact, Kind, added_up, contribution_facts, needed, unit_facts
+from hitoku.checks.policies import Policy
+from hitoku.checks.principles import (
+    MEAN,
+    Applied,
+    Principle,
+    PrincipleTest,
+    Said,
+    few_values,
+    nearly_all_equal,
+)
+from hitoku.checks.principles import groups as principles
+from hitoku.checks.records import COMPLETE, Records
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.model import LIMIT, Floats
+
+AVERAGES = ("mean", "sum")
+
+
+@dataclass(frozen=True)
+class Average(GroupStatistic[AmountEvidence]):
+    """A mean or a sum, overall or by group.
+
+    Parameters
+    ----------
+    value
+        Column of numbers; amounts below zero count by their size in the dominance rule.
+    by
+        Variables that make the groups; none for one number over all.
+    statistic
+        "mean" or "sum".
+    holding
+        Column that names units who act as one.
+    weight
+        Column with weights. Units are counted unweighted.
+    missing
+        "complete": records with a missing value are left out, and counted. "error", or "code": those without
+        a code go under "missing".
+    decimals
+        Published numbers are rounded to so many; -3 for thousands. The ledger takes rounding into account.
+    """
+
+    kind: ClassVar[str] = "average"
+    evidence: ClassVar[type[Evidence]] = AmountEvidence
+
+    value: str
+    by: tuple[str, ...] = ()
+    statistic: str = "mean"
+    holding: str | None = None
+    weight: str | None = None
+    missing: str = COMPLETE
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        refuse_decimals(self.decimals)
+        if self.statistic not in AVERAGES:
+            fix = did_you_mean(self.statistic, AVERAGES)
+            raise ParameterError(
+                "unknown_average",
+                "no average {statistic!r}",
+                where="statistic",
+                fix=fix,
+                statistic=self.statistic,
+            )
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Amounts of the variable; sums give the counts, too, with the means of the same groups."""
+        return COUNTS | super().tells if self.statistic == "sum" else super().tells
+
+    def collect(self, records: Records) -> AmountEvidence:
+        """Add up once."""
+        groups = records.groups(self.by, self.missing)
+        weights = records.weights(self.weight)
+        values = records.numbers(self.value)
+        amounts = values * weights
+        total: Any = np.bincount(groups.codes, weights=amounts, minlength=len(groups))
+        if self.statistic == "mean":
+            with np.errstate(divide="ignore", invalid="ignore"):
+                total = total / np.bincount(groups.codes, weights=weights, minlength=len(groups))
+        largest, size = rank_contributions(groups, records.contributors(self.holding), amounts)
+        return AmountEvidence.of(
+            records,
+            groups,
+            largest=largest,
+            size=size,
+            **values_of(records, groups, values),
+            value=require_finite(total, f"{self.statistic} of {self.value}"),
+        )
+
+    def tests(self, evidence: AmountEvidence, policy: Policy) -> Iterator[Applied]:
+        """Apply the principles."""
+        yield principles.units(evidence, policy)
+        yield principles.dominance(evidence, policy)
+        yield from few_values(evidence, evidence.n_values, evidence.holders, policy)
+
+    def publish(self, evidence: AmountEvidence) -> dict[str, list[Any]]:
+        """Return what leaves."""
+        name = f"{self.statistic}_{self.value}"
+        return publish_groups(evidence, evidence.value.tolist(), name, self.decimals)
+
+    def contradictions(self, evidence: AmountEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        yield from compare_ranks(evidence.largest)
+        # Weights make a sum of more, or less, than its contributors.
+        if self.weight is None:
+            yield from compare_contributions(evidence.largest, evidence.size, evidence.n_records)
+            yield from compare_sums(self._sums(evidence), evidence.size)
+
+    def facts(self, evidence: AmountEvidence) -> Iterator[Fact]:
+        """Say how many units and records the groups have, their sums, and what is contributed to them."""
+        if self.weight is not None:
+            yield from super().facts(evidence)
+            return
+        cells = evidence.cells
+        yield from unit_facts(cells)
+        yield from contribution_facts(cells, self.value, self.holding, evidence.largest, evidence.size)
+        terms: dict[Kind, list[float]] = {
+            ("records",): evidence.n_records.tolist(),
+            ("sum", self.value): self._sums(evidence).tolist(),
+        }
+        yield from added_up(cells, terms, evidence.size.tolist())
+
+    def _sums(self, evidence: AmountEvidence) -> Floats:
+        """Return the sums, unweighted."""
+        return evidence.value * (evidence.n_records if self.statistic == "mean" else 1)
+
+    def said(self, evidence: AmountEvidence) -> Iterator[Said]:
+        """Say that the means leave; sums are means times the number of units. Weights nobody knows."""
+        return said_of(evidence, self.value, MEAN if self.weight is None else f"{MEAN} by {self.weight}")
+
+    def measures(self, records: Records) -> dict[str, Measure]:
+        """Return the amounts by unit; with weights, those times their weight, and of means nothing."""
+        kind: Literal["mean", "sum"] = "mean" if self.statistic == "mean" else "sum"
+        return sum_measures(records, self.value, self.weight, self.decimals, kind)
+
+
+@dataclass(frozen=True)
+class Percentile(GroupStatistic[PercentileEvidence]):
+    """A percentile, overall or by group.
+
+    Parameters
+    ----------
+    value
+        Column of numbers.
+    percent
+        Which, from 0 to 100; 50 is the median. 0 and 100 are the minimum and the maximum, which are refused.
+    by
+        Variables that make the groups.
+    weight
+        Column with weights: the smallest value with at least that percentage of the weight up to it. Without
+        weights it lies between two values where need be, as in pandas.
+    missing
+        "complete": records with a missing value are left out, and counted. "error", or "code": those without
+        a code go under "missing".
+    decimals
+        Published numbers are rounded to so many.
+    """
+
+    kind: ClassVar[str] = "percentile"
+    evidence: ClassVar[type[Evidence]] = PercentileEvidence
+
+    value: str
+    percent: float
+    by: tuple[str, ...] = ()
+    weight: str | None = None
+    missing: str = COMPLETE
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        refuse_decimals(self.decimals)
+        if not isinstance(self.percent, Real) or not 0 <= self.percent <= 100:
+            raise ParameterError(
+                "percent_range",
+                "percent must lie in [0, 100], got {percent!r}",
+                where="percent",
+                fix="50 is the median",
+                percent=self.percent,
+            )
+        object.__setattr__(self, "percent", float(self.percent))
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Nothing that adds up: it is held against the same percentile of other groups only."""
+        return frozenset({f"p{self.percent:g} of {self.value}"})
+
+    def collect(self, records: Records) -> PercentileEvidence:
+        """Sort once; count the units on each side."""
+        groups = records.groups(self.by, self.missing)
+        values, weights = records.numbers(self.value), records.weights(self.weight)
+        found, low, high = [], [], []
+        for own in slices(groups):
+            x, who = values[own], records.unit[own]
+            at = self._of(x, weights[own])
+            found.append(at)
+            low.append(len(np.unique(who[x <= at])))
+            high.append(len(np.unique(who[x >= at])))
+        return PercentileEvidence.of(
+            records,
+            groups,
+            value=require_finite(np.array(found), f"percentile of {self.value}"),
+            low=low,
+            high=high,
+            **values_of(records, groups, values),
+        )
+
+    def _of(self, x: Floats, weights: Floats) -> float:
+        if self.weight is None:
+            return float(np.percentile(x, self.percent))
+        order = np.argsort(x, kind="stable")
+        reached = np.cumsum(weights[order])
+        if reached[-1] <= 0:
+            return float("nan")
+        place = int(np.searchsorted(reached, self.percent / 100 * reached[-1] * (1 - 1e-12)))
+        return float(x[order][min(place, len(x) - 1)])
+
+    def tests(self, evidence: PercentileEvidence, policy: Policy) -> Iterator[Applied]:
+        """Apply the principles; an extreme is refused."""
+        yield principles.units(evidence, policy)
+        if self.percent in {0, 100}:
+            name = "minimum" if self.percent == 0 else "maximum"
+            yield principles.individual(
+                f"the {name} is the value of one unit", "take a percentile further inside, such as 5 or 95"
+            )
+            return
+        side, fewest = policy.percentile.side, np.minimum(evidence.low, evidence.high)
+        yield PrincipleTest(
+            principle=Principle.INDIVIDUAL_VALUE,
+            reason="too_near_the_end",
+            unsafe=np.asarray(fewest < side),
+            rule=f"at least {side} units on each side",
+            numbers={"side": side, "smallest": int(fewest.min())},
+            remedy="take a percentile nearer to the middle, or larger groups",
+        )
+        yield nearly_all_equal(evidence, policy)
+
+    def said(self, evidence: PercentileEvidence) -> Iterator[Said]:
+        """Say that the percentiles leave, with the units on either side."""
+        kept = np.flatnonzero(~evidence.withheld).tolist()
+        name = f"p{self.percent:g}" + ("" if self.weight is None else f" by {self.weight}")
+        for place, each in zip(kept, said_of(evidence, self.value, name), strict=True):
+            low, high = int(evidence.low[place]), int(evidence.high[place])
+            yield replace(each, percent=self.percent, low=low, high=high)
+
+    def publish(self, evidence: PercentileEvidence) -> dict[str, list[Any]]:
+        """Return what leaves."""
+        name = f"p{self.percent:g}_{self.value}"
+        return publish_groups(evidence, evidence.value.tolist(), name, self.decimals)
+
+    def contradictions(self, evidence: PercentileEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        if np.any(evidence.low + evidence.high < evidence.n_units):
+            yield "low, high: some units lie on neither side"
+        # Units with several records may stand on either side, and weights move the place.
+        if self.weight is not None or not np.array_equal(evidence.n_units, evidence.n_records):
+            return
+        place = (evidence.n_units - 1) * self.percent / 100
+        least_low = np.floor(place + 1e-9) + 1
+        least_high = evidence.n_units - np.ceil(place - 1e-9)
+        if np.any(evidence.low < least_low) or np.any(evidence.high < least_high):
+            yield "fewer units on one side than a percentile has"
+
+
+# So many modes are listed at most where they tie.
+LISTED = 9
+
+
+@dataclass(frozen=True)
+class Mode(GroupStatistic[ModeEvidence]):
+    """The most frequent value, overall or by group.
+
+    Values that tie are listed together, "3 | 7"; each of them must be that of enough units.
+
+    Parameters
+    ----------
+    value
+        Column of codes or numbers.
+    by
+        Variables that make the groups.
+    weight
+        Column with weights.
+    missing
+        "complete": records with a missing value are left out, and counted. "error", or "code", for the value
+        as well.
+    """
+
+    kind: ClassVar[str] = "mode"
+    evidence: ClassVar[type[Evidence]] = ModeEvidence
+
+    value: str
+    by: tuple[str, ...] = ()
+    weight: str | None = None
+    missing: str = COMPLETE
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Nothing that adds up: it is held against modes of other groups only."""
+        return frozenset({f"mode of {self.value}"})
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns without which a record is left out; the value has codes, too."""
+        return needed((*self.by, self.value), (self.weight,), self.missing)
+
+    def collect(self, records: Records) -> ModeEvidence:
+        """Count every value once."""
+        groups = records.groups(self.by, self.missing)
+        values, weights = records.groups([self.value], self.missing), records.weights(self.weight)
+        modes, holders, n_tied = [], [], []
+        for own in slices(groups):
+            weight = np.bincount(values.codes[own], weights=weights[own], minlength=len(values))
+            tied = np.flatnonzero(weight >= weight.max() * (1 - LIMIT))
+            who = [len(np.unique(records.unit[own][values.codes[own] == place])) for place in tied]
+            rest = [f"and {len(tied) - LISTED} more"] if len(tied) > LISTED else []
+            modes.append(" | ".join([*(values.labels[place][0] for place in tied[:LISTED]), *rest]))
+            holders.append([min(who), max(who)])
+            n_tied.append(len(tied))
+        return ModeEvidence.of(
+            records,
+            groups,
+            value=modes,
+            fewest_holders=[low for low, _ in holders],
+            most_holders=[high for _, high in holders],
+            n_tied=n_tied,
+        )
+
+    def tests(self, evidence: ModeEvidence, policy: Policy) -> Iterator[Applied]:
+        """Apply the principles."""
+        yield principles.units(evidence, policy)
+        yield PrincipleTest(
+            principle=Principle.INDIVIDUAL_VALUE,
+            reason="mode_of_few",
+            unsafe=evidence.fewest_holders < policy.units.minimum,
+            rule=f"each mode the value of at least {policy.units.minimum} units",
+            numbers={
+                "minimum": policy.units.minimum,
+                "smallest": int(evidence.fewest_holders.min()),
+                "most_tied": int(evidence.n_tied.max()),
+            },
+            remedy="group the values, so that a mode is that of many",
+        )
+        most, n_units = evidence.most_holders, evidence.n_units
+        yield PrincipleTest(
+            principle=Principle.GROUP,
+            reason="nearly_all_equal",
+            unsafe=most - policy.mode.share * n_units > LIMIT * n_units,
+            rule=f"the mode that of at most {policy.mode.share:.0%} of the units",
+            numbers={"share": policy.mode.share},
+            remedy="take larger groups, or group the values differently",
+        )
+
+    def publish(self, evidence: ModeEvidence) -> dict[str, list[Any]]:
+        """Return what leaves."""
+        return publish_groups(evidence, evidence.value, f"mode_{self.value}")
+
+    def contradictions(self, evidence: ModeEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        fewest, most, n_tied = evidence.fewest_holders, evidence.most_holders, evidence.n_tied
+        if np.any(fewest > most) or np.any(fewest < 1) or np.any(n_tied < 1):
+            yield "modes that nobody has, or fewest above most"
+        if np.any((n_tied == 1) & (fewest != most)):
+            yield "one mode, and two numbers of units that have it"
+        listed = np.array([value.count(" | ") + 1 for value in evidence.value])
+        if np.any(listed < np.minimum(n_tied, LISTED)):
+            yield "fewer modes listed than tie"
+        if self.weight is None and np.array_equal(evidence.n_units, evidence.n_records):
+            if np.any(fewest != most):
+                yield "modes that tie have unequal numbers of units"
+            if np.any(n_tied * most > evidence.n_units):
+                yield "modes of more units than the group has"
