@@ -10,9 +10,9 @@ from hitoku.checks.outputs.formula import refuse_formula as refuse_formula
 from hitoku.checks.outputs.frequency_table import CrossTable as CrossTable
 from hitoku.checks.outputs.frequency_table import FrequencyTable as FrequencyTable
 from hitoku.checks.outputs.group_statistic import GroupStatistic as GroupStatistic
-from hitoku.checks.outputs.group_statistic import own_name as own_name
 from hitoku.checks.outputs.group_statistic import choose_ends as choose_ends
 from hitoku.checks.outputs.group_statistic import close_ends as close_ends
+from hitoku.checks.outputs.group_statistic import own_name as own_name
 from hitoku.checks.outputs.group_statistic import publish_groups as publish_groups
 from hitoku.checks.outputs.group_statistic import published_steps as published_steps
 from hitoku.checks.outputs.histogram import Histogram as Histogram
