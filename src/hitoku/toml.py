@@ -158,7 +158,7 @@ def validated(
         wrong = refused.error(ParameterError, last, origin.place(path))
         quoted = refused.code in NUMBERS and isinstance(found["input"], str)
         raise wrong.copy_as(fix=WANTED["float_type"][1]) if quoted else wrong
-    if found["type"] == "literal_error":
+    if found["type"] in {"literal_error", "enum"}:
         words = [word.strip("' ") for word in str(found["ctx"]["expected"]).replace(" or ", ", ").split(",")]
         near = did_you_mean(str(found["input"]), words, otherwise="").partition("use one of")[0]
         raise origin.error(

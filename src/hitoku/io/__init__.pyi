@@ -1,4 +1,3 @@
-from hitoku.io.cells import Cells as Cells
 from hitoku.io.check_page import SIGNS as SIGNS
 from hitoku.io.check_page import page as page
 from hitoku.io.check_page import write_report as write_report
@@ -22,13 +21,13 @@ from hitoku.io.layout import sheets_of as sheets_of
 from hitoku.io.marked_cells import marked_cells as marked_cells
 from hitoku.io.marked_cells import read_cell_file as read_cell_file
 from hitoku.io.marked_cells import read_marked_cells as read_marked_cells
-from hitoku.io.numbers import bound as bound
-from hitoku.io.numbers import entry as entry
-from hitoku.io.numbers import interval as interval
-from hitoku.io.numbers import number as number
-from hitoku.io.numbers import percent as percent
-from hitoku.io.numbers import printed as printed
-from hitoku.io.numbers import times as times
+from hitoku.io.number_texts import bound as bound
+from hitoku.io.number_texts import entry as entry
+from hitoku.io.number_texts import interval as interval
+from hitoku.io.number_texts import number as number
+from hitoku.io.number_texts import percent as percent
+from hitoku.io.number_texts import printed as printed
+from hitoku.io.number_texts import times as times
 from hitoku.io.output_cells import OutputCells as OutputCells
 from hitoku.io.output_cells import asked_for as asked_for
 from hitoku.io.pages import TEMPLATES as TEMPLATES
@@ -37,3 +36,4 @@ from hitoku.io.publication import LEGEND as LEGEND
 from hitoku.io.publication import Format as Format
 from hitoku.io.publication import Publication as Publication
 from hitoku.io.publication import PublicationPlan as PublicationPlan
+from hitoku.io.release_cells import Cells as Cells

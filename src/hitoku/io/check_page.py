@@ -29,7 +29,7 @@ from hitoku.errors import HitokuError
 from hitoku.files import replaced_folder, sha256
 from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.layout import LayoutSection, cross_codes, list_rows
-from hitoku.io.numbers import bound, entry, interval, number, percent
+from hitoku.io.number_texts import bound, entry, interval, number, percent
 from hitoku.io.output_cells import OutputCells, asked_for
 from hitoku.io.pages import render
 from hitoku.io.report import LIGHTS, Light, row_class

@@ -19,8 +19,8 @@ from hitoku.checks.outputs import Output, TableClaim, own_name
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import count_shares
 from hitoku.evidence import audit
-from hitoku.io.cells import Cells
 from hitoku.io.layout import LayoutSection, list_rows, sections
+from hitoku.io.release_cells import Cells
 from hitoku.model import Floats, Protection, Table
 
 # Beyond this many cells the intervals of a table are left to the file of its certificate.

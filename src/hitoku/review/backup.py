@@ -15,10 +15,9 @@ import sqlalchemy as sa
 
 from hitoku.errors import DataError
 from hitoku.files import new_folder, refuse_occupied, sha256, write_file
-from hitoku.review.desk import Desk
+from hitoku.review.desk import FILE, Desk
 from hitoku.review.intake import files_in
 from hitoku.review.log import verified
-from hitoku.review.settings import FILE
 from hitoku.review.storage import forms, migrate, newest, reading, writable, writing
 from hitoku.review.tables import metadata
 

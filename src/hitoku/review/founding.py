@@ -11,9 +11,8 @@ from sqlalchemy.engine import Connection
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.files import new_folder
 from hitoku.review import log
-from hitoku.review.desk import Desk
+from hitoku.review.desk import Desk, write_settings
 from hitoku.review.policies import add_shipped
-from hitoku.review.settings import write_settings
 from hitoku.review.storage import migrate, writable, writing
 from hitoku.review.tables import member, person, project
 from hitoku.review.tables import policy as policies

@@ -22,8 +22,7 @@ import sqlalchemy as sa
 from hitoku.errors import DataError, HitokuError
 from hitoku.files import private_folder, read_file, sha256
 from hitoku.review import users
-from hitoku.review.desk import Desk
-from hitoku.review.settings import ReviewSettings
+from hitoku.review.desk import Desk, ReviewSettings
 from hitoku.review.storage import reading, writing
 from hitoku.review.submitting import new_request
 from hitoku.review.tables import project

@@ -27,7 +27,7 @@ from hitoku.review.desk import Desk
 from hitoku.review.intake import take_from_inbox
 from hitoku.review.jobs import Job, Stage
 from hitoku.review.policies import as_file, dry_run_task, keep_dry_run
-from hitoku.review.releasing import finish_release, release_task
+from hitoku.review.releases import finish_release, release_task
 from hitoku.review.storage import reading, writing
 from hitoku.review.submitting import check_done, check_refused
 from hitoku.review.tables import job, project, request, submission

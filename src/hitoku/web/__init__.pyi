@@ -1,5 +1,3 @@
-from hitoku.web.pages import HERE as HERE
-from hitoku.web.pages import Site as Site
 from hitoku.web.security import MAX_DIGITS as MAX_DIGITS
 from hitoku.web.security import ResponseMiddleware as ResponseMiddleware
 from hitoku.web.security import client_address as client_address
@@ -9,3 +7,5 @@ from hitoku.web.security import local_path as local_path
 from hitoku.web.security import page_number as page_number
 from hitoku.web.security import referring_page as referring_page
 from hitoku.web.security import whole_number as whole_number
+from hitoku.web.site import HERE as HERE
+from hitoku.web.site import Site as Site

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hitoku.web.pages import STATIC
+from hitoku.web.site import STATIC
 
 # Only files of the site; no frame, no inline script or style, whatever a code of the data may contain.
 HEADERS = {

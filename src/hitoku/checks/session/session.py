@@ -296,7 +296,6 @@ class Session(PandasHabits):
                 "facts": {} if facts is None else facts,
             },
             Origin("request_exception"),
-            advice={"principle": did_you_mean(principle, [each.value for each in Principle])},
             otherwise="see the documentation",
         )
         self.requests = [*self.requests, asked]

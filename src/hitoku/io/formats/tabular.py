@@ -18,7 +18,7 @@ import numpy as np
 
 from hitoku.errors import OutputError
 from hitoku.evidence import texts
-from hitoku.io.numbers import write_cells
+from hitoku.io.number_texts import write_cells
 from hitoku.io.publication import Format, Publication
 from hitoku.model import Floats, Labels, Mask
 

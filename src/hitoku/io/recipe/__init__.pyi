@@ -1,4 +1,3 @@
-from hitoku.io.recipe.code_tree import read_code_tree as read_code_tree
 from hitoku.io.recipe.draft import draft_recipe as draft_recipe
 from hitoku.io.recipe.draft import guessed as guessed
 from hitoku.io.recipe.draft import write_draft as write_draft
@@ -15,3 +14,4 @@ from hitoku.io.recipe.recipe import OF_RECORDS as OF_RECORDS
 from hitoku.io.recipe.recipe import OF_RUNNING as OF_RUNNING
 from hitoku.io.recipe.recipe import Counts as Counts
 from hitoku.io.recipe.recipe import Recipe as Recipe
+from hitoku.io.recipe.recipe import read_code_tree as read_code_tree

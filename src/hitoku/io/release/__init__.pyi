@@ -1,4 +1,3 @@
-from hitoku.io.release.conversion import convert as convert
 from hitoku.io.release.evidence_files import read_fingerprints as read_fingerprints
 from hitoku.io.release.evidence_files import read_hierarchies as read_hierarchies
 from hitoku.io.release.evidence_files import read_nested as read_nested
@@ -7,6 +6,7 @@ from hitoku.io.release.evidence_files import write_hierarchies as write_hierarch
 from hitoku.io.release.overview import OverviewGroup as OverviewGroup
 from hitoku.io.release.overview import overview_page as overview_page
 from hitoku.io.release.overview import write_publication as write_publication
+from hitoku.io.release.read import convert as convert
 from hitoku.io.release.read import read_cells as read_cells
 from hitoku.io.release.read import read_numbers as read_numbers
 from hitoku.io.release.read import read_publication as read_publication

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from hitoku.errors import DataError, HitokuError
 from hitoku.files import write_csv
-from hitoku.io.numbers import printed
+from hitoku.io.number_texts import printed
 from hitoku.model import Attributions, Dimension, Hierarchy, Protection, Table
 
 FILE, NESTED = "fingerprints.json", "nested.json"

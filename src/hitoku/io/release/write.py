@@ -20,10 +20,9 @@ import narwhals as nw
 
 from hitoku.evidence import Audit, Outcome, hash_files
 from hitoku.files import new_folder, sha256, write_csv
-from hitoku.io.cells import Cells
 from hitoku.io.formats import write_formats
 from hitoku.io.jj import write_jj
-from hitoku.io.numbers import write_cells
+from hitoku.io.number_texts import write_cells
 from hitoku.io.publication import Publication, PublicationPlan
 from hitoku.io.release.evidence_files import (
     write_fingerprints,
@@ -34,6 +33,7 @@ from hitoku.io.release.evidence_files import (
     write_steps,
 )
 from hitoku.io.release.overview import OverviewGroup, write_overview, write_overview_page
+from hitoku.io.release_cells import Cells
 from hitoku.io.report import write_report
 from hitoku.model import Release
 from hitoku.rules import Rule, name_of

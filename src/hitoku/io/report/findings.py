@@ -9,8 +9,8 @@ from itertools import islice, pairwise
 import numpy as np
 
 from hitoku.evidence import Disclosure, arithmetic, explain_recomputable
-from hitoku.io.cells import Cells
-from hitoku.io.numbers import percent, times
+from hitoku.io.number_texts import percent, times
+from hitoku.io.release_cells import Cells
 from hitoku.io.report.pictures import Waterfall, group_sum, waterfall
 from hitoku.metrics import loss
 from hitoku.model import Colour, Finding, Row, Severity, Status, Verdict

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from hitoku.evidence import Arithmetic, Summand
-from hitoku.io.numbers import MINUS, number
+from hitoku.io.number_texts import MINUS, number
 
 BAR_WIDTH, EDGE = 200.0, 6.0
 # So many times the requirement is shown on either side of the value; what reaches further gets an arrow.

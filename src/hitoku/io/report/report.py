@@ -22,12 +22,12 @@ from hitoku.evidence import (
     verify_witnesses,
 )
 from hitoku.files import new_file
-from hitoku.io.cells import Cells
 from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.layout import LayoutSection, margins, sections
-from hitoku.io.numbers import interval, number, percent, times
+from hitoku.io.number_texts import interval, number, percent, times
 from hitoku.io.pages import render
 from hitoku.io.publication import PublicationPlan
+from hitoku.io.release_cells import Cells
 from hitoku.io.report.findings import classes, disclosed, figures, light, remarks, row_class, steps
 from hitoku.io.report.pictures import adjusted_bar, interval_bar
 from hitoku.model import Mask, Verdict

@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse, Response
 from hitoku.review import deciding, jobs, log, reviewing
 from hitoku.review.actions import Action, Call
 from hitoku.review.jobs import Job
-from hitoku.review.releasing import RECEIPT, ask_release, checkers_of, letter, packed
+from hitoku.review.releases import RECEIPT, ask_release, checkers_of, letter, packed
 from hitoku.review.tables import log as log_table
 from hitoku.review.tables import release, request
 from hitoku.web import page_number, whole_number

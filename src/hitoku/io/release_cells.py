@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.evidence import AdjustedAudit, Audit, CellOutcome, DerivableGroups, Outcome
-from hitoku.io.numbers import MINUS, bound, printed
+from hitoku.io.number_texts import MINUS, bound, printed
 from hitoku.io.report import Bar, adjusted_bar, interval_bar
 from hitoku.metrics import reached
 from hitoku.model import BOUND, Bounds, Finding, Floats, Integers, Mask, Need, Protection, Table
