@@ -12,7 +12,6 @@ from tests.pipeline.test_groups import CODES, HEAD, STAFF, TURNOVER, tree
 
 from hitoku.errors import HitokuError, ParameterError, TableError
 from hitoku.pipeline import fan_out, parse_jobs, run_recipe
-from hitoku.pipeline import fan_out as module
 
 
 @pytest.fixture
@@ -67,7 +66,7 @@ def test_what_is_missing_is_named(monkeypatch):
 
 def test_a_worker_with_another_hitoku_is_told_apart(monkeypatch):
     told = iter(["1.0", "2.0"])
-    monkeypatch.setattr(module.metadata, "version", lambda _: next(told))
+    monkeypatch.setattr("importlib.metadata.version", lambda _: next(told))
     with pytest.raises(TableError, match=r"has hitoku 2\.0, here it is 1\.0"):
         list(fan_out([abs], 1))
 

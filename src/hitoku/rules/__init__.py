@@ -1,4 +1,12 @@
-"""Primary rules: which cells must not be published."""
+"""Primary rules: which cells must not be published, and how uncertain they must stay.
+
+A :class:`Rule` is a few validated parameters and one verb, ``assess(table)``, which returns a need. Rules for
+counts (:class:`MinFrequency`, :class:`KDisclosure`, :class:`GroupDisclosure`, :class:`DirectDisclosure`), for
+magnitudes (:class:`Dominance`, :class:`PPercent`, :class:`PriorPosterior`, :class:`FewContributors`) and for
+cells that are given or requested are one file each. ``RULES`` lists them by name; a new rule is a line there.
+:func:`assess` combines several on one table, and :func:`rule_from_word` reads one from a word such as
+``p_percent:p=10``.
+"""
 
 from __future__ import annotations
 

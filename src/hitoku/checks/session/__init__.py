@@ -1,4 +1,8 @@
-"""What a researcher holds: a data set, and the outputs that were asked for."""
+"""A researcher's session: a data set, outputs requested by name, and their verdicts.
+
+:class:`Session` opens the data once, computes and protects outputs as usual in pandas, judges them by a
+policy and writes a submission. ``AcroWords`` offers the same under ACRO's names for its methods.
+"""
 
 from hitoku.lazy import facade
 

@@ -1,4 +1,9 @@
-"""Controlled tabular adjustment: publish the closest safe table instead of the true one."""
+"""Controlled tabular adjustment: publish the closest safe table instead of the true one.
+
+:class:`Adjust` moves every unsafe cell up or down by its protection level and the others as little as sums
+allow. The senses are chosen by a disjunctive program or a search, and controlled rounding brings the answer
+to the decimals of the table.
+"""
 
 from hitoku.lazy import facade
 

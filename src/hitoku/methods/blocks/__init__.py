@@ -1,4 +1,9 @@
-"""A method made of whole rectangles, which a reader may know."""
+"""Blocks: whole rectangles of a table are withheld, by a rule that a reader may know.
+
+:class:`Blocks` halves a table by public facts alone, so that the pattern reveals nothing beyond it; a theorem
+proves that what a reader who knows the method can infer is as wide as required. There are forms for counts,
+magnitudes, levels, structural zeros and sections of larger tables; ``treated`` says which one a need takes.
+"""
 
 from hitoku.lazy import facade
 

@@ -1,4 +1,8 @@
-"""A method that draws lots, so that knowing it helps an attacker little."""
+"""A pattern drawn by lot, so that knowing the method helps an attacker little.
+
+:class:`Randomised` draws a safe pattern from a distribution that public knowledge fixes, and audits the draw
+against an attacker who knows how it was drawn.
+"""
 
 from hitoku.lazy import facade
 
