@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from tests.methods.optimal.test_neighbourhoods import is_safe
@@ -16,7 +18,6 @@ from hitoku.methods.optimal import (
     PatternSearch,
     Stopped,
     neighbourhoods,
-    search,
 )
 
 
@@ -98,7 +99,7 @@ def test_a_pattern_is_in_the_trace_as_soon_as_it_is_known(seed, core, monkeypatc
         return telling
 
     # With a small core the first search is one over some of the cells.
-    monkeypatch.setattr(search, "CORE", core)
+    monkeypatch.setattr(sys.modules[PatternSearch.__module__], "CORE", core)
     monkeypatch.setattr(PatternSearch, "_update_incumbent", heard(PatternSearch._update_incumbent))
     table, need = cube(seed, (5, 5, 4), 6)
     cost = np.maximum(table.value, 1.0)

@@ -1,4 +1,10 @@
-"""The types of output that may be approved, by name; a new one is a class, and a line here."""
+"""Output types: the kinds of output that may be released, by name; a new one is a class and a line here.
+
+An :class:`OutputType` is a few validated parameters. From the records it computes an :class:`Output` with its
+evidence; from evidence and a policy it says what is withheld and what the principles say. It also says which
+units are in which published cell and what the output reveals about groups, so that outputs can be compared.
+Tables, statistics by group and curves share their computation; a type adds its own rules.
+"""
 
 from __future__ import annotations
 
