@@ -296,7 +296,9 @@ def test_replications_of_the_attack_adjustment_beyond_the_limit_are_not_decided(
     found = metrics.errors(table, need, estimates)
     assert (found.undecided, found.exact, found.counts.shape) == (3, 0, (0, len(metrics.BINS)))
     judged = judge_attack(replace(attack, known=told), table, need, release)
-    assert [(one.severity.value, "did not decide 3 of 3" in one.reason) for one in judged] == [("look", True)]
+    assert [(one.severity.value, "did not decide 3 of 3" in one.reason) for one in judged] == [
+        ("review", True)
+    ]
     assert not replace(attack, work_limit=None).estimate(release, told).undecided.any()
 
 
@@ -397,10 +399,10 @@ def test_every_attack_ends_at_a_tiny_limit_and_says_so(name):
         assert inferred.estimates.undecided.all()
     else:
         assert inferred.findings
-        assert {one.severity.value for one in inferred.findings} == {"look"}
+        assert {one.severity.value for one in inferred.findings} == {"review"}
         assert all("not decided" in one.reason for one in inferred.findings)
     if name != "insider":
-        assert {one.severity.value for one in judge_attack(attack, table, need, release)} <= {"look"}
+        assert {one.severity.value for one in judge_attack(attack, table, need, release)} <= {"review"}
 
 
 def test_session_whose_comparison_stops_at_its_limit_asks_for_review():
@@ -416,7 +418,7 @@ def test_session_whose_comparison_stops_at_its_limit_asks_for_review():
 
     (_, (whole,)), (verdict, (limited,)) = second(1e9), second(0)
     assert whole.status is Clearance.PASS
-    assert (limited.status, limited.reason) == (Clearance.LOOK, "limit_of_work")
+    assert (limited.status, limited.reason) == (Clearance.REVIEW, "limit_of_work")
     assert limited.text.startswith("not decided")
     assert verdict["groups"].status is Status.NOT_DECIDED
     assert verdict["groups"].reason.startswith("not decided")

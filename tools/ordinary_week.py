@@ -5,7 +5,7 @@
 
 Every request is ordinary research on a made-up register of 3,000 enterprises; none of them is an attack. Each
 is asked for twice: in a session of its own, and in one session with all the others, as in a real week. The
-figures say how many pass, go to review (look), fail, or are refused with an error; and how many numbers
+figures say how many pass, go to review, fail, or are refused with an error; and how many numbers
 of those that pass are withheld.
 """
 
@@ -132,7 +132,9 @@ def main(words: Sequence[str] | None = None) -> int:
                 warnings.simplefilter("ignore")
                 found = run_week(policy, together=together, firms=firms)
             tally = Counter(status for _, status, _ in found)
-            figures = ", ".join(f"{tally[status]} {status}" for status in ("pass", "look", "fail", "refused"))
+            figures = ", ".join(
+                f"{tally[status]} {status}" for status in ("pass", "review", "fail", "refused")
+            )
             how = "one session" if together else "each alone"
             print(f"{policy:12} {how:12} {len(found)} requests: {figures}")
             for (method, options), status, why in found:

@@ -37,7 +37,7 @@ SEARCHED = said(Principle.DIFFERENCING, reason="nothing_found")
     ("status", "result", "colour"),
     [
         (Clearance.PASS, Status.PASSED, Colour.GREEN),
-        (Clearance.LOOK, Status.NOT_DECIDED, Colour.AMBER),
+        (Clearance.REVIEW, Status.NOT_DECIDED, Colour.AMBER),
         (Clearance.FAIL, Status.FAILED, Colour.RED),
     ],
 )
@@ -76,7 +76,7 @@ def test_failing_difference_is_in_scope_without_a_ledger():
 
 
 def test_stopped_search_is_not_decided():
-    stopped = said(Principle.DIFFERENCING, Clearance.LOOK, "limit_of_work", "stopped")
+    stopped = said(Principle.DIFFERENCING, Clearance.REVIEW, "limit_of_work", "stopped")
     verdict = output_verdict([said(Principle.UNITS), stopped], ledger=True)
     assert {verdict[name].status for name in ("groups", "released")} == {Status.NOT_DECIDED}
 
@@ -104,7 +104,7 @@ def test_output_that_was_not_compared_is_not_green():
     [("sole and largest contributors, 9 of them", True), ("sole contributors, 9 of them", False)],
 )
 def test_contributors_have_rows_of_their_own(text, contributors):
-    inside = said(Principle.INTERVAL, Clearance.LOOK, "open_to_insiders", text)
+    inside = said(Principle.INTERVAL, Clearance.REVIEW, "open_to_insiders", text)
     verdict = output_verdict([said(Principle.INTERVAL), inside, SEARCHED], ledger=True)
     assert verdict["outsider"].status is Status.PASSED
     assert verdict["singletons"].status is Status.NOT_DECIDED

@@ -99,7 +99,7 @@ def test_with_the_data_everything_is_tested(folder, tmp_path):
     PEOPLE.to_parquet(tmp_path / "people.parquet")
     result = run(folder, "--data", tmp_path / "people.parquet", "--unit", "id", "--json")
     assert result.exit_code == 0
-    assert json.loads(result.output)["tally"] == {"pass": 3, "look": 0, "fail": 0, "excepted": 0}
+    assert json.loads(result.output)["tally"] == {"pass": 3, "review": 0, "fail": 0, "excepted": 0}
 
 
 def test_something_that_fails_is_exit_code_1(failing, tmp_path):

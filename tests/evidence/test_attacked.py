@@ -57,7 +57,7 @@ def test_what_an_attack_left_open_is_no_disclosure_and_no_safety():
     unknown = TABLE.value == 7
     said = judged(bounds=bounds(np.where(unknown, 0.0, 3.0), unknown=unknown))
     assert said == [
-        (Severity.LOOK, "unsafe cells", "attack told did not get through with 1 of them"),
+        (Severity.REVIEW, "unsafe cells", "attack told did not get through with 1 of them"),
     ]
 
 

@@ -251,7 +251,7 @@ def test_values_that_do_not_add_up_exactly_are_judged_but_not_certified():
     need = Need(unsafe=np.arange(table.n_cells) == 0, lower=0.5, upper=0.5)
     found = audit(table, need, released(table, table.inner))
     assert (found.safe, found.certificate) == (True, None)
-    assert [f.severity for f in found.findings] == [Severity.LOOK]
+    assert [f.severity for f in found.findings] == [Severity.REVIEW]
     rounded = Table.from_array(inner.round(3))
     assert audit(rounded, need, released(rounded, rounded.inner)).certificate is not None
 

@@ -51,7 +51,7 @@ def test_a_verdict_promises_no_more_than_there_is(withheld, table, outsider, tab
 
 
 def test_only_remarks_on_what_was_not_judged_are_left_open():
-    remarks = tuple(remark(severity) for severity in (Severity.LOOK, Severity.NOTE, Severity.LOOK))
+    remarks = tuple(remark(severity) for severity in (Severity.REVIEW, Severity.NOTE, Severity.REVIEW))
     assert outcome(TABLE.inner, remarks=remarks).left_open == (remarks[0], remarks[2])
 
 

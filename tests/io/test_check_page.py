@@ -171,7 +171,7 @@ def test_box_is_green_only_where_no_attacker_in_scope_is_open(check):
     passing = only(check, 0)
     assert passing.ok
     html = page(passing)
-    assert 'class="verdict look"' in html
+    assert 'class="verdict review"' in html
     assert "nothing fails; an attacker in scope is open" in html
     narrow = passing.policy.model_copy(update={"against": ("outsider", "attributes")})
     assert 'class="verdict good"' in page(replace(passing, policy=narrow))

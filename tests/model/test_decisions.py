@@ -113,5 +113,5 @@ def test_covers_asks_for_every_level(low, high, safe):
 
 
 def test_a_finding_reads_as_a_sentence():
-    finding = Finding(severity=Severity.LOOK, place="region=R03", reason="one holding")
-    assert str(finding) == "look: region=R03: one holding"
+    finding = Finding(severity=Severity.REVIEW, place="region=R03", reason="one holding")
+    assert str(finding) == "review: region=R03: one holding"

@@ -126,7 +126,7 @@ def test_a_refusal_needs_a_word_and_an_approval_against_the_rules_too(centre):
     first, second, third = centre.outputs(number)
     assert haru.post(f"/outputs/{first}/decision", data={"choice": "refuse"}).status_code == 409
     with centre.desk.engine.begin() as connection:
-        connection.execute(sa.text("UPDATE output SET status = 'look' WHERE id = :id"), {"id": second})
+        connection.execute(sa.text("UPDATE output SET status = 'review' WHERE id = :id"), {"id": second})
     assert haru.post(f"/outputs/{second}/decision", data={"choice": "approve"}).status_code == 409
     assert haru.post(f"/requests/{number}/approve-passing").status_code == 409
     facts = {"sampling_fraction": "0.05", "year": "1998", "seen-region": "hidden"}

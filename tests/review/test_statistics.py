@@ -12,7 +12,7 @@ def test_causes_of_refusal_turnaround_and_load(centre):
     broken = centre.outputs(first)[0]
     with centre.desk.engine.begin() as connection:
         connection.execute(
-            sa.text("""UPDATE output SET status = 'fail', principles = '{"units": "fail", "group": "look"}'
+            sa.text("""UPDATE output SET status = 'fail', principles = '{"units": "fail", "group": "review"}'
                     WHERE id = :id"""),
             {"id": broken},
         )
@@ -31,7 +31,7 @@ def test_causes_of_refusal_turnaround_and_load(centre):
     # Two reviewers sent one output back; a person refused three that met everything.
     assert found.causes == {
         JUDGEMENT: {"refused": 3},
-        "group": {"look": 1, "refused": 1},
+        "group": {"review": 1, "refused": 1},
         "units": {"fail": 1, "refused": 1},
     }
     assert (found.closed, found.in_time, found.median_days) == (1, 1, 0)

@@ -249,7 +249,7 @@ def test_filters_that_cut_across_each_other_are_reported_where_the_cover_is_too_
         },
     )
     assert not linked.complete
-    told = [remark for remark in linked.remarks if remark.severity is Severity.LOOK]
+    told = [remark for remark in linked.remarks if remark.severity is Severity.REVIEW]
     assert any(
         "share records in 3 cell(s) in a way that no sum expresses" in remark.reason for remark in told
     )
@@ -373,7 +373,7 @@ def test_what_a_filter_leaves_of_two_others_together_is_told_to_be_open():
         "companies": {"by": ["region"], "where": {"size": ["1", "2"], "form": ["x"]}},
     }
     told = [remark for remark in link(FIRMS, tables, value="turnover").remarks if "no rule" in remark.reason]
-    assert {remark.severity for remark in told} == {Severity.LOOK}
+    assert {remark.severity for remark in told} == {Severity.REVIEW}
     assert {frozenset(remark.place.split(", ")) for remark in told} == {frozenset(tables)}
     tables["both"] = {"by": ["region"], "where": {"size": ["1", "2"]}}
     linked = link(FIRMS, tables, value="turnover")

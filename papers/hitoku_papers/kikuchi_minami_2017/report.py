@@ -63,7 +63,7 @@ def _decisions() -> Words:
         - Appendix B, uniformity: intermediate and final outputs are judged alike. A session has no option to
           tell them apart.
         - Section 2.1, two phases: the first decides by rules, the second by meaning. Verdicts are pass, fail,
-          or look; what only a person can decide is look.
+          or review; what only a person can decide is review.
         - Section 4.2, limits of τ-ARGUS: no own format is needed (a frame is enough), and group disclosure is
           a rule like any other, in counts and in magnitudes.
         - Appendix F, skipping dominance: a policy whose [dominance] has k = 100 flags nothing; the choice

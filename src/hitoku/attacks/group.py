@@ -150,7 +150,7 @@ class Group:
             "withhold another cell of the group, so that some could be elsewhere",
         )
         if deadline.work.over:
-            severity, reason = Severity.LOOK, f"not decided within the work limit whether {reason}"
+            severity, reason = Severity.REVIEW, f"not decided within the work limit whether {reason}"
             advice = f"give a higher work_limit, or {advice}"
         return tuple(
             Finding(

@@ -8,10 +8,10 @@ from dataclasses import replace
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.model import Row, Status, Verdict
 
-# A principle that needs a look is decided by a person, not by the program.
+# A principle that needs review is decided by a person, not by the program.
 STATUSES = {
     Clearance.PASS: Status.PASSED,
-    Clearance.LOOK: Status.NOT_DECIDED,
+    Clearance.REVIEW: Status.NOT_DECIDED,
     Clearance.FAIL: Status.FAILED,
 }
 # Verdicts on intervals that are about contributors who know their own amounts.
@@ -63,7 +63,7 @@ def output_verdict(
     # What the output reveals by itself; and together with others, or how far that was tested.
     alone = [each for each in compared if _found(each) and each.numbers.get("outputs") == 1]
     together = [each for each in compared if each not in alone]
-    stopped = [each for each in compared if each.status is Clearance.LOOK and not _found(each)]
+    stopped = [each for each in compared if each.status is Clearance.REVIEW and not _found(each)]
     through_codes = Row(
         attacker="groups",
         status=Status.NOT_DECIDED,

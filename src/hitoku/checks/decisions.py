@@ -237,7 +237,7 @@ def decisions_by(decisions: Iterable[Decision], output: str, today: date) -> tup
     return tuple(each for each in decisions if each.output == output and each.holds(today))
 
 
-ORDER = (Clearance.PASS, Clearance.LOOK, Clearance.FAIL)
+ORDER = (Clearance.PASS, Clearance.REVIEW, Clearance.FAIL)
 
 
 def open_cells(output: Output, decisions: Sequence[Decision]) -> Output:

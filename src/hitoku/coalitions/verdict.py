@@ -40,7 +40,7 @@ class InsiderVerdict:
         """Say so to the checker; ``describe`` names a cell."""
         if self.undecided:
             open_ones = Finding(
-                severity=Severity.LOOK,
+                severity=Severity.REVIEW,
                 place="insiders",
                 reason=f"not decided: the work limit was reached with {self.undecided:,} contributor(s) "
                 "or coalitions open",

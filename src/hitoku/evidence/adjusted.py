@@ -228,7 +228,7 @@ class AdjustedAudit(Audit):
         elif not self.exact:
             found.append(
                 Finding(
-                    severity=Severity.LOOK,
+                    severity=Severity.REVIEW,
                     place="published table",
                     reason="the values do not add up to the last digit, so there is no certificate",
                     advice="round the inner cells to at most six decimals and add them up again",
@@ -237,7 +237,7 @@ class AdjustedAudit(Audit):
         if self.rounding_base is not None:
             found.append(
                 Finding(
-                    severity=Severity.LOOK,
+                    severity=Severity.REVIEW,
                     place="published table",
                     reason=LOOK_ROUNDED,
                     advice="withhold cells, or adjust them by another method",
@@ -248,7 +248,7 @@ class AdjustedAudit(Audit):
             whole = self.grid.scale == 1
             found.append(
                 Finding(
-                    severity=Severity.LOOK,
+                    severity=Severity.REVIEW,
                     place="published table",
                     reason=f"{FRACTIONS if whole else DECIMALS}: readers see which cells kept their form",
                     advice="adjust with integer=True"

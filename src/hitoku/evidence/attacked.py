@@ -52,7 +52,7 @@ def _(attack: Insider, table: Table, need: Need, release: Release) -> list[Findi
     """Judge coalition by coalition: what one knows without any release is not held against the release."""
     verdict = CoalitionSearch(table, need, release, attack).verdict()
     found = [_too_close(attack.name, release, cell) for cell in verdict.cells]
-    return found + [one for one in verdict.findings(release.describe) if one.severity is Severity.LOOK]
+    return found + [one for one in verdict.findings(release.describe) if one.severity is Severity.REVIEW]
 
 
 def _narrow(name: str, bounds: Bounds, table: Table, need: Need, release: Release) -> list[Finding]:
@@ -62,7 +62,7 @@ def _narrow(name: str, bounds: Bounds, table: Table, need: Need, release: Releas
     if n_unknown:
         found.append(
             Finding(
-                severity=Severity.LOOK,
+                severity=Severity.REVIEW,
                 place="unsafe cells",
                 reason=f"attack {name} did not get through with {n_unknown} of them",
                 advice="give it more time or a higher limit",
@@ -78,7 +78,7 @@ def _recovered(estimates: Estimates, table: Table, need: Need, release: Release)
     draws = len(found.error)
     n_all = found.undecided + draws
     undecided = Finding(
-        severity=Severity.LOOK,
+        severity=Severity.REVIEW,
         place="unsafe cells",
         reason=f"attack adjustment did not decide {found.undecided} of {n_all} replications",
         advice="give it a higher work_limit",

@@ -207,7 +207,7 @@ class Audit:
         if not self.additive:
             found.append(
                 Finding(
-                    severity=Severity.LOOK,
+                    severity=Severity.REVIEW,
                     place="table",
                     reason="the values do not add up exactly, so there is no certificate",
                     advice="round the inner cells to at most six decimals and add them up again",

@@ -96,7 +96,7 @@ class Outcome:
     @property
     def left_open(self) -> tuple[Finding, ...]:
         """Remarks on what the audit could not look at: records that tables share in ways no sum expresses."""
-        return tuple(remark for remark in self.remarks if remark.severity is Severity.LOOK)
+        return tuple(remark for remark in self.remarks if remark.severity is Severity.REVIEW)
 
     @property
     def known_method(self) -> Row:

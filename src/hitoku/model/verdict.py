@@ -21,7 +21,7 @@ class Severity(StrEnum):
 
     PASS = "pass"  # noqa: S105 - a verdict
     NOTE = "note"
-    LOOK = "look"
+    REVIEW = "review"
     FAIL = "fail"
 
 

@@ -104,7 +104,7 @@ def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
     ]
     if any(len(need.attributions) for _, need, _ in read):
         told = "what must not be learnt about groups was not judged together, only in each folder alone"
-        remarks.append(Finding(severity=Severity.LOOK, place="groups", reason=told))
+        remarks.append(Finding(severity=Severity.REVIEW, place="groups", reason=told))
     remarks += _not_widened([Path(folder) for folder in folders], linked, names)
     return AuditedTogether(audit(whole, Need.merge(needs), release), (*remarks, *together.remarks))
 
@@ -187,7 +187,7 @@ def _not_widened(
         for variable, columns in (read_nested(folder) if len(one.parts) > 1 else {}).items():
             found += [
                 Finding(
-                    severity=Severity.LOOK,
+                    severity=Severity.REVIEW,
                     place=names[place],
                     reason=f"{column} groups codes of {variable} in the records; sums by it were not judged",
                     advice="protect the tables together, from the same records",

@@ -243,7 +243,7 @@ def _filtered_apart(
         apart = [(a, b) for a, b in same if _key(filters[a]) != _key(filters[b])]
         if apart:
             yield Finding(
-                severity=Severity.LOOK,
+                severity=Severity.REVIEW,
                 place=", ".join(apart[0]),
                 tables=apart[0],
                 reason="these tables count other records (where); what one leaves of the other is not judged",
@@ -267,7 +267,7 @@ def _left_open(
                 alike = alike_codes(first, fine, second, coarse) if len(names) > 1 else []
                 if alike:
                     yield Finding(
-                        severity=Severity.LOOK,
+                        severity=Severity.REVIEW,
                         place=f"{one}, {other}",
                         tables=(one, other),
                         reason=f"{fine.name} and {coarse.name} have codes of the same name and value "
@@ -280,7 +280,7 @@ def _left_open(
         edges = [_told(tables[name], levels) for name in same]
         if len({group_of[name] for name in same}) > 1 and not acyclic(edges):
             yield Finding(
-                severity=Severity.LOOK,
+                severity=Severity.REVIEW,
                 place=", ".join(same),
                 tables=tuple(same),
                 reason="these tables cross each other in a ring, so together they say more than the cells "

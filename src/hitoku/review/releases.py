@@ -86,7 +86,7 @@ def decisions_of(connection: Connection, number: int) -> list[dict[str, Any]]:
         found += [
             {**words, "principle": principle}
             for principle, status in principles.items()
-            if status in {"fail", "look"}
+            if status in {"fail", "review"}
         ]
     return found
 

@@ -16,14 +16,14 @@ from hitoku.review.states import OWNERS, Role
 from hitoku.web import Site
 
 # A word and a sign for every status: colour is never the only difference.
-SIGNS = {"pass": "✓", "fail": "✗", "look": "?", "excepted": "!", "-": "·"}
+SIGNS = {"pass": "✓", "fail": "✗", "review": "?", "excepted": "!", "-": "·"}
 # Classes of the results of a verdict's rows.
 RESULTS = {
     Status.PROVED: "pass",
     Status.PASSED: "pass",
     Status.FAILED: "fail",
-    Status.NOT_DECIDED: "look",
-    Status.NOT_CONSIDERED: "look",
+    Status.NOT_DECIDED: "review",
+    Status.NOT_CONSIDERED: "review",
 }
 MINUS = "\N{MINUS SIGN}"
 # What was done, by the word in the address: nobody else can put words on our pages.

@@ -108,7 +108,7 @@ def _take_in(
             received=now(),
             nonce=nonce,
             passing=0,
-            looking=0,
+            to_review=0,
             failing=0,
             report="",
         )
@@ -164,7 +164,7 @@ def check_done(connection: Connection, number: int, found: Mapping[str, Any]) ->
         .where(submission.c.id == number)
         .values(
             passing=sum(status in {"pass", "excepted"} for status in statuses),
-            looking=statuses.count("look"),
+            to_review=statuses.count("review"),
             failing=statuses.count("fail"),
             report=json.dumps(found["report"]),
         )

@@ -130,7 +130,7 @@ submission = Table(
     Column("nonce", String(64), nullable=False, unique=True),
     # The three numbers of the queue, and what the check says about the whole; empty before it.
     Column("passing", Integer, nullable=False),
-    Column("looking", Integer, nullable=False),
+    Column("to_review", Integer, nullable=False),
     Column("failing", Integer, nullable=False),
     Column("report", Text, nullable=False),
     UniqueConstraint("request", "turn"),

@@ -41,7 +41,7 @@ class Line:
     ----------
     number, title, project, author, state, turn, submitted
         Of the request.
-    passing, looking, failing
+    passing, to_review, failing
         Outputs by verdict.
     claimed_by
         Name of who works on it, and whether that is the reader.
@@ -61,7 +61,7 @@ class Line:
     turn: int
     submitted: str
     passing: int
-    looking: int
+    to_review: int
     failing: int
     claimed_by: str
     claimed_by_me: bool
@@ -74,7 +74,7 @@ class Line:
 
     @property
     def outputs(self) -> int:
-        return self.passing + self.looking + self.failing
+        return self.passing + self.to_review + self.failing
 
 
 def working_days(since: datetime, until: datetime) -> int:
@@ -158,7 +158,7 @@ def lines(
             claimer.c.name.label("claimer_name"),
             submission.c.id.label("turn_id"),
             submission.c.passing,
-            submission.c.looking,
+            submission.c.to_review,
             submission.c.failing,
         )
         .select_from(source)
@@ -191,7 +191,7 @@ def lines(
                 turn=row.turn,
                 submitted=row.submitted,
                 passing=row.passing or 0,
-                looking=row.looking or 0,
+                to_review=row.to_review or 0,
                 failing=row.failing or 0,
                 claimed_by=row.claimer_name or "",
                 claimed_by_me=row.claimed_by == who.id,
@@ -284,7 +284,9 @@ def team_numbers(connection: Connection, turnaround_days: int) -> TeamNumbers:
     causes: dict[str, Counter[str]] = {}
     refused = _refused(connection)
     for row in connection.execute(sa.select(output.c.id, output.c.principles)):
-        unmet = {name: word for name, word in json.loads(row.principles).items() if word in {"fail", "look"}}
+        unmet = {
+            name: word for name, word in json.loads(row.principles).items() if word in {"fail", "review"}
+        }
         for name, word in unmet.items():
             causes.setdefault(name, Counter())[word] += 1
         for name in (unmet or [JUDGEMENT]) if row.id in refused else ():

@@ -68,7 +68,7 @@ class LinkedTables:
     @property
     def complete(self) -> bool:
         """Whatever the tables say together follows from the relations of ``table``."""
-        return not any(remark.severity is Severity.LOOK for remark in self.remarks)
+        return not any(remark.severity is Severity.REVIEW for remark in self.remarks)
 
     def __repr__(self) -> str:
         return f"LinkedTables({len(self.parts)} tables, {self.table.n_cells:_} distinct cells)"
@@ -242,7 +242,7 @@ def _cover(specs: Sequence[TableSpec], atoms: RecordAtoms, most: int) -> TableSp
 
 def _too_large() -> Finding:
     return Finding(
-        severity=Severity.LOOK,
+        severity=Severity.REVIEW,
         place="linked tables",
         reason="they cross each other in a ring, and the table that would say what follows is too large",
         advice="publish fewer of them together, or coarser ones",
@@ -253,7 +253,7 @@ def _unjudged(found: Iterable[tuple[int, ...]], names: Sequence[str]) -> Iterato
     for places in islice(found, 3):
         named = tuple(names[place] for place in places)
         yield Finding(
-            severity=Severity.LOOK,
+            severity=Severity.REVIEW,
             place=", ".join(named),
             tables=named,
             reason="who adds and subtracts these tables has records that no rule has judged",
@@ -278,7 +278,7 @@ def _remarks(
             cells[pair] = max(n_cells, cells.get(pair, 0))
     for pair, n_cells in cells.items():
         yield Finding(
-            severity=Severity.LOOK,
+            severity=Severity.REVIEW,
             place=", ".join(pair),
             tables=pair,
             reason=f"these two tables share records in {n_cells} cell(s) in a way that no sum expresses",

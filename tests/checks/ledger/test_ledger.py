@@ -242,7 +242,7 @@ def test_an_output_without_membership_is_not_testable_and_never_safe(tmp_path):
     parts, definition = table_1("output 4", [19, 26], FIRST)
     (alarm,) = ledger.check("output 4", parts, definition)
     assert str(alarm) == "not testable against output 3"
-    assert alarm.verdict.status is Clearance.LOOK
+    assert alarm.verdict.status is Clearance.REVIEW
     ledger.remember("output 4", parts, definition)
     (alarm,) = opened(tmp_path).check("output 5", None)
     assert str(alarm) == "output 5 is not testable against output 3, output 4"
@@ -276,7 +276,7 @@ def test_where_the_work_has_an_end_that_is_said_then_and_later(tmp_path):
     assert alarm.concern is Concern.LIMIT
     assert "comparisons of what follows were left out" in alarm.text
     (verdict,) = ledger.verdicts([alarm])
-    assert (verdict.status, verdict.reason) == (Clearance.LOOK, "limit_of_work")
+    assert (verdict.status, verdict.reason) == (Clearance.REVIEW, "limit_of_work")
     again = Ledger.open(path, data_hash="d", n_units=100)
     assert again.scope.endswith("of 2 not all that follows is known")
     # What was left out then is compared again: a chain of three is found with the groups that are known.
@@ -295,7 +295,7 @@ def test_comparison_that_stops_at_its_limit_is_not_decided(tmp_path):
     # The two outputs, and the new one with what follows from them.
     assert str(alarm).startswith("not decided: 2 comparison(s) were not finished within the limit of work")
     (verdict,) = limited.verdicts([alarm])
-    assert (verdict.status, verdict.reason) == (Clearance.LOOK, "limit_of_work")
+    assert (verdict.status, verdict.reason) == (Clearance.REVIEW, "limit_of_work")
     limited.remember("new", new)
     assert Ledger.open(path, data_hash="d", n_units=100).scope.endswith(
         "of new not all that follows is known"

@@ -230,10 +230,10 @@ def test_shares_of_a_regression_are_those_of_plain_numpy():
 
 def test_the_policies_decide():
     assert policy("japan-2017").squares.verdict == "fail"
-    assert policy("essnet-2009").squares.verdict == "look"
+    assert policy("essnet-2009").squares.verdict == "review"
     work = ht.Session("s", people(), policy="essnet-2009")
     out = work.summary("std", "income", by="group")
-    assert out.status is Clearance.LOOK
+    assert out.status is Clearance.REVIEW
     assert out.frame["std_income"].notna().all()
     (found,) = [v for v in out.verdicts if v.principle is Principle.DOMINANCE]
     assert "not met by 1 of 2 (a)" in found.text
@@ -250,7 +250,7 @@ def test_a_policy_of_before_asks_for_nothing_and_keeps_its_hash():
     assert [v.principle for v in out.verdicts if v.principle is Principle.DOMINANCE] == []
 
 
-def test_evidence_of_before_needs_a_look(tmp_path):
+def test_evidence_of_before_needs_review(tmp_path):
     work = ht.Session("s", people())
     work.summary("std", "age", by="group", name="ages")
     folder = work.submit(tmp_path / "s")
@@ -258,5 +258,5 @@ def test_evidence_of_before_needs_a_look(tmp_path):
     del plain["evidence"]["squares"]
     again = Output.from_dict({**plain, "published": dict(work.outputs[0].published)})
     found = again.asked.judge(again.evidence, work.policy)
-    assert [v.status for v in found if v.principle is Principle.DOMINANCE] == [Clearance.LOOK]
+    assert [v.status for v in found if v.principle is Principle.DOMINANCE] == [Clearance.REVIEW]
     assert recheck(folder).ok

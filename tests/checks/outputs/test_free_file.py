@@ -106,7 +106,7 @@ def test_a_file_leaves_with_a_decision_and_not_without(tmp_path):
     work = ht.Session("s", PEOPLE)
     work.mean("x", name="mean")
     out = work.hand_over_file(tmp_path / "map.png", "a map", name="map")
-    assert out.status is Clearance.LOOK
+    assert out.status is Clearance.REVIEW
     assert out.published["sha256"] == [sha256(png())]
     folder = work.submit(tmp_path / "s")
     assert not list((folder / "public").glob("*map*"))

@@ -115,7 +115,7 @@ def test_a_slope_in_a_small_group_fails():
     ("outlier", "status"),
     [
         pytest.param(1.0, Clearance.PASS, id="as others"),
-        pytest.param(10.0, Clearance.LOOK, id="decides much: look"),
+        pytest.param(10.0, Clearance.REVIEW, id="decides much: review"),
         pytest.param(1000.0, Clearance.FAIL, id="decides all: fail"),
     ],
 )

@@ -177,8 +177,8 @@ def test_extremes_are_refused(statistic):
     assert published == {f"{statistic}_x": [None]}
 
 
-@pytest.mark.parametrize(("n_at_the_end", "status"), [(9, "look"), (10, "pass")])
-def test_a_structural_minimum_is_that_of_many_or_needs_a_look(n_at_the_end, status):
+@pytest.mark.parametrize(("n_at_the_end", "status"), [(9, "review"), (10, "pass")])
+def test_a_structural_minimum_is_that_of_many_or_needs_review(n_at_the_end, status):
     frame = pd.DataFrame({"x": [0.0] * n_at_the_end + list(range(1, 60))})
     found, verdicts, published = run(Summary("min", "x", structural=True), frame)
     assert found == status

@@ -136,11 +136,11 @@ def test_a_missing_section_is_named():
 def test_verdicts_survive_json():
     verdict = PrincipleVerdict(
         principle=Principle.UNITS,
-        status=Clearance.LOOK,
+        status=Clearance.REVIEW,
         reason="r",
         text="t",
         numbers={"units": 3},
         remedy="m",
     )
     assert PrincipleVerdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
-    assert worst([verdict]) is Clearance.LOOK
+    assert worst([verdict]) is Clearance.REVIEW

@@ -31,7 +31,7 @@ WIDE = Need(unsafe=INNER, width=5.0)
 
 def test_who_comes_too_close_is_told_with_the_cells_and_a_way_out():
     (found,) = insider_verdicts(ALONE, WIDE, INNER)
-    assert (found.status, found.reason) == (Clearance.LOOK, "open_to_insiders")
+    assert (found.status, found.reason) == (Clearance.REVIEW, "open_to_insiders")
     # Each firm has three cells of the square, and with them the fourth.
     assert found.numbers == {"insiders": found.numbers["insiders"], "open": 4}
     assert "[row=1, column=1], [row=1, column=2], [row=2, column=1] and 1 more" in found.text
@@ -92,4 +92,4 @@ def test_where_too_many_would_have_to_be_tried_nothing_more_is_withheld():
     withheld = Protection.withhold(table, table.inner, need)
     assert kept_out(table, need, withheld, Stubborn()).tolist() == table.inner.tolist()
     (found,) = insider_verdicts(table, need, table.inner)
-    assert (found.status, found.reason) == (Clearance.LOOK, "insiders_not_tried")
+    assert (found.status, found.reason) == (Clearance.REVIEW, "insiders_not_tried")

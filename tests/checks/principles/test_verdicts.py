@@ -30,7 +30,7 @@ from hitoku.model import Table
 
 # At least 10 units, more than 11 degrees of freedom, (1, 50) dominance, no part above 90 %.
 JAPAN = policy("japan-2017")
-FAIL, LOOK, PASS = Clearance.FAIL, Clearance.LOOK, Clearance.PASS
+FAIL, REVIEW, PASS = Clearance.FAIL, Clearance.REVIEW, Clearance.PASS
 
 
 def people(*n_units, withheld=(), **more):
@@ -107,9 +107,9 @@ def said(status):
             [fails([True, False]), fails([False, True])], [True, True], [FAIL, FAIL], id="nothing is left"
         ),
         pytest.param(
-            [fails([True, False], severity=LOOK)], [False, False], [LOOK], id="a look withholds not"
+            [fails([True, False], severity=REVIEW)], [False, False], [REVIEW], id="review withholds nothing"
         ),
-        pytest.param([said(LOOK)], [False, False], [LOOK], id="a look at the whole"),
+        pytest.param([said(REVIEW)], [False, False], [REVIEW], id="review of the whole"),
         pytest.param([said(FAIL)], [True, True], [FAIL], id="the whole fails"),
         pytest.param(
             [fails([True, False], follows=np.array([True, False]))],
@@ -198,11 +198,11 @@ def test_as_many_statistics_as_unknown_counts_give_them(holders, n_values, equat
     assert found.tolist() == [unsafe]
 
 
-def test_amounts_are_no_counts_and_what_was_not_counted_needs_a_look():
+def test_amounts_are_no_counts_and_what_was_not_counted_needs_review():
     many = np.array([12]), np.array([[1, 1, 1, 1, 1]])
     assert list(values.few_values(people(12), *many, JAPAN)) == []
     (found,) = values.few_values(people(12), None, None, JAPAN)
-    assert (found.status, found.reason) == (LOOK, "not_testable")
+    assert (found.status, found.reason) == (REVIEW, "not_testable")
     assert values.counts_told(np.array([5, 6]), None, None, JAPAN).tolist() == [False, False]
 
 
@@ -260,7 +260,7 @@ def test_what_gives_the_other_variable_is_refused(fit, unsafe):
     test = groups.perfect_fit(np.array([fit]))
     assert test.unsafe.tolist() == [unsafe]
     assert test.verdict(people(20)).status is (FAIL if unsafe else PASS)
-    assert groups.perfect_fit(None).status is LOOK
+    assert groups.perfect_fit(None).status is REVIEW
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_what_gives_the_other_variable_is_refused(fit, unsafe):
         pytest.param([60, 40], [51, 9, 0, 0], False, True, {"two_values": FAIL}, id="nine have the other"),
         pytest.param([50] * 4, [40, 10, 10, 40], True, True, {}, id="four cells of enough"),
         pytest.param([50] * 4, [41, 9, 9, 41], True, True, {"two_values": FAIL}, id="two of nine"),
-        pytest.param([60] * 5, [9] * 6, True, True, {"small_cells": LOOK}, id="six cells of nine"),
+        pytest.param([60] * 5, [9] * 6, True, True, {"small_cells": REVIEW}, id="six cells of nine"),
         pytest.param([60] * 5, [9] * 6, True, False, {}, id="the same, rounded"),
     ],
 )
@@ -283,7 +283,7 @@ def test_groups_that_enter_a_test(sets, parts, cells, exact, reasons):
     found = verdicts(values.entering_tests(people(100), tested, JAPAN), people(100))
     assert {v.reason: v.status for v in found if v.status is not PASS} == reasons
     (unknown,) = values.entering_tests(people(100), None, JAPAN)
-    assert unknown.status is LOOK
+    assert unknown.status is REVIEW
 
 
 @pytest.mark.parametrize(("freedom", "status"), [((12, 30), PASS), ((11, 30), FAIL)])
@@ -402,8 +402,8 @@ def softer(verdict):
     [
         pytest.param(0.5, softer("fail"), PASS, id="exactly half"),
         pytest.param(0.501, softer("fail"), FAIL, id="more than half fails"),
-        pytest.param(0.501, softer("look"), LOOK, id="or has somebody look"),
-        pytest.param(0.5, softer("look"), PASS, id="exactly half needs no look"),
+        pytest.param(0.501, softer("review"), REVIEW, id="or has somebody look"),
+        pytest.param(0.5, softer("review"), PASS, id="exactly half needs no review"),
     ],
 )
 def test_squares(share, rule, status):
@@ -420,7 +420,7 @@ def test_squares_that_nobody_asks_for_or_knows():
     assert list(groups.square_tests(np.array([1.0]), without, "it")) == []
     (found,) = groups.square_tests(None, JAPAN, "it")
     assert unsafe_parts([found], 3).tolist() == [False] * 3
-    assert (found.status, found.reason) == (LOOK, "not_testable")
+    assert (found.status, found.reason) == (REVIEW, "not_testable")
 
 
 MODEL = {
@@ -459,12 +459,12 @@ MODEL = {
         pytest.param(
             {"n_parameters": 4, "categorical": False}, None, PASS, id="a measurement makes no table"
         ),
-        pytest.param({"leverage": 0.5}, "leverage", LOOK, id="half of itself"),
+        pytest.param({"leverage": 0.5}, "leverage", REVIEW, id="half of itself"),
         pytest.param({"leverage": 0.9}, "leverage", FAIL, id="nine tenths of itself"),
         pytest.param({"residual": 0.51}, "dominated_squares", FAIL, id="one unit is most of the residuals"),
         pytest.param({"influence": 0.51}, "dominated_squares", FAIL, id="one unit decides a coefficient"),
-        pytest.param({"influence": None}, "not_testable", LOOK, id="influence is not known"),
-        pytest.param({"residual": None}, "not_testable", LOOK, id="residuals are not known"),
+        pytest.param({"influence": None}, "not_testable", REVIEW, id="influence is not known"),
+        pytest.param({"residual": None}, "not_testable", REVIEW, id="residuals are not known"),
         pytest.param(
             {"influence": 1.0, "binary": True}, None, PASS, id="of a yes or no nothing is dominated"
         ),
@@ -474,7 +474,7 @@ MODEL = {
             {"outcome_holders": np.array([[31, 9, 0, 0, 0]])}, "two_values", FAIL, id="nine have one outcome"
         ),
         pytest.param({"outcome_values": np.array([11])}, None, PASS, id="an outcome that is an amount"),
-        pytest.param({"outcome_groups": None}, "not_testable", LOOK, id="outcomes were not counted"),
+        pytest.param({"outcome_groups": None}, "not_testable", REVIEW, id="outcomes were not counted"),
     ],
 )
 def test_a_model(change, reason, status):
@@ -521,10 +521,10 @@ def test_the_worst_verdict_decides_and_what_is_written_is_read():
             principle=Principle.UNITS, status=status, reason="r", text="t", numbers={"n": 1}
         )
 
-    assert worst([one(PASS), one(LOOK), one(FAIL)]) is FAIL
-    assert worst([one(PASS), one(LOOK)]) is LOOK
+    assert worst([one(PASS), one(REVIEW), one(FAIL)]) is FAIL
+    assert worst([one(PASS), one(REVIEW)]) is REVIEW
     assert worst([one(PASS)]) is PASS
-    assert PrincipleVerdict.from_dict(one(LOOK).to_dict()) == one(LOOK)
+    assert PrincipleVerdict.from_dict(one(REVIEW).to_dict()) == one(REVIEW)
     for change in (
         {"reason": 1},
         {"numbers": []},

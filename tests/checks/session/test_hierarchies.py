@@ -205,7 +205,7 @@ def test_a_group_that_takes_several_levels_of_one_table_is_caught():
         pytest.param(
             {"place": "region"}, Clearance.FAIL, "by definition", id="a reader knows where places are"
         ),
-        pytest.param(None, Clearance.LOOK, "in these data", id="nobody said so"),
+        pytest.param(None, Clearance.REVIEW, "in these data", id="nobody said so"),
     ],
 )
 def test_variables_within_others(nested, status, grade, tmp_path):

@@ -69,7 +69,7 @@ def test_no_contributor_comes_too_close_or_the_verdict_says_so(frame):
     if withheld.all():
         return
     (found,) = insider_verdicts(table, need, withheld) or [None]
-    if found is None or found.status is Clearance.LOOK:
+    if found is None or found.status is Clearance.REVIEW:
         return
     assert exposed(table, need, withheld) == set()
 
@@ -106,12 +106,12 @@ def test_the_judge_tells_who_comes_too_close(alone):
     assert [v.reason for v in found] == ["proved", "insiders_kept_out"]
     lied = KIND.judge(replace(evidence, withheld=outside), JAPAN)
     (worse,) = [v for v in lied if v.reason == "open_to_insiders"]
-    assert worse.status is Clearance.LOOK
+    assert worse.status is Clearance.REVIEW
     assert worse.numbers["open"] == len(exposed(table, need, outside))
     assert worse.remedy
 
 
-def test_too_many_to_try_need_a_look(alone, monkeypatch):
+def test_too_many_to_try_need_review(alone, monkeypatch):
     evidence = KIND.protect(KIND.collect(Records.open(alone)), JAPAN)
     monkeypatch.setattr(tables, "MOST_INSIDERS", 2)
     assert [v.text for v in KIND.judge(evidence, JAPAN) if v.reason == "insiders_kept_out"] == [
@@ -119,7 +119,7 @@ def test_too_many_to_try_need_a_look(alone, monkeypatch):
     ]
     monkeypatch.setattr(tables, "MOST_INSIDERS", 1)
     (found,) = [v for v in KIND.judge(evidence, JAPAN) if v.reason == "insiders_not_tried"]
-    assert found.status is Clearance.LOOK
+    assert found.status is Clearance.REVIEW
 
 
 def test_a_table_that_withholds_nothing_has_no_insiders():

@@ -359,7 +359,7 @@ def test_chi_square_of_n_gives_one_category_by_the_other(policy, tmp_path):
     [
         pytest.param([[40, 10], [10, 40]], Clearance.PASS, id="ten in every cell"),
         pytest.param([[41, 9], [10, 40]], Clearance.FAIL, id="nine in one of four cells"),
-        pytest.param([[41, 9, 10], [10, 40, 30]], Clearance.LOOK, id="nine in one of six cells"),
+        pytest.param([[41, 9, 10], [10, 40, 30]], Clearance.REVIEW, id="nine in one of six cells"),
     ],
 )
 def test_chi_square_is_an_equation_about_its_cells(policy, counts, status):
@@ -491,7 +491,7 @@ def test_percentages_all_withheld_fail(policy, of, tmp_path):
 
 @both
 @pytest.mark.parametrize("statistic", ["gini", "hhi", "cr4", "std", "skewness", "kurtosis"])
-def test_counts_of_three_values_that_trying_finds_need_a_look(policy, statistic):
+def test_counts_of_three_values_that_trying_finds_need_review(policy, statistic):
     # Of 51 people 4 have 3: of the 1,378 ways to divide them one alone gives the statistic, to all digits.
     people = pd.DataFrame({"rooms": np.repeat([1, 2, 3], [17, 30, 4])})
     ask = "concentration" if statistic in {"gini", "hhi", "cr4"} else "summary"

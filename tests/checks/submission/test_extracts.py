@@ -177,7 +177,7 @@ def test_a_submission_from_one_extract_is_checked_against_a_ledger_of_another(tm
     assert second.frequency_table(by="wide", name="second").status is Clearance.PASS
     folder = second.submit(tmp_path / "two")
     assert not recheck(folder, data=extract, unit="id", ledger=path).ok
-    assert recheck(folder, ledger=path).matrix["second"]["differencing"] == "look"
+    assert recheck(folder, ledger=path).matrix["second"]["differencing"] == "review"
 
 
 RICH = pd.DataFrame(

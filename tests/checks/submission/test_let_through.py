@@ -136,7 +136,7 @@ def test_a_zero_that_is_no_small_count_is_kept():
     assert table.frame.loc["r0", "c0"] == 0
 
 
-def test_a_safe_table_passes_and_needs_no_look():
+def test_a_safe_table_passes_and_needs_no_review():
     table = ht.Session("s", grid([[30, 50, 40], [45, 60, 55], [45, 40, 35]])).frequency_table(
         by=["region", "job"]
     )

@@ -31,7 +31,7 @@ def test_an_honest_submission_is_in_order(folder):
     check = recheck(folder, data=PEOPLE, unit="id")
     assert check.ok
     assert said(check) == []
-    assert check.tally == {"pass": 3, "look": 0, "fail": 0, "excepted": 0}
+    assert check.tally == {"pass": 3, "review": 0, "fail": 0, "excepted": 0}
     assert check.matrix["people"] == {
         "individual_value": "-",
         "units": "pass",
@@ -76,7 +76,7 @@ def test_the_other_side_is_shown_where_there_is_a_difference(tmp_path):
     work.hand_over({"b": 1.5}, n=60, freedom=50, method="by hand", name="numbers")
     check = recheck(work.submit(tmp_path / "s"), data=CHAIN.assign(other=["x"] * 31 + ["y"] * 47), unit="id")
     first, second, numbers = check.outputs
-    assert (first.status, second.status, numbers.status) == ("pass", "look", "look")
+    assert (first.status, second.status, numbers.status) == ("pass", "review", "review")
     assert list(check.other_sides(second)) == ["first"]
     # It is compared with nothing: what it is submitted with stands on the same page.
     assert "not testable against first, second" in numbers.verdicts[-1].text
@@ -123,8 +123,8 @@ def test_without_the_data_what_cannot_be_compared_is_said_to_be_so(tmp_path):
         "incomes": "pass",
         "means": "pass",
         "single": "-",
-        "by job": "look",
-        "model": "look",
+        "by job": "review",
+        "model": "review",
     }
     assert "only the data tell what it gives away with incomes, means" in check.outputs[4].verdicts[-1].text
     assert "not testable: who is behind its parts" in check.outputs[5].verdicts[-1].text
@@ -183,7 +183,7 @@ def test_what_the_ledger_does_not_describe_is_named(tmp_path):
     ledger = Ledger.open(path, data_hash=work.records.hash, n_units=120, project="first")
     ledger.remember("prose", None)
     check = recheck(work.submit(tmp_path / "submission"), ledger=path)
-    assert check.matrix["areas"]["differencing"] == "look"
+    assert check.matrix["areas"]["differencing"] == "review"
     assert "prose (project first)" in check.outputs[0].verdicts[-1].text
 
 
@@ -377,7 +377,7 @@ def test_the_ledger_is_compared_with_and_not_written(tmp_path):
     assert recheck(folder, data=people).ok
     found = recheck(folder, data=people, ledger=path)
     assert found.outputs[0].row["differencing"] != "pass"
-    assert recheck(folder, ledger=path).matrix["new"]["differencing"] == "look"
+    assert recheck(folder, ledger=path).matrix["new"]["differencing"] == "review"
     assert path.read_bytes() == before
 
 
@@ -466,5 +466,5 @@ def test_a_model_that_was_handed_over_fitted_is_not_testable(tmp_path):
     work.frequency_table(by=["region"], name="people")
     work.regression(formulas.ols("income ~ C(region)", data=PEOPLE).fit(), name="model")
     check = recheck(work.submit(tmp_path / "submission"), data=PEOPLE, unit="id")
-    assert check.matrix["model"]["differencing"] == "look"
+    assert check.matrix["model"]["differencing"] == "review"
     assert "model is not testable against people" in check.outputs[1].verdicts[-1].text

@@ -128,13 +128,13 @@ def test_a_submission_that_is_handed_in_again_keeps_its_names(tmp_path, ledger):
 
 @pytest.fixture
 def mixed(tmp_path):
-    """Two outputs that pass, one that needs a look, one that fails."""
+    """Two outputs that pass, one that needs review, one that fails."""
     work = made()
     work.frequency_table(by=["region", "job"], name="people")
     work.summary("min", "income", structural=True, name="lowest")
     work.summary("max", "income", name="top")
     work.mean("income", by="region", name="means")
-    assert [str(each.status) for each in work.outputs] == ["pass", "look", "fail", "pass"]
+    assert [str(each.status) for each in work.outputs] == ["pass", "review", "fail", "pass"]
     return work.submit(tmp_path / "mixed")
 
 
@@ -147,7 +147,7 @@ def test_nothing_leaves_while_something_is_undecided(mixed, ledger):
     before = ledger.read_bytes()
     done = let_go(mixed, ledger)
     assert done.receipt is None
-    assert "lowest (individual_value look)" in done.blocked
+    assert "lowest (individual_value review)" in done.blocked
     assert "top (individual_value fail)" in done.blocked
     assert not mixed.with_name("mixed-released").exists()
     assert ledger.read_bytes() == before
@@ -179,7 +179,7 @@ def test_what_was_not_compared_to_the_end_stays_behind_until_it_is_decided(tmp_p
     assert [each.name for each in done.receipt.outputs] == ["regions"]
     assert set(done.receipt.stayed) == {"jobs"}
     jobs = done.check.outputs[1]
-    assert (jobs.row["differencing"], jobs.state) == ("look", OutputState.UNDECIDED)
+    assert (jobs.row["differencing"], jobs.state) == ("review", OutputState.UNDECIDED)
     later = let_go(folder, ledger, decided("jobs", "differencing"), partial=True)
     assert [each.name for each in later.receipt.outputs] == ["jobs"]
 
@@ -426,7 +426,7 @@ def test_a_file_leaves_by_decision_byte_by_byte(tmp_path, ledger):
     mine = tmp_path / "mine.do"
     mine.write_bytes(b"regress y x\r\n")
     work = made()
-    assert work.hand_over_file(mine, "how it was fitted", name="x").status == "look"
+    assert work.hand_over_file(mine, "how it was fitted", name="x").status == "review"
     folder = work.submit(tmp_path / "submission")
     assert let_go(folder, ledger).receipt is None
     done = let_go(folder, ledger, decided("x"))

@@ -146,9 +146,9 @@ def test_text_and_drawings_stand_out_as_wcag_aa_asks(place):
     assert len(blocks) == 3
     colour = blocks[0] | blocks[place]
     grounds = ("paper", "panel", "sum", "primary", "primary-line", "secondary", "secondary-dot")
-    texts = [("ink", ground) for ground in (*grounds, "good-tint", "bad-tint", "look-tint")]
+    texts = [("ink", ground) for ground in (*grounds, "good-tint", "bad-tint", "review-tint")]
     texts += [(text, ground) for text in ("faint", "link") for ground in ("paper", "panel")]
-    texts += [(kind, f"{kind}-tint") for kind in ("good", "bad", "look")]
+    texts += [(kind, f"{kind}-tint") for kind in ("good", "bad", "review")]
     texts += [
         ("good", "paper"),
         ("bad", "paper"),

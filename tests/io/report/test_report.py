@@ -155,7 +155,7 @@ def test_report_begins_with_headline_in_its_colour(kind, light, text):
     verdict = Outcome(cells.protection, cells.audit).verdict
     assert words(box).endswith(" ".join(verdict.sentences()))
     assert light in words(tree.one("section", id="sign"))
-    assert box.classes == {"verdict", {"?": "look", "✗": "bad"}[light[0]]}
+    assert box.classes == {"verdict", {"?": "review", "✗": "bad"}[light[0]]}
 
 
 def test_report_shows_every_row(shown):

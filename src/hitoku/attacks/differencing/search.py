@@ -145,7 +145,7 @@ class DifferencingSearch:
         return list(self.searched(output).derived)
 
     def exact(self, output: Sequence[Partition]) -> Iterator[SingledOut]:
-        """Return the groups of any size that would follow exactly: magnitudes in them need a look as well."""
+        """Return the groups of any size that would follow exactly: magnitudes in them need review as well."""
         for part in self.follows(output):
             for number, certificate in enumerate(part.certificates, start=1):
                 inside = np.flatnonzero(part.codes == number)

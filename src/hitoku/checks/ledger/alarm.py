@@ -81,11 +81,11 @@ class Alarm:
 
     @property
     def verdict(self) -> PrincipleVerdict:
-        """The same as a verdict: what only who knows the data can do, or cannot be tested, needs a look."""
-        look = self.concern in {Concern.NOT_TESTABLE, Concern.LIMIT} or self.grade is Grade.IN_DATA
+        """The same as a verdict: what only who knows the data can do, or cannot be tested, needs review."""
+        review = self.concern in {Concern.NOT_TESTABLE, Concern.LIMIT} or self.grade is Grade.IN_DATA
         return PrincipleVerdict(
             principle=Principle.DIFFERENCING,
-            status=Clearance.LOOK if look else Clearance.FAIL,
+            status=Clearance.REVIEW if review else Clearance.FAIL,
             reason=self.concern.replace(" ", "_"),
             text=self.text,
             numbers={"outputs": len(self.outputs), "groups": self.n_groups, "units": self.n_units},

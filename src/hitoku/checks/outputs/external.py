@@ -201,7 +201,7 @@ class HandedOver(OutputType[HandedEvidence]):
             yield degrees_of_freedom(evidence.freedom, policy, ", as stated")
         yield PrincipleVerdict(
             principle=Principle.INDIVIDUAL_VALUE,
-            status=Clearance.LOOK,
+            status=Clearance.REVIEW,
             reason="computed_elsewhere",
             text=f"computed elsewhere, so that nothing but the stated numbers is tested: {evidence.method}",
             remedy="the checker decides; what a session can compute itself passes without",
@@ -342,7 +342,7 @@ class FreeFile(OutputType[FileEvidence]):
         """Have a person look."""
         yield PrincipleVerdict(
             principle=Principle.INDIVIDUAL_VALUE,
-            status=Clearance.LOOK,
+            status=Clearance.REVIEW,
             reason="free_file",
             text=f"a {word_of(evidence.name)}, and only a person can say what it shows: {self.what}",
             numbers={"bytes": evidence.n_bytes},

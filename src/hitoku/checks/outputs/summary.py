@@ -83,7 +83,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
         Variables that make the groups.
     structural
         A minimum or maximum that follows from the definition of the variable (a share that ends at 1, an age
-        that starts at 15). It passes when it is the value of enough units, and needs a look otherwise.
+        that starts at 15). It passes when it is the value of enough units, and needs review otherwise.
     missing
         "complete": records with a missing value are left out, and counted. "error", or "code": those without
         a code go under "missing".
@@ -300,7 +300,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
         enough = fewest >= policy.units.minimum
         return PrincipleVerdict(
             principle=Principle.INDIVIDUAL_VALUE,
-            status=Clearance.PASS if enough else Clearance.LOOK,
+            status=Clearance.PASS if enough else Clearance.REVIEW,
             reason="structural",
             text=f"said to be structural; it is the value of {fewest} unit(s) where they are fewest",
             numbers={"smallest": fewest, "minimum": policy.units.minimum},

@@ -72,7 +72,7 @@ class Squares(Section):
 
     k: Percent
     # What it is when one does.
-    verdict: Literal["fail", "look"]
+    verdict: Literal["fail", "review"]
 
 
 class GroupSection(Section):
@@ -109,11 +109,11 @@ class ModeRule(Section):
 
 
 class RegressionRule(Section):
-    """Units behind every dummy and interaction; leverage from which a model fails, or needs a look."""
+    """Units behind every dummy and interaction; leverage from which a model fails, or needs review."""
 
     support: Count
     leverage_fail: Share
-    leverage_look: Share
+    leverage_review: Share
 
 
 class Sampling(Section):

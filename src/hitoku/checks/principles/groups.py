@@ -81,7 +81,7 @@ def sampled(found: PrincipleVerdict, n_units: Integers, withheld: Mask, policy: 
     asked, n_relaxed = policy.units.minimum, int(relaxed.sum())
     return PrincipleVerdict(
         principle=Principle.UNITS,
-        status=Clearance.LOOK,
+        status=Clearance.REVIEW,
         reason="relaxed_by_sampling",
         text=f"{found.text}; {n_relaxed} of {len(n_units)} leave with fewer than {asked}: a sample of "
         f"{sample.fraction:g} shows {fewest} or more of fewer than {asked} in the population with a "
@@ -206,7 +206,7 @@ def largest_share(parts: Floats, who: Integers, *, repeated: bool) -> float:
 
 def square_severity(policy: Policy) -> Clearance:
     """Return the status of a dominated sum of powers."""
-    return Clearance.LOOK if policy.squares is None else Clearance(policy.squares.verdict)
+    return Clearance.REVIEW if policy.squares is None else Clearance(policy.squares.verdict)
 
 
 def square_tests(shares: Floats | None, policy: Policy, what: str) -> Iterator[Applied]:
@@ -217,7 +217,7 @@ def square_tests(shares: Floats | None, policy: Policy, what: str) -> Iterator[A
     shares
         The largest share of one unit in each group; None in evidence of before this was asked for.
     policy
-        Says how much is too much, and whether that fails or needs a look.
+        Says how much is too much, and whether that fails or needs review.
     what
         What is added up, in words.
     """
@@ -242,7 +242,7 @@ def squares_unknown() -> PrincipleVerdict:
     """Say that the evidence does not tell: it is of an earlier version, or of a model without residuals."""
     return PrincipleVerdict(
         principle=Principle.DOMINANCE,
-        status=Clearance.LOOK,
+        status=Clearance.REVIEW,
         reason="not_testable",
         text="not testable: how much one unit makes up of it is not known",
         remedy="the checker decides",
@@ -264,7 +264,7 @@ def perfect_fit(fit: Floats | None) -> PrincipleTest | PrincipleVerdict:
     if fit is None:
         return PrincipleVerdict(
             principle=Principle.INDIVIDUAL_VALUE,
-            status=Clearance.LOOK,
+            status=Clearance.REVIEW,
             reason="not_testable",
             text="not testable: how well one variable gives the other is not known",
             remedy="have it made again, or the checker decides",

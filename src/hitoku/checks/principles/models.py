@@ -141,8 +141,8 @@ def _leverage(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
     status = (
         Clearance.FAIL
         if found >= rule.leverage_fail
-        else Clearance.LOOK
-        if found >= rule.leverage_look
+        else Clearance.REVIEW
+        if found >= rule.leverage_review
         else Clearance.PASS
     )
     remedy = "leave out the term that one record decides, or the record"
@@ -151,7 +151,7 @@ def _leverage(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
         status=status,
         reason="met" if status is Clearance.PASS else "leverage",
         text=f"no record with leverage of {rule.leverage_fail:g} or more: largest {found:.2f}",
-        numbers={"leverage": found, "fail": rule.leverage_fail, "look": rule.leverage_look},
+        numbers={"leverage": found, "fail": rule.leverage_fail, "review": rule.leverage_review},
         remedy="" if status is Clearance.PASS else remedy,
     )
 

@@ -68,19 +68,19 @@ def insider_verdicts(table: Table, need: Need, withheld: Mask) -> tuple[Principl
     attack, words = attack_on(table, withheld)
     if attack is None:
         text = f"{words} to withheld cells who know their own amounts: more than {MOST_INSIDERS:,}, not tried"
-        return (_of_insiders(Clearance.LOOK, "insiders_not_tried", text, {"limit": MOST_INSIDERS}),)
+        return (_of_insiders(Clearance.REVIEW, "insiders_not_tried", text, {"limit": MOST_INSIDERS}),)
     release = Release.of(table, Protection.withhold(table, withheld, need))
     found = CoalitionSearch(table, need, release, attack).verdict()
     told = f"{words} to withheld cells who know their own amounts, {found.tried:,} of them:"
     numbers = {"insiders": found.tried, "open": len(found.cells)}
     if found.undecided and not found.cells:
         text = f"{told} not decided for {found.undecided:,} of them within the work limit"
-        return (_of_insiders(Clearance.LOOK, "insiders_not_tried", text, numbers),)
+        return (_of_insiders(Clearance.REVIEW, "insiders_not_tried", text, numbers),)
     if not found.cells:
         return (_of_insiders(Clearance.PASS, "insiders_kept_out", f"{told} none comes too close", numbers),)
     places = some((f"[{table.describe(cell)}]" for cell in found.cells), 3)
     text = f"{told} some come too close to {len(found.cells)} cell(s): {places}"
-    return (_of_insiders(Clearance.LOOK, "open_to_insiders", text, numbers),)
+    return (_of_insiders(Clearance.REVIEW, "open_to_insiders", text, numbers),)
 
 
 def _of_insiders(status: Clearance, reason: str, text: str, numbers: Mapping[str, float]) -> PrincipleVerdict:

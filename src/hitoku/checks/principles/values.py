@@ -138,7 +138,7 @@ def _by_trying(
     if open_:
         yield PrincipleVerdict(
             principle=Principle.GROUP,
-            status=Clearance.LOOK,
+            status=Clearance.REVIEW,
             reason="few_values",
             text=f"up to {COUNTED} different values, one that of fewer than {policy.least_units} units, in "
             f"{open_} of {len(told)}: with all digits of the statistic the counts can be found by trying",
@@ -166,7 +166,7 @@ def unknown() -> PrincipleVerdict:
     """Say that the evidence, of an earlier version, does not tell how many different values there are."""
     return PrincipleVerdict(
         principle=Principle.GROUP,
-        status=Clearance.LOOK,
+        status=Clearance.REVIEW,
         reason="not_testable",
         text="not testable: how many units have the same value is not known",
         remedy="have it made again, or the checker decides",
@@ -218,7 +218,7 @@ def entering_tests(
     """Test that every group that enters a test has enough units, and that no count follows that may not."""
     if tested is None:
         text = "not testable: how many units are in the groups of the test is not known"
-        yield _look("not_testable", text, "have it made again, or the checker decides")
+        yield _review("not_testable", text, "have it made again, or the checker decides")
         return
     small = ((tested.entering > 0) & (tested.entering < policy.least_tested)).any(axis=1)
     everybody = int(evidence.n_units.max())
@@ -254,10 +254,10 @@ def entering_tests(
             f"counts of few units, or of nearly all of a category, in {int(open_.sum())} of {len(open_)}: "
             "with all digits of the statistic and the totals they can be found by trying"
         )
-        yield _look("small_cells", text, f"decimals={MOST_SAFE_DECIMALS}, or merge categories")
+        yield _review("small_cells", text, f"decimals={MOST_SAFE_DECIMALS}, or merge categories")
 
 
-def _look(reason: str, text: str, remedy: str) -> PrincipleVerdict:
+def _review(reason: str, text: str, remedy: str) -> PrincipleVerdict:
     return PrincipleVerdict(
-        principle=Principle.UNITS, status=Clearance.LOOK, reason=reason, text=text, remedy=remedy
+        principle=Principle.UNITS, status=Clearance.REVIEW, reason=reason, text=text, remedy=remedy
     )

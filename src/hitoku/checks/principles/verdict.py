@@ -1,4 +1,4 @@
-"""Principles applied to outputs: a test of cells or groups, and its verdict pass, fail or look.
+"""Principles applied to outputs: a test of cells or groups, and its verdict pass, fail or review.
 
 A test names the parts that do not meet a principle. Both what is withheld and the verdict on what leaves
 follow from it, so that a rule is stated once.
@@ -26,7 +26,7 @@ class Clearance(StrEnum):
     """Whether an output may leave."""
 
     PASS = "pass"  # noqa: S105 - a verdict
-    LOOK = "look"
+    REVIEW = "review"
     FAIL = "fail"
 
 
@@ -133,9 +133,11 @@ class PrincipleVerdict:
             raise ValueError("not as they are written")
         if not all(isinstance(n, int | float) and isinstance(name, str) for name, n in numbers.items()):
             raise ValueError("numbers that are none")
+        if plain.get("status") not in tuple(Clearance):
+            raise ValueError("the status of a verdict must be pass, review or fail")
         return cls(
             principle=Principle(str(plain.get("principle"))),
-            status=Clearance(str(plain.get("status"))),
+            status=Clearance(plain["status"]),
             reason=plain["reason"],
             text=plain["text"],
             numbers=plain["numbers"],
@@ -152,7 +154,7 @@ def worst(verdicts: Iterable[PrincipleVerdict]) -> Clearance:
     <Clearance.PASS: 'pass'>
     """
     found = {verdict.status for verdict in verdicts}
-    return next((status for status in (Clearance.FAIL, Clearance.LOOK) if status in found), Clearance.PASS)
+    return next((status for status in (Clearance.FAIL, Clearance.REVIEW) if status in found), Clearance.PASS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -122,7 +122,7 @@ def _by_counts(evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdic
     wide = merge_withheld(table, nothing, need.unsafe, policy.interval.share)
     unknown = PrincipleVerdict(
         principle=Principle.DOMINANCE,
-        status=Clearance.LOOK,
+        status=Clearance.REVIEW,
         reason="not_testable",
         text="not testable: the largest contributions are not given",
         remedy="give the columns with the largest contributions of every cell",

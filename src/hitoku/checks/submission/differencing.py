@@ -112,7 +112,7 @@ def not_tested(text: str) -> PrincipleVerdict:
     """Say that something was not tested: a person has to look."""
     return PrincipleVerdict(
         principle=Principle.DIFFERENCING,
-        status=Clearance.LOOK,
+        status=Clearance.REVIEW,
         reason="not_testable",
         text=f"not testable: {text}",
         remedy="check again with the data, or have a person compare it with everything released",

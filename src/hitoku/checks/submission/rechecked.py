@@ -23,7 +23,7 @@ class OutputState(StrEnum):
     """What becomes of an output when its submission is released."""
 
     LEAVES = "leaves"
-    UNDECIDED = "undecided"  # a person has to decide: something fails, or needs a look
+    UNDECIDED = "undecided"  # a person has to decide: something fails, or needs review
     REFUSED = "refused"
     BROKEN = "broken"  # forged, damaged or contradictory: no decision helps
     RELEASED = "released"  # it has left already
@@ -66,7 +66,7 @@ class Rechecked:
         for principle in Principle:
             own = [verdict for verdict in self.verdicts if verdict.principle is principle]
             status = str(worst(own)) if own else NOT_ASKED
-            stopped = status in {Clearance.FAIL, Clearance.LOOK}
+            stopped = status in {Clearance.FAIL, Clearance.REVIEW}
             row[principle] = EXCEPTED if stopped and principle in self.excused else status
         return row
 
@@ -76,13 +76,13 @@ class Rechecked:
         if any(finding.severity is Severity.FAIL for finding in self.findings):
             return str(Clearance.FAIL)
         found = set(self.row.values())
-        order = (str(Clearance.FAIL), str(Clearance.LOOK), EXCEPTED)
+        order = (str(Clearance.FAIL), str(Clearance.REVIEW), EXCEPTED)
         return next((status for status in order if status in found), str(Clearance.PASS))
 
     @property
     def undecided(self) -> tuple[Principle, ...]:
-        """The principles that fail or need a look, and that nobody has decided about."""
-        return tuple(principle for principle, status in self.row.items() if status in {"fail", "look"})
+        """The principles that fail or need review, and that nobody has decided about."""
+        return tuple(principle for principle, status in self.row.items() if status in {"fail", "review"})
 
     @property
     def state(self) -> OutputState:
@@ -127,7 +127,7 @@ class Recheck:
     findings
         About the submission as a whole.
     unused
-        Decisions that match no output, or nothing that fails or needs a look; and those that have expired.
+        Decisions that match no output, or nothing that fails or needs review; and those that have expired.
     scope
         How far differencing was tested.
     unit
@@ -177,7 +177,7 @@ class Recheck:
 
     @property
     def ok(self) -> bool:
-        """Nothing fails; what needs a look is for a person."""
+        """Nothing fails; what needs review is for a person."""
         return not self.findings and all(each.status != Clearance.FAIL for each in self.outputs)
 
     @property

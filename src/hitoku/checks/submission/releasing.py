@@ -200,9 +200,9 @@ def _judged(
     staying: dict[str, tuple[PrincipleVerdict, ...]] = {}
     while True:
         check = judge(submission, centre, decisions, staying=staying, today=today)
-        # What needs a look and stays gives nothing away, so the others are judged without it.
-        looks = [each for each in _open(check) if "look" in each.row.values()]
-        more = [each for each in looks if each.output.name not in staying]
+        # What needs review and stays gives nothing away, so the others are judged without it.
+        undecided = [each for each in _open(check) if "review" in each.row.values()]
+        more = [each for each in undecided if each.output.name not in staying]
         if not more or not partial:
             return check
         for each in more:

@@ -32,7 +32,7 @@ class Light:
 # A sign and a sentence for each colour: colour is never the only difference.
 LIGHTS = {
     Colour.GREEN: Light("good", "✓", "Green", "every attacker in scope was considered, and none succeeds"),
-    Colour.AMBER: Light("look", "?", "Amber", "an attacker in scope was not considered, or not decided"),
+    Colour.AMBER: Light("review", "?", "Amber", "an attacker in scope was not considered, or not decided"),
     Colour.RED: Light("bad", "✗", "Red", "an attacker in scope succeeds: do not publish this release"),
 }
 CAUTION = Light("bad", "✗", "Not for publication", "")
@@ -41,8 +41,8 @@ KINDS = {
     Status.PROVED: "good",
     Status.PASSED: "good",
     Status.FAILED: "bad",
-    Status.NOT_DECIDED: "look",
-    Status.NOT_CONSIDERED: "look",
+    Status.NOT_DECIDED: "review",
+    Status.NOT_CONSIDERED: "review",
 }
 
 
@@ -68,7 +68,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class AuditStep:
-    """One step of the audit: what this attacker does, and what came out; ``kind`` is good, bad or look."""
+    """One step of the audit: what this attacker does, and what came out; ``kind`` is good, bad or review."""
 
     name: str
     attacker: str
@@ -78,7 +78,7 @@ class AuditStep:
     @property
     def sign(self) -> str:
         """The outcome in words, with a symbol."""
-        return {"good": "✓ no disclosure", "bad": "✗ disclosure", "look": "? inconclusive"}[self.kind]
+        return {"good": "✓ no disclosure", "bad": "✗ disclosure", "review": "? inconclusive"}[self.kind]
 
 
 def figures(cells: Cells) -> tuple[Figure, ...]:
@@ -190,7 +190,7 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
             f"{s['narrow']:,} unsafe cells can be inferred more closely than required"
             + (f", {s['undecided']:,} could not be decided" if s["undecided"] else "")
             + f"; {s['programs']:,} linear programs, {s['witnesses']:,} witnesses{_not_gone_into(cells)}",
-            "bad" if s["narrow"] else "look" if s["undecided"] else "good",
+            "bad" if s["narrow"] else "review" if s["undecided"] else "good",
         ),
     ]
     if audit.groups is not None:
@@ -211,7 +211,7 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
                 f"{s['insiders_tried']:,} contributors or coalitions tried; they come too close to "
                 f"{s['open_to_insiders']:,} unsafe cells"
                 + (f"; {n_open:,} are not decided within the work limit" if n_open else ""),
-                "bad" if s["open_to_insiders"] else "look" if n_open else "good",
+                "bad" if s["open_to_insiders"] else "review" if n_open else "good",
             )
         )
     return tuple(tried)
