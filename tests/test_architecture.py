@@ -47,14 +47,14 @@ ONLY_IN = {
     "duckdb": {"tabulation"},
     "pyspark": {"tabulation"},
     "ibis": {"tabulation"},
-    "pyarrow": {"tabulation", "checks.arrow_columns", "checks.records", "io.formats.tabular"},
+    "pyarrow": {"tabulation", "checks.arrow_columns", "checks.unit_records", "io.formats.tabular"},
     "narwhals": {
         "model",
         "tabulation",
         "evidence",
         "metrics",
         "checks.arrow_columns",
-        "checks.records",
+        "checks.unit_records",
         "io",
     },
     "pandas": {

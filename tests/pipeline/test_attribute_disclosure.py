@@ -200,7 +200,7 @@ def test_a_session_does_not_pass_a_pattern_that_empties_the_group(people, monkey
         return need.unsafe | rows.to_numpy()
 
     people = pd.concat([people] * 3, ignore_index=True)  # no cell of fewer than ten
-    monkeypatch.setattr("hitoku.checks.principles.tables.choose_withheld", empties)
+    monkeypatch.setattr("hitoku.checks.principles.table_principles.choose_withheld", empties)
     session = ht.Session("s", people.assign(id=range(len(people))), unit="id", policy="japan-2017")
     assert session.frequency_table(by=["region", "injury"]).status is not Clearance.PASS
 

@@ -287,7 +287,7 @@ from pydantic import dataclasses as validated
 from hitoku.checks.evidence import STRICT, Counts, Evidence, Numbers
 from hitoku.checks.evidence import GroupEvidence, slices
 from hitoku.checks.outputs import GroupStatistic, publish_groups
-from hitoku.checks.principles import groups as principles
+from hitoku.checks.principles import group_principles as principles
 from hitoku.checks.principles import Principle, PrincipleTest
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import hitoku as ht
 from hitoku.checks.evidence import count_values
-from hitoku.checks.evidence.table import FEW_FIELDS
+from hitoku.checks.evidence.table_evidence import FEW_FIELDS
 from hitoku.checks.principles import Clearance, Principle
 from hitoku.checks.submission import recheck
 from hitoku.errors import DataError

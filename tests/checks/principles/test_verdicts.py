@@ -14,18 +14,18 @@ from hitoku.checks.principles import (
     PrincipleTest,
     PrincipleVerdict,
     count_need,
-    groups,
     in_order,
     merge_remedy,
     merging,
-    models,
     together,
     unsafe_parts,
-    values,
     verdicts,
     worst,
 )
-from hitoku.checks.principles.tables import _companions
+from hitoku.checks.principles import group_principles as groups
+from hitoku.checks.principles import model_principles as models
+from hitoku.checks.principles import value_principles as values
+from hitoku.checks.principles.table_principles import _companions
 from hitoku.model import Table
 
 # At least 10 units, more than 11 degrees of freedom, (1, 50) dominance, no part above 90 %.

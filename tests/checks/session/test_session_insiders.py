@@ -14,7 +14,8 @@ from hitoku.attacks import Insider
 from hitoku.checks import Records
 from hitoku.checks.outputs import MagnitudeTable
 from hitoku.checks.policies import policy
-from hitoku.checks.principles import Clearance, Principle, insider_verdicts, tables
+from hitoku.checks.principles import Clearance, Principle, insider_verdicts
+from hitoku.checks.principles import table_principles as tables
 from hitoku.coalitions import contributions_in
 from hitoku.model import Protection, Release
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.checks.records import Records
+from hitoku.checks.unit_records import Records
 from hitoku.errors import DataError
 from hitoku.model import Floats, Integers, Mask
 

@@ -40,8 +40,8 @@ from hitoku.checks.principles import (
     nearly_all_equal,
     square_tests,
 )
-from hitoku.checks.principles import groups as principles
-from hitoku.checks.records import COMPLETE, Records, per_contributor
+from hitoku.checks.principles import group_principles as principles
+from hitoku.checks.unit_records import COMPLETE, Records, per_contributor
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model import ADDITIVITY, Floats
 

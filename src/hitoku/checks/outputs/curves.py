@@ -33,7 +33,7 @@ from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.output_type import Fact, needed
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Applied, Principle, PrincipleTest
-from hitoku.checks.records import COMPLETE, Groups, Records
+from hitoku.checks.unit_records import COMPLETE, Groups, Records
 from hitoku.errors import DataError
 from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers
 

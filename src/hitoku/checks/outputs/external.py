@@ -34,7 +34,7 @@ from hitoku.checks.principles import (
     PrincipleVerdict,
     degrees_of_freedom,
 )
-from hitoku.checks.records import Records
+from hitoku.checks.unit_records import Records
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.files import read_file, require_path, sha256
 

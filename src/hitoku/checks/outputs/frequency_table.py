@@ -21,8 +21,9 @@ from hitoku.checks.outputs.group_statistic import OTHER_VARIABLES, own_name, ref
 from hitoku.checks.outputs.membership import Membership, table_membership
 from hitoku.checks.outputs.output_type import Fact, OutputType, TableClaim, needed, record_facts, unit_facts
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import Applied, Principle, PrincipleTest, tables, verdicts
-from hitoku.checks.records import COMPLETE, ERROR, Records
+from hitoku.checks.principles import Applied, Principle, PrincipleTest, verdicts
+from hitoku.checks.principles import table_principles as tables
+from hitoku.checks.unit_records import COMPLETE, ERROR, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
 from hitoku.tabulation import tabulate

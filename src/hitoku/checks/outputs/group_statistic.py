@@ -17,7 +17,7 @@ from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.membership import Membership, group_membership
 from hitoku.checks.outputs.output_type import Fact, OutputType, added_up, needed, unit_facts
 from hitoku.checks.principles import Said
-from hitoku.checks.records import Records
+from hitoku.checks.unit_records import Records
 from hitoku.errors import ParameterError
 from hitoku.model import Integers, Mask
 

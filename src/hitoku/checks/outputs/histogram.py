@@ -17,7 +17,7 @@ from hitoku.attacks.differencing import COUNTS
 from hitoku.checks.evidence import Evidence, TableEvidence
 from hitoku.checks.outputs.frequency_table import CodedTable
 from hitoku.checks.outputs.membership import Membership
-from hitoku.checks.records import COMPLETE, Records
+from hitoku.checks.unit_records import COMPLETE, Records
 from hitoku.errors import ParameterError
 from hitoku.model import Floats
 

@@ -30,8 +30,9 @@ from hitoku.checks.outputs.group_statistic import own_name, sum_measures
 from hitoku.checks.outputs.output_type import Fact, TableClaim, contribution_facts
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import MEAN as MEAN_OF
-from hitoku.checks.principles import Applied, Principle, PrincipleTest, Said, insider_verdicts, tables
-from hitoku.checks.records import COMPLETE, Records
+from hitoku.checks.principles import Applied, Principle, PrincipleTest, Said, insider_verdicts
+from hitoku.checks.principles import table_principles as tables
+from hitoku.checks.unit_records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Need
 from hitoku.rules import FROM_COUNTS

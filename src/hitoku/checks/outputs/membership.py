@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hitoku.checks.evidence import FittedModel, GroupEvidence, TableEvidence, design, layers
 from hitoku.checks.ledger import implied_tables
-from hitoku.checks.records import Groups, Records
+from hitoku.checks.unit_records import Groups, Records
 from hitoku.model import Floats, Integers
 
 # The cell of every unit, the codes of the cells, and the period they are within, such as "year=2020".

@@ -12,7 +12,7 @@ import numpy as np
 
 from hitoku.checks.evidence import count_values
 from hitoku.checks.principles import SPREAD
-from hitoku.checks.records import per_contributor
+from hitoku.checks.unit_records import per_contributor
 from hitoku.errors import DataError
 from hitoku.model import Floats, Integers
 

@@ -33,7 +33,7 @@ from hitoku.checks.principles import (
     verdicts,
     worst,
 )
-from hitoku.checks.records import COMPLETE, ERROR, MISSING, Records
+from hitoku.checks.unit_records import COMPLETE, ERROR, MISSING, Records
 from hitoku.errors import some
 from hitoku.model import Floats, Need, Release, Table
 

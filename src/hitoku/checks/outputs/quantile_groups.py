@@ -58,8 +58,8 @@ from hitoku.checks.principles import (
     problems,
     unknown,
 )
-from hitoku.checks.principles import groups as principles
-from hitoku.checks.records import COMPLETE, Groups, Records
+from hitoku.checks.principles import group_principles as principles
+from hitoku.checks.unit_records import COMPLETE, Groups, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers, Mask
 

@@ -34,7 +34,7 @@ from hitoku.checks.principles import (
     largest_share,
     own_verdicts,
 )
-from hitoku.checks.records import CODE, Records
+from hitoku.checks.unit_records import CODE, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model import Integers, Mask
 

@@ -46,8 +46,8 @@ from hitoku.checks.principles import (
     few_values,
     nearly_all_equal,
 )
-from hitoku.checks.principles import groups as principles
-from hitoku.checks.records import COMPLETE, Records
+from hitoku.checks.principles import group_principles as principles
+from hitoku.checks.unit_records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import LIMIT, Floats
 

@@ -44,7 +44,7 @@ from hitoku.checks.principles import (
     units,
     unsafe_parts,
 )
-from hitoku.checks.records import COMPLETE, Records
+from hitoku.checks.unit_records import COMPLETE, Records
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
 from hitoku.model import Mask
 

@@ -58,8 +58,8 @@ from hitoku.checks.principles import (
     perfect_fit,
     square_tests,
 )
-from hitoku.checks.principles import groups as principles
-from hitoku.checks.records import COMPLETE, Groups, Records
+from hitoku.checks.principles import group_principles as principles
+from hitoku.checks.unit_records import COMPLETE, Groups, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Floats
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from hitoku.checks.evidence import COUNTED
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.values import counts_told
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleTest, PrincipleVerdict
+from hitoku.checks.principles.principle_verdict import Clearance, Principle, PrincipleTest, PrincipleVerdict
+from hitoku.checks.principles.value_principles import counts_told
 from hitoku.errors import some
 from hitoku.model import Mask
 

@@ -27,7 +27,7 @@ from hitoku.checks.outputs import (
     Survival,
     edges_of,
 )
-from hitoku.checks.records import COMPLETE, Records
+from hitoku.checks.unit_records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Hierarchies
 

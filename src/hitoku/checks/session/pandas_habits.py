@@ -21,8 +21,8 @@ from hitoku.checks.outputs import (
     OutputType,
     Statistics,
 )
-from hitoku.checks.records import CODE, COMPLETE
 from hitoku.checks.session.asking import Asking, By, Column, How
+from hitoku.checks.unit_records import CODE, COMPLETE
 from hitoku.errors import ParameterError
 
 # What pandas calls a percentage of.

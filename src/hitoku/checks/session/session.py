@@ -26,10 +26,10 @@ from hitoku.checks.outputs import (
 from hitoku.checks.policies import Policy
 from hitoku.checks.policies import policy as policy_named
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
-from hitoku.checks.records import Records
 from hitoku.checks.session.asking import How, Where, refuse_unknown
 from hitoku.checks.session.pandas_habits import PandasHabits
 from hitoku.checks.submission import DraftLedger, write_submission
+from hitoku.checks.unit_records import Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Verdict
 from hitoku.toml import Origin, validated

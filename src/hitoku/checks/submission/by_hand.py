@@ -17,7 +17,8 @@ from hitoku.checks.evidence import MagnitudeEvidence, TableEvidence
 from hitoku.checks.outputs import FrequencyTable, MagnitudeTable, Output
 from hitoku.checks.policies import Policy
 from hitoku.checks.policies import policy as policy_named
-from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, tables, verdicts
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, verdicts
+from hitoku.checks.principles import table_principles as tables
 from hitoku.checks.submission.differencing import not_tested
 from hitoku.checks.submission.rechecked import Recheck, Rechecked
 from hitoku.checks.submission.submission import Submission

@@ -29,10 +29,10 @@ from hitoku.checks.ledger import (
 from hitoku.checks.outputs import Output, find_membership
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, Said, SumTerm, worst
-from hitoku.checks.records import Records
 from hitoku.checks.submission.draft_ledger import DraftLedger, describe
 from hitoku.checks.submission.same_variable import judge_together, said_by
 from hitoku.checks.submission.submission import Submission
+from hitoku.checks.unit_records import Records
 from hitoku.errors import HitokuError, some
 
 UNSOUND = "its evidence is not to be trusted"

@@ -29,8 +29,8 @@ from hitoku.checks.ledger import (
 from hitoku.checks.outputs import Output
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Clearance, PrincipleVerdict
-from hitoku.checks.records import MISSING, Records
 from hitoku.checks.submission.same_variable import judge_together, measured_alike, said_by, told_alike
+from hitoku.checks.unit_records import MISSING, Records
 from hitoku.errors import ParameterError
 from hitoku.messages import Text
 

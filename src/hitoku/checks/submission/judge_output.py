@@ -15,9 +15,9 @@ from hitoku.checks.evidence import KNOWN, LeftOut, Unreadable, known_of
 from hitoku.checks.outputs import Fact, Kind, Output, collect_complete, find_contradictions, judge_published
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Principle, PrincipleVerdict, worst
-from hitoku.checks.records import MISSING, Records
 from hitoku.checks.submission.rechecked import fault
 from hitoku.checks.submission.submission import Submission, csv_text
+from hitoku.checks.unit_records import MISSING, Records
 from hitoku.errors import HitokuError, some
 from hitoku.evidence import (
     AuditProblem,

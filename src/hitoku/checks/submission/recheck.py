@@ -16,12 +16,12 @@ from hitoku.checks.outputs import Output
 from hitoku.checks.policies import Policy
 from hitoku.checks.policies import policy as policy_named
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict
-from hitoku.checks.records import Records
 from hitoku.checks.submission import differencing
 from hitoku.checks.submission.differencing import by_codes
 from hitoku.checks.submission.judge_output import disagreements, judge_again
 from hitoku.checks.submission.rechecked import Recheck, Rechecked, fault
 from hitoku.checks.submission.submission import Submission, read_submission
+from hitoku.checks.unit_records import Records
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Finding, Severity
 

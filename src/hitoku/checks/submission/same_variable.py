@@ -25,8 +25,8 @@ from hitoku.checks.principles import (
     problems,
     rules,
 )
-from hitoku.checks.records import Records
 from hitoku.checks.submission.judge_output import group_of
+from hitoku.checks.unit_records import Records
 from hitoku.model import Floats
 
 # Columns that differ among the first so many records differ; most do.

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from hitoku.checks.evidence import ModelEvidence
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.groups import DOMINATED_SQUARES, square_severity, squares_unknown
-from hitoku.checks.principles.values import counts_told, determined
-from hitoku.checks.principles.values import unknown as values_unknown
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles.group_principles import DOMINATED_SQUARES, square_severity, squares_unknown
+from hitoku.checks.principles.principle_verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles.value_principles import counts_told, determined
+from hitoku.checks.principles.value_principles import unknown as values_unknown
 from hitoku.errors import some
 from hitoku.model import LIMIT
 

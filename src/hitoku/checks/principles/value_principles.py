@@ -22,7 +22,7 @@ import numpy as np
 
 from hitoku.checks.evidence import COUNTED, GroupEvidence, ValuesEvidence
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.verdict import (
+from hitoku.checks.principles.principle_verdict import (
     Applied,
     Clearance,
     Principle,

@@ -25,9 +25,9 @@ from hitoku.checks.evidence.evidence import (
     compare_units,
     refuse,
 )
-from hitoku.checks.evidence.groups import count_each
+from hitoku.checks.evidence.group_evidence import count_each
 from hitoku.checks.evidence.trees import dimension_of, layers, plain_trees, read_trees, unions
-from hitoku.checks.records import Groups
+from hitoku.checks.unit_records import Groups
 from hitoku.errors import DataError
 from hitoku.model import TOTAL, Contributors, Dimension, Floats, Hierarchy, Integers, Table
 

@@ -15,15 +15,15 @@ import numpy as np
 from hitoku.attacks import Contribution, Insider
 from hitoku.checks.evidence import MagnitudeEvidence, TableEvidence, siblings
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.groups import UnitsTest, in_order
-from hitoku.checks.principles.values import FEW, unknown
-from hitoku.checks.principles.verdict import (
+from hitoku.checks.principles.group_principles import UnitsTest, in_order
+from hitoku.checks.principles.principle_verdict import (
     Applied,
     Clearance,
     Principle,
     PrincipleTest,
     PrincipleVerdict,
 )
+from hitoku.checks.principles.value_principles import FEW, unknown
 from hitoku.coalitions import CoalitionSearch, contributions_in
 from hitoku.errors import NeedError, some
 from hitoku.evidence import audit

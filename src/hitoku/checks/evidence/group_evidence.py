@@ -25,7 +25,7 @@ from hitoku.checks.evidence.evidence import (
     Wholes,
     compare_units,
 )
-from hitoku.checks.records import Groups, Records, in_order, per_contributor
+from hitoku.checks.unit_records import Groups, Records, in_order, per_contributor
 from hitoku.errors import DataError
 from hitoku.model import ADDITIVITY, Floats, Integers
 

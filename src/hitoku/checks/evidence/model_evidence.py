@@ -10,7 +10,7 @@ from pydantic import Field, StrictBool, StrictStr
 from pydantic.dataclasses import dataclass
 
 from hitoku.checks.evidence.evidence import STRICT, CountRows, Counts, Estimates, Evidence, Texts
-from hitoku.checks.evidence.groups import COUNTED, compare_values
+from hitoku.checks.evidence.group_evidence import COUNTED, compare_values
 
 # Leverages add up to the number of parameters, but for rounding.
 ROUNDING = 1e-6

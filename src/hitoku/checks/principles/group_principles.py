@@ -17,7 +17,7 @@ import numpy as np
 
 from hitoku.checks.evidence import AmountEvidence, Evidence, GroupEvidence
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles.verdict import (
+from hitoku.checks.principles.principle_verdict import (
     MAX_NAMED,
     Applied,
     Clearance,
