@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 ORDER = {
-    "Tutorial": ["first-release", "signed-release"],
+    "Tutorial": ["first-release", "signed-release", "first-release.ja"],
     "How to": [
         "choose-a-method",
         "the-two-folders",
