@@ -8,7 +8,7 @@ annotations that pydantic reads. The advice for other values is read off the typ
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, reduce
 from numbers import Integral, Real
 from operator import or_
@@ -358,11 +358,16 @@ def refusals(error: ValidationError) -> Iterator[Refused]:
 @cache
 def declared_of(thing: Any) -> dict[str, Declared]:
     """Return the type of every parameter of a class."""
+    # Types of fields that a dataclass inherits are those of the module that declares them.
     # numpy's ArrayLike has str among its alternatives; an array is meant.
-    hints = get_type_hints(thing.__init__, localns={"ArrayLike": np.ndarray}, include_extras=True)
+    hints = get_type_hints(
+        thing if is_dataclass(thing) else thing.__init__,
+        localns={"ArrayLike": np.ndarray},
+        include_extras=True,
+    )
     return {
-        name: Declared.of(_alternatives(hint))
-        for name, hint in hints.items()
+        name: Declared.of(_alternatives(hints[name]))
+        for name in thing.__init__.__annotations__
         if name not in {"self", "return"}
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import re
 
 import joblib
@@ -225,22 +226,51 @@ def test_codes_that_no_record_has_can_be_left_out(house, tmp_path):
         )
 
 
-def test_what_a_filter_leaves_out_may_not_be_learnt_about_groups_either(records):
-    """A row of the rest with everybody in one cell tells their attribute to whoever subtracts."""
+def _linked_beside_a_filter(records):
+    """Link trades of all towns with those of some; return the table and what the filter leaves out."""
     frame = records.assign(
         ill=np.where(records["town"] == "P", "no", np.where(records.index % 3, "no", "yes"))
     )
     tree = {"ill": Hierarchy.flat(["no", "yes"])}
     by = {"by": ["trade", "ill"], "hierarchies": tree}
     linked = link(frame, {"all": by, "others": {**by, "where": {"town": ["Q", "R"]}}})
+    return linked.table, linked.rest
+
+
+def test_what_a_filter_leaves_out_may_not_be_learnt_about_groups_either(records):
+    """A row of the rest with everybody in one cell tells their attribute to whoever subtracts."""
+    table, ((rest, cells),) = _linked_beside_a_filter(records)
     rules = [DirectDisclosure(k=0, sensitive="ill")]
-    asked = assess(linked.table, judge_rest(linked.table, linked.rest, rules, lambda _: None))
-    ((rest, cells),) = linked.rest
+    asked = assess(table, judge_rest(table, ((rest, cells),), rules, lambda _: None))
     own = assess(rest, rules)
     assert len(own.attributions) == len(asked.attributions) > 0
     # The same sums, of the same cells, wherever these stand.
-    assert np.allclose(asked.attributions.sums @ linked.table.value, own.attributions.sums @ rest.value)
+    assert np.allclose(asked.attributions.sums @ table.value, own.attributions.sums @ rest.value)
     assert np.array_equal(asked.attributions.group, cells[own.attributions.group])
+
+
+def test_variables_in_another_order_beside_a_filter_and_a_rule_about_groups(tmp_path):
+    """Trial S12: the sums of the two tables' groups are put together, which must not change them in place."""
+    rows = [("a1", "b1", "c1")] * 7 + [("a1", "b1", "c2")] * 5 + [("a2", "b1", "c1")] * 4
+    rows += [("a2", "b1", "c2")] * 2 + [("a2", "b2", "c2"), ("a1", "b2", "c1")]
+    pd.DataFrame(rows, columns=["a", "b", "c"]).to_csv(tmp_path / "people.csv", index=False)
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        'data = "people.csv"\nrules = ["direct_disclosure:k=1"]\n[[tables]]\nname = "x"\nby = ["a", "b"]\n'
+        '[[tables]]\nname = "y"\nby = ["b", "a"]\nwhere = {c = ["c1"]}\n'
+    )
+    run = run_recipe(recipe)
+    assert run.safe
+    # Everybody of b2 is in one cell of each table.
+    assert run.outcome.protection.withheld.any()
+
+
+def test_rules_about_rests_reach_other_processes_whole(records):
+    rest = judge_rest(
+        *_linked_beside_a_filter(records), [DirectDisclosure(k=0, sensitive="ill")], lambda _: None
+    )
+    (rule,) = pickle.loads(pickle.dumps(rest))  # noqa: S301 - our own
+    assert len(rule.learnt) == len(rest[0].learnt) > 0
 
 
 def test_the_folder_of_a_publication_stands_for_its_groups(house, tmp_path):

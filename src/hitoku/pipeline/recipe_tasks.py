@@ -8,34 +8,31 @@ subtract.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hitoku.evidence import Outcome
 from hitoku.methods import Method, Progress, requires_groups
-from hitoku.model import Attributions, Finding, Floats, Integers, Mask, Need, Table, parse_scope
+from hitoku.model import Attributions, Finding, Integers, Need, Table, parse_scope
 from hitoku.pipeline.fan_out import Jobs, fan_out
 from hitoku.pipeline.magnitude_tables import counts_of, suppress_magnitude
 from hitoku.pipeline.whole_way import WritableOutcome, protect_table
 from hitoku.rules import Given, Rule, assess
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rest(Given):
     """Cells of what filters leave out that rules call unsafe, and what must not be learnt of groups there."""
 
-    __slots__ = ("learnt",)
     name: ClassVar[str] = "rest"
-    learnt: Attributions
 
-    def __init__(self, unsafe: Mask, levels: Floats, learnt: Attributions) -> None:
-        super().__init__(unsafe, *levels)
-        object.__setattr__(self, "learnt", learnt)
+    learnt: Attributions = field(kw_only=True)
 
     def assess(self, table: Table) -> Need:
         """Flag the cells, and ask what their own table asks for its groups."""
-        return replace(super().assess(table), attributions=self.learnt)
+        return replace(Given.assess(self, table), attributions=self.learnt)
 
 
 def judge_rest(
@@ -72,7 +69,7 @@ def judge_rest(
         for level, asked in zip(levels, (need.lower, need.upper, need.width), strict=True):
             np.maximum.at(level, cells[hidden], asked[hidden])
     every = Attributions.merge(learnt)
-    return [Rest(unsafe, levels, every)] if unsafe.any() or len(every) else []
+    return [Rest(unsafe, *levels, learnt=every)] if unsafe.any() or len(every) else []
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
