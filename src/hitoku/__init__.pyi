@@ -12,7 +12,7 @@ from hitoku.attacks import (
     exposed,
     null_dimension,
 )
-from hitoku.attacks.adjustment import Adjustment, Known, Scenario
+from hitoku.attacks.adjustment import Adjustment, AttackerKnowledge, Scenario
 from hitoku.attacks.differencing import Differences, differencing
 from hitoku.attacks.matching import Bayes, Likelihood, Matched, Matching, Support
 from hitoku.checks.session import Session
@@ -77,6 +77,7 @@ __all__ = [
     "Adjust",
     "Adjustment",
     "Attack",
+    "AttackerKnowledge",
     "Audit",
     "Auto",
     "Bayes",
@@ -107,7 +108,6 @@ __all__ = [
     "Insider",
     "Interval",
     "KDisclosure",
-    "Known",
     "Likelihood",
     "LinkedTables",
     "Loss",

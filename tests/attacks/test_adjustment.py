@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.optimize import linprog
 from tests.strategies import count_tables
 
-from hitoku.attacks.adjustment import FACTS, SCENARIOS, Adjustment, Known, Scenario, relative
+from hitoku.attacks.adjustment import FACTS, SCENARIOS, Adjustment, AttackerKnowledge, Scenario, relative
 from hitoku.attacks.adjustment.draws import DRAWS
 from hitoku.errors import ParameterError
 from hitoku.metrics import known
@@ -72,7 +72,9 @@ def test_parts_and_a_total_undone_by_hand_in_l1():
     # Raising the 4 by 1 is cheapest with the total: 1/4 + 1/10. Taken back with weights 1/5, 1/6, 1/11 the
     # total is cheaper than the other part again.
     release = published(PARTS, [5.0, 6.0, 11.0])
-    told = Known(deviation=0, unsafe=FIRST.unsafe, senses=np.ones(3), lower=FIRST.lower, upper=FIRST.upper)
+    told = AttackerKnowledge(
+        deviation=0, unsafe=FIRST.unsafe, senses=np.ones(3), lower=FIRST.lower, upper=FIRST.upper
+    )
     estimates = Adjustment(scenario="B3", norm="l1", replications=1).estimate(release, told)
     assert_allclose(estimates.value, [[4, 6, 10]])
 
@@ -82,7 +84,9 @@ def test_parts_and_a_total_undone_by_hand_in_l2():
     share = 36 / 136
     x = np.array([5.0, 6 - share, 11 - share])
     guess = x[1] ** 2 / (x[1] ** 2 + x[2] ** 2)
-    told = Known(deviation=0, unsafe=FIRST.unsafe, senses=np.ones(3), lower=FIRST.lower, upper=FIRST.upper)
+    told = AttackerKnowledge(
+        deviation=0, unsafe=FIRST.unsafe, senses=np.ones(3), lower=FIRST.lower, upper=FIRST.upper
+    )
     attack = Adjustment(scenario="B3", norm="l2", replications=1)
     estimates = attack.estimate(published(PARTS, x), told)
     assert_allclose(estimates.value, [[4, x[1] + guess, x[2] - 1 + guess]], rtol=1e-6)
@@ -201,7 +205,9 @@ def test_draws_are_the_quantiles_of_their_distribution_cut_at_the_ends(most):
 
 def test_draws_keep_the_interval_and_their_order_and_change_the_guesses():
     release = published(PARTS, [5.0, 6.0, 11.0])
-    told = Known(deviation=0.25, unsafe=FIRST.unsafe, senses=np.ones(3), lower=FIRST.lower, upper=FIRST.upper)
+    told = AttackerKnowledge(
+        deviation=0.25, unsafe=FIRST.unsafe, senses=np.ones(3), lower=FIRST.lower, upper=FIRST.upper
+    )
     guesses = {
         draws: 1 / Adjustment(scenario="B3", draws=draws).problem(release, told, 2).weight for draws in DRAWS
     }
@@ -216,7 +222,7 @@ def test_draws_keep_the_interval_and_their_order_and_change_the_guesses():
 
 def test_a_deviation_of_its_own_for_every_cell():
     release = published(PARTS, [5.0, 6.0, 11.0])
-    told = Known(
+    told = AttackerKnowledge(
         deviation=np.array([0.2, 0.0, 0.1]),
         unsafe=FIRST.unsafe,
         senses=np.ones(3),
@@ -234,7 +240,9 @@ def test_contradicting_guesses_are_broken_where_it_is_cheapest():
     unsafe, levels = np.ones(3, dtype=bool), np.array([2.0, 2.0, 1.0])
     x = np.array([4.0, 6.0, 10.0])
     release = published(PARTS, x)
-    told = Known(deviation=0, unsafe=unsafe, senses=np.array([1, 1, -1]), lower=levels, upper=levels)
+    told = AttackerKnowledge(
+        deviation=0, unsafe=unsafe, senses=np.array([1, 1, -1]), lower=levels, upper=levels
+    )
     estimates = Adjustment(scenario="B3", norm="l1", replications=1).estimate(release, told)
     assert estimates.soft.tolist() == [True]
 
@@ -252,7 +260,7 @@ def test_a_replication_depends_on_seed_and_number_only():
     release = published(PARTS, [5.0, 6.0, 11.0])
     few, many = (Adjustment(scenario="B1", replications=n).estimate(release, FIRST) for n in (2, 5))
     assert_array_equal(few.value, many.value[:2])
-    alone = Adjustment(scenario="B1").estimate_once(release, Known.of(release, FIRST), 4)
+    alone = Adjustment(scenario="B1").estimate_once(release, AttackerKnowledge.of(release, FIRST), 4)
     assert_array_equal(alone.value[0], many.value[4])
     other = Adjustment(scenario="B1", replications=2, seed=2).estimate(release, FIRST)
     assert not np.allclose(few.value, other.value)
@@ -282,7 +290,9 @@ def test_who_does_not_know_the_unsafe_cells_draws_as_many_that_can_move():
     attack = Adjustment(scenario=Scenario({"bounds"}), error=0)
     drawn = set()
     for replication in range(20):
-        problem = attack.problem(release, replace(Known.of(release, need), deviation=0), replication)
+        problem = attack.problem(
+            release, replace(AttackerKnowledge.of(release, need), deviation=0), replication
+        )
         forced = (problem.lower > 0) | (problem.upper < 0)
         assert forced.sum() == 2
         drawn.update(np.flatnonzero(forced).tolist())
@@ -292,14 +302,14 @@ def test_who_does_not_know_the_unsafe_cells_draws_as_many_that_can_move():
 def test_a_cell_with_equal_bounds_is_no_variable():
     table = replace(PARTS, lower=[0.0, 6.0, 0.0], upper=[9.0, 6.0, 20.0])
     release = published(table, [5.0, 6.0, 11.0])
-    problem = Adjustment(scenario="B2").problem(release, Known.of(release, FIRST), 0)
+    problem = Adjustment(scenario="B2").problem(release, AttackerKnowledge.of(release, FIRST), 0)
     assert (problem.lower[1], problem.upper[1]) == (0, 0)
 
 
 def test_without_bounds_nothing_is_negative_and_anything_may_be_large():
     table = replace(PARTS, lower=[3.0, 5.0, 9.0], upper=[6.0, 7.0, 12.0])
     release = published(table, [5.0, 6.0, 11.0])
-    told = replace(Known.of(release, FIRST), deviation=0.0)
+    told = replace(AttackerKnowledge.of(release, FIRST), deviation=0.0)
     problem = Adjustment(scenario=Scenario({"unsafe"})).problem(release, told, 0)
     assert problem.lower[1] == -np.inf
     assert problem.upper[1] == 6
@@ -315,7 +325,7 @@ def test_without_bounds_nothing_is_negative_and_anything_may_be_large():
         pytest.param(lambda: Adjustment(level_of="true"), id="levels of what nobody knows"),
         pytest.param(lambda: Scenario({"levles"}), id="no such fact"),
         pytest.param(lambda: Scenario({"senses"}), id="senses of unknown cells"),
-        pytest.param(lambda: Known(deviation=float("inf")), id="endless deviation"),
+        pytest.param(lambda: AttackerKnowledge(deviation=float("inf")), id="endless deviation"),
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong):
@@ -326,7 +336,7 @@ def test_what_makes_no_sense_is_refused(wrong):
 def test_a_fact_that_nobody_told_is_asked_for():
     release = published(PARTS, [5.0, 6.0, 11.0])
     with pytest.raises(ParameterError, match="senses"):
-        Adjustment(scenario="B2").estimate(release, Known(deviation=0.1, unsafe=FIRST.unsafe))
+        Adjustment(scenario="B2").estimate(release, AttackerKnowledge(deviation=0.1, unsafe=FIRST.unsafe))
     with pytest.raises(ParameterError, match="room"):
         Adjustment(scenario="C").estimate(release, FIRST)
 

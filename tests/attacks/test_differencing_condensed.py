@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from hitoku.attacks.differencing import DifferencingSearch, Partition, condensed, search
 
-TELLS = [frozenset({"count"}), frozenset({"count", "income"}), frozenset({"income"})]
+PUBLISHES = [frozenset({"count"}), frozenset({"count", "income"}), frozenset({"income"})]
 
 
 def outputs(random, n_units):
     """Draw outputs of one or two partitions by a few variables, some of whose cells are withheld."""
     variables = [random.integers(0, 3, n_units) for _ in range(3)]
     for number in range(int(random.integers(2, 5))):
-        tells = TELLS[int(random.integers(len(TELLS)))]
+        publishes = PUBLISHES[int(random.integers(len(PUBLISHES)))]
         parts = []
         for place in range(int(random.integers(1, 3))):
             codes = np.zeros(n_units, dtype=np.int64)
@@ -24,7 +24,7 @@ def outputs(random, n_units):
                 codes = codes * 3 + variables[chosen]
             withheld = random.integers(0, int(codes.max()) + 1)
             _, shown = np.unique(np.where(codes == withheld, -1, codes), return_inverse=True)
-            parts.append(Partition.published(f"output {number}", shown, part=place, tells=tells))
+            parts.append(Partition.published(f"output {number}", shown, part=place, publishes=publishes))
         yield parts
 
 

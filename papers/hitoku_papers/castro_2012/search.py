@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.adjustment import DELTA, Adjustment, Known, soften
+from hitoku.attacks.adjustment import DELTA, Adjustment, AttackerKnowledge, soften
 from hitoku.errors import SolverError
 from hitoku.metrics import EXACT, errors, known
 from hitoku.model import Estimates, Floats, Release
@@ -175,7 +175,7 @@ def attacked(
     return {"counts": counts, "soft": soft}
 
 
-def _told(instance: TableInstance, release: Release, norm: Norm, reading: AttackReading) -> Known:
+def _told(instance: TableInstance, release: Release, norm: Norm, reading: AttackReading) -> AttackerKnowledge:
     table = instance.table
     told = known(table, instance.need, release, norm=norm, delta=reading.delta)
     if reading.scatter == "unsafe":

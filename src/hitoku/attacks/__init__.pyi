@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 
 from hitoku.attacks.adjustment import Adjustment as Adjustment
-from hitoku.attacks.adjustment import Known as Known
+from hitoku.attacks.adjustment import AttackerKnowledge as AttackerKnowledge
 from hitoku.attacks.adjustment import Scenario as Scenario
 from hitoku.attacks.attack import Attack as Attack
 from hitoku.attacks.attack import Inference as Inference

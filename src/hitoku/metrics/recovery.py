@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.attacks.adjustment import DELTA, Adjustment, Known
+from hitoku.attacks.adjustment import DELTA, Adjustment, AttackerKnowledge
 from hitoku.errors import NeedError, ParameterError
 from hitoku.model import Estimates, Floats, Integers, Need, Release, Table, frozen
 from hitoku.solver.closest import Norm, reciprocal
@@ -77,7 +77,9 @@ class Recovery:
         return f"Recovery({draws} replications of {cells:_} unsafe cells, {self.exact:_} exact{more})"
 
 
-def known(table: Table, need: Need, release: Release, *, norm: Norm = "l1", delta: float = DELTA) -> Known:
+def known(
+    table: Table, need: Need, release: Release, *, norm: Norm = "l1", delta: float = DELTA
+) -> AttackerKnowledge:
     """Return everything that an attacker could know about how a table was adjusted.
 
     The room of each cell is that of (5) in the paper: from its bounds, from the level of an unsafe cell on
@@ -106,7 +108,7 @@ def known(table: Table, need: Need, release: Release, *, norm: Norm = "l1", delt
     least = np.minimum(np.abs(table.value), np.abs(release.published))
     told = unsafe & (least > 0)
     size = np.abs(table.value) + delta
-    return Known(
+    return AttackerKnowledge(
         deviation=float(np.max(np.abs(moved[told]) / least[told], initial=0.0)),
         unsafe=unsafe,
         senses=np.where(raised, 1.0, -1.0),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.attacks import ATTACKS, Attack
-from hitoku.attacks.adjustment import DELTA, Known
+from hitoku.attacks.adjustment import DELTA, AttackerKnowledge
 from hitoku.coalitions import contributions_in
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.evidence import UNKNOWN_METHOD, Audit, DerivableGroups, derivable_groups, judge, judge_attack
@@ -161,7 +161,7 @@ class AttackedFolder:
 Given = Mapping[str, Any]
 
 
-def _known(folder: AttackedFolder, given: Given) -> Known:
+def _known(folder: AttackedFolder, given: Given) -> AttackerKnowledge:
     """Return what can be known about an adjustment; a scenario uses as much of it as it grants."""
     return known(
         folder.table,

@@ -38,9 +38,9 @@ def test_what_should_be_bytes_is_something_else(tmp_path, change):
     [
         [["begin", ["a list"]]],
         [["begin", {}]],
-        [["begin", {"version": 3, "key": "K"}], ["output", {}]],
-        [["begin", {"version": 3, "key": "K"}], ["release", {"outputs": 7, "number": 1}]],
-        [["begin", {"version": 3, "key": "K"}], ["release", {"outputs": [], "number": 1}]],
+        [["begin", {"version": 4, "key": "K"}], ["output", {}]],
+        [["begin", {"version": 4, "key": "K"}], ["release", {"outputs": 7, "number": 1}]],
+        [["begin", {"version": 4, "key": "K"}], ["release", {"outputs": [], "number": 1}]],
     ],
 )
 def test_a_chain_that_holds_and_says_nothing_of_ours(tmp_path, lines):

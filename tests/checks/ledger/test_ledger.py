@@ -194,11 +194,11 @@ def test_a_ledger_of_another_version_is_not_guessed_at(tmp_path):
     assert "hitoku ledger init" in raised.value.fix
     path.unlink()
     store = fresh_store(path, {"data_hash": "d1", "n_units": N_UNITS, "depth": 3, "by_name": False})
-    newer = replace(store.lines[0], body={**store.lines[0].body, "version": 4})
+    newer = replace(store.lines[0], body={**store.lines[0].body, "version": 5})
     text = json.dumps(newer.body, separators=(",", ":"))
     newer = replace(newer, head=hashlib.sha256(f"{'0' * 64}\nbegin\n{text}".encode()).hexdigest())
     create(path, [newer], store.key)
-    with pytest.raises(DataError, match="version 4"):
+    with pytest.raises(DataError, match="version 5"):
         opened(tmp_path)
 
 

@@ -175,7 +175,7 @@ def test_a_variable_with_two_values_is_a_count(holders, unsafe):
     total = 100 if holders == (91, 10) else sum(holders)
     ranked = np.array([[*sorted(holders, reverse=True), 0, 0, 0]])
     counted = (ranked > 0).sum(axis=1), ranked
-    assert values.counts_told(np.array([total]), *counted, JAPAN).tolist() == [unsafe]
+    assert values.reveals_counts(np.array([total]), *counted, JAPAN).tolist() == [unsafe]
     tests = values.few_values(people(total), *counted, JAPAN)
     (verdict,) = verdicts(tests, people(total))
     assert verdict.status is (FAIL if unsafe else PASS)
@@ -194,7 +194,9 @@ def test_a_variable_with_two_values_is_a_count(holders, unsafe):
     ],
 )
 def test_as_many_statistics_as_unknown_counts_give_them(holders, n_values, equations, unsafe):
-    found = values.counts_told(np.array([100]), np.array([n_values]), np.array([holders]), JAPAN, equations)
+    found = values.reveals_counts(
+        np.array([100]), np.array([n_values]), np.array([holders]), JAPAN, equations
+    )
     assert found.tolist() == [unsafe]
 
 
@@ -203,7 +205,7 @@ def test_amounts_are_no_counts_and_what_was_not_counted_needs_review():
     assert list(values.few_values(people(12), *many, JAPAN)) == []
     (found,) = values.few_values(people(12), None, None, JAPAN)
     assert (found.status, found.reason) == (REVIEW, "not_testable")
-    assert values.counts_told(np.array([5, 6]), None, None, JAPAN).tolist() == [False, False]
+    assert values.reveals_counts(np.array([5, 6]), None, None, JAPAN).tolist() == [False, False]
 
 
 def percentile(percent, low, high, n_units=100):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.ledger import Entry
 from hitoku.checks.principles import Clearance, Principle
 from hitoku.checks.submission import recheck
 from hitoku.errors import ParameterError
@@ -136,23 +133,6 @@ def test_like_is_subtracted_from_like(one, two):
     found = KINDS[two](work, "wide")
     due = one == two or (one, two) in TOGETHER or (two, one) in TOGETHER
     assert (found.status is Clearance.FAIL) is due
-
-
-def test_a_ledger_of_before_is_compared_with_everything():
-    entry = Entry.from_dict(
-        {
-            "name": "n",
-            "project": "p",
-            "data_hash": "d",
-            "definition": None,
-            "published": None,
-            "measures": {"x": {"kind": "mean", "rounded": 0.0}},
-            "parts": None,
-            "derived": [],
-        }
-    )
-    assert entry.tells == {"count", "x"}
-    assert Entry.from_dict(json.loads(json.dumps(entry.as_dict()))).tells == entry.tells
 
 
 @pytest.mark.parametrize("seed", range(6))

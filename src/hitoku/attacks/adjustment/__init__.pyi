@@ -4,5 +4,5 @@ from hitoku.attacks.adjustment.adjustment import soften as soften
 from hitoku.attacks.adjustment.draws import relative as relative
 from hitoku.attacks.adjustment.scenario import FACTS as FACTS
 from hitoku.attacks.adjustment.scenario import SCENARIOS as SCENARIOS
-from hitoku.attacks.adjustment.scenario import Known as Known
+from hitoku.attacks.adjustment.scenario import AttackerKnowledge as AttackerKnowledge
 from hitoku.attacks.adjustment.scenario import Scenario as Scenario

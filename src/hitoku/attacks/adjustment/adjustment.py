@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from hitoku.attacks.adjustment.draws import Draws, relative
-from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
+from hitoku.attacks.adjustment.scenario import SCENARIOS, AttackerKnowledge, Scenario
 from hitoku.attacks.attack import Inference
 from hitoku.errors import ParameterError, SolverError, did_you_mean
 from hitoku.model import ADDITIVITY, SUM_ROUNDING, Estimates, Floats, Mask, Need, Release, frozen
@@ -93,7 +93,7 @@ class Adjustment:
     draws: Draws = "uniform"
     delta: AtLeastZero = DELTA
     penalty: AtLeastZero = PENALTY
-    known: Known | None = None
+    known: AttackerKnowledge | None = None
     work_limit: LimitOrZero | None = WORK
 
     def __post_init__(self) -> None:
@@ -119,11 +119,12 @@ class Adjustment:
                 "adjustment_unknown",
                 "this attacker knows nothing of how the table was adjusted",
                 where="Adjustment",
-                fix="give known: Known.of(release, need), or metrics.recovery.known(table, need, release)",
+                fix="give known: AttackerKnowledge.of(release, need), or "
+                "metrics.recovery.known(table, need, release)",
             )
         return Inference(estimates=self.estimate(release, self.known))
 
-    def estimate(self, release: Release, known: Known | Need) -> Estimates:
+    def estimate(self, release: Release, known: AttackerKnowledge | Need) -> Estimates:
         """Draw, solve, subtract, as often as there are replications.
 
         Parameters
@@ -132,15 +133,15 @@ class Adjustment:
             The adjusted table; nothing in it is withheld.
         known
             What can be known beyond it; the scenario says how much of it is used. Of a need, what
-            :meth:`Known.of` takes from it, all unsafe cells being raised.
+            :meth:`AttackerKnowledge.of` takes from it, all unsafe cells being raised.
         """
         if isinstance(known, Need):
-            known = Known.of(release, known)
+            known = AttackerKnowledge.of(release, known)
         parts = [self.estimate_once(release, known, place) for place in range(self.replications)]
         value, soft, excess = zip(*((p.value[0], p.soft[0], p.excess[0]) for p in parts), strict=True)
         return Estimates(value=np.array(value), soft=np.array(soft), excess=np.array(excess))
 
-    def estimate_once(self, release: Release, known: Known, replication: int) -> Estimates:
+    def estimate_once(self, release: Release, known: AttackerKnowledge, replication: int) -> Estimates:
         """Make one replication alone, so that many can run side by side; NaN where it is not decided."""
         problem = self.problem(release, known, replication)
         work = CountedWork(np.inf if self.work_limit is None else self.work_limit)
@@ -167,7 +168,7 @@ class Adjustment:
             excess=found.excess[None],
         )
 
-    def problem(self, release: Release, known: Known, replication: int) -> DeviationProgram:
+    def problem(self, release: Release, known: AttackerKnowledge, replication: int) -> DeviationProgram:
         """Draw what is unknown and write the attacker's problem down, all bounds hard; (11) and (13)."""
         if release.withheld.any():
             raise ParameterError(
@@ -204,7 +205,9 @@ class Adjustment:
         low, high = (np.where(fixed, published - floor, end) for end in (low, high))
         return DeviationProgram(relations=release.relations, weight=weight, lower=low, upper=high)
 
-    def _level(self, known: Known, side: str, draw: Floats, size: Floats, *, told: bool) -> Floats:
+    def _level(
+        self, known: AttackerKnowledge, side: str, draw: Floats, size: Floats, *, told: bool
+    ) -> Floats:
         """Draw a level: the share that it is of the true value, plus or minus an error, of another."""
         share = known.fact(f"{side}_share", len(size))
         if not told:
@@ -229,12 +232,12 @@ def _weight(guessed: Floats, norm: Norm) -> Floats:
     return reciprocal(np.where(size > 0, np.maximum(size, ADDITIVITY * size.max()), 0.0), norm)
 
 
-def _room(known: Known, n_cells: int) -> tuple[Floats, Floats]:
+def _room(known: AttackerKnowledge, n_cells: int) -> tuple[Floats, Floats]:
     if known.room is None:
         raise ParameterError(
             "room_not_given",
             "this attacker knows the room of every cell, and nobody told",
-            where="Known",
+            where="AttackerKnowledge",
             fix="give room, or choose a scenario without it",
         )
     low, high = (frozen(end, np.float64, shape=(n_cells,), what="room") for end in known.room)
@@ -247,7 +250,7 @@ def _guessed_bounds(release: Release) -> tuple[Floats, Floats]:
     return np.full(n, -np.inf if np.any(release.published < 0) else 0.0), np.full(n, np.inf)
 
 
-def _drawn(known: Known, free: Mask, rng: np.random.Generator) -> Mask:
+def _drawn(known: AttackerKnowledge, free: Mask, rng: np.random.Generator) -> Mask:
     """Draw as many cells as are unsafe, among those that can move."""
     count = int(known.fact("unsafe", len(free)).sum())
     unsafe = np.zeros(len(free), dtype=np.bool_)

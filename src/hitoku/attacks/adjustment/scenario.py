@@ -95,7 +95,7 @@ SCENARIOS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Known:
+class AttackerKnowledge:
     """What can be known beyond the release; an attack uses what its scenario allows and no more.
 
     Facts that no attacker in question knows may be left out. Arrays have one entry per cell.
@@ -135,14 +135,14 @@ class Known:
             raise ParameterError(
                 "relative_deviation_range",
                 "the largest relative deviation is negative or not finite",
-                where="Known",
+                where="AttackerKnowledge",
                 fix="give a share: 0.1 for ten percent",
             )
 
     @classmethod
     def of(
         cls, release: Release, need: Need, *, raised: ArrayLike = True, deviation: float | None = None
-    ) -> Known:
+    ) -> AttackerKnowledge:
         """Return what follows from a need alone: unsafe cells and levels, with nothing from the true table.
 
         Shares are those of the published values. Room and weights depend on the truth and are left out.
@@ -160,7 +160,7 @@ class Known:
             raise ParameterError(
                 "need_of_other_release",
                 "a need of {n_need} cells for a release of {n_cells}",
-                where="Known",
+                where="AttackerKnowledge",
                 fix="give the need of this very table",
                 n_need=len(need),
                 n_cells=release.n_cells,
@@ -190,7 +190,7 @@ class Known:
             raise ParameterError(
                 "knowledge_not_given",
                 "this attacker knows {name}, and nobody told",
-                where="Known",
+                where="AttackerKnowledge",
                 fix="give {name}, or choose a scenario without it",
                 name=name,
             )
@@ -199,4 +199,4 @@ class Known:
     def __repr__(self) -> str:
         # Levels beside shares would tell true values: a repr names the facts and shows none.
         told = [name for name in self.__dataclass_fields__ if getattr(self, name) is not None]
-        return f"Known({', '.join(told)})"
+        return f"AttackerKnowledge({', '.join(told)})"

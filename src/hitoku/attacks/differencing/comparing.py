@@ -114,8 +114,8 @@ class SearchTask:
         turns, work, unfinished = _Turns(self), CountedWork(self.flow_work), 0
         for one, other, nothing_new in turns:
             joint = JointPartition.of(one, other, turns.order, turns.refinement(one))
-            tells = one.tells & other.tells
-            fresh, finished = joint.small(self.threshold, published.of(tells), work)
+            publishes = one.publishes & other.publishes
+            fresh, finished = joint.small(self.threshold, published.of(publishes), work)
             unfinished += not finished
             for group in self._members(joint, fresh):
                 if new & group.outputs and group.hash not in small:
@@ -123,7 +123,7 @@ class SearchTask:
                     published.met(group.hash)
             n_outputs = len(one.outputs | other.outputs)
             if not nothing_new and (n_outputs < self.depth or n_outputs == 1) and turns.has_room():
-                found = list(self._exact(joint, known.of(tells), tells))
+                found = list(self._exact(joint, known.of(publishes), publishes))
                 known.add(found)
                 turns.follows(found, (one, other))
         # Not by hash: the order must not depend on a secret.
@@ -143,7 +143,7 @@ class SearchTask:
                     certificate=found.certificate, members=units, hash=found.hash, alike=joint.first.alike
                 )
 
-    def _exact(self, joint: JointPartition, known: Hashes, tells: frozenset[str]) -> Iterator[Partition]:
+    def _exact(self, joint: JointPartition, known: Hashes, publishes: frozenset[str]) -> Iterator[Partition]:
         """Gather groups that follow exactly and are new, disjoint ones in one partition."""
         batches: list[list[Difference]] = []
         taken: list[set[int]] = []
@@ -162,12 +162,14 @@ class SearchTask:
                 batches.append([found])
                 taken.append(edges)
         for batch in batches:
-            yield self._partition(joint, batch, tells)
+            yield self._partition(joint, batch, publishes)
 
-    def _partition(self, joint: JointPartition, groups: list[Difference], tells: frozenset[str]) -> Partition:
+    def _partition(
+        self, joint: JointPartition, groups: list[Difference], publishes: frozenset[str]
+    ) -> Partition:
         codes, units = joint.units_of(groups)
         certificates = tuple(group.certificate for group in groups)
-        return Partition.derived(codes, units, joint.first, certificates, self.keys, tells)
+        return Partition.derived(codes, units, joint.first, certificates, self.keys, publishes)
 
 
 class _Turns:
@@ -257,7 +259,7 @@ class _Turns:
             if other is one or len(one.outputs | other.outputs) > self._search.depth or not one.outputs:
                 continue
             # Nobody subtracts incomes from heads.
-            if one.tells & other.tells and not any(other is parent for parent in parents):
+            if one.publishes & other.publishes and not any(other is parent for parent in parents):
                 yield other
 
     def _affordable(self, one: Partition, others: Iterable[Partition]) -> Iterator[Partition]:
@@ -288,25 +290,25 @@ class _Told:
         self._of_anything: list[int] = []
         self.add(parts)
 
-    def of(self, tells: frozenset[str]) -> Hashes:
+    def of(self, publishes: frozenset[str]) -> Hashes:
         """Return the hashes of the groups of which all of this is known, in order."""
-        if tells not in self._all:
-            every = [np.concatenate([NONE, *self._by.get(each, [])]) for each in sorted(tells)]
+        if publishes not in self._all:
+            every = [np.concatenate([NONE, *self._by.get(each, [])]) for each in sorted(publishes)]
             both = reduce(np.intersect1d, every[1:], np.unique(every[0]))
-            self._all[tells] = np.union1d(both, np.array(self._of_anything, dtype=np.uint64))
-        return self._all[tells]
+            self._all[publishes] = np.union1d(both, np.array(self._of_anything, dtype=np.uint64))
+        return self._all[publishes]
 
     def add(self, parts: Sequence[Partition]) -> None:
         """Take note of groups."""
         for part in parts:
-            for each in part.tells:
+            for each in part.publishes:
                 self._by.setdefault(each, []).append(part.hashes)
-            for tells, hashes in self._all.items():
-                if tells <= part.tells:
-                    self._all[tells] = np.union1d(hashes, part.hashes)
+            for publishes, hashes in self._all.items():
+                if publishes <= part.publishes:
+                    self._all[publishes] = np.union1d(hashes, part.hashes)
 
     def met(self, group: int) -> None:
         """Take note of a group of which nothing more need be known."""
         self._of_anything.append(group)
-        for tells, hashes in self._all.items():
-            self._all[tells] = np.union1d(hashes, np.array([group], dtype=np.uint64))
+        for publishes, hashes in self._all.items():
+            self._all[publishes] = np.union1d(hashes, np.array([group], dtype=np.uint64))

@@ -29,7 +29,7 @@ class Defined:
     """What its cells mean."""
     sizes: tuple[tuple[int, ...], ...]
     """For each of its partitions how many units are in each cell, in the order of the definition."""
-    tells: frozenset[str] = COUNTS
+    publishes: frozenset[str] = COUNTS
     """What it says of the cells; see :class:`Partition`."""
 
     def __post_init__(self) -> None:

@@ -64,7 +64,7 @@ class Partition:
     """For each group how many units are in it; position 0 counts nobody's."""
     units: Integers | None = None
     """The units in some group, in order, where they are few; None when ``codes`` covers all."""
-    tells: frozenset[str] = COUNTS
+    publishes: frozenset[str] = COUNTS
     """What a reader knows of each group. Counts are subtracted from counts, and amounts from amounts of the
     same variable; partitions that have nothing of it in common give nothing away together."""
     alike: Alike | None = None
@@ -79,7 +79,7 @@ class Partition:
         *,
         part: int = 0,
         keys: Hashes | None = None,
-        tells: frozenset[str] = COUNTS,
+        publishes: frozenset[str] = COUNTS,
     ) -> Partition:
         """Make a partition of the cells that an output publishes.
 
@@ -93,7 +93,7 @@ class Partition:
             Which of the output's partitions: inner cells are one, each kind of total another.
         keys
             One number per unit; :func:`unit_keys` when left out.
-        tells
+        publishes
             What it says of each cell; counts when left out.
 
         Examples
@@ -115,7 +115,7 @@ class Partition:
         n = int(whole.max(initial=0))
         names: list[Certificate] = [{(output, part, cell): 1} for cell in range(1, n + 1)]
         own = unit_keys(len(whole)) if keys is None else keys
-        return cls._of(whole, None, len(whole), tuple(names), own, tells)
+        return cls._of(whole, None, len(whole), tuple(names), own, publishes)
 
     @classmethod
     def derived(
@@ -125,13 +125,13 @@ class Partition:
         like: Partition,
         certificates: tuple[Certificate, ...],
         keys: Hashes,
-        tells: frozenset[str] = COUNTS,
+        publishes: frozenset[str] = COUNTS,
     ) -> Partition:
         """Make a partition of groups that were added up from published ones, of what all of these tell.
 
         Parameters
         ----------
-        codes, units, certificates, tells
+        codes, units, certificates, publishes
             As of a partition; all units that are in some group.
         like
             Any partition of the same units.
@@ -142,8 +142,8 @@ class Partition:
         if LISTED * len(units) > like.n_units or like.alike is not None:
             whole = np.zeros(like.n_units, dtype=np.int32)
             whole[units] = codes
-            return cls._of(whole, None, like.n_units, certificates, keys, tells, like.alike)
-        return cls._of(codes, units, like.n_units, certificates, keys[units], tells)
+            return cls._of(whole, None, like.n_units, certificates, keys, publishes, like.alike)
+        return cls._of(codes, units, like.n_units, certificates, keys[units], publishes)
 
     @classmethod
     def _of(
@@ -153,7 +153,7 @@ class Partition:
         n_units: int,
         certificates: tuple[Certificate, ...],
         keys: Hashes,
-        tells: frozenset[str],
+        publishes: frozenset[str],
         alike: Alike | None = None,
     ) -> Partition:
         n = len(certificates)
@@ -169,7 +169,7 @@ class Partition:
             certificates=certificates,
             hashes=hashes[1:],
             sizes=sizes,
-            tells=tells,
+            publishes=publishes,
             alike=alike,
         )
 

@@ -128,10 +128,10 @@ class DifferencingSearch:
             )
         inside = np.flatnonzero(codes)
         cells = {(name, part) for certificate in certificates for name, part, _ in certificate}
-        tells = frozenset[str].intersection(*(self._places[place].tells for place in cells))
+        publishes = frozenset[str].intersection(*(self._places[place].publishes for place in cells))
         like = self.released[0] if alike is None else condense(self.released[0], alike)
         keys = self.keys if alike is None else alike.keys
-        return Partition.derived(codes[inside], inside, like, certificates, keys, tells)
+        return Partition.derived(codes[inside], inside, like, certificates, keys, publishes)
 
     def _add(self, output: Sequence[Partition], derived: Sequence[Partition]) -> None:
         self._last = None

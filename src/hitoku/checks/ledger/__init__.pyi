@@ -6,6 +6,11 @@ from hitoku.checks.ledger.book import Ledger as Ledger
 from hitoku.checks.ledger.entry import Entry as Entry
 from hitoku.checks.ledger.entry import Measure as Measure
 from hitoku.checks.ledger.entry import implied_tables as implied_tables
+from hitoku.checks.ledger.published_quantities import FEWEST as FEWEST
+from hitoku.checks.ledger.published_quantities import largest_of as largest_of
+from hitoku.checks.ledger.published_quantities import next_to as next_to
+from hitoku.checks.ledger.published_quantities import published_ranks as published_ranks
+from hitoku.checks.ledger.published_quantities import within_period as within_period
 from hitoku.checks.ledger.receipt import Left as Left
 from hitoku.checks.ledger.receipt import Receipt as Receipt
 from hitoku.checks.ledger.receipt import receipts as receipts
@@ -22,11 +27,6 @@ from hitoku.checks.ledger.store import fresh_store as fresh_store
 from hitoku.checks.ledger.store import locked_store as locked_store
 from hitoku.checks.ledger.store import read_store as read_store
 from hitoku.checks.ledger.store import verify_store as verify_store
-from hitoku.checks.ledger.tells import FEWEST as FEWEST
-from hitoku.checks.ledger.tells import largest_of as largest_of
-from hitoku.checks.ledger.tells import next_to as next_to
-from hitoku.checks.ledger.tells import ranks_told as ranks_told
-from hitoku.checks.ledger.tells import told_within as told_within
 from hitoku.checks.ledger.units import N_LEADING as N_LEADING
 from hitoku.checks.ledger.units import NUMBERS as NUMBERS
 from hitoku.checks.ledger.units import joined as joined

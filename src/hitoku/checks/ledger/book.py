@@ -21,9 +21,9 @@ from hitoku.attacks.differencing import (
 )
 from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker, not_testable, stopped
 from hitoku.checks.ledger.entry import Entry, Measure, failing, half_width
+from hitoku.checks.ledger.published_quantities import allowed, published_ranks, publishes_counts
 from hitoku.checks.ledger.settings import DEPTH, tested
 from hitoku.checks.ledger.store import LedgerStore, damaged, fresh_store, read_store
-from hitoku.checks.ledger.tells import allowed, counts_told, ranks_told
 from hitoku.checks.ledger.units import (
     Numbering,
     Pseudonyms,
@@ -238,12 +238,12 @@ class Ledger:
             shown=self._shown,
             unit=self.unit,
         )
-        tells = self._told(key, own)
+        publishes = self._published_quantities(key, own)
         by_what: dict[str, list[SingledOut]] = {}
-        for group in (each for each in small if not allowed(each, tells)):
-            common = frozenset[str].intersection(*(tells[name] for name in group.outputs))
-            said = sorted(each for each in common if not ranks_told([each]))
-            what = "" if counts_told(common) else f", by what is said of {some(said, 3)}"
+        for group in (each for each in small if not allowed(each, publishes)):
+            common = frozenset[str].intersection(*(publishes[name] for name in group.outputs))
+            said = sorted(each for each in common if not published_ranks([each]))
+            what = "" if publishes_counts(common) else f", by what is said of {some(said, 3)}"
             by_what.setdefault(what, []).append(group)
         alarms = [
             alarm
@@ -273,12 +273,12 @@ class Ledger:
             return False
         key = self._free(name)
         own = self._own(key, parts, definition)
-        tells = self._told(key, own)
-        return any(not allowed(each, tells) for each in self.search.clashes(own))
+        publishes = self._published_quantities(key, own)
+        return any(not allowed(each, publishes) for each in self.search.clashes(own))
 
-    def _told(self, key: str, own: Sequence[Partition]) -> dict[str, frozenset[str]]:
+    def _published_quantities(self, key: str, own: Sequence[Partition]) -> dict[str, frozenset[str]]:
         """Return what every output says of its cells, a new one among them."""
-        return {name: _tells(parts) for name, parts in {**self._parts, key: own}.items() if parts}
+        return {name: _publishes(parts) for name, parts in {**self._parts, key: own}.items() if parts}
 
     def verdicts(self, alarms: Sequence[Alarm]) -> tuple[PrincipleVerdict, ...]:
         """Turn what :meth:`check` said into verdicts; where it said nothing, how far it looked."""
@@ -327,7 +327,7 @@ class Ledger:
             measures={each: measure.as_dict() for each, measure in (measures or {}).items()},
             parts=None if own is None else (),
             derived=(),
-            tells=_tells(own) if own else COUNTS,
+            publishes=_publishes(own) if own else COUNTS,
             left_out=found.left_out + found.unfinished if found else 0,
             said=tuple(said),
         )
@@ -348,9 +348,9 @@ class Ledger:
                 contents[file], known = self._vectors.pack(part.codes)
                 hashes = [f"{int(h):016x}" for h in part.hashes]
                 # What is told of one period is told of its partition alone.
-                tells = {} if part.tells == entry.tells else {"tells": sorted(part.tells)}
+                publishes = {} if part.publishes == entry.publishes else {"publishes": sorted(part.publishes)}
                 sizes = part.sizes[1:].tolist()
-                parts.append({"file": file, **known, "hashes": hashes, "sizes": sizes, **tells})
+                parts.append({"file": file, **known, "hashes": hashes, "sizes": sizes, **publishes})
             derived = tuple(part.certificates for part in self.search.follows(own))
             entry = replace(entry, parts=tuple(parts), derived=derived)
         body = entry.as_dict()
@@ -371,7 +371,7 @@ class Ledger:
                 self._vectors.unpack(read_vector(self._store, part), part),
                 part=place,
                 keys=self.search.keys,
-                tells=frozenset(part.get("tells", entry.tells)),
+                publishes=frozenset(part.get("publishes", entry.publishes)),
             )
             for place, part in enumerate(entry.parts)
         ]
@@ -418,7 +418,11 @@ class Ledger:
         if self._made is None or self._made[0] != (key, *parts):
             made = [
                 Partition.published(
-                    key, self._numbering.spread(part), part=place, keys=self.search.keys, tells=part.tells
+                    key,
+                    self._numbering.spread(part),
+                    part=place,
+                    keys=self.search.keys,
+                    publishes=part.publishes,
                 )
                 for place, part in enumerate(parts)
             ]
@@ -466,8 +470,8 @@ class Ledger:
         return name if project == self.project else f"{name} (project {project or 'without a name'})"
 
 
-def _tells(parts: Sequence[Partition]) -> frozenset[str]:
-    return frozenset[str]().union(*(part.tells for part in parts))
+def _publishes(parts: Sequence[Partition]) -> frozenset[str]:
+    return frozenset[str]().union(*(part.publishes for part in parts))
 
 
 def _key(project: str, name: str) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.attacks.differencing import (
-    COUNT,
     COUNTS,
     Alike,
     Cell,
@@ -238,7 +237,7 @@ class Entry:
     parts: tuple[dict[str, Any], ...] | None
     derived: tuple[tuple[Certificate, ...], ...]
     # What is said of every cell; of an output of before counts, and amounts of what it measures.
-    tells: frozenset[str] = COUNTS
+    publishes: frozenset[str] = COUNTS
     # Comparisons left out when it was released: not all that follows from it is known.
     left_out: int = 0
     # Statistics of variables that left, group by group; of an output of before nothing is known.
@@ -257,7 +256,7 @@ class Entry:
                 [[[*cell, times] for cell, times in group.items()] for group in batch]
                 for batch in self.derived
             ],
-            "tells": sorted(self.tells),
+            "publishes": sorted(self.publishes),
             **({"left_out": self.left_out} if self.left_out else {}),
             **({"said": [each.to_dict() for each in self.said]} if self.said else {}),
         }
@@ -277,7 +276,7 @@ class Entry:
                 tuple({(name, part, cell): times for name, part, cell, times in group} for group in batch)
                 for batch in plain["derived"]
             ),
-            tells=frozenset(plain.get("tells", [COUNT, *plain["measures"]])),
+            publishes=frozenset(plain["publishes"]),
             left_out=plain.get("left_out", 0),
             said=tuple(map(Said.from_dict, plain.get("said", ()))),
         )

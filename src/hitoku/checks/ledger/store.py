@@ -27,7 +27,7 @@ from typing import Any
 from hitoku.errors import DataError, OutputError, ParameterError
 from hitoku.files import private_folder
 
-VERSION = 3
+VERSION = 4
 KEY_BYTES = 32
 MAGIC = b"SQLite format 3\0"
 NOTHING = "0" * 64

@@ -101,10 +101,10 @@ class Concentration(GroupStatistic[AmountEvidence]):
         return int(self.statistic[2:]) if self.statistic.startswith("cr") else None
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """Something of the variable, and of its largest contributors where it says their share."""
         n = self._n_largest
-        return super().tells if n is None else super().tells | {largest_of(n, self.value)}
+        return super().publishes if n is None else super().publishes | {largest_of(n, self.value)}
 
     def collect(self, records: Records) -> AmountEvidence:
         """Add up per contributor once."""

@@ -98,7 +98,7 @@ class TimedEvents(GroupStatistic[S]):
         return needed(self.by, (self.value, self.event), self.missing)
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """How many had the event by a time, once it is known how many there are."""
         return COUNTS
 

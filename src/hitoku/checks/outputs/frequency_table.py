@@ -55,7 +55,7 @@ class CodedTable(OutputType[T]):
         return needed(self.by, numbers, self.missing)
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """Counts; sums of a variable as well, for with its means they give the counts."""
         return COUNTS | {name for name in (getattr(self, "value", None),) if name is not None}
 

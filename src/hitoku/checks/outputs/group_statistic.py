@@ -49,7 +49,7 @@ class GroupStatistic(OutputType[G]):
         return needed(self.by, numbers, self.missing)
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """Something of the variable it is about; how many units there are, it does not say."""
         return frozenset(name for name in (self.value, getattr(self, "other", None)) if name is not None)
 

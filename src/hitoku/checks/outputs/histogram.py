@@ -59,7 +59,7 @@ class Histogram(CodedTable[TableEvidence]):
         return (self.value,) if self.missing == COMPLETE else ()
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """Counts."""
         return COUNTS
 

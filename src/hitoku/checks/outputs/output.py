@@ -327,6 +327,6 @@ def about_the_same_cells(one: Output, other: Output) -> bool:
         bool(one.asked.variables)
         and set(one.asked.variables) <= set(other.asked.variables)
         and dict(one.where) == dict(other.where)
-        and bool(one.asked.tells & other.asked.tells)
+        and bool(one.asked.publishes & other.asked.publishes)
         and bool(other.evidence.withheld.any())
     )

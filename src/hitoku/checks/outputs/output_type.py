@@ -137,7 +137,7 @@ class OutputType(Generic[E]):
         return ()
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """What it says of its cells: counts, amounts of a variable by its name; only like is subtracted."""
         return COUNTS
 

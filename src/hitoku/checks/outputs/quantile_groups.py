@@ -167,9 +167,9 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
             )
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """Amounts of the variable, and how many have them: a group is a known part of all."""
-        return COUNTS | super().tells
+        return COUNTS | super().publishes
 
     def collect(self, records: Records) -> QuantileEvidence:
         """Put the units of each group in order once."""

@@ -72,7 +72,7 @@ class Regression(OutputType[ModelEvidence]):
     endog: Any = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """Counts, which are printed beside most models, and amounts of the outcome where it is a column."""
         outcome = (self.formula or "").partition("~")[0].strip()
         return COUNTS | ({outcome} if outcome else set())

@@ -101,9 +101,9 @@ class Average(GroupStatistic[AmountEvidence]):
             )
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """Amounts of the variable; sums give the counts, too, with the means of the same groups."""
-        return COUNTS | super().tells if self.statistic == "sum" else super().tells
+        return COUNTS | super().publishes if self.statistic == "sum" else super().publishes
 
     def collect(self, records: Records) -> AmountEvidence:
         """Add up once."""
@@ -218,7 +218,7 @@ class Percentile(GroupStatistic[PercentileEvidence]):
         object.__setattr__(self, "percent", float(self.percent))
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """Nothing that adds up: it is held against the same percentile of other groups only."""
         return frozenset({f"p{self.percent:g} of {self.value}"})
 
@@ -332,7 +332,7 @@ class Mode(GroupStatistic[ModeEvidence]):
     missing: str = COMPLETE
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """Nothing that adds up: it is held against modes of other groups only."""
         return frozenset({f"mode of {self.value}"})
 

@@ -198,10 +198,10 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
                 )
 
     @property
-    def tells(self) -> frozenset[str]:
+    def publishes(self) -> frozenset[str]:
         """What each of them tells; counts where they are printed."""
         counted = COUNTS if COUNT in self.statistics else frozenset[str]()
-        return counted.union(*(asked.tells for asked in self._types().values()))
+        return counted.union(*(asked.publishes for asked in self._types().values()))
 
     def _types(self) -> dict[str, Any]:
         """Return the type of each statistic, with the parameters of this one."""

@@ -39,11 +39,11 @@ from hitoku.checks.principles.together import own_verdicts as own_verdicts
 from hitoku.checks.principles.together import problems as problems
 from hitoku.checks.principles.together import rules as rules
 from hitoku.checks.principles.value_principles import ComparedGroups as ComparedGroups
-from hitoku.checks.principles.value_principles import counts_told as counts_told
 from hitoku.checks.principles.value_principles import determined as determined
 from hitoku.checks.principles.value_principles import entering_tests as entering_tests
 from hitoku.checks.principles.value_principles import few_values as few_values
 from hitoku.checks.principles.value_principles import held_by_few as held_by_few
 from hitoku.checks.principles.value_principles import many_digits as many_digits
 from hitoku.checks.principles.value_principles import nearly_all_equal as nearly_all_equal
+from hitoku.checks.principles.value_principles import reveals_counts as reveals_counts
 from hitoku.checks.principles.value_principles import unknown as unknown

@@ -8,7 +8,7 @@ from hitoku.checks.evidence import ModelEvidence
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles.group_principles import DOMINATED_SQUARES, square_severity, squares_unknown
 from hitoku.checks.principles.principle_verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.checks.principles.value_principles import counts_told, determined
+from hitoku.checks.principles.value_principles import determined, reveals_counts
 from hitoku.checks.principles.value_principles import unknown as values_unknown
 from hitoku.errors import some
 from hitoku.model import LIMIT
@@ -108,7 +108,7 @@ def _outcomes(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict
     values, holders = evidence.outcome_values, evidence.outcome_holders
     if labels is None or units is None or values is None or holders is None:
         return (values_unknown(),)
-    told, two = counts_told(units, values, holders, policy), determined(values, 1)
+    told, two = reveals_counts(units, values, holders, policy), determined(values, 1)
     if not (told | two).any():
         return ()
     named = some((labels[place] for place in told.nonzero()[0].tolist()), 3)

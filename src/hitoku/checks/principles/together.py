@@ -22,7 +22,7 @@ import numpy as np
 from hitoku.checks.evidence import COUNTED
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles.principle_verdict import Clearance, Principle, PrincipleTest, PrincipleVerdict
-from hitoku.checks.principles.value_principles import counts_told
+from hitoku.checks.principles.value_principles import reveals_counts
 from hitoku.errors import some
 from hitoku.model import Mask
 
@@ -126,7 +126,7 @@ def problems(said: Iterable[Said], policy: Policy) -> set[Determined]:
     if n_equations > 1 and counted is not None and counted.n_values:
         units, values = np.array([counted.n_units]), np.array([counted.n_values])
         holders = np.array([counted.holders]).reshape(1, COUNTED)
-        if counts_told(units, values, holders, policy, n_equations).any():
+        if reveals_counts(units, values, holders, policy, n_equations).any():
             found.add(Determined.COUNTS)
     if len(every) > 1 and not policy.freedom.met(min(each.n_units for each in every) - (len(every) - 1)):
         found.add(Determined.FREEDOM)

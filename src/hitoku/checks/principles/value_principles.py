@@ -51,7 +51,7 @@ def nearly_alike(n_units: Integers, holders: Integers, policy: Policy) -> Mask:
     return np.asarray(above & (n_units >= policy.least_units))
 
 
-def counts_told(
+def reveals_counts(
     n_units: Integers, n_values: Integers | None, holders: Integers | None, policy: Policy, equations: int = 1
 ) -> Mask:
     """Return the groups of which statistics say too much as the table of counts that they are.
@@ -98,7 +98,7 @@ def few_values(
     evidence
         With its groups.
     n_values, holders, policy
-        As in :func:`counts_told`.
+        As in :func:`reveals_counts`.
     word
         What the variable is called, where the statistic is about several.
     exact
@@ -107,7 +107,7 @@ def few_values(
     if n_values is None or holders is None:
         yield unknown()
         return
-    unsafe = counts_told(evidence.n_units, n_values, holders, policy)
+    unsafe = reveals_counts(evidence.n_units, n_values, holders, policy)
     two = determined(n_values, 1)
     if (two | unsafe).any():
         counted = holders[two] if two.any() else holders

@@ -191,7 +191,7 @@ def counted(output: Output) -> Defined | str:
     except HitokuError as error:
         return f"its codes cannot be read: {error.what}"
     sizes = tuple(int(cells.n_units[place]) for place in kept)
-    return Defined(output.name, definition, (sizes,), output.asked.tells)
+    return Defined(output.name, definition, (sizes,), output.asked.publishes)
 
 
 def _released(store: LedgerStore | None, data: str) -> tuple[list[Defined], list[str]]:
@@ -208,7 +208,7 @@ def _released(store: LedgerStore | None, data: str) -> tuple[list[Defined], list
             unknown.append(name)
         else:
             counts = tuple(tuple(part or ()) for part in sizes[: len(entry.definition.parts)])
-            known.append(Defined(name, entry.definition, counts, entry.tells))
+            known.append(Defined(name, entry.definition, counts, entry.publishes))
     return known, unknown
 
 
@@ -218,7 +218,7 @@ def _compared(
     threshold, unjoined, how = policy.units.minimum, list(unknown), "all together"
     disclosed: list[tuple[list[Defined], Disclosed]] = []
     # Counts are held against counts, and amounts against amounts of the same variable.
-    alike = {tuple(each for each in earlier if what in each.tells) for what in sorted(own.tells)}
+    alike = {tuple(each for each in earlier if what in each.publishes) for what in sorted(own.publishes)}
     for before in sorted(alike, key=len):
         together = [*before, own]
         try:
@@ -233,7 +233,7 @@ def _compared(
     found = (*_next_to_one_another(own, earlier), *(_told(own, disclosed, earlier) if disclosed else ()))
     if found:
         return found
-    unjoined += [each.name for each in earlier if each.tells & own.tells and _unrelated(each, own)]
+    unjoined += [each.name for each in earlier if each.publishes & own.publishes and _unrelated(each, own)]
     tested = f"tested through codes with {len(earlier)} output(s), {how}"
     if unjoined:
         names = some(list(dict.fromkeys(unjoined)), 20)
@@ -246,7 +246,7 @@ def _next_to_one_another(own: Defined, earlier: Sequence[Defined]) -> tuple[Prin
     found = []
     mine = {cell for part in own.definition.parts for cell in part}
     for other in earlier:
-        close = next_to(own.tells, other.tells)
+        close = next_to(own.publishes, other.publishes)
         same = (own.definition.variables, own.definition.filter) == (
             other.definition.variables,
             other.definition.filter,

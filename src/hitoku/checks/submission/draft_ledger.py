@@ -23,13 +23,13 @@ from hitoku.checks.ledger import (
     record_hashes,
     settings_of,
     told_apart,
-    told_within,
     unit_hashes,
+    within_period,
 )
 from hitoku.checks.outputs import Output
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Clearance, PrincipleVerdict
-from hitoku.checks.submission.same_variable import judge_together, measured_alike, said_by, told_alike
+from hitoku.checks.submission.same_variable import judge_together, measured_alike, publishes_alike, said_by
 from hitoku.checks.unit_records import MISSING, Records
 from hitoku.errors import ParameterError
 from hitoku.messages import Text
@@ -168,12 +168,20 @@ def partitions(output: Output, records: Records | None = None) -> list[Partition
     """
     if output.membership is None:
         return None
-    tells = output.asked.tells if records is None else told_alike(output.asked.tells, records)
+    publishes = (
+        output.asked.publishes if records is None else publishes_alike(output.asked.publishes, records)
+    )
     within = output.membership.within or ("",) * len(output.membership.codes)
     # Hashes are for the ledger to make, with its secret.
     keys = np.broadcast_to(np.uint64(0), max(map(len, output.membership.codes), default=0))
     return [
-        Partition.published(output.name, codes, part=place, keys=keys, tells=_told(output, tells, period))
+        Partition.published(
+            output.name,
+            codes,
+            part=place,
+            keys=keys,
+            publishes=_published_quantities(output, publishes, period),
+        )
         for place, (codes, period) in enumerate(zip(output.membership.codes, within, strict=True))
     ]
 
@@ -183,16 +191,16 @@ def remembered_parts(output: Output, records: Records | None = None) -> list[Par
     return [] if output.evidence.files else partitions(output, records)
 
 
-def _told(output: Output, tells: frozenset[str], period: str) -> frozenset[str]:
+def _published_quantities(output: Output, publishes: frozenset[str], period: str) -> frozenset[str]:
     """Return what is said of the cells; those of a period are compared with what is about this period.
 
     That nearly everybody of a year is there in the next singles nobody out: who stayed away is in no output.
     """
     if period:
-        return frozenset(told_within(each, period) for each in tells)
+        return frozenset(within_period(each, period) for each in publishes)
     # An output about one code alone may be one about a period.
     single = [f"{name}={values[0]}" for name, values in output.where.items() if len(values) == 1]
-    return tells | {told_within(each, code) for code in single for each in tells}
+    return publishes | {within_period(each, code) for code in single for each in publishes}
 
 
 def definition_of(output: Output) -> Definition | None:

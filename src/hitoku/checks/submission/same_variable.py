@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hitoku.checks.ledger import NUMBERS, Measure, largest_of, ranks_told
+from hitoku.checks.ledger import NUMBERS, Measure, largest_of, published_ranks
 from hitoku.checks.outputs import Output
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
@@ -66,12 +66,12 @@ def multiples(records: Records, name: str) -> dict[str, float]:
     return found
 
 
-def told_alike(tells: frozenset[str], records: Records) -> frozenset[str]:
+def publishes_alike(publishes: frozenset[str], records: Records) -> frozenset[str]:
     """Add to what an output tells the same of columns that are multiples."""
-    found = set(tells)
-    for name in tells:
+    found = set(publishes)
+    for name in publishes:
         found |= multiples(records, name).keys()
-    for value, numbers in ranks_told(tells).items():
+    for value, numbers in published_ranks(publishes).items():
         found |= {largest_of(n, other) for n in numbers for other in multiples(records, value)}
     return frozenset(found)
 

@@ -15,26 +15,26 @@ from hitoku.attacks.differencing import COUNT, SingledOut
 WITHIN = " within "
 
 
-def told_within(what: str, period: str) -> str:
+def within_period(what: str, period: str) -> str:
     """Say that something is told about the units of a period.
 
     Examples
     --------
-    >>> told_within("count", "year=2020")
+    >>> within_period("count", "year=2020")
     'count within year=2020'
     """
     return f"{what}{WITHIN}{period}"
 
 
-def counts_told(tells: Iterable[str]) -> bool:
+def publishes_counts(publishes: Iterable[str]) -> bool:
     """Tell whether counts are among what is told, of everybody or of a period.
 
     Examples
     --------
-    >>> counts_told({"income", "count within year=2020"}), counts_told({"income", "counts"})
+    >>> publishes_counts({"income", "count within year=2020"}), publishes_counts({"income", "counts"})
     (True, False)
     """
-    return any(each == COUNT or each.startswith(f"{COUNT}{WITHIN}") for each in tells)
+    return any(each == COUNT or each.startswith(f"{COUNT}{WITHIN}") for each in publishes)
 
 
 # With two contributors in a sum, each of them knows the other.
@@ -46,16 +46,16 @@ def largest_of(n: int, value: str) -> str:
     return f"largest {n} of {value}"
 
 
-def ranks_told(tells: Iterable[str]) -> dict[str, set[int]]:
+def published_ranks(publishes: Iterable[str]) -> dict[str, set[int]]:
     """Read what :func:`largest_of` says: for every variable of how many the sum is told.
 
     Examples
     --------
-    >>> ranks_told({"income", largest_of(4, "income"), largest_of(8, "income")}) == {"income": {4, 8}}
+    >>> published_ranks({"income", largest_of(4, "income"), largest_of(8, "income")}) == {"income": {4, 8}}
     True
     """
     found: dict[str, set[int]] = {}
-    for each in tells:
+    for each in publishes:
         if told := re.fullmatch(r"largest (\d{1,9}) of (.*)", each, re.DOTALL):
             found.setdefault(told[2], set()).add(int(told[1]))
     return found
@@ -69,7 +69,7 @@ def next_to(one: Iterable[str], other: Iterable[str]) -> list[tuple[str, int, in
     >>> next_to({largest_of(4, "x")}, {largest_of(5, "x"), largest_of(8, "x")})
     [('x', 4, 5)]
     """
-    mine, its = ranks_told(one), ranks_told(other)
+    mine, its = published_ranks(one), published_ranks(other)
     return [
         (value, n, m)
         for value in sorted(mine.keys() & its.keys())
@@ -79,15 +79,15 @@ def next_to(one: Iterable[str], other: Iterable[str]) -> list[tuple[str, int, in
     ]
 
 
-def allowed(group: SingledOut, tells: Mapping[str, frozenset[str]]) -> bool:
+def allowed(group: SingledOut, publishes: Mapping[str, frozenset[str]]) -> bool:
     """Tell whether a group of few may follow: it is one of several of the largest.
 
     Parameters
     ----------
     group
         What follows.
-    tells
+    publishes
         By output what it tells; one of the largest has them in every partition but its first.
     """
-    of_largest = any(part > 0 and ranks_told(tells[name]) for name, part, _ in group.certificate)
+    of_largest = any(part > 0 and published_ranks(publishes[name]) for name, part, _ in group.certificate)
     return of_largest and len(group) >= FEWEST
