@@ -31,8 +31,6 @@ Cell = dict[NonEmpty, NonEmpty]
 Fraction = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Year = Annotated[int, Field(ge=1800, le=2200, strict=True)]
 Seen = Literal["visible", "known to some", "hidden"]
-# A file of decisions is written by hand.
-MOST_BYTES = 10_000_000
 # Where the format is described.
 SEE = "see docs/how-to/check-outputs.md, Decisions"
 
@@ -192,7 +190,7 @@ def read_decisions(path: str | Path) -> tuple[Decision, ...]:
     """Read a TOML file of decisions; the first thing that is wrong is named by number and key."""
     place = Path(path)
     try:
-        return parse_decisions(read_file(place, MOST_BYTES).decode("utf-8"), place.name)
+        return parse_decisions(read_file(place, 10_000_000).decode("utf-8"), place.name)
     except UnicodeDecodeError as error:
         raise ParameterError(
             "decisions_unreadable",

@@ -114,11 +114,11 @@ def test_the_judge_tells_who_comes_too_close(alone):
 
 def test_too_many_to_try_need_review(alone, monkeypatch):
     evidence = KIND.protect(KIND.collect(Records.open(alone)), JAPAN)
-    monkeypatch.setattr(tables, "MOST_INSIDERS", 2)
+    monkeypatch.setattr(tables, "MAX_INSIDERS", 2)
     assert [v.text for v in KIND.judge(evidence, JAPAN) if v.reason == "insiders_kept_out"] == [
         "sole contributors to withheld cells who know their own amounts, 2 of them: none comes too close"
     ]
-    monkeypatch.setattr(tables, "MOST_INSIDERS", 1)
+    monkeypatch.setattr(tables, "MAX_INSIDERS", 1)
     (found,) = [v for v in KIND.judge(evidence, JAPAN) if v.reason == "insiders_not_tried"]
     assert found.status is Clearance.REVIEW
 

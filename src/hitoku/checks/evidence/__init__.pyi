@@ -5,6 +5,7 @@ from hitoku.checks.evidence.evidence import KNOWN as KNOWN
 from hitoku.checks.evidence.evidence import STRICT as STRICT
 from hitoku.checks.evidence.evidence import WITHHELD as WITHHELD
 from hitoku.checks.evidence.evidence import CodedCells as CodedCells
+from hitoku.checks.evidence.evidence import Count as Count
 from hitoku.checks.evidence.evidence import Counts as Counts
 from hitoku.checks.evidence.evidence import Evidence as Evidence
 from hitoku.checks.evidence.evidence import LeftOut as LeftOut
@@ -20,10 +21,11 @@ from hitoku.checks.evidence.evidence import compare_sums as compare_sums
 from hitoku.checks.evidence.evidence import known_of as known_of
 from hitoku.checks.evidence.evidence import read_checked as read_checked
 from hitoku.checks.evidence.evidence import refuse as refuse
-from hitoku.checks.evidence.free_files import MOST_PICTURE as MOST_PICTURE
+from hitoku.checks.evidence.free_files import MAX_PICTURE_BYTES as MAX_PICTURE_BYTES
 from hitoku.checks.evidence.free_files import clean_file as clean_file
 from hitoku.checks.evidence.free_files import word_of as word_of
 from hitoku.checks.evidence.group_evidence import COUNTED as COUNTED
+from hitoku.checks.evidence.group_evidence import FEW_VALUES as FEW_VALUES
 from hitoku.checks.evidence.group_evidence import TOP as TOP
 from hitoku.checks.evidence.group_evidence import AmountEvidence as AmountEvidence
 from hitoku.checks.evidence.group_evidence import GroupEvidence as GroupEvidence

@@ -226,12 +226,6 @@ def _read_estimator(model: Any, exog: Any, endog: Any) -> FittedModel:
     )
 
 
-# Columns with so few different values are categories, not measurements.
-FEW_VALUES = 2
-# Singular values below this share of the largest are zero.
-RANK = 1e-10
-
-
 class Crossing(NamedTuple):
     """The combinations of categories that a design has; 0 of them where some regressor is a measurement."""
 
@@ -254,7 +248,7 @@ def support(exog: Floats, names: list[str], who: Integers) -> tuple[list[str], l
         values, inverse, n = np.unique(column, return_inverse=True, return_counts=True)
         if len(values) == 1:
             continue  # the intercept
-        dummy = len(values) == FEW_VALUES
+        dummy = len(values) == 2
         usual = int(n.argmax())
         sides = [inverse == 0, inverse == 1] if dummy else [inverse != usual]
         labels.append(name)
@@ -294,7 +288,7 @@ def categories(exog: Floats, factor: list[int]) -> Integers:
 
 def cells(exog: Floats, who: Integers) -> Crossing:
     """Look at a model whose regressors are all categorical as the table it is."""
-    categorical = all(len(np.unique(column)) <= FEW_VALUES for column in exog.T)
+    categorical = all(len(np.unique(column)) <= 2 for column in exog.T)
     if not categorical:
         return Crossing(categorical=False, n_cells=0, smallest_cell=0)
     _, cell = np.unique(exog, axis=0, return_inverse=True)
@@ -313,7 +307,7 @@ def implied_groups(exog: Floats, names: list[str]) -> Iterator[tuple[str, Mask]]
     yield "all", every
     for place, name in enumerate(names):
         values = np.unique(exog[:, place])
-        if len(values) == FEW_VALUES:
+        if len(values) == 2:
             for value in values.tolist():
                 yield f"{name} = {value:g}", np.asarray(exog[:, place] == value)
     for factor in factors(exog):
@@ -331,6 +325,7 @@ def leverage(exog: Floats) -> tuple[Floats, int]:
     """Return how much of its own fitted value each record decides, and the rank of the design."""
     scale = np.linalg.norm(exog, axis=0)
     left, singular, _ = np.linalg.svd(exog / np.where(scale > 0, scale, 1.0), full_matrices=False)
-    rank = int((singular > RANK * singular.max(initial=0.0)).sum())
+    # Singular values below this share of the largest are zero.
+    rank = int((singular > 1e-10 * singular.max(initial=0.0)).sum())
     found: Any = (left[:, :rank] ** 2).sum(axis=1)
     return found, rank

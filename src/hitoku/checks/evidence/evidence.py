@@ -22,7 +22,9 @@ from hitoku.model import ADDITIVITY, Floats, Integers, Mask
 # A filter that keeps those whose value is known, as definitions write it.
 KNOWN = "yes"
 
-Count = Annotated[int, Field(ge=0, le=2**53, strict=True)]
+# Doubles hold whole numbers up to here exactly.
+MAX_COUNT = 2**53
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT, strict=True)]
 
 
 def known_of(column: str) -> str:
@@ -198,8 +200,6 @@ def compare_range(value: Floats, low: float, high: float, what: str) -> Iterator
 
 STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 WITHHELD = "withheld"
-# Counts of records beyond this are none, and sums of them would leave the range of whole numbers.
-MOST = 2**53
 
 T = TypeVar("T")
 
@@ -210,7 +210,7 @@ def _array(
     words: str,
     *,
     ndim: int = 1,
-    least: float = -MOST,
+    least: float = -MAX_COUNT,
     finite: bool = True,
 ) -> PlainValidator:
     """Read a list, or a list of equally long lists, into a read-only array; arrays are checked likewise."""
@@ -234,7 +234,7 @@ def _array(
             raise ValueError(f"not a list of {words}")
         if finite and not np.isfinite(array).all():
             raise ValueError("a number that is not finite")
-        if dtype is not np.bool_ and np.any((array < least) | (array > MOST) & (dtype is np.int64)):
+        if dtype is not np.bool_ and np.any((array < least) | (array > MAX_COUNT) & (dtype is np.int64)):
             raise ValueError("a number out of range")
         array.setflags(write=False)
         return array

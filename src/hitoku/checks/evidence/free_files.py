@@ -10,13 +10,14 @@ from __future__ import annotations
 import struct
 import unicodedata
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 from pathlib import PurePath
 
 from hitoku.errors import DataError
 
-MOST_TEXT, MOST_PICTURE = 1_000_000, 10_000_000
-# A picture with more dots than this fills the memory of whoever looks at it.
-MOST_DOTS = 60_000_000
+MAX_TEXT_BYTES, MAX_PICTURE_BYTES = 1_000_000, 10_000_000
+# A decoded picture with more pixels would fill the memory of the program that shows it.
+MAX_PIXELS = 60_000_000
 
 TEXTS = (".txt", ".md", ".rst", ".tex", ".log")
 PROGRAMS = (".py", ".r", ".do", ".ado", ".sas", ".sps", ".sql", ".jl", ".m", ".sh")
@@ -39,10 +40,20 @@ WAYS_OUT = {
 # Parts of a PNG that make up what is seen.
 PNG = b"\x89PNG\r\n\x1a\n"
 SEEN = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"gAMA", b"cHRM", b"sRGB", b"sBIT", b"bKGD", b"pHYs")
-# Markers of a JPEG that have no length, and those that carry what is not seen: applications and comments.
-START, END, SCAN, FIRST = 0xD8, 0xD9, 0xDA, 0xE0
-# Those that say how many dots there are.
+
+
+class _Marker(IntEnum):
+    """Markers of a JPEG by their names in the standard."""
+
+    SOI = 0xD8
+    EOI = 0xD9
+    SOS = 0xDA
+    APP0 = 0xE0
+
+
+# Start-of-frame markers: their segments hold height and width.
 FRAMES = tuple(marker for marker in range(0xC0, 0xD0) if marker not in {0xC4, 0xC8, 0xCC})
+# Application data and comments, which no viewer shows.
 UNSEEN = (*range(0xE1, 0xF0), 0xFE)
 
 
@@ -60,8 +71,8 @@ def clean_file(name: str, content: bytes) -> bytes:
     if suffix in {*TEXTS, *PROGRAMS}:
         return _clean_text(name, content)
     if suffix in PICTURES:
-        if len(content) > MOST_PICTURE:
-            raise _refused(name, f"is longer than {MOST_PICTURE:_} bytes", "save it smaller")
+        if len(content) > MAX_PICTURE_BYTES:
+            raise _refused(name, f"is longer than {MAX_PICTURE_BYTES:_} bytes", "save it smaller")
         try:
             return PICTURES[suffix](content)
         except (ValueError, IndexError, struct.error) as error:
@@ -93,8 +104,8 @@ def _refused(name: str, what: str, fix: str) -> DataError:
 
 def _clean_text(name: str, content: bytes) -> bytes:
     """Return a text as it is; what a reader does not see is refused."""
-    if len(content) > MOST_TEXT:
-        raise _refused(name, f"is longer than {MOST_TEXT:_} bytes", "hand over what a person can read")
+    if len(content) > MAX_TEXT_BYTES:
+        raise _refused(name, f"is longer than {MAX_TEXT_BYTES:_} bytes", "hand over what a person can read")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -120,7 +131,7 @@ def _clean_png(content: bytes) -> bytes:
             kept.append(chunk)
         elif not kind[0] & 0x20:
             raise ValueError("it has parts that nobody knows")
-    if not 0 < width * height <= MOST_DOTS:
+    if not 0 < width * height <= MAX_PIXELS:
         raise ValueError("it has no dots, or too many")
     return b"".join(kept)
 
@@ -140,18 +151,18 @@ def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def _clean_jpeg(content: bytes) -> bytes:
     """Keep the segments of a JPEG that are seen, up to its end."""
-    if content[:2] != bytes([0xFF, START]):
+    if content[:2] != bytes([0xFF, _Marker.SOI]):
         raise ValueError("it does not begin as one")
     kept, dots = [content[:2]], 0
     for marker, segment in _segments(content):
         if marker in FRAMES:
             height, width = struct.unpack(">HH", segment[5:9])
             dots = height * width
-        if marker == FIRST:  # a thumbnail may follow in it
+        if marker == _Marker.APP0:  # a thumbnail may follow in it
             kept.append(segment[:2] + b"\x00\x10" + segment[4:16] + b"\0\0")
         elif marker not in UNSEEN:
             kept.append(segment)
-    if not 0 < dots <= MOST_DOTS:
+    if not 0 < dots <= MAX_PIXELS:
         raise ValueError("it has no dots, or too many")
     return b"".join(kept)
 
@@ -162,13 +173,13 @@ def _segments(content: bytes) -> Iterator[tuple[int, bytes]]:
         if content[place] != 0xFF:
             raise ValueError("its parts do not follow one another")
         marker = content[place + 1]
-        if marker == END:
+        if marker == _Marker.EOI:
             yield marker, content[place : place + 2]
             return
         end = place + 2 + struct.unpack(">H", content[place + 2 : place + 4])[0]
         if end > len(content):
             raise ValueError("it ends too early")
-        if marker == SCAN:
+        if marker == _Marker.SOS:
             # The dots themselves: up to a marker that is neither a restart nor a byte of data.
             while content[end] != 0xFF or content[end + 1] == 0 or 0xD0 <= content[end + 1] <= 0xD7:
                 end += 1

@@ -32,6 +32,8 @@ from hitoku.model import ADDITIVITY, Floats, Integers
 TOP = 3
 # Of so many of the most frequent values of a group it is known how many units have each.
 COUNTED = 5
+# A variable with at most this many different values in a group counts things; with more it is an amount.
+FEW_VALUES = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, StrictBool, StrictStr
 from pydantic.dataclasses import dataclass
 
-from hitoku.checks.evidence.evidence import STRICT, CountRows, Counts, Estimates, Evidence, Texts
+from hitoku.checks.evidence.evidence import STRICT, Count, CountRows, Counts, Estimates, Evidence, Texts
 from hitoku.checks.evidence.group_evidence import COUNTED, compare_values
 
 # Leverages add up to the number of parameters, but for rounding.
@@ -20,7 +20,6 @@ OUTCOMES = ("outcome_groups", "outcome_codes", "outcome_units", "outcome_values"
 
 # A column and one of its codes.
 Pair = tuple[StrictStr, StrictStr]
-Count = Annotated[int, Field(ge=0, le=2**53, strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 

@@ -25,7 +25,7 @@ from hitoku.checks.evidence.evidence import (
     compare_units,
     refuse,
 )
-from hitoku.checks.evidence.group_evidence import count_each
+from hitoku.checks.evidence.group_evidence import FEW_VALUES, count_each
 from hitoku.checks.evidence.trees import dimension_of, layers, plain_trees, read_trees, unions
 from hitoku.checks.unit_records import Groups
 from hitoku.errors import DataError
@@ -307,10 +307,6 @@ class MagnitudeEvidence(TableEvidence):
         )
 
 
-# With more values than this a cell is one of amounts.
-MOST_VALUES = 10
-
-
 def count_few(
     dimensions: Sequence[Dimension], groups: Groups, who: Integers, values: Floats
 ) -> dict[str, Integers]:
@@ -326,7 +322,7 @@ def count_few(
         Per record its unit and its value.
     """
     owner, _ = count_each(groups.codes, who, values)
-    few = np.bincount(owner, minlength=len(groups)) <= MOST_VALUES
+    few = np.bincount(owner, minlength=len(groups)) <= FEW_VALUES
     # Totals of a cell with many values have as many: only the others are looked at again.
     own = few[groups.codes]
     codes, unit, value = groups.codes[own], who[own], values[own]
@@ -361,5 +357,5 @@ def _counted(cell: Integers, who: Integers, value: Floats) -> dict[int, tuple[in
     start = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
     n = np.diff(np.r_[start, len(owner)])
     most, least = np.maximum.reduceat(count, start), np.minimum.reduceat(count, start)
-    rows = zip(*(column[n <= MOST_VALUES].tolist() for column in (owner[start], n, most, least)), strict=True)
+    rows = zip(*(column[n <= FEW_VALUES].tolist() for column in (owner[start], n, most, least)), strict=True)
     return {at: (values, high, low) for at, values, high, low in rows}

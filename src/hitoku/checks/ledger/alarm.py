@@ -23,9 +23,9 @@ from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, Sum
 from hitoku.errors import some
 
 # A sum with more cells than this is told by how many they are.
-MOST_TERMS = 6
+MAX_TERMS = 6
 # So many groups of a set of outputs are graded; they are alike.
-MOST_GRADED = 20
+MAX_GRADED = 20
 # The worst grade first.
 RANK = (Grade.BY_DEFINITION, Grade.NOT_GRADED, Grade.MISSING_VALUES, Grade.IN_DATA)
 
@@ -154,7 +154,7 @@ class Speaker:
         smallest = sorted(groups, key=lambda group: (len(group), len(group.certificate), group.cells))
         looked = [
             (grade_certificate(group.certificate, self._definitions(group), self.nested), group)
-            for group in smallest[:MOST_GRADED]
+            for group in smallest[:MAX_GRADED]
         ]
         told, worst = min(looked, key=lambda each: RANK.index(each[0].grade))
         return Alarm(
@@ -205,7 +205,7 @@ class Speaker:
     def added_up(self, certificate: Certificate) -> str:
         """Write a sum as its numbers, what is added first."""
         ordered = sorted(certificate.items(), key=lambda each: (each[1] < 0, each[0][0] == self.new, each[0]))
-        if len(ordered) > MOST_TERMS:
+        if len(ordered) > MAX_TERMS:
             totals = [
                 sum(times * self.size(cell) for cell, times in ordered if (times > 0) is positive)
                 for positive in (True, False)

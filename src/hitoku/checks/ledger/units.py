@@ -28,8 +28,6 @@ from hitoku.model import Floats, Integers, Mask
 # A ledger's first partitions say in which order the units of later ones are written: who is alike stands
 # together, and that compresses to less than half.
 N_LEADING = 6
-# Every output waits for this; trying harder takes six times as long and saves next to nothing.
-QUICK = 1
 
 # In which order units are written.
 Order = Integers | slice
@@ -144,7 +142,8 @@ def _alone(contents: Pseudonyms) -> tuple[Pseudonyms, Integers]:
 def packed(codes: Codes, order: Order) -> tuple[bytes, str]:
     """Compress codes; return them and the type of number they were written as."""
     smallest = np.min_scalar_type(int(codes.max(initial=0))).newbyteorder("<")
-    return zlib.compress(codes[order].astype(smallest).tobytes(), QUICK), smallest.str
+    # Higher levels take six times as long and save almost nothing.
+    return zlib.compress(codes[order].astype(smallest).tobytes(), level=1), smallest.str
 
 
 def unpacked(content: bytes, kind: str, order: Order, n_units: int) -> Codes:

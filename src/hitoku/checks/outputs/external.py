@@ -14,7 +14,7 @@ from pydantic import Field, StrictStr
 from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence import (
-    MOST_PICTURE,
+    MAX_PICTURE_BYTES,
     STRICT,
     Counts,
     Evidence,
@@ -241,8 +241,8 @@ class FileEvidence(Evidence):
     """
 
     name: Annotated[StrictStr, Field(pattern=r"^[^/\\\x00-\x1f\x7f]{1,100}$")]
-    n_bytes: Annotated[int, Field(ge=0, le=MOST_PICTURE, strict=True)]
-    content: Annotated[StrictStr, Field(max_length=2 * MOST_PICTURE)]
+    n_bytes: Annotated[int, Field(ge=0, le=MAX_PICTURE_BYTES, strict=True)]
+    content: Annotated[StrictStr, Field(max_length=2 * MAX_PICTURE_BYTES)]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -310,7 +310,7 @@ class FreeFile(OutputType[FileEvidence]):
                 fix='such as "figures/map.png"',
             )
         place = require_path(Path(path))
-        content = clean_file(place.name, read_file(place, MOST_PICTURE))
+        content = clean_file(place.name, read_file(place, MAX_PICTURE_BYTES))
         try:
             evidence = FileEvidence(
                 name=place.name, n_bytes=len(content), content=base64.b64encode(content).decode()

@@ -21,7 +21,6 @@ from hitoku.checks.unit_records import Records
 from hitoku.errors import ParameterError
 from hitoku.model import Integers, Mask
 
-MOST_DECIMALS = 15
 OTHER_VARIABLES = "groups by other variables than the definition says"
 
 G = TypeVar("G", bound=GroupEvidence)
@@ -119,7 +118,8 @@ def refuse_decimals(decimals: int | None) -> None:
     """Raise unless numbers can be rounded to so many decimals."""
     if decimals is None:
         return
-    if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > MOST_DECIMALS:
+    # Doubles have 15 significant digits.
+    if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > 15:
         raise ParameterError(
             "decimals_not_whole",
             "decimals must be a whole number, got {decimals!r}",

@@ -21,7 +21,7 @@ from hitoku.checks.unit_records import COMPLETE, Records
 from hitoku.errors import ParameterError
 from hitoku.model import Floats
 
-MOST_EDGES = 200
+MAX_EDGES = 200
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,13 @@ def edges_of(bins: int | Sequence[float], values: Floats) -> tuple[float, ...]:
     """Return edges that are given, or about so many round ones."""
     if isinstance(bins, Sequence | np.ndarray):
         return read_edges(bins, 1, Histogram.kind)
-    if not isinstance(bins, int | np.integer) or isinstance(bins, bool) or not 1 <= bins <= MOST_EDGES:
+    if not isinstance(bins, int | np.integer) or isinstance(bins, bool) or not 1 <= bins <= MAX_EDGES:
         raise ParameterError(
             "histogram_bars_range",
             "a histogram has 1 to {most} bars",
             where="bins",
             fix="say about how many, such as 10, or give the edges, such as [0, 1000, 2000]",
-            most=MOST_EDGES,
+            most=MAX_EDGES,
         )
     return round_edges(values, int(bins))
 
@@ -133,7 +133,7 @@ def read_edges(given: object, least: int, kind: str) -> tuple[float, ...]:
         edges = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         edges = np.zeros(0)
-    fits = edges.ndim == 1 and least <= len(edges) <= MOST_EDGES and np.isfinite(edges).all()
+    fits = edges.ndim == 1 and least <= len(edges) <= MAX_EDGES and np.isfinite(edges).all()
     if not fits or (np.diff(edges) <= 0).any():
         raise ParameterError(
             "edges_not_ordered",
@@ -142,6 +142,6 @@ def read_edges(given: object, least: int, kind: str) -> tuple[float, ...]:
             fix="give {least} to {most_edges}, such as [0, 12, 24, 36]",
             kind=kind.replace("_", " "),
             least=least,
-            most_edges=MOST_EDGES,
+            most_edges=MAX_EDGES,
         )
     return tuple(edges.tolist())

@@ -64,9 +64,8 @@ from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers, Mask
 
 STATISTICS = ("mean", "share", "lorenz")
-MOST_GROUPS = 100
+MAX_GROUPS = 100
 GROUP = "hitoku quantile group"
-PERCENT_DECIMALS = 4
 
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
@@ -156,13 +155,13 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 statistic=self.statistic,
             )
         whole = isinstance(self.n_groups, int) and not isinstance(self.n_groups, bool)
-        if not whole or not 2 <= self.n_groups <= MOST_GROUPS:
+        if not whole or not 2 <= self.n_groups <= MAX_GROUPS:
             raise ParameterError(
                 "n_groups_range",
                 "n_groups must lie in [2, {most}], got {n_groups!r}",
                 where="n_groups",
                 fix="5 are quintiles, 10 deciles",
-                most=MOST_GROUPS,
+                most=MAX_GROUPS,
                 n_groups=self.n_groups,
             )
 
@@ -323,7 +322,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         rows: list[tuple[Any, ...]] = []
         for own in curves(evidence):
             reached = np.cumsum(evidence.weight[own]) / evidence.weight[own].sum() * 100
-            percent = [0.0, *np.round(reached, PERCENT_DECIMALS).tolist()]
+            percent = [0.0, *np.round(reached, 4).tolist()]
             before, whole = 0.0, float(evidence.value[own].sum())
             for first, last in published_steps(evidence.withheld[own]):
                 joined = evidence.joined(own, (first, last))

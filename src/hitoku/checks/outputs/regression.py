@@ -41,8 +41,6 @@ from hitoku.model import Integers, Mask
 MODELS = ("ols", "logit", "probit")
 # Models whose normal equations hold the sums of the outcome over every dummy.
 SUMS_FOLLOW = ("ols", "logit")
-# Predictions this close to the outcome, as a share of its spread, are the outcome.
-PERFECT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -368,7 +366,7 @@ def _predict(fitted: FittedModel) -> _Prediction:
         and any(np.ptp(endog[column == v]) == 0 for v in np.unique(column))
     ]
     # A binary outcome is given away by any prediction on the right side of one half.
-    close = 0.5 - PERFECT if binary else PERFECT * spread
+    close = 0.5 - UNEXPLAINED if binary else UNEXPLAINED * spread
     left, squares = endog - predicted, float(((endog - endog.mean()) ** 2).sum())
     explained = not binary and squares > 0 and 1 - float(left @ left) / squares >= 1 - UNEXPLAINED
     return _Prediction(bool(np.abs(left).max() <= close) or explained, binary, tuple(pure))

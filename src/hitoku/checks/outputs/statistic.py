@@ -300,8 +300,8 @@ class Percentile(GroupStatistic[PercentileEvidence]):
             yield "fewer units on one side than a percentile has"
 
 
-# So many modes are listed at most where they tie.
-LISTED = 9
+# Maximum number of tied modes that are listed.
+MAX_MODES = 9
 
 
 @dataclass(frozen=True)
@@ -350,8 +350,8 @@ class Mode(GroupStatistic[ModeEvidence]):
             weight = np.bincount(values.codes[own], weights=weights[own], minlength=len(values))
             tied = np.flatnonzero(weight >= weight.max() * (1 - LIMIT))
             who = [len(np.unique(records.unit[own][values.codes[own] == place])) for place in tied]
-            rest = [f"and {len(tied) - LISTED} more"] if len(tied) > LISTED else []
-            modes.append(" | ".join([*(values.labels[place][0] for place in tied[:LISTED]), *rest]))
+            rest = [f"and {len(tied) - MAX_MODES} more"] if len(tied) > MAX_MODES else []
+            modes.append(" | ".join([*(values.labels[place][0] for place in tied[:MAX_MODES]), *rest]))
             holders.append([min(who), max(who)])
             n_tied.append(len(tied))
         return ModeEvidence.of(
@@ -401,7 +401,7 @@ class Mode(GroupStatistic[ModeEvidence]):
         if np.any((n_tied == 1) & (fewest != most)):
             yield "one mode, and two numbers of units that have it"
         listed = np.array([value.count(" | ") + 1 for value in evidence.value])
-        if np.any(listed < np.minimum(n_tied, LISTED)):
+        if np.any(listed < np.minimum(n_tied, MAX_MODES)):
             yield "fewer modes listed than tie"
         if self.weight is None and np.array_equal(evidence.n_units, evidence.n_records):
             if np.any(fewest != most):

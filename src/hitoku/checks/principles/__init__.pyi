@@ -13,6 +13,7 @@ from hitoku.checks.principles.group_principles import perfect_fit as perfect_fit
 from hitoku.checks.principles.group_principles import square_tests as square_tests
 from hitoku.checks.principles.group_principles import units as units
 from hitoku.checks.principles.model_principles import judge_model as judge_model
+from hitoku.checks.principles.principle_verdict import MAX_NAMED as MAX_NAMED
 from hitoku.checks.principles.principle_verdict import Applied as Applied
 from hitoku.checks.principles.principle_verdict import Clearance as Clearance
 from hitoku.checks.principles.principle_verdict import Principle as Principle

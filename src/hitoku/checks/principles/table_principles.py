@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from hitoku.attacks import Contribution, Insider
-from hitoku.checks.evidence import MagnitudeEvidence, TableEvidence, siblings
+from hitoku.checks.evidence import FEW_VALUES, MagnitudeEvidence, TableEvidence, siblings
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles.group_principles import UnitsTest, in_order
 from hitoku.checks.principles.principle_verdict import (
@@ -23,7 +23,7 @@ from hitoku.checks.principles.principle_verdict import (
     PrincipleTest,
     PrincipleVerdict,
 )
-from hitoku.checks.principles.value_principles import FEW, unknown
+from hitoku.checks.principles.value_principles import unknown
 from hitoku.coalitions import CoalitionSearch, contributions_in
 from hitoku.errors import NeedError, some
 from hitoku.evidence import audit
@@ -32,8 +32,8 @@ from hitoku.methods.greedy import Greedy
 from hitoku.model import LIMIT, Floats, Integers, Mask, Need, Protection, Release, Table
 from hitoku.rules import GroupDisclosure, assess, line_shares, merge_withheld
 
-# More than so many are not tried: the largest of each cell first, then those who are alone in one.
-MOST_INSIDERS = 1_000
+# With more contributors than this only sole contributors attack, and with more of these nobody does.
+MAX_INSIDERS = 1_000
 
 
 def kept_out(table: Table, need: Need, protection: Protection, method: Method) -> Mask:
@@ -52,7 +52,7 @@ def attack_on(table: Table, withheld: Mask) -> tuple[Insider | None, str]:
     inside = [one for one in contributions_in(table) if withheld[one.cell]]
     alone = [one for one in inside if one.sole]
     for some_of_them, words in ((inside, "sole and largest contributors"), (alone, "sole contributors")):
-        if _n_people(some_of_them) <= MOST_INSIDERS:
+        if _n_people(some_of_them) <= MAX_INSIDERS:
             return Insider(tuple(some_of_them)), words
     return None, "sole contributors"
 
@@ -67,8 +67,8 @@ def insider_verdicts(table: Table, need: Need, withheld: Mask) -> tuple[Principl
         return ()
     attack, words = attack_on(table, withheld)
     if attack is None:
-        text = f"{words} to withheld cells who know their own amounts: more than {MOST_INSIDERS:,}, not tried"
-        return (_of_insiders(Clearance.REVIEW, "insiders_not_tried", text, {"limit": MOST_INSIDERS}),)
+        text = f"{words} to withheld cells who know their own amounts: more than {MAX_INSIDERS:,}, not tried"
+        return (_of_insiders(Clearance.REVIEW, "insiders_not_tried", text, {"limit": MAX_INSIDERS}),)
     release = Release.of(table, Protection.withhold(table, withheld, need))
     found = CoalitionSearch(table, need, release, attack).verdict()
     told = f"{words} to withheld cells who know their own amounts, {found.tried:,} of them:"
@@ -222,7 +222,7 @@ def few_told(evidence: MagnitudeEvidence, policy: Policy) -> Mask:
         return found
     n_units = evidence.n_units[cells]
     alike = most - policy.group.share * n_units > LIMIT * n_units
-    told = (values <= 2) & (least < policy.least_units) | (values <= FEW) & alike
+    told = (values <= 2) & (least < policy.least_units) | (values <= FEW_VALUES) & alike
     # Cells of too few units are withheld for that.
     found[cells] = told & (n_units >= policy.least_units)
     return found

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hitoku.checks.evidence import COUNTED, GroupEvidence, ValuesEvidence
+from hitoku.checks.evidence import COUNTED, FEW_VALUES, GroupEvidence, ValuesEvidence
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles.principle_verdict import (
     Applied,
@@ -31,15 +31,13 @@ from hitoku.checks.principles.principle_verdict import (
 )
 from hitoku.model import LIMIT, Integers, Mask
 
-# A variable with at most so many values counts things, and its sum bounds how many units differ from most.
-FEW = 10
-# With so few decimals a statistic is that of many tables of counts.
-MOST_SAFE_DECIMALS = 3
+# A statistic with at most this many decimals belongs to many tables of counts.
+MAX_SAFE_DECIMALS = 3
 
 
 def many_digits(decimals: int | None) -> bool:
     """Return whether a statistic is published with so many digits that counts can be found by trying."""
-    return decimals is None or decimals > MOST_SAFE_DECIMALS
+    return decimals is None or decimals > MAX_SAFE_DECIMALS
 
 
 def nearly_alike(n_units: Integers, holders: Integers, policy: Policy) -> Mask:
@@ -68,7 +66,7 @@ def reveals_counts(
     if n_values is None or holders is None:
         return np.zeros(len(n_units), dtype=np.bool_)
     alike, few = nearly_alike(n_units, holders, policy), held_by_few(n_units, holders, policy)
-    return np.asarray(determined(n_values, equations) & (few | alike) | (n_values <= FEW) & alike)
+    return np.asarray(determined(n_values, equations) & (few | alike) | (n_values <= FEW_VALUES) & alike)
 
 
 def held_by_few(n_units: Integers, holders: Integers, policy: Policy) -> Mask:
@@ -143,7 +141,7 @@ def _by_trying(
             text=f"up to {COUNTED} different values, one that of fewer than {policy.least_units} units, in "
             f"{open_} of {len(told)}: with all digits of the statistic the counts can be found by trying",
             numbers={"minimum": policy.least_units, "most": COUNTED, "groups": open_},
-            remedy=f"decimals={MOST_SAFE_DECIMALS}, or take larger groups",
+            remedy=f"decimals={MAX_SAFE_DECIMALS}, or take larger groups",
         )
 
 
@@ -254,7 +252,7 @@ def entering_tests(
             f"counts of few units, or of nearly all of a category, in {int(open_.sum())} of {len(open_)}: "
             "with all digits of the statistic and the totals they can be found by trying"
         )
-        yield _review("small_cells", text, f"decimals={MOST_SAFE_DECIMALS}, or merge categories")
+        yield _review("small_cells", text, f"decimals={MAX_SAFE_DECIMALS}, or merge categories")
 
 
 def _review(reason: str, text: str, remedy: str) -> PrincipleVerdict:

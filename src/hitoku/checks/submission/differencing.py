@@ -129,7 +129,7 @@ def scope(ledger: bool, records: Records | None, depth: int) -> str:
 
 # Combinations of codes that all outputs together may tell apart; beyond that two at a time are compared, up
 # to the second number: linear programs over more would take minutes.
-MOST_TOGETHER, MOST_OF_TWO = 500, 20_000
+MAX_TOGETHER, MAX_OF_TWO = 500, 20_000
 # So many sets of outputs that disclose something are told one by one.
 SHOWN = 3
 
@@ -222,12 +222,12 @@ def _compared(
     for before in sorted(alike, key=len):
         together = [*before, own]
         try:
-            disclosed += [(together, each) for each in _new(together, threshold, MOST_TOGETHER)]
+            disclosed += [(together, each) for each in _new(together, threshold, MAX_TOGETHER)]
         except HitokuError:
             how = "two at a time"
             for each in before:
                 try:
-                    disclosed += [([each, own], one) for one in _new([each, own], threshold, MOST_OF_TWO)]
+                    disclosed += [([each, own], one) for one in _new([each, own], threshold, MAX_OF_TWO)]
                 except HitokuError:
                     unjoined.append(each.name)
     found = (*_next_to_one_another(own, earlier), *(_told(own, disclosed, earlier) if disclosed else ()))

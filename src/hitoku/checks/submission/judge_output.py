@@ -14,7 +14,7 @@ from typing import Any
 from hitoku.checks.evidence import KNOWN, LeftOut, Unreadable, known_of
 from hitoku.checks.outputs import Fact, Kind, Output, collect_complete, find_contradictions, judge_published
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import Principle, PrincipleVerdict, worst
+from hitoku.checks.principles import MAX_NAMED, Principle, PrincipleVerdict, worst
 from hitoku.checks.submission.rechecked import fault
 from hitoku.checks.submission.submission import Submission, csv_text
 from hitoku.checks.unit_records import MISSING, Records
@@ -35,8 +35,6 @@ from hitoku.model import ADDITIVITY, Finding, Severity
 
 # Fields that say what stays behind: they follow from the policy.
 WITHHELD = {"withheld", "counts_withheld"}
-# Evidence collected twice may differ by so much, of each number and absolutely: by the order of adding up.
-CLOSE = 1e-9
 # What can go wrong when numbers are not of the kind or length that an output type writes.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, HitokuError)
 
@@ -181,7 +179,8 @@ def _near(one: float, other: float) -> bool:
         return False
     if not (math.isfinite(one) and math.isfinite(other)):
         return one == other or (math.isnan(one) and math.isnan(other))
-    return abs(one - other) <= CLOSE + CLOSE * abs(other)
+    # Evidence collected twice may differ by the order of summation.
+    return abs(one - other) <= ADDITIVITY * (1 + abs(other))
 
 
 def _close(one: Any, other: Any) -> bool:
@@ -216,8 +215,6 @@ def claim_of(output: Output, policy: Policy) -> dict[str, Any] | None:
 
 # Variables and their codes; under a filter also the codes it keeps.
 Group = frozenset[tuple[str, str | tuple[str, ...]]]
-# More than this many are counted, not named.
-SHOWN = 3
 
 
 def disagreements(outputs: Sequence[Output]) -> list[list[str]]:
@@ -242,7 +239,7 @@ def disagreements(outputs: Sequence[Output]) -> list[list[str]]:
                     found[one].setdefault((two, str(fact.kind[0])), []).append(_named(group))
     told = [
         [
-            f"it contradicts {outputs[other].name} about the {what} in {some(groups, SHOWN)}"
+            f"it contradicts {outputs[other].name} about the {what} in {some(groups, MAX_NAMED)}"
             for (other, what), groups in own.items()
         ]
         for own in found
@@ -267,7 +264,7 @@ def _gaps(outputs: Sequence[Output]) -> list[list[str]]:
                     found[one].setdefault(two, []).append(column)
     return [
         [
-            f"it contradicts {outputs[other].name} about the missing values of {some(columns, SHOWN)}"
+            f"it contradicts {outputs[other].name} about the missing values of {some(columns, MAX_NAMED)}"
             for other, columns in own.items()
         ]
         for own in found

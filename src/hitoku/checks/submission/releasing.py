@@ -32,7 +32,7 @@ from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, re
 from hitoku.checks.submission.recheck import Centre, judge, open_centre
 from hitoku.checks.submission.rechecked import OutputState, Recheck, Rechecked
 from hitoku.checks.submission.same_variable import measured_alike, said_by
-from hitoku.checks.submission.submission import MOST_BYTES, Submission, leaving, read_submission
+from hitoku.checks.submission.submission import MAX_BYTES, Submission, leaving, read_submission
 from hitoku.errors import DataError, ParameterError, some
 from hitoku.files import new_folder, read_file, sha256
 
@@ -319,7 +319,7 @@ def _fill(draft: Path, receipt: Receipt, files: Mapping[str, bytes], store: Ledg
 def _complete(folder: Path, receipt: Receipt) -> bool:
     """Tell whether a folder holds what left with a receipt; it has its name only when it is whole."""
     try:
-        plain = json.loads(read_file(folder / RECEIPT, MOST_BYTES))
+        plain = json.loads(read_file(folder / RECEIPT, MAX_BYTES))
     except (DataError, ValueError):
         return False
     return isinstance(plain, dict) and plain.get("head") == receipt.head

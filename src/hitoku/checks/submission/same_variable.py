@@ -27,12 +27,10 @@ from hitoku.checks.principles import (
 )
 from hitoku.checks.submission.judge_output import group_of
 from hitoku.checks.unit_records import Records
-from hitoku.model import Floats
+from hitoku.model import ADDITIVITY, Floats
 
 # Columns that differ among the first so many records differ; most do.
 SAMPLE = 1000
-# Numbers that were multiplied and divided again are off by this much.
-CLOSE = 1e-9
 
 
 def multiples(records: Records, name: str) -> dict[str, float]:
@@ -93,7 +91,7 @@ def _numbers(records: Records, name: str, most: int | None = None) -> Floats:
 
 
 def _same(one: Floats, other: Floats) -> bool:
-    return bool(np.allclose(one, other, rtol=CLOSE, atol=0, equal_nan=True))
+    return bool(np.allclose(one, other, rtol=ADDITIVITY, atol=0, equal_nan=True))
 
 
 # A group with its filter, and a variable.

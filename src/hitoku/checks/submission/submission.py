@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hitoku.checks.decisions import ExceptionRequest
-from hitoku.checks.evidence import Unreadable
+from hitoku.checks.evidence import Count, Unreadable
 from hitoku.checks.outputs import WITHHELD, Output
 from hitoku.checks.policies import Policy
 from hitoku.errors import DataError
@@ -36,12 +36,11 @@ MANIFEST, POLICY = "manifest.json", "policy.json"
 PUBLIC, CHECKER = "public", "checker"
 CERTIFICATE = ".certificate.json.gz"
 # Bounds on what anybody may hand over: a file, all files together, and how many there are.
-MOST_BYTES, MOST_IN_ALL, MOST_FILES = 300_000_000, 3_000_000_000, 40_000
+MAX_BYTES, MAX_TOTAL_BYTES, MAX_FILES = 300_000_000, 3_000_000_000, 40_000
 
 Line = Annotated[str, Field(max_length=500)]
 Stem = Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z-]{0,80}$")]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Whole = Annotated[int, Field(ge=0, le=2**53)]
 
 
 class _Strict(BaseModel):
@@ -68,15 +67,15 @@ class _Manifest(_Strict):
     name: Line
     data: Line
     policy: _Named
-    outputs: Annotated[list[_Entry], Field(min_length=1, max_length=MOST_FILES)]
-    files: Annotated[dict[Line, Digest], Field(max_length=MOST_FILES)]
+    outputs: Annotated[list[_Entry], Field(min_length=1, max_length=MAX_FILES)]
+    files: Annotated[dict[Line, Digest], Field(max_length=MAX_FILES)]
     sha256: Digest
     researcher: Line = ""
     written: Line = ""
     unit: Line | None = None
-    n_units: Whole | None = None
-    n_records: Whole | None = None
-    requests: Annotated[list[dict[str, Any]], Field(max_length=MOST_FILES)] = []
+    n_units: Count | None = None
+    n_records: Count | None = None
+    requests: Annotated[list[dict[str, Any]], Field(max_length=MAX_FILES)] = []
     comments: dict[Line, Annotated[str, Field(max_length=10_000)]] = {}
 
 
@@ -131,7 +130,7 @@ class Submission:
         stem = self.path / PUBLIC / self.stems[place]
         if not stem.with_suffix(".csv").exists():
             return None
-        text = read_file(stem.with_suffix(".csv"), MOST_BYTES, links=False).decode("utf-8", "replace")
+        text = read_file(stem.with_suffix(".csv"), MAX_BYTES, links=False).decode("utf-8", "replace")
         return text, _json(stem.with_suffix(".json"))
 
     def certificate(self, place: int) -> Path | None:
@@ -204,9 +203,9 @@ def _intact(folder: Path, listed: Mapping[str, str]) -> set[str]:
             raise _refused(folder, name, "is not a regular file")
         size = place.stat().st_size
         in_all += size
-        if size > MOST_BYTES or in_all > MOST_IN_ALL:
+        if size > MAX_BYTES or in_all > MAX_TOTAL_BYTES:
             raise _refused(
-                folder, name, f"is longer than {MOST_BYTES:_} bytes, or all are than {MOST_IN_ALL:_}"
+                folder, name, f"is longer than {MAX_BYTES:_} bytes, or all are than {MAX_TOTAL_BYTES:_}"
             )
         if sha256(place) != listed[name]:
             raise _refused(folder, name, "was changed after it was submitted")
@@ -252,7 +251,7 @@ def _manifest(folder: Path) -> _Manifest:
     if not is_submission(folder):
         raise _refused(folder, MANIFEST, "is missing")
     try:
-        raw = read_file(folder / MANIFEST, MOST_BYTES, links=False)
+        raw = read_file(folder / MANIFEST, MAX_BYTES, links=False)
         whole = json.loads(raw)
         body = {name: part for name, part in whole.items() if name != "sha256"}
         # The bytes, not only the content: there is one way to write a manifest.
@@ -278,8 +277,8 @@ def found_files(folder: Path) -> Iterator[str]:
             continue
         with os.scandir(place) as entries:
             for count, entry in enumerate(entries):
-                if count > MOST_FILES:
-                    raise _refused(folder, place.name, f"has more than {MOST_FILES:_} files")
+                if count > MAX_FILES:
+                    raise _refused(folder, place.name, f"has more than {MAX_FILES:_} files")
                 known = place == folder and entry.name in {PUBLIC, CHECKER}
                 if not (known and entry.is_dir(follow_symlinks=False)):
                     yield Path(entry.path).relative_to(folder).as_posix()
@@ -297,7 +296,7 @@ def _refused(folder: Path, name: str, what: str) -> DataError:
 
 
 def _json(path: Path) -> Any:
-    return json.loads(read_file(path, MOST_BYTES, links=False))
+    return json.loads(read_file(path, MAX_BYTES, links=False))
 
 
 def file_stem(number: int, name: str) -> str:
