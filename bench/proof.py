@@ -21,6 +21,9 @@ from hitoku.evidence.verify import verify
 from hitoku.kernels import circulation
 from hitoku.model import Need, Protection, Release, Table
 
+# Cells up to which linear programs alone are measured, too.
+LARGEST_ALONE = 5_000
+
 
 def table_of(random: np.random.Generator, rows: int, columns: int) -> Table:
     """Draw counts of people by two variables, each with rare codes."""
@@ -51,29 +54,37 @@ def verified(found: Audit) -> float:
         return time.process_time() - began
 
 
+def compared(rows: int, columns: int) -> str:
+    """Prove and verify one table, and again without flows where it is not too large; return a line of figures."""
+    table = table_of(np.random.default_rng(1), rows, columns)
+    found, own = examined(table)
+    counted = found.summary
+    line = (
+        f"{rows} x {columns}, {counted['unsafe']:,} unsafe: {own:.2f} s, "
+        f"{counted['witnesses']} witnesses, verified in {verified(found):.2f} s"
+    )
+    if rows * columns > LARGEST_ALONE:
+        return line
+    flows = witness_search.NetworkCirculation
+    witness_search.NetworkCirculation = type("NoFlows", (), {"of": staticmethod(lambda *_: None)})
+    try:
+        alone, plain = examined(table)
+    finally:
+        witness_search.NetworkCirculation = flows
+    return line + (
+        f"; linear programs alone {plain:.2f} s ({plain / own:.0f} times), "
+        f"{alone.summary['witnesses']} witnesses, verified in {verified(alone):.2f} s"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--large", action="store_true", help="also 47 by 400 cells")
     options = parser.parse_args()
     circulation.warm_up()
-    flows = witness_search.NetworkCirculation
     for rows, columns in [(30, 40), (60, 80), *([(47, 400)] if options.large else [])]:
-        table = table_of(np.random.default_rng(1), rows, columns)
-        found, own = examined(table)
-        counted = found.summary
-        line = (
-            f"{rows} x {columns}, {counted['unsafe']:,} unsafe: {own:.2f} s, "
-            f"{counted['witnesses']} witnesses, verified in {verified(found):.2f} s"
-        )
-        if rows * columns <= 5000:
-            witness_search.NetworkCirculation = type("NoFlows", (), {"of": staticmethod(lambda *_: None)})
-            alone, plain = examined(table)
-            witness_search.NetworkCirculation = flows
-            line += (
-                f"; linear programs alone {plain:.2f} s ({plain / own:.0f} times), "
-                f"{alone.summary['witnesses']} witnesses, verified in {verified(alone):.2f} s"
-            )
-        print(line, f"; peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB", flush=True)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        print(f"{compared(rows, columns)}; peak {peak:.1f} GB", flush=True)
 
 
 if __name__ == "__main__":
