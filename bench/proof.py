@@ -55,7 +55,7 @@ def verified(found: Audit) -> float:
 
 
 def compared(rows: int, columns: int) -> str:
-    """Prove and verify one table, and again without flows where it is not too large; return a line of figures."""
+    """Prove and verify one table, and again by linear programs alone; return a line of figures."""
     table = table_of(np.random.default_rng(1), rows, columns)
     found, own = examined(table)
     counted = found.summary

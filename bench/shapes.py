@@ -308,8 +308,10 @@ def limited(row: str, limit_s: float) -> dict[str, object]:
     told = [json.loads(line) for line in child.stdout.splitlines() if line.startswith("{")]
     found: dict[str, object] = told[-1] if told else {"row": row}
     if child.returncode:
-        last = child.stderr.strip().splitlines()[-1:] or [f"ended by signal {-child.returncode}"]
-        found["failed"] = f"not finished in {limit_s:g} s" if child.returncode < 0 else last[0][:160]
+        # Of an error of hitoku the first line, of others the last.
+        lines = child.stderr.strip().splitlines() or [f"ended by code {child.returncode}"]
+        last = next((line for line in lines if line.startswith("hitoku.errors.")), lines[-1])
+        found["failed"] = f"not finished in {limit_s:g} s" if child.returncode < 0 else last[:160]
     return found
 
 
