@@ -103,5 +103,5 @@ def test_planted_groups_are_found_at_their_depth(partners, new, units, depth):
 
 
 @pytest.mark.parametrize(("partners", "new"), DECOYS)
-def test_decoys_raise_no_alarm(partners, new):
+def test_decoys_raise_no_finding(partners, new):
     assert ledger_with(partners, 3).check([Partition.published("new", new)]) == []

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.oracles.differencing import exposed_units
 
-from hitoku.attacks.differencing import MISSING, Definition, Grade, Partition
+from hitoku.attacks.differencing import MISSING, Definition, DisclosureBasis, Partition
 from hitoku.checks.ledger import Concern, Ledger, Measure, create, fresh_store, implied_tables, unit_numbers
 from hitoku.checks.principles import Clearance
 from hitoku.errors import DataError, HitokuError, ParameterError
@@ -44,12 +44,12 @@ def opened(folder, n_units=N_UNITS, **options):
 
 def test_table_1_of_the_paper_is_caught_explained_and_has_a_way_out(tmp_path):
     opened(tmp_path).remember("output 3", *table_1("output 3", [19, 26], FIRST))
-    (alarm,) = opened(tmp_path, unit="person").check("output 7", *table_1("output 7", [21, 26], SECOND))
-    assert str(alarm) == "area=A, age=19-20: 19 - 18 = 1 person, from output 3 and output 7 (by definition)"
-    assert (alarm.concern, alarm.n_groups, alarm.n_units) == (Concern.SMALL_GROUP, 1, 1)
-    assert alarm.grade is Grade.BY_DEFINITION
-    assert "already released" in alarm.remedy
-    assert alarm.verdict.status is Clearance.FAIL
+    (finding,) = opened(tmp_path, unit="person").check("output 7", *table_1("output 7", [21, 26], SECOND))
+    assert str(finding) == "area=A, age=19-20: 19 - 18 = 1 person, from output 3 and output 7 (by definition)"
+    assert (finding.concern, finding.n_groups, finding.n_units) == (Concern.SMALL_GROUP, 1, 1)
+    assert finding.basis is DisclosureBasis.BY_DEFINITION
+    assert "already released" in finding.remedy
+    assert finding.verdict.status is Clearance.FAIL
 
 
 def test_the_remedy_names_the_cut_points_released_before(tmp_path):
@@ -62,22 +62,22 @@ def test_the_remedy_names_the_cut_points_released_before(tmp_path):
         Definition.of({"age": codes}, [[["0-18"], ["19-30"]]]),
     )
     moved = {str(age): "0-20" if age < 21 else "21-30" for age in range(31)}
-    (alarm,) = ledger.check(
+    (finding,) = ledger.check(
         "second",
         [Partition.published("second", np.where(age < 21, 1, 2))],
         Definition.of({"age": moved}, [[["0-20"], ["21-30"]]]),
     )
-    assert str(alarm).startswith("age=19-20: 39 - 38 = 1 unit")
-    assert alarm.remedy == "reuse the cut points of age already released: 19"
+    assert str(finding).startswith("age=19-20: 39 - 38 = 1 unit")
+    assert finding.remedy == "reuse the cut points of age already released: 19"
 
 
 def test_one_line_per_set_of_outputs_with_a_count_and_the_worst(tmp_path):
     # The same shift in both areas, ten or more wanted in area B as well.
     ledger = opened(tmp_path, threshold=20)
     ledger.remember("first", *table_1("first", [19, 26], FIRST))
-    (alarm,) = ledger.check("second", *table_1("second", [21, 26], SECOND))
-    assert (alarm.n_groups, alarm.n_units) == (2, 1)
-    assert str(alarm).endswith("; 1 more group")
+    (finding,) = ledger.check("second", *table_1("second", [21, 26], SECOND))
+    assert (finding.n_groups, finding.n_units) == (2, 1)
+    assert str(finding).endswith("; 1 more group")
 
 
 def test_an_output_that_was_only_checked_leaves_no_trace(tmp_path):
@@ -87,7 +87,7 @@ def test_an_output_that_was_only_checked_leaves_no_trace(tmp_path):
     assert ledger.check("second", *table_1("second", [21, 26], SECOND))
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     again = ledger.check("second", *table_1("second", [21, 26], SECOND))
-    assert [alarm.n_units for alarm in again] == [1]
+    assert [finding.n_units for finding in again] == [1]
 
 
 def test_what_was_remembered_is_there_the_next_day(tmp_path):
@@ -100,9 +100,11 @@ def test_what_was_remembered_is_there_the_next_day(tmp_path):
         assert ledger.check(name, [Partition.published(name, inside.astype(int))]) == []
         ledger.remember(name, [Partition.published(name, inside.astype(int))], published={"n": [1, 2]})
     ledger = opened(tmp_path, 100, threshold=4)
-    (alarm,) = ledger.check("new", [Partition.published("new", chain[2].astype(int))])
-    assert alarm.outputs == ("output 0", "output 1", "new")
-    assert str(alarm) == "a group: 60 - 30 - 28 = 2 units, from output 0 and output 1 and new (not graded)"
+    (finding,) = ledger.check("new", [Partition.published("new", chain[2].astype(int))])
+    assert finding.outputs == ("output 0", "output 1", "new")
+    assert (
+        str(finding) == "a group: 60 - 30 - 28 = 2 units, from output 0 and output 1 and new (not classified)"
+    )
     assert ledger.scope == "tested up to four outputs together"
 
 
@@ -128,8 +130,8 @@ def test_a_ledger_that_was_closed_finds_what_one_that_stayed_open_finds(tmp_path
         codes = np.unique(np.append(codes, 0), return_inverse=True)[1][:-1]
         parts = [Partition.published(str(number), codes)]
         closed = opened(tmp_path / "closed", 80, threshold=5)
-        assert [alarm.certificate for alarm in closed.check(str(number), parts)] == [
-            alarm.certificate for alarm in stayed.check(str(number), parts)
+        assert [finding.certificate for finding in closed.check(str(number), parts)] == [
+            finding.certificate for finding in stayed.check(str(number), parts)
         ]
         closed.remember(str(number), parts)
         stayed.remember(str(number), parts)
@@ -175,8 +177,8 @@ def test_a_flipped_byte_anywhere_is_refused_or_changes_nothing(tmp_path):
         except HitokuError:
             refused += 1
             continue
-        (alarm,) = ledger.check("second", *table_1("second", [21, 26], SECOND))
-        assert alarm.n_units == 1
+        (finding,) = ledger.check("second", *table_1("second", [21, 26], SECOND))
+        assert finding.n_units == 1
     assert refused > 10
 
 
@@ -240,25 +242,25 @@ def test_an_output_without_membership_is_not_testable_and_never_safe(tmp_path):
     assert verdict.text == "nothing before it"
     ledger.remember("output 3", None)
     parts, definition = table_1("output 4", [19, 26], FIRST)
-    (alarm,) = ledger.check("output 4", parts, definition)
-    assert str(alarm) == "not testable against output 3"
-    assert alarm.verdict.status is Clearance.REVIEW
+    (finding,) = ledger.check("output 4", parts, definition)
+    assert str(finding) == "not testable against output 3"
+    assert finding.verdict.status is Clearance.REVIEW
     ledger.remember("output 4", parts, definition)
-    (alarm,) = opened(tmp_path).check("output 5", None)
-    assert str(alarm) == "output 5 is not testable against output 3, output 4"
+    (finding,) = opened(tmp_path).check("output 5", None)
+    assert str(finding) == "output 5 is not testable against output 3, output 4"
 
 
 def test_projects_on_one_data_set_are_tested_against_each_other(tmp_path):
     opened(tmp_path, project="wages").remember("table", *table_1("table", [19, 26], FIRST))
-    (alarm,) = opened(tmp_path, project="health").check("table", *table_1("table", [21, 26], SECOND))
-    assert alarm.outputs == ("table (project wages)", "table")
+    (finding,) = opened(tmp_path, project="health").check("table", *table_1("table", [21, 26], SECOND))
+    assert finding.outputs == ("table (project wages)", "table")
 
 
 def test_a_harmless_output_passes_with_the_scope(tmp_path):
     ledger = opened(tmp_path)
     ledger.remember("first", *table_1("first", [19, 26], FIRST))
-    alarms = ledger.check("second", *table_1("second", [19, 26], FIRST))
-    (verdict,) = ledger.verdicts(alarms)
+    findings = ledger.check("second", *table_1("second", [19, 26], FIRST))
+    (verdict,) = ledger.verdicts(findings)
     assert (verdict.status, verdict.text) == (
         Clearance.PASS,
         "tested up to four outputs together, against 1 released before",
@@ -272,10 +274,10 @@ def test_where_the_work_has_an_end_that_is_said_then_and_later(tmp_path):
         ledger.search.effort = 0 if number == 2 else ledger.search.effort
         ledger.remember(str(number), [Partition.published(str(number), inside.astype(int))])
     new = [Partition.published("new", ((unit >= 30) & (unit < 58)).astype(int))]
-    (alarm,) = ledger.check("new", new)
-    assert alarm.concern is Concern.LIMIT
-    assert "comparisons of what follows were left out" in alarm.text
-    (verdict,) = ledger.verdicts([alarm])
+    (finding,) = ledger.check("new", new)
+    assert finding.concern is Concern.LIMIT
+    assert "comparisons of what follows were left out" in finding.text
+    (verdict,) = ledger.verdicts([finding])
     assert (verdict.status, verdict.reason) == (Clearance.REVIEW, "limit_of_work")
     again = Ledger.open(path, data_hash="d", n_units=100)
     assert again.scope.endswith("of 2 not all that follows is known")
@@ -288,13 +290,13 @@ def test_comparison_that_stops_at_its_limit_is_not_decided(tmp_path):
     ledger = Ledger.open(path, data_hash="d", n_units=100)
     ledger.remember("first", [Partition.published("first", (unit < 60).astype(int))])
     new = [Partition.published("new", (unit < 58).astype(int))]
-    assert [alarm.concern for alarm in ledger.check("new", new)] == [Concern.SMALL_GROUP]
+    assert [finding.concern for finding in ledger.check("new", new)] == [Concern.SMALL_GROUP]
     limited = Ledger.open(path, data_hash="d", n_units=100)
     limited.search.flow_work = 0
-    (alarm,) = limited.check("new", new)
+    (finding,) = limited.check("new", new)
     # The two outputs, and the new one with what follows from them.
-    assert str(alarm).startswith("not decided: 2 comparison(s) were not finished within the limit of work")
-    (verdict,) = limited.verdicts([alarm])
+    assert str(finding).startswith("not decided: 2 comparison(s) were not finished within the limit of work")
+    (verdict,) = limited.verdicts([finding])
     assert (verdict.status, verdict.reason) == (Clearance.REVIEW, "limit_of_work")
     limited.remember("new", new)
     assert Ledger.open(path, data_hash="d", n_units=100).scope.endswith(
@@ -309,8 +311,8 @@ def test_inner_cells_and_margins_are_parts_of_one_output(tmp_path):
     parts = [Partition.published("t", inner), Partition.published("t", AREA + 1, part=1)]
     bands = [["A", "19-25"], ["A", "26-30"], *(["B", band] for band in FIRST)]
     definition = Definition.ungrouped({"area": ["A", "B"], "age": FIRST}, [bands, [["A", None], ["B", None]]])
-    (alarm,) = ledger.check("t", parts, definition)
-    assert str(alarm) == "area=A, age=0-18: 57 - 19 - 20 = 18 units, from t (by definition)"
+    (finding,) = ledger.check("t", parts, definition)
+    assert str(finding) == "area=A, age=0-18: 57 - 19 - 20 = 18 units, from t (by definition)"
 
 
 def test_a_derived_group_that_is_large_enough_meets_the_dominance_rule(tmp_path):
@@ -322,10 +324,10 @@ def test_a_derived_group_that_is_large_enough_meets_the_dominance_rule(tmp_path)
     for carried, expected in ((measures, ["magnitude"]), (None, [])):
         ledger = opened(tmp_path / str(bool(carried)), 100)
         ledger.remember("whole", [Partition.published("whole", whole)], measures=carried)
-        alarms = ledger.check(
+        findings = ledger.check(
             "part", [Partition.published("part", part)], measures=measures, rules=[Dominance(1, 50)]
         )
-        assert [str(alarm.concern) for alarm in alarms] == expected
+        assert [str(finding.concern) for finding in findings] == expected
 
 
 @pytest.mark.parametrize(
@@ -343,10 +345,10 @@ def test_rounded_means_blur_a_derived_sum(tmp_path, rounded, found):
     measures = {"income": Measure.of(income, "mean", rounded)}
     ledger = opened(tmp_path, 100)
     ledger.remember("whole", [Partition.published("whole", whole)], measures=measures)
-    alarms = ledger.check(
+    findings = ledger.check(
         "part", [Partition.published("part", part)], measures=measures, rules=[Dominance(1, 50)], percent=10
     )
-    assert bool(alarms) is found
+    assert bool(findings) is found
 
 
 def test_two_runs_of_one_model_that_differ_by_missing_units_are_compared(tmp_path):
@@ -363,8 +365,8 @@ def test_two_runs_of_one_model_that_differ_by_missing_units_are_compared(tmp_pat
         {"region": {c: c for c in "0123"}, "schooling": {"known": "known", MISSING: None}},
         [[[None, "known"]], [[code, "known"] for code in "0123"]],
     )
-    (alarm,) = ledger.check("model 2", implied_tables("model 2", [region], known), schooling)
-    assert (alarm.n_units, alarm.grade) == (2, Grade.MISSING_VALUES)
+    (finding,) = ledger.check("model 2", implied_tables("model 2", [region], known), schooling)
+    assert (finding.n_units, finding.basis) == (2, DisclosureBasis.MISSING_VALUES)
 
 
 @pytest.mark.parametrize(
@@ -443,9 +445,10 @@ def test_losses_count_by_their_size(tmp_path):
     whole, part = (np.arange(100) < 60).astype(int), (np.arange(100) < 45).astype(int)
     ledger.remember("whole", [Partition.published("whole", whole)], measures=measures)
     new = [Partition.published("part", part)]
-    (alarm,) = ledger.check("part", new, measures=measures, rules=[Dominance(1, 50)])
+    (finding,) = ledger.check("part", new, measures=measures, rules=[Dominance(1, 50)])
     assert (
-        str(alarm) == "a group: 60 - 45 = 15 units, from whole and part (not graded), profit fails dominance"
+        str(finding)
+        == "a group: 60 - 45 = 15 units, from whole and part (not classified), profit fails dominance"
     )
     with pytest.raises(DataError, match="3 values for 100 units"):
         ledger.check("part", new, measures={"profit": Measure.of([1, 2, 3])}, rules=[Dominance(1, 50)])

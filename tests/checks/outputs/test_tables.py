@@ -71,7 +71,7 @@ def test_a_withheld_cell_cannot_be_subtracted_and_totals_stay():
     assert out.frame.loc["r0", "Total"] == 93
     assert out.frame.loc["Total", "c0"] == 93
     assert verdict(out, Principle.INTERVAL).reason == "proved"
-    assert "merge" in out.way_out[0]
+    assert "merge" in out.remedies[0]
 
 
 def test_the_judge_does_not_trust_what_is_withheld():

@@ -49,7 +49,7 @@ def test_means_before_sums_with_totals_are_told_to_come_after_them():
     sums = work.magnitude_table(["group", "sex"], "x", name="sums")
     assert (means.status, sums.status) == (Clearance.PASS, Clearance.FAIL)
     told = "remove means and ask for it again after this one: it takes over what this one withholds"
-    assert told in sums.way_out
+    assert told in sums.remedies
     work.remove("means")  # what is left is compared again
     work.mean("x", by=["group", "sex"], name="means")
     assert [(each.name, each.status) for each in work.outputs] == [("sums", "pass"), ("means", "pass")]
@@ -82,7 +82,7 @@ def test_what_missing_values_do_to_counts_is_told_with_the_way_out():
     counts = work.table("sex", "x", ["count", "mean"])
     assert counts.status is Clearance.FAIL
     assert any(
-        "records without age are left out of one and not of the other" in text for text in counts.way_out
+        "records without age are left out of one and not of the other" in text for text in counts.remedies
     )
     # As advised.
     again = work.table("sex", "x", ["count", "mean"], where={"age": ["old", "young"]})

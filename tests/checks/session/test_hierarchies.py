@@ -59,7 +59,7 @@ def test_a_small_leaf_is_not_found_through_its_group():
     # Whatever else is withheld, North minus what is published of it leaves more than one cell open.
     assert np.isnan(shown[["N1", "N2", "North"]]).any()
     assert verdict(out, Principle.INTERVAL).reason == "proved"
-    assert out.way_out[0] in {"merge place N3 with N2", "merge place N2 with N3"}
+    assert out.remedies[0] in {"merge place N3 with N2", "merge place N2 with N3"}
 
 
 def test_the_checker_makes_the_same_table_again(tmp_path):
@@ -200,7 +200,7 @@ def test_a_group_that_takes_several_levels_of_one_table_is_caught():
 
 
 @pytest.mark.parametrize(
-    ("nested", "status", "grade"),
+    ("nested", "status", "basis"),
     [
         pytest.param(
             {"place": "region"}, Clearance.FAIL, "by definition", id="a reader knows where places are"
@@ -208,14 +208,14 @@ def test_a_group_that_takes_several_levels_of_one_table_is_caught():
         pytest.param(None, Clearance.REVIEW, "in these data", id="nobody said so"),
     ],
 )
-def test_variables_within_others(nested, status, grade, tmp_path):
+def test_variables_within_others(nested, status, basis, tmp_path):
     frame = places()
     work = Session("s", frame, unit="id", nested=nested)
     work.frequency_table(by="region", name="regions")
     out = work.frequency_table(by="place", where={"place": ["N1", "N2"]}, name="places")
     (found,) = differencing(out)
     assert found.status is status
-    assert grade in found.text
+    assert basis in found.text
     check = recheck(work.submit(tmp_path / "submission"), data=frame, unit="id")
     assert [each.findings for each in check.outputs] == [(), ()]
     assert check.matrix["places"]["differencing"] == str(status)

@@ -485,7 +485,7 @@ def test_percentages_all_withheld_fail(policy, of, tmp_path):
     out = work.percentages(["r", "c"], of)
     assert out.published["percent"] == [None] * 4
     assert reasons(out) == {"nothing_left"}
-    assert out.way_out
+    assert out.remedies
     assert check(work, tmp_path, people) == [FOUND, FOUND]
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.session import Asking, PandasHabits
+from hitoku.checks.session import OutputMethods, PandasApi
 from hitoku.errors import HitokuError, ParameterError
 
 rng = np.random.default_rng(11)
@@ -74,7 +74,9 @@ def test_wrong_arguments_end_in_an_output_or_in_our_words(method):
 
 
 def test_every_way_to_ask_is_tried():
-    asking = {name for kind in (Asking, PandasHabits) for name in vars(kind) if not name.startswith("_")} - {
+    asking = {
+        name for kind in (OutputMethods, PandasApi) for name in vars(kind) if not name.startswith("_")
+    } - {
         "output",
         "records",
         "scatter",

@@ -4,9 +4,9 @@ from hitoku.attacks.differencing.common_refinement import CommonRefinement as Co
 from hitoku.attacks.differencing.comparing import SingledOut as SingledOut
 from hitoku.attacks.differencing.defined import Defined as Defined
 from hitoku.attacks.differencing.defined import defined_differences as defined_differences
-from hitoku.attacks.differencing.grade import Grade as Grade
-from hitoku.attacks.differencing.grade import Graded as Graded
-from hitoku.attacks.differencing.grade import grade_certificate as grade_certificate
+from hitoku.attacks.differencing.disclosure_basis import ClassifiedGroup as ClassifiedGroup
+from hitoku.attacks.differencing.disclosure_basis import DisclosureBasis as DisclosureBasis
+from hitoku.attacks.differencing.disclosure_basis import classify_certificate as classify_certificate
 from hitoku.attacks.differencing.joined import Differences as Differences
 from hitoku.attacks.differencing.joined import differencing as differencing
 from hitoku.attacks.differencing.joint_partition import JointPartition as JointPartition

@@ -13,7 +13,12 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.attacks.differencing.atoms import MOST_ATOMS, Atoms, Disclosed, number_of_atoms
-from hitoku.attacks.differencing.grade import covered_by, merge_axes, points_of, possible_combinations
+from hitoku.attacks.differencing.disclosure_basis import (
+    covered_by,
+    merge_axes,
+    points_of,
+    possible_combinations,
+)
 from hitoku.attacks.differencing.output_definition import Definition, Nested, cut_alike
 from hitoku.attacks.differencing.partition import COUNTS
 from hitoku.errors import DataError

@@ -2,8 +2,8 @@
 
 :class:`Ledger` is an append-only log in SQLite, every line chained to all before it. It stores the units of
 each output under a keyed hash and tests a new output against all of them by differencing, for counts, sums of
-amounts and regressions on dummies; :class:`Alarm` says what it finds and how to avoid it. :class:`Settings`
-are fixed when a ledger is created (:func:`init`), and a :class:`Receipt` records what left.
+amounts and regressions on dummies; :class:`DifferencingFinding` says what it finds and how to avoid it.
+:class:`Settings` are fixed when a ledger is created (:func:`init`), and a :class:`Receipt` records what left.
 """
 
 from hitoku.lazy import facade

@@ -1,11 +1,11 @@
-from hitoku.checks.ledger.alarm import OF_LARGEST as OF_LARGEST
-from hitoku.checks.ledger.alarm import Alarm as Alarm
-from hitoku.checks.ledger.alarm import Concern as Concern
-from hitoku.checks.ledger.alarm import way_out as way_out
-from hitoku.checks.ledger.book import Ledger as Ledger
+from hitoku.checks.ledger.differencing_finding import OF_LARGEST as OF_LARGEST
+from hitoku.checks.ledger.differencing_finding import Concern as Concern
+from hitoku.checks.ledger.differencing_finding import DifferencingFinding as DifferencingFinding
+from hitoku.checks.ledger.differencing_finding import suggest_remedy as suggest_remedy
 from hitoku.checks.ledger.entry import Entry as Entry
 from hitoku.checks.ledger.entry import Measure as Measure
 from hitoku.checks.ledger.entry import implied_tables as implied_tables
+from hitoku.checks.ledger.ledger import Ledger as Ledger
 from hitoku.checks.ledger.published_quantities import FEWEST as FEWEST
 from hitoku.checks.ledger.published_quantities import largest_of as largest_of
 from hitoku.checks.ledger.published_quantities import next_to as next_to

@@ -141,7 +141,7 @@ class Output:
         )
 
     @property
-    def way_out(self) -> tuple[str, ...]:
+    def remedies(self) -> tuple[str, ...]:
         """What would make more of it publishable."""
         return tuple(dict.fromkeys(v.remedy for v in self.verdicts if v.remedy))
 

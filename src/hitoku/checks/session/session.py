@@ -26,8 +26,8 @@ from hitoku.checks.outputs import (
 from hitoku.checks.policies import Policy
 from hitoku.checks.policies import policy as policy_named
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
-from hitoku.checks.session.asking import How, Where, refuse_unknown
-from hitoku.checks.session.pandas_habits import PandasHabits
+from hitoku.checks.session.output_methods import How, Where, refuse_unknown
+from hitoku.checks.session.pandas_api import PandasApi
 from hitoku.checks.submission import DraftLedger, write_submission
 from hitoku.checks.unit_records import Records
 from hitoku.errors import ParameterError, did_you_mean
@@ -35,7 +35,7 @@ from hitoku.model import Verdict
 from hitoku.toml import Origin, validated
 
 
-class Session(PandasHabits):
+class Session(PandasApi):
     """Outputs about one data set, each with its evidence and verdicts.
 
     Every method takes ``where``, a filter such as ``{"region": ["N", "S"]}``, and ``name``, which is unique.
@@ -69,7 +69,7 @@ class Session(PandasHabits):
     >>> people = pd.DataFrame({"age": ["0-18"] * 18 + ["19-20"] + ["21-25"] * 18})
     >>> work = Session("ages", people)
     >>> table = work.frequency_table(by="age")
-    >>> table, table.way_out[0]
+    >>> table, table.remedies[0]
     (Output('frequency_table 1', frequency_table, pass), 'merge age 19-20 with 21-25')
     """
 

@@ -23,8 +23,8 @@ from hitoku.checks.ledger import (
     Measure,
     next_to,
     settings_of,
+    suggest_remedy,
     tested,
-    way_out,
 )
 from hitoku.checks.outputs import Output, find_membership
 from hitoku.checks.policies import Policy
@@ -313,7 +313,7 @@ def _told(
                 reason="small_group",
                 text=f"{text} (by definition){more}",
                 numbers={"outputs": len(names), "groups": len(own_groups), "units": worst.most},
-                remedy=way_out(own.definition, involved, [each.definition for each in earlier]),
+                remedy=suggest_remedy(own.definition, involved, [each.definition for each in earlier]),
                 terms=_terms(group, worst, own),
             )
         )

@@ -88,12 +88,12 @@ class DraftLedger:
         definition = definition_of(output)
         # A submission that is corrected and handed in again has the names of before.
         name = self.ledger.unused(output.name)
-        alarms = self.ledger.check(
+        findings = self.ledger.check(
             name, parts, definition, measures, rules=self._policy.magnitude_rules if measures else ()
         )
         said = said_by(output, self._records)
         verdicts = (
-            *self.ledger.verdicts(alarms),
+            *self.ledger.verdicts(findings),
             *judge_together(said, self.ledger.said, name, self._policy),
         )
         passes = Clearance.FAIL not in {output.status, *(verdict.status for verdict in verdicts)}

@@ -223,8 +223,8 @@ def _blocked(check: Recheck, *, partial: bool) -> str:
     if not undecided or partial:
         return ""
     told = some((f"{each.output.name} ({_why(each)})" for each in undecided), 10)
-    way_out = "decide about each, or let them stay behind (--partial)"
-    return f"{len(undecided)} output(s) are undecided: {told}; {way_out}"
+    remedy = "decide about each, or let them stay behind (--partial)"
+    return f"{len(undecided)} output(s) are undecided: {told}; {remedy}"
 
 
 def _why(each: Rechecked) -> str:

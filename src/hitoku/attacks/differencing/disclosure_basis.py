@@ -26,20 +26,20 @@ OTHERS = "any other"
 ONE_DELIVERY = ", in one delivery of the data only"
 
 
-class Grade(StrEnum):
+class DisclosureBasis(StrEnum):
     """Who can single a group out."""
 
     BY_DEFINITION = "by definition"
     IN_DATA = "in these data"
     MISSING_VALUES = "by missing values only"
-    NOT_GRADED = "not graded"
+    NOT_CLASSIFIED = "not classified"
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
-    """A grade, and who is in the group, in words; empty where the definitions do not say."""
+class ClassifiedGroup:
+    """The basis of a disclosure, and who is in the group, in words; empty without definitions."""
 
-    grade: Grade
+    basis: DisclosureBasis
     group: str = ""
 
 
@@ -52,9 +52,9 @@ class CodeAxis:
     n: int
 
 
-def grade_certificate(
+def classify_certificate(
     certificate: Certificate, definitions: Mapping[str, Definition | None], nested: Sequence[Nested] = ()
-) -> Graded:
+) -> ClassifiedGroup:
     """Tell who can add a certificate up.
 
     Parameters
@@ -73,22 +73,22 @@ def grade_certificate(
     >>> first = Definition.of({"age": codes}, [[["0-18"], ["19+"]]])
     >>> second = Definition.of({"age": {**codes, "19": "0-20", "20": "0-20"}}, [[["0-20"]]])
     >>> sum_of_cells = {("second", 0, 1): 1, ("first", 0, 1): -1}
-    >>> grade_certificate(sum_of_cells, {"first": first, "second": second}).grade
-    <Grade.IN_DATA: 'in these data'>
+    >>> classify_certificate(sum_of_cells, {"first": first, "second": second}).basis
+    <DisclosureBasis.IN_DATA: 'in these data'>
     >>> second = Definition.of({"age": dict.fromkeys(("17", "18", "19", "20"), "0-20")}, [[["0-20"]]])
-    >>> grade_certificate(sum_of_cells, {"first": first, "second": second})
-    Graded(grade=<Grade.BY_DEFINITION: 'by definition'>, group='age=19-20')
+    >>> classify_certificate(sum_of_cells, {"first": first, "second": second})
+    ClassifiedGroup(basis=<DisclosureBasis.BY_DEFINITION: 'by definition'>, group='age=19-20')
     """
     outputs = sorted({output for output, _, _ in certificate})
     given = [definition for output in outputs if (definition := definitions.get(output))]
     if len(given) < len(outputs):
-        return Graded(Grade.NOT_GRADED)
+        return ClassifiedGroup(DisclosureBasis.NOT_CLASSIFIED)
     known = dict(zip(outputs, cut_alike(given), strict=True))
     nested = [*nested, *(each for definition in given for each in definition.nested)]
     axes = merge_axes(list(known.values()), nested)
     shape = tuple(axis.n for axis in axes)
     if np.prod(shape, dtype=np.float64) > MOST_POINTS:
-        return Graded(Grade.NOT_GRADED)
+        return ClassifiedGroup(DisclosureBasis.NOT_CLASSIFIED)
     total, added = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.bool_)
     for (output, part, cell), times in certificate.items():
         inside = np.ix_(*covered_by(known[output], part, cell, axes))
@@ -97,18 +97,21 @@ def grade_certificate(
     possible = possible_combinations(axes, nested)
     total[~possible] = 0
     if total.min(initial=0) < 0:
-        return Graded(Grade.NOT_GRADED if perhaps_alike(given) else Grade.IN_DATA)
+        return ClassifiedGroup(
+            DisclosureBasis.NOT_CLASSIFIED if perhaps_alike(given) else DisclosureBasis.IN_DATA
+        )
     points = [points_of(axis) for axis in axes]
     names = [axis.name for axis in axes]
     if not total.any():
         # The same group by its definition, of records that were delivered twice and are not the same.
-        return Graded(
-            Grade.BY_DEFINITION, f"{in_words(names, points, added & possible, possible)}{ONE_DELIVERY}"
+        return ClassifiedGroup(
+            DisclosureBasis.BY_DEFINITION,
+            f"{in_words(names, points, added & possible, possible)}{ONE_DELIVERY}",
         )
     group = in_words(names, points, total > 0, possible)
     if not np.any((total > 0) & ~_missing_values(axes)):
-        return Graded(Grade.MISSING_VALUES, group)
-    return Graded(Grade.BY_DEFINITION, group)
+        return ClassifiedGroup(DisclosureBasis.MISSING_VALUES, group)
+    return ClassifiedGroup(DisclosureBasis.BY_DEFINITION, group)
 
 
 def _missing_values(axes: Sequence[CodeAxis]) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:

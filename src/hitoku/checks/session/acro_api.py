@@ -17,7 +17,7 @@ from hitoku.checks.session.session import Session
 IGNORED = ("show_suppressed",)
 
 
-class AcroWords(Session):
+class AcroApi(Session):
     """A session whose methods are called as in ACRO.
 
     Parameters
@@ -29,7 +29,7 @@ class AcroWords(Session):
     --------
     >>> import pandas as pd
     >>> people = pd.DataFrame({"region": ["N"] * 20 + ["S"] * 40, "income": range(60)})
-    >>> acro = AcroWords("study", people)  # the one line
+    >>> acro = AcroApi("study", people)  # the one line
     >>> acro.crosstab(people.region, values=people.income, aggfunc="mean")
     Output('output_0', average, pass)
     >>> acro.rename_output("output_0", "incomes")

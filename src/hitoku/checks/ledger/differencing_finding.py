@@ -10,12 +10,12 @@ from itertools import pairwise
 from hitoku.attacks.differencing import (
     Cell,
     Certificate,
+    ClassifiedGroup,
     Definition,
-    Grade,
-    Graded,
+    DisclosureBasis,
     Nested,
     SingledOut,
-    grade_certificate,
+    classify_certificate,
 )
 from hitoku.checks.evidence import column_known
 from hitoku.checks.ledger.published_quantities import FEWEST
@@ -24,10 +24,15 @@ from hitoku.errors import some
 
 # A sum with more cells than this is told by how many they are.
 MAX_TERMS = 6
-# So many groups of a set of outputs are graded; they are alike.
-MAX_GRADED = 20
-# The worst grade first.
-RANK = (Grade.BY_DEFINITION, Grade.NOT_GRADED, Grade.MISSING_VALUES, Grade.IN_DATA)
+# So many groups of a set of outputs are classified; they are alike.
+MAX_CLASSIFIED = 20
+# The worst basis first.
+RANK = (
+    DisclosureBasis.BY_DEFINITION,
+    DisclosureBasis.NOT_CLASSIFIED,
+    DisclosureBasis.MISSING_VALUES,
+    DisclosureBasis.IN_DATA,
+)
 
 
 # The way out where one of the largest contributors would follow.
@@ -44,7 +49,7 @@ class Concern(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alarm:
+class DifferencingFinding:
     """What a new output gives away together with earlier ones.
 
     Parameters
@@ -57,7 +62,7 @@ class Alarm:
         How many groups they single out.
     n_units
         Units in the worst one.
-    grade
+    basis
         Who can single it out.
     certificate
         The worst group as a sum of published cells.
@@ -75,14 +80,16 @@ class Alarm:
     remedy: str
     n_groups: int = 0
     n_units: int = 0
-    grade: Grade = Grade.NOT_GRADED
+    basis: DisclosureBasis = DisclosureBasis.NOT_CLASSIFIED
     certificate: Mapping[Cell, int] | None = None
     terms: tuple[SumTerm, ...] = ()
 
     @property
     def verdict(self) -> PrincipleVerdict:
         """The same as a verdict: what only who knows the data can do, or cannot be tested, needs review."""
-        review = self.concern in {Concern.NOT_TESTABLE, Concern.LIMIT} or self.grade is Grade.IN_DATA
+        review = (
+            self.concern in {Concern.NOT_TESTABLE, Concern.LIMIT} or self.basis is DisclosureBasis.IN_DATA
+        )
         return PrincipleVerdict(
             principle=Principle.DIFFERENCING,
             status=Clearance.REVIEW if review else Clearance.FAIL,
@@ -97,7 +104,7 @@ class Alarm:
         return self.text
 
     def __repr__(self) -> str:
-        return f"Alarm({self.concern}: {len(self.outputs)} outputs, {self.n_groups} groups)"
+        return f"DifferencingFinding({self.concern}: {len(self.outputs)} outputs, {self.n_groups} groups)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,13 +134,15 @@ class Speaker:
     shown: Callable[[str], str]
     unit: str = "unit"
 
-    def alarms(self, groups: Sequence[SingledOut], concern: Concern, because: str = "") -> list[Alarm]:
-        """Return one alarm for each set of outputs that singles something out."""
+    def findings(
+        self, groups: Sequence[SingledOut], concern: Concern, because: str = ""
+    ) -> list[DifferencingFinding]:
+        """Return one finding for each set of outputs that singles something out."""
         together: dict[tuple[str, ...], list[SingledOut]] = {}
         for group in groups:
             names = tuple(sorted(group.outputs, key=lambda name: (name == self.new, name)))
             together.setdefault(names, []).append(group)
-        return [self._alarm(names, own, concern, because) for names, own in together.items()]
+        return [self._finding(names, own, concern, because) for names, own in together.items()]
 
     def _definitions(self, group: SingledOut) -> dict[str, Definition | None]:
         """Return what the outputs mean, as far as that says what the group's cells are."""
@@ -148,21 +157,21 @@ class Speaker:
         known = self._definitions(group)
         return all(known[name] is not None or self.definitions[name] is None for name in group.outputs)
 
-    def _alarm(
+    def _finding(
         self, names: tuple[str, ...], groups: list[SingledOut], concern: Concern, because: str
-    ) -> Alarm:
+    ) -> DifferencingFinding:
         smallest = sorted(groups, key=lambda group: (len(group), len(group.certificate), group.cells))
         looked = [
-            (grade_certificate(group.certificate, self._definitions(group), self.nested), group)
-            for group in smallest[:MAX_GRADED]
+            (classify_certificate(group.certificate, self._definitions(group), self.nested), group)
+            for group in smallest[:MAX_CLASSIFIED]
         ]
-        told, worst = min(looked, key=lambda each: RANK.index(each[0].grade))
-        return Alarm(
+        told, worst = min(looked, key=lambda each: RANK.index(each[0].basis))
+        return DifferencingFinding(
             concern=concern,
             outputs=tuple(map(self.shown, names)),
             n_groups=len(groups),
             n_units=len(worst),
-            grade=told.grade,
+            basis=told.basis,
             certificate={
                 (self.shown(name), part, cell): times
                 for (name, part, cell), times in worst.certificate.items()
@@ -193,14 +202,14 @@ class Speaker:
         return tuple(found)
 
     def _sentence(
-        self, told: Graded, group: SingledOut, names: Sequence[str], n_more: int, because: str
+        self, told: ClassifiedGroup, group: SingledOut, names: Sequence[str], n_more: int, because: str
     ) -> str:
         who = told.group or "a group"
         outputs = " and ".join(self.shown(name) for name in names)
         more = f"; {n_more} more group{'s' if n_more > 1 else ''}" if n_more else ""
         units = self.unit if len(group) == 1 else f"{self.unit}s"
         text = f"{who}: {self.added_up(group.certificate)} = {len(group)} {units}, from {outputs}"
-        return f"{text} ({told.grade}){because}{more}"
+        return f"{text} ({told.basis}){because}{more}"
 
     def added_up(self, certificate: Certificate) -> str:
         """Write a sum as its numbers, what is added first."""
@@ -221,10 +230,10 @@ class Speaker:
         """Find what the new output does differently from those released before."""
         earlier = [self.definitions.get(name) for name in names if name != self.new]
         released = [definition for name, definition in self.definitions.items() if name != self.new]
-        return way_out(self.definitions.get(self.new), earlier, released)
+        return suggest_remedy(self.definitions.get(self.new), earlier, released)
 
 
-def way_out(
+def suggest_remedy(
     new: Definition | None, earlier: Sequence[Definition | None], released: Sequence[Definition | None]
 ) -> str:
     """Advise what to change in a new output.
@@ -304,9 +313,9 @@ def _blocks(codes: Mapping[str, str | None]) -> set[frozenset[str]]:
     return {frozenset(block) for block in blocks.values()}
 
 
-def not_testable(names: Sequence[str], what: str) -> Alarm:
+def not_testable(names: Sequence[str], what: str) -> DifferencingFinding:
     """Say against which outputs one could not be tested."""
-    return Alarm(
+    return DifferencingFinding(
         concern=Concern.NOT_TESTABLE,
         outputs=tuple(names),
         text=f"{what} against {some(names, 20)}",
@@ -314,7 +323,7 @@ def not_testable(names: Sequence[str], what: str) -> Alarm:
     )
 
 
-def stopped(left_out: int, unfinished: int) -> Alarm:
+def stopped(left_out: int, unfinished: int) -> DifferencingFinding:
     """Say how far the search went, where it did not go as far as it should.
 
     Parameters
@@ -326,13 +335,13 @@ def stopped(left_out: int, unfinished: int) -> Alarm:
     """
     if unfinished:
         n = unfinished + left_out
-        return Alarm(
+        return DifferencingFinding(
             concern=Concern.LIMIT,
             outputs=(),
             text=f"not decided: {n:,} comparison(s) were not finished within the limit of work",
             remedy="coarser groups leave less to compare; or have a person look at it",
         )
-    return Alarm(
+    return DifferencingFinding(
         concern=Concern.LIMIT,
         outputs=(),
         text=f"two outputs together were compared completely, three and more up to the limit of work: "

@@ -11,10 +11,10 @@ from hitoku.attacks.differencing import (
     MISSING,
     Definition,
     DifferencingSearch,
-    Grade,
+    DisclosureBasis,
     Nested,
     Partition,
-    grade_certificate,
+    classify_certificate,
 )
 from hitoku.errors import DataError
 
@@ -30,13 +30,13 @@ def filtered(kept):
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "certificate", "grade", "group"),
+    ("one", "two", "certificate", "basis", "group"),
     [
         pytest.param(
             bands("0-18", "19+"),
             bands("0-20", "21+"),
             {TWO: 1, ONE: -1},
-            Grade.BY_DEFINITION,
+            DisclosureBasis.BY_DEFINITION,
             "age=19-20",
             id="bands that hold each other",
         ),
@@ -44,7 +44,7 @@ def filtered(kept):
             bands("20-49"),
             bands("21-50"),
             {ONE: 1, TWO: -1},
-            Grade.IN_DATA,
+            DisclosureBasis.IN_DATA,
             "",
             id="shifted bands: only who knows that nobody is 50",
         ),
@@ -52,7 +52,7 @@ def filtered(kept):
             bands("0-64", "65+"),
             filtered(["F"]),
             {ONE: 1, TWO: -1},
-            Grade.BY_DEFINITION,
+            DisclosureBasis.BY_DEFINITION,
             "age=0-64, sex=any other",
             id="without a subgroup",
         ),
@@ -60,7 +60,7 @@ def filtered(kept):
             bands("0-64", "65+"),
             Definition.ungrouped({"age": ["0-64", "65+", MISSING]}, [[["0-64"], [MISSING]]]),
             {("two", 0, 2): 1},
-            Grade.MISSING_VALUES,
+            DisclosureBasis.MISSING_VALUES,
             "age=missing",
             id="missing values only",
         ),
@@ -68,7 +68,7 @@ def filtered(kept):
             bands("0-18", "19+", name="age group"),
             bands("0-20", "21+", name="band"),
             {TWO: 1, ONE: -1},
-            Grade.NOT_GRADED,
+            DisclosureBasis.NOT_CLASSIFIED,
             "",
             id="ranges under two names may be of one variable",
         ),
@@ -76,7 +76,7 @@ def filtered(kept):
             bands("none", "degree", name="schooling"),
             bands("0-17", "18+"),
             {ONE: 1, TWO: -1},
-            Grade.IN_DATA,
+            DisclosureBasis.IN_DATA,
             "",
             id="only who knows that nobody under 18 has a degree",
         ),
@@ -84,16 +84,18 @@ def filtered(kept):
             bands("0-18", "19+"),
             bands("0-18", "19+"),
             {ONE: 1, TWO: -1},
-            Grade.BY_DEFINITION,
+            DisclosureBasis.BY_DEFINITION,
             "age=0-18, in one delivery of the data only",
             id="the same group, of records that are not the same",
         ),
-        pytest.param(bands("0-64"), None, {ONE: 1, TWO: -1}, Grade.NOT_GRADED, "", id="no definition"),
+        pytest.param(
+            bands("0-64"), None, {ONE: 1, TWO: -1}, DisclosureBasis.NOT_CLASSIFIED, "", id="no definition"
+        ),
     ],
 )
-def test_grades(one, two, certificate, grade, group):
-    found = grade_certificate(certificate, {"one": one, "two": two})
-    assert (found.grade, found.group) == (grade, group)
+def test_bases(one, two, certificate, basis, group):
+    found = classify_certificate(certificate, {"one": one, "two": two})
+    assert (found.basis, found.group) == (basis, group)
 
 
 def test_declared_nesting_excludes_impossible_combinations():
@@ -103,23 +105,23 @@ def test_declared_nesting_excludes_impossible_combinations():
     town = bands(*towns, name="town")
     certificate = {("region", 0, 1): 1, ("town", 0, 1): -1}
     definitions = {"region": region, "town": town}
-    assert grade_certificate(certificate, definitions).grade is Grade.IN_DATA
-    found = grade_certificate(certificate, definitions, [Nested("town", "region", towns)])
-    assert (found.grade, found.group) == (Grade.BY_DEFINITION, "region=R1, town=T2")
+    assert classify_certificate(certificate, definitions).basis is DisclosureBasis.IN_DATA
+    found = classify_certificate(certificate, definitions, [Nested("town", "region", towns)])
+    assert (found.basis, found.group) == (DisclosureBasis.BY_DEFINITION, "region=R1, town=T2")
 
 
 def test_codes_that_nothing_tells_apart_count_as_one():
     # Uncut, 3,000 x 3,000 combinations would be too many to look at.
     codes = {str(n): "low" if n < 10 else "high" for n in range(3000)}
     definition = Definition.of({"a": codes, "b": codes}, [[["low", None], ["low", "low"]]])
-    found = grade_certificate({("x", 0, 1): 1, ("x", 0, 2): -1}, {"x": definition})
-    assert (found.grade, found.group) == (Grade.BY_DEFINITION, "a=0-9, b=10-2999")
+    found = classify_certificate({("x", 0, 1): 1, ("x", 0, 2): -1}, {"x": definition})
+    assert (found.basis, found.group) == (DisclosureBasis.BY_DEFINITION, "a=0-9, b=10-2999")
 
 
 def test_too_many_combinations_are_not_graded():
     wide = {str(n): str(n) for n in range(3000)}
     definition = Definition.of({"a": wide, "b": wide}, [[["1", "1"]]])
-    assert grade_certificate({("x", 0, 1): 1}, {"x": definition}).grade is Grade.NOT_GRADED
+    assert classify_certificate({("x", 0, 1): 1}, {"x": definition}).basis is DisclosureBasis.NOT_CLASSIFIED
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -135,9 +137,9 @@ def test_a_group_by_definition_is_the_one_in_the_data(seed):
         definitions[name] = bands(*codes)
         part = [Partition.published(name, np.digitize(age, cuts) + 1)]
         for group in ledger.check(part):
-            found = grade_certificate(group.certificate, definitions)
+            found = classify_certificate(group.certificate, definitions)
             n_found += 1
-            assert found.grade is Grade.BY_DEFINITION
+            assert found.basis is DisclosureBasis.BY_DEFINITION
             inside = np.zeros(300, dtype=bool)
             for run in found.group.removeprefix("age=").split(" or "):
                 first, _, last = run.partition("-")

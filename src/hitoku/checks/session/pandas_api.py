@@ -21,7 +21,7 @@ from hitoku.checks.outputs import (
     OutputType,
     Statistics,
 )
-from hitoku.checks.session.asking import Asking, By, Column, How
+from hitoku.checks.session.output_methods import By, Column, How, OutputMethods
 from hitoku.checks.unit_records import CODE, COMPLETE
 from hitoku.errors import ParameterError
 
@@ -42,7 +42,7 @@ class Looks(How, total=False):
     sort: Any
 
 
-class PandasHabits(Asking):
+class PandasApi(OutputMethods):
     """Methods that take the arguments of pandas."""
 
     def crosstab(

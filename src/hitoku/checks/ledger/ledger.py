@@ -19,7 +19,13 @@ from hitoku.attacks.differencing import (
     unit_keys,
     verify,
 )
-from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker, not_testable, stopped
+from hitoku.checks.ledger.differencing_finding import (
+    Concern,
+    DifferencingFinding,
+    Speaker,
+    not_testable,
+    stopped,
+)
 from hitoku.checks.ledger.entry import Entry, Measure, failing, half_width
 from hitoku.checks.ledger.published_quantities import allowed, published_ranks, publishes_counts
 from hitoku.checks.ledger.settings import DEPTH, tested
@@ -52,9 +58,9 @@ class Ledger:
     >>> ledger = Ledger.open(path, data_hash="a1", n_units=57)
     >>> ledger.remember("first", [Partition.published("first", np.where(ages <= 18, 1, 2))])
     >>> ledger = Ledger.open(path, data_hash="a1", n_units=57)  # another day
-    >>> for alarm in ledger.check("second", [Partition.published("second", np.where(ages <= 20, 1, 2))]):
-    ...     print(alarm)
-    a group: 39 - 38 = 1 unit, from first and second (not graded)
+    >>> for finding in ledger.check("second", [Partition.published("second", np.where(ages <= 20, 1, 2))]):
+    ...     print(finding)
+    a group: 39 - 38 = 1 unit, from first and second (not classified)
     >>> ledger.scope
     'tested up to four outputs together'
     """
@@ -202,7 +208,7 @@ class Ledger:
         rules: Sequence[Rule] = (),
         percent: float = 10.0,
         nested: Sequence[Nested] = (),
-    ) -> list[Alarm]:
+    ) -> list[DifferencingFinding]:
         """Tell what an output would give away together with everything before; nothing is remembered.
 
         Parameters
@@ -245,19 +251,19 @@ class Ledger:
             said = sorted(each for each in common if not published_ranks([each]))
             what = "" if publishes_counts(common) else f", by what is said of {some(said, 3)}"
             by_what.setdefault(what, []).append(group)
-        alarms = [
-            alarm
+        findings = [
+            finding
             for what, groups in by_what.items()
-            for alarm in speaker.alarms(groups, Concern.SMALL_GROUP, what)
+            for finding in speaker.findings(groups, Concern.SMALL_GROUP, what)
         ]
         if measures and rules:
-            alarms += self._magnitudes(own, measures, rules, percent, speaker)
+            findings += self._magnitudes(own, measures, rules, percent, speaker)
         if self._unknown:
-            alarms.append(self._not_testable(self._unknown, "not testable"))
+            findings.append(self._not_testable(self._unknown, "not testable"))
         found = self.search.searched(own)
         if found.left_out or found.unfinished:
-            alarms.append(stopped(found.left_out, found.unfinished))
-        return alarms
+            findings.append(stopped(found.left_out, found.unfinished))
+        return findings
 
     def clashes(
         self, name: str, parts: Sequence[Partition] | None, definition: Definition | None = None
@@ -280,10 +286,10 @@ class Ledger:
         """Return what every output says of its cells, a new one among them."""
         return {name: _publishes(parts) for name, parts in {**self._parts, key: own}.items() if parts}
 
-    def verdicts(self, alarms: Sequence[Alarm]) -> tuple[PrincipleVerdict, ...]:
+    def verdicts(self, findings: Sequence[DifferencingFinding]) -> tuple[PrincipleVerdict, ...]:
         """Turn what :meth:`check` said into verdicts; where it said nothing, how far it looked."""
-        if alarms:
-            return tuple(alarm.verdict for alarm in alarms)
+        if findings:
+            return tuple(finding.verdict for finding in findings)
         n_outputs = len(self._entries)
         passed = PrincipleVerdict(
             principle=Principle.DIFFERENCING,
@@ -437,14 +443,14 @@ class Ledger:
         rules: Sequence[Rule],
         percent: float,
         speaker: Speaker,
-    ) -> list[Alarm]:
+    ) -> list[DifferencingFinding]:
         """Hold sums over derived groups of any size against the rules for magnitudes."""
         carried = {key: entry.measures for key, entry in self._entries.items()}
         every = {**self._parts, speaker.new: own}
         places = {(key, place): part for key, parts in every.items() for place, part in enumerate(parts)}
         carried[speaker.new] = {name: measure.as_dict() for name, measure in measures.items()}
         groups = [*self.search.check(own), *self.search.exact(own)]
-        alarms: list[Alarm] = []
+        findings: list[DifferencingFinding] = []
         for name, measure in measures.items():
             amounts = self._numbering.amounts(name, measure)
             common = [
@@ -458,10 +464,10 @@ class Ledger:
                 by_rule.setdefault(rule, []).append(common[place])
             for rule, failed in by_rule.items():
                 verify(failed, places)
-                alarms += speaker.alarms(failed, Concern.MAGNITUDE, f", {name} fails {rule}")
-        return alarms
+                findings += speaker.findings(failed, Concern.MAGNITUDE, f", {name} fails {rule}")
+        return findings
 
-    def _not_testable(self, keys: Sequence[str], what: str) -> Alarm:
+    def _not_testable(self, keys: Sequence[str], what: str) -> DifferencingFinding:
         return not_testable([self._shown(key) for key in keys], what)
 
     def _shown(self, key: str) -> str:

@@ -92,7 +92,7 @@ class Summed(Tabulated, total=False):
     statistic: str
 
 
-class Asking:
+class OutputMethods:
     """Methods that ask for an output of one type.
 
     Every one takes ``where``, ``name``, ``like`` and ``withhold``; the other options are those of the type.
