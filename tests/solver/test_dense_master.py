@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from hitoku.solver import dense_master
-from hitoku.solver.dense_master import MOST_STEPS, DenseMaster
+from hitoku.solver.dense_master import MAX_STEPS, DenseMaster
 from hitoku.solver.master import Master
 from hitoku.solver.solution import SolverStatus
 
@@ -21,8 +21,7 @@ def some_rows(rng: np.random.Generator, n: int) -> sparse.csr_array:
 @pytest.mark.parametrize("seed", range(10))
 def test_proves_what_the_other_solver_proves(seed, fewest, monkeypatch):
     # With few columns to begin with, most have to be let in on the way.
-    monkeypatch.setattr(dense_master, "FEWEST", fewest)
-    monkeypatch.setattr(dense_master, "PER_ROW", 1)
+    monkeypatch.setattr(dense_master, "MIN_COLUMNS", fewest)
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, 40))
     cost = rng.integers(1, 50, n).astype(float)
@@ -59,8 +58,7 @@ def test_proves_what_the_other_solver_proves(seed, fewest, monkeypatch):
 
 
 def test_columns_are_let_in_where_an_optimum_needs_them(monkeypatch):
-    monkeypatch.setattr(dense_master, "FEWEST", 3)
-    monkeypatch.setattr(dense_master, "PER_ROW", 0)
+    monkeypatch.setattr(dense_master, "MIN_COLUMNS", 3)
     # The three cheapest columns cover nothing of the last row, and less than the dear one of the others.
     master = DenseMaster(np.array([1.0, 1.0, 1.0, 9.0, 2.0]))
     master.add(sparse.csr_array([[0.25, 0, 0, 0, 1], [0, 0.25, 0, 0, 1], [0, 0, 0, 1, 0]]), np.ones(3))
@@ -122,7 +120,7 @@ def test_a_basis_can_be_come_back_to_when_the_tableau_was_set_up_anew_with_fewer
     used = np.ones(30)
     used[[3, 7]] = 0.0
     master.fix(np.zeros(30), used)
-    master._age = MOST_STEPS + 1
+    master._age = MAX_STEPS + 1
     other = Master(master.cost)
     other.add(master.rows, master.rhs)
     other.fix(np.zeros(30), used)

@@ -18,7 +18,7 @@ from hitoku.solver.solution import SolverStatus
 
 
 @settings(max_examples=39)
-@pytest.mark.parametrize("sifted", [master_problem.SIFTED, 0])
+@pytest.mark.parametrize("sifted", [master_problem.MAX_COLUMNS, 0])
 @given(data=st.data())
 def test_bounds_are_optima_and_stay_true_under_a_step_limit(sifted, data):
     n, m = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
@@ -26,7 +26,7 @@ def test_bounds_are_optima_and_stay_true_under_a_step_limit(sifted, data):
     entry = st.sampled_from([0.0, 0.3, 0.5, 1.0])
     rows = np.array(data.draw(st.lists(st.lists(entry, min_size=n, max_size=n), min_size=m, max_size=m)))
     upper = np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0, 1.0]), min_size=n, max_size=n)))
-    with mock.patch.object(master_problem, "SIFTED", sifted):
+    with mock.patch.object(master_problem, "MAX_COLUMNS", sifted):
         master, cold = Master(cost), Master(cost)
     master.fix(np.zeros(n), upper)
     half = m // 2
@@ -48,7 +48,7 @@ def test_bounds_are_optima_and_stay_true_under_a_step_limit(sifted, data):
 
 def test_sifting_finds_the_optimum_of_many_columns_with_few_of_them():
     rng = np.random.default_rng(1)
-    n, m = master_problem.SIFTED + 500, 30
+    n, m = master_problem.MAX_COLUMNS + 500, 30
     cost = np.rint(np.exp(rng.normal(3, 1.5, n))) + 1
     rows = sparse.csr_array((rng.random((m, n)) < 0.1).astype(float))
     master = Master(cost)

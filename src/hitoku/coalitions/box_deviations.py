@@ -16,8 +16,6 @@ from hitoku.coalitions.cell_witnesses import Deviations
 from hitoku.feasibility.hypercubes import Boxes, Claims, Cover, Rooms, cover_of
 from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Table
 
-# A cell that must come out as it was costs so many times as much as the dearest other one.
-PUBLISHED = 100.0
 # Starts of every search, cells that further boxes may cancel, up to how many leaves all are tried: for all
 # cells, for those without a box after that, and for those without one even then.
 EFFORTS = ((3, 2, 48), (3, 8, 2**20), (12, 24, 2**20))
@@ -60,7 +58,8 @@ class BoxDeviations:
             np.minimum(own, self._steps(seen)) for own, seen in zip((rooms.down, rooms.up), room, strict=True)
         )
         self._moving = movable & (self._down + self._up > 0)
-        self._published = PUBLISHED * float(price.max(initial=1.0))
+        # A cell whose changes must cancel costs a hundred times as much as the most expensive other one.
+        self._published = 100.0 * float(price.max(initial=1.0))
         self._price = np.where(self._moving, price, self._published)
 
     def _steps(self, room: Floats) -> Floats:

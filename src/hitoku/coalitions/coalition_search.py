@@ -41,8 +41,8 @@ from hitoku.solver.work import CountedWork, Deadline
 NOBODY: Coalition = ()
 NO_CELLS: Integers = np.zeros(0, dtype=np.int64)
 
-# What a move costs in the search for the least change, and for boxes; and of a cell that somebody knows.
-PLAIN, BOXED, WATCHED = 0.1, 0.01, 1.0
+# Cost of moving a cell about which no contributor knows anything; other cells cost one.
+UNKNOWN_COST = 0.1
 
 
 class CoalitionSearch:
@@ -124,11 +124,11 @@ class CoalitionSearch:
         self._released = Propagation(self._incidence, self._slack[self._withheld])
         self._released.tighten(*ends)
         self._ends, self._slate = ends, (ends[0].copy(), ends[1].copy())
-        self._weight = np.where(watched[self._withheld], WATCHED, PLAIN)
+        self._weight = np.where(watched[self._withheld], 1.0, UNKNOWN_COST)
         everybody = self._knowledge.everybody
         known = everybody[1] - everybody[0] <= self._knowledge.dust
         self.open = np.flatnonzero(need.unsafe & release.withheld & ~known)
-        price = np.where(watched, WATCHED, BOXED)
+        price = np.where(watched, 1.0, UNKNOWN_COST)
         self._boxes = BoxDeviations(table, release.withheld, price, room)
         if before is None:
             self.witnesses.add_all(self._boxes.found([self.wanted(self.open, self._outsiders)]))

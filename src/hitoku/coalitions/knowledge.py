@@ -14,10 +14,7 @@ from hitoku.attacks import Share, pooled
 from hitoku.coalitions.cell_witnesses import Sight
 from hitoku.errors import ParameterError
 from hitoku.feasibility import Incidence, Propagation
-from hitoku.model import Floats, Integers, Release, Table, slack
-
-# A deviation this small, as a share of the cell, is dust that the solver left.
-DUST = 1e-10
+from hitoku.model import SOLVED, Floats, Integers, Release, Table, slack
 
 Shares = Sequence[Mapping[int, Share]]
 
@@ -68,7 +65,7 @@ class Knowledge:
         self._truth, self._release = table.value, release
         self._slack = slack(table.value)
         # Bounds no farther apart than this are one value.
-        self.dust = slack(table.value, DUST)
+        self.dust = slack(table.value, SOLVED)
         self._chains = Propagation(Incidence.of(release.relations), self._slack)
         lower, upper = release.lower.copy(), release.upper.copy()
         # Structural zeros: published as zero whatever is withheld.

@@ -18,10 +18,6 @@ from hitoku.feasibility.problem import Problem
 from hitoku.model import BOUND, WHOLE, Floats, Integers
 from hitoku.solver.growing import GrowingProgram
 
-# What moving the cell is worth beside a move of others as far, so that none of them is a reason to stay.
-WORTH = 1e5
-# Nobody needs to move more than so many times as far as the cell.
-MOST_TIMES = 1e3
 # Up to so many withheld cells programs over all of them, with all relations, are quick.
 SMALL = 6_000
 # Near a cell are no more cells than this, at first and then.
@@ -149,10 +145,12 @@ class _Neighbourhood:
         self._column[cells] = np.arange(len(self.cells), len(self.cells) + len(cells))
         self.cells = np.concatenate([self.cells, cells])
         rooms = -self._changes.low[cells], self._changes.high[cells]
-        down, up = (np.clip(room / abs(self._way), 0.0, MOST_TIMES) for room in rooms)
+        # No cell needs to move more than a thousand times as far as this one.
+        down, up = (np.clip(room / abs(self._way), 0.0, 1e3) for room in rooms)
         cost = np.ones(len(cells)) if self._weight is None else self._weight[cells]
         own = cells == self._place
-        cost[own] = -WORTH
+        # Moving the cell is worth far more than moves of others as far cost, so that it moves if it can.
+        cost[own] = -1e5
         ways = (up, down) if self._way > 0 else (down, up)
         ways[0][own], ways[1][own] = np.minimum(ways[0][own], 1.0), 0.0
         self._program.add_columns(np.repeat(cost, 2), np.column_stack([up, down]).ravel())

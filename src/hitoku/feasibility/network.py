@@ -13,9 +13,6 @@ from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.model import ADDITIVITY, ROUNDING, Floats, Integers, Mask
 from hitoku.solver.work import Deadline
 
-# Cells between two looks at the clock, where a time limit is given.
-CHUNK = 256
-
 
 def stretch_network(
     equations: Problem,
@@ -48,7 +45,8 @@ def stretch_network(
     graph = graph_of(tail, head, len(supply))
     state = (x, lower, upper, np.full(len(x), np.inf), np.full(len(x), -np.inf))
     unknown = np.zeros(len(x), dtype=np.bool_)
-    step = len(x) if deadline.time_limit_s is None else CHUNK
+    # With a time limit the clock is read after every 256 cells.
+    step = len(x) if deadline.time_limit_s is None else 256
     for first in range(0, len(x), max(step, 1)):
         last = min(first + step, len(x))
         if deadline.over:

@@ -11,11 +11,8 @@ from scipy import sparse
 from hitoku.errors import SolverError
 from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.problem import Problem, contradiction
-from hitoku.feasibility.propagation import ROUNDS
-from hitoku.model import ADDITIVITY, Floats, Integers, Mask, rational
-
-# Rounding of a sum of doubles, as a share of the sum of the terms' sizes.
-ROUNDING = 1e-14
+from hitoku.feasibility.propagation import MAX_ROUNDS
+from hitoku.model import ADDITIVITY, ROUNDING, Floats, Integers, Mask, rational
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +50,7 @@ def settle(equations: Problem) -> Settled:
             raise contradiction()
         value[known] = np.clip(value[known], equations.lower[known], equations.upper[known])
         lower[known] = upper[known] = value[known]
-        if not propagate(*rows, equations.rhs, lower, upper, slack, 0.0, ROUNDS):
+        if not propagate(*rows, equations.rhs, lower, upper, slack, 0.0, MAX_ROUNDS):
             raise contradiction()
         lower[known] = upper[known] = value[known]
         new = ~known & (upper - lower <= squeezed)

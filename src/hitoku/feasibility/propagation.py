@@ -7,8 +7,8 @@ import numpy as np
 from hitoku.feasibility.incidence import Incidence
 from hitoku.model import Floats, Integers
 
-# Rounds of propagation. More would only help long chains of relations, which are left to the solver.
-ROUNDS = 10
+# Maximum number of rounds. More would only help long chains of relations, which are left to the solver.
+MAX_ROUNDS = 10
 
 
 class Propagation:
@@ -31,7 +31,7 @@ class Propagation:
         self._relations, self._slack, self._rounding = relations, slack, rounding
 
     def tighten(
-        self, lower: Floats, upper: Floats, changed: Integers | None = None, rounds: int = ROUNDS
+        self, lower: Floats, upper: Floats, changed: Integers | None = None, rounds: int = MAX_ROUNDS
     ) -> Integers:
         """Narrow bounds in place.
 

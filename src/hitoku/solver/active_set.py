@@ -21,16 +21,11 @@ from hitoku.solver.engine import FEASIBLE
 
 Floats = NDArray[np.float64]
 
-# Guesses before giving up; most programs take three or four, some go round in circles.
-MOST_GUESSES = 30
-# Straight columns and rows that repeat others leave the equations without one answer. A pull towards the last
-# answer, so weak, gives them one; repeated, it has no effect on the rest.
+# Maximum number of guesses; most programs take three or four, some cycle.
+MAX_GUESSES = 30
+# Regularisation: columns without curvature and redundant rows leave the equations singular. A weak pull
+# towards the last answer makes them regular; repeated, it does not change the answer.
 PULL = 1e-7
-REPEATED = 8
-# Pushes and distances below this share of the largest column are rounding.
-NOISE = FEASIBLE
-# A row in which less than this share of the largest column moves is judged as if so much did.
-LITTLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +73,7 @@ class Conditions:
         on_least = equal | (duals > activity - self.least)
         on_most = ~on_least & (-duals > self.most - activity)
         seen = set()
-        for _ in range(MOST_GUESSES):
+        for _ in range(MAX_GUESSES):
             guess = np.concatenate([at_low, at_high, on_least, on_most]).tobytes()
             if guess in seen:
                 return
@@ -90,7 +85,8 @@ class Conditions:
             y, duals = solved
             yield y, duals
             push, activity = self._push(y, duals), self.matrix @ y
-            noise = NOISE * np.abs(y).max(initial=0.0)
+            # Pushes and distances below this share of the largest column are rounding.
+            noise = FEASIBLE * np.abs(y).max(initial=0.0)
             at_low, at_high = (
                 stuck | np.where(at_low, push > -noise, y < self.low - noise),
                 ~stuck & np.where(at_high, push < noise, y > self.high + noise),
@@ -129,10 +125,10 @@ class Conditions:
         activity = self.matrix @ y
         columns = np.abs(y - np.clip(y - slope, self.low, self.high))
         rows = np.abs(activity - np.clip(activity - duals, self.least, self.most))
-        # Where all columns are nothing there is no share of them; numbers near one are what is expected.
-        largest = np.abs(y).max(initial=LITTLE)
-        # A row in which nothing moves has no size of its own.
-        moving = abs(self.matrix) @ np.abs(y) + LITTLE * largest
+        # Least size of columns, which are scaled to be near one, and of rows, as a share of the largest one.
+        floor = 1e-6
+        largest = np.abs(y).max(initial=floor)
+        moving = abs(self.matrix) @ np.abs(y) + floor * largest
         return float(max((columns / largest).max(initial=0.0), (rows / moving).max(initial=0.0)))
 
     def _push(self, y: Floats, duals: Floats) -> Floats:
@@ -166,9 +162,9 @@ class Conditions:
             )
         except RuntimeError:
             return None
-        # Newton steps on what is left over: they also undo the rounding of the factorisation.
+        # Newton steps on the residual: they also undo the rounding of the factorisation.
         moved, multiplier = y[free], duals[held]
-        for _ in range(REPEATED):
+        for _ in range(8):
             slope = self.cost[free] + self.squares[free] * moved - own.T @ multiplier
             step = factors.solve(np.concatenate([-slope, target - own @ moved]))
             if not np.isfinite(step).all():

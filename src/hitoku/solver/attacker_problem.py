@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.errors import SolverError
-from hitoku.solver.engine import FEASIBLE, accept, engine, hand_over, run
+from hitoku.solver.engine import accept, hand_over, run, simplex_engine
 from hitoku.solver.solution import SolverStatus
 
 Floats = NDArray[np.float64]
@@ -37,15 +37,7 @@ class AttackerProblem:
         self._n = n
         self._places = np.arange(n, dtype=np.int32)
         self._cost = np.zeros(n) if price is None else np.asarray(price, dtype=np.float64)
-        self._highs: Any = engine(
-            {
-                "threads": 1,
-                "solver": "simplex",
-                "presolve": "off",
-                "primal_feasibility_tolerance": FEASIBLE,
-                "dual_feasibility_tolerance": FEASIBLE,
-            }
-        )
+        self._highs: Any = simplex_engine()
         zero, rows = np.zeros(n), np.zeros(n_rows)
         hand_over(self._highs, relations, relations.data, self._cost, (zero, zero), (rows, rows))
 

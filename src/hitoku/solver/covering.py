@@ -14,15 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hitoku.solver.engine import power_of_two
+from hitoku.solver.engine import PROOF, power_of_two
 from hitoku.solver.solution import SolverStatus
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-# A ray proves something when what it adds up to is short by this much, far above any rounding.
-PROOF = 1e-7
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,15 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.solver.covering import Covering, Floats, Integers, Mask, Relaxed, SparseRows
-from hitoku.solver.engine import NO_LIMIT
+from hitoku.solver.engine import FEASIBLE, NO_LIMIT
 from hitoku.solver.master import Master
 from hitoku.solver.solution import SolverStatus
 
-# Steps after which it is set up anew.
-MOST_STEPS = 20_000
-# Columns it begins with: so many at least, and so many for each row.
-FEWEST, PER_ROW = 120, 2
-# A column comes in when its reduced cost, in units of the middle cost, lies below zero by more than this.
-PRICED = 1e-9
-# The point may cost more than the bound that is proven by this share, and rows be short by so much.
+# The tableau is rebuilt after this many steps.
+MAX_STEPS = 20_000
+# Least number of columns of a new tableau; it has two for each row where that is more.
+MIN_COLUMNS = 120
+# Largest excess of the point's cost over the proven bound, as a share, and largest violation of a row.
 AGREES = 1e-6
 
 
@@ -51,7 +49,7 @@ class DenseMaster(Covering):
     def _set_up(self, *, everything: bool = False) -> None:
         """Begin with all slacks basic, and with columns that are not fixed now: all, or the likeliest."""
         columns = np.flatnonzero(self.lower < self.upper)
-        most = max(FEWEST, PER_ROW * self.n_rows)
+        most = max(MIN_COLUMNS, 2 * self.n_rows)
         if not everything and len(columns) > most:
             order = np.argsort(self._reduced[columns], kind="stable")
             columns = np.sort(columns[order[:most]])
@@ -176,10 +174,10 @@ class DenseMaster(Covering):
 
     def solve(self, *, steps: int = NO_LIMIT, cutoff: float = np.inf) -> Relaxed:
         """Re-solve from the last basis."""
-        if self._stale or self._age > MOST_STEPS:
+        if self._stale or self._age > MAX_STEPS:
             self._set_up()
         for _ in range(2):
-            relaxed = self._solve(min(steps, MOST_STEPS), cutoff)
+            relaxed = self._solve(min(steps, MAX_STEPS), cutoff)
             if relaxed is not None:
                 return relaxed
             self._set_up(everything=True)
@@ -198,10 +196,12 @@ class DenseMaster(Covering):
             relaxed = self._stepped(steps, cutoff)
             if relaxed is None or relaxed.status is SolverStatus.INFEASIBLE:
                 return relaxed
-            wanted = (relaxed.reduced < -PRICED * self._unit) & (self._place < 0) & (self._fixed < self.upper)
-            if relaxed.status is not SolverStatus.OPTIMAL or not wanted.any():
+            cheap = (
+                (relaxed.reduced < -FEASIBLE * self._unit) & (self._place < 0) & (self._fixed < self.upper)
+            )
+            if relaxed.status is not SolverStatus.OPTIMAL or not cheap.any():
                 break
-            self._let_in(np.flatnonzero(wanted))
+            self._let_in(np.flatnonzero(cheap))
         if relaxed.status is SolverStatus.OPTIMAL:
             self._reduced = relaxed.reduced
             short = (self.rhs - self._across(relaxed.x)).max(initial=0.0)
@@ -231,7 +231,7 @@ class DenseMaster(Covering):
         )  # fmt: skip
         self.steps += int(done)
         self._age += int(done)
-        if ended == LOST or (ended != OPTIMAL and done >= MOST_STEPS):
+        if ended == LOST or (ended != OPTIMAL and done >= MAX_STEPS):
             return None
         if ended == INFEASIBLE:
             slack = self._nonbasic >= n

@@ -8,6 +8,7 @@ status behind, so every return code is looked at.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import highspy
@@ -20,18 +21,16 @@ from hitoku.solver.solution import BASIC, FREE, LOWER, UPPER, Basis, SolverStatu
 
 Floats = NDArray[np.float64]
 
-# Asked of HiGHS, on scaled data. Its own default (1e-7) would let a cell of a large table drift visibly.
+# Required of HiGHS, on scaled data. Its own default (1e-7) would let a cell of a large table drift visibly.
 FEASIBLE = 1e-9
 FEASIBLE_AGAIN = FEASIBLE / 10
-# Granted by our own check: ten times what was asked, plus the rounding of a long sum of doubles.
+# Accepted by our own check: ten times the requirement, plus the rounding of a long sum of doubles.
 GRANTED, ROUNDING = 10 * FEASIBLE, 1e-12
-# Scaled numbers stay below this, or the absolute tolerance would fall under the rounding of doubles.
-LARGEST = 2.0**30
-# The largest limit of steps that HiGHS takes.
-NO_LIMIT = 2**31 - 1
-
-# Codes of HiGHS for its simplex algorithms.
-DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
+# A bound recomputed from multipliers is proven up to this: the gap of an optimum as a share of its terms, and
+# how much the combination of rows that shows infeasibility must exceed what columns can supply.
+PROOF = 1e-7
+# The largest iteration limit that HiGHS accepts.
+NO_LIMIT = int(np.iinfo(np.int32).max)
 
 STATUSES = {
     highspy.HighsModelStatus.kOptimal: SolverStatus.OPTIMAL,
@@ -48,6 +47,13 @@ PLACES = {
     highspy.HighsBasisStatus.kZero: FREE,
     highspy.HighsBasisStatus.kNonbasic: LOWER,
 }
+
+
+class Simplex(IntEnum):
+    """Simplex algorithms, by their codes in HiGHS."""
+
+    DUAL = 1
+    PRIMAL = 4
 
 
 class _Scheduler:
@@ -79,7 +85,8 @@ class Scale:
         sizes = np.abs(sizes[np.isfinite(sizes) & (sizes != 0)])
         unit = 1.0
         if len(sizes):
-            unit = float(power_of_two(max(float(np.median(sizes)), float(sizes.max()) / LARGEST)))
+            # Scaled numbers stay below 2**30, or the absolute tolerance would fall under their rounding.
+            unit = float(power_of_two(max(float(np.median(sizes)), float(sizes.max()) / 2.0**30)))
         column = np.full(relations.shape[1], unit)
         if fixed is not None:
             column[fixed] = 1.0
@@ -102,6 +109,20 @@ def engine(options: dict[str, Any]) -> Any:
     for name, setting in {"output_flag": False, "small_matrix_value": ROUNDING, **options}.items():
         accept(highs.setOptionValue(name, setting), f"setting option {name}")
     return highs
+
+
+def simplex_engine(**options: Any) -> Any:
+    """Make a HiGHS object for a linear program that is re-solved from its last basis."""
+    return engine(
+        {
+            "threads": 1,
+            "solver": "simplex",
+            "presolve": "off",
+            "primal_feasibility_tolerance": FEASIBLE,
+            "dual_feasibility_tolerance": FEASIBLE,
+            **options,
+        }
+    )
 
 
 def hand_over(

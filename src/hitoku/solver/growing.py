@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.solver.engine import DUAL_SIMPLEX, FEASIBLE, GRANTED, ROUNDING, accept, engine, run
+from hitoku.solver.engine import GRANTED, ROUNDING, Simplex, accept, run, simplex_engine
 from hitoku.solver.solution import SolverStatus
 
 Floats = NDArray[np.float64]
@@ -40,16 +40,7 @@ class GrowingProgram:
     """
 
     def __init__(self) -> None:
-        self._highs = engine(
-            {
-                "threads": 1,
-                "solver": "simplex",
-                "presolve": "off",
-                "simplex_strategy": DUAL_SIMPLEX,
-                "primal_feasibility_tolerance": FEASIBLE,
-                "dual_feasibility_tolerance": FEASIBLE,
-            }
-        )
+        self._highs = simplex_engine(simplex_strategy=Simplex.DUAL)
         self._upper = np.zeros(0)
         # Row, column and coefficient of every entry: to check answers by.
         self._entries: list[tuple[Integers, Integers, Floats]] = []

@@ -26,18 +26,15 @@ from hitoku.solver.engine import (
     power_of_two,
     run,
 )
-from hitoku.solver.linear import SET_UP, LinearProgram, Solution, SolverStatus, opened
-from hitoku.solver.work import CountedWork
+from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, opened
+from hitoku.solver.work import SET_UP, STEPS_PER_FACTORISATION, CountedWork
 
 __all__ = ["IntegerProgram", "Solution", "SolverStatus", "solve"]
 
 Floats = NDArray[np.float64]
 
-# How far a column may be from a whole number before rounding it is a decision and not a correction.
-# HiGHS promises 1e-6; the second attempt asks for more.
-WHOLE, WHOLE_AGAIN = 1e-6, FEASIBLE
-# Simplex steps that a node of a search tree counts for when nodes are limited: ordinary ones take fewer.
-STEPS_PER_NODE = 100
+# Integrality tolerance of HiGHS; the second attempt is stricter.
+WHOLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +124,7 @@ def solve(
         "mip_abs_gap": 0.0,
         **({} if time_limit_s is None else {"time_limit": float(time_limit_s)}),
     }
-    for tolerance in (WHOLE, WHOLE_AGAIN):
+    for tolerance in (WHOLE, FEASIBLE):
         nodes = _nodes_left(work, program, work_limit)
         options |= {} if nodes is None else {"mip_max_nodes": nodes}
         highs = engine({**options, "mip_feasibility_tolerance": tolerance})
@@ -175,7 +172,7 @@ def _nodes_left(work: CountedWork, program: IntegerProgram, work_limit: int | No
     """Return the nodes that a run may look at, one at least; None for no limit."""
     if not np.isfinite(work.limit):
         return work_limit
-    per_node = STEPS_PER_NODE * (program.relations.nnz + sum(program.relations.shape))
+    per_node = STEPS_PER_FACTORISATION * (program.relations.nnz + sum(program.relations.shape))
     nodes = int(min(work.left // per_node + 1, NO_LIMIT))
     return nodes if work_limit is None else min(nodes, work_limit)
 

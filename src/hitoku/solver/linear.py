@@ -17,23 +17,22 @@ from scipy import sparse
 
 from hitoku.errors import ParameterError, SolverError
 from hitoku.solver.engine import (
-    DUAL_SIMPLEX,
     FEASIBLE,
     FEASIBLE_AGAIN,
     GRANTED,
     NO_LIMIT,
-    PRIMAL_SIMPLEX,
     ROUNDING,
     Scale,
+    Simplex,
     accept,
     basis_of,
-    engine,
     hand_over,
     power_of_two,
     run,
+    simplex_engine,
 )
 from hitoku.solver.solution import BASIC, FREE, LOWER, UPPER, Basis, Solution, SolverStatus
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import SET_UP, CountedWork
 
 __all__ = [
     "BASIC",
@@ -50,9 +49,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-
-# A solve takes as long as so many simplex steps, even if the first point is the best.
-SET_UP = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,19 +158,11 @@ class Warm:
         sizes = np.concatenate([*self._rows, self._lower, self._upper])
         self._scale = Scale.of(program.relations, sizes)
         self._cost = np.zeros(len(program.cost))
-        self._strategy = DUAL_SIMPLEX if dual else PRIMAL_SIMPLEX
+        self._strategy = Simplex.DUAL if dual else Simplex.PRIMAL
         self._highs: Any = None
         if len(program.cost):
-            self._highs = engine(
-                {
-                    "threads": threads,
-                    "solver": "simplex",
-                    "presolve": "off",
-                    "simplex_strategy": self._strategy,
-                    "primal_feasibility_tolerance": FEASIBLE,
-                    "dual_feasibility_tolerance": FEASIBLE,
-                    "simplex_iteration_limit": self._steps,
-                }
+            self._highs = simplex_engine(
+                threads=threads, simplex_strategy=self._strategy, simplex_iteration_limit=self._steps
             )
             column, row = self._scale.column, self._scale.row
             hand_over(
@@ -287,7 +275,7 @@ class Warm:
         self._highs.clearSolver()
         for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             self._highs.setOptionValue(name, FEASIBLE_AGAIN)
-        self._highs.setOptionValue("simplex_strategy", DUAL_SIMPLEX)
+        self._highs.setOptionValue("simplex_strategy", Simplex.DUAL)
         status = self._run()
         x = self._point()
         for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hitoku.solver.covering import PROOF, Covering, Floats, Mask, Relaxed, SparseRows
-from hitoku.solver.engine import FEASIBLE, GRANTED, NO_LIMIT, accept, engine, hand_over, run
+from hitoku.solver.covering import Covering, Floats, Mask, Relaxed, SparseRows
+from hitoku.solver.engine import FEASIBLE, GRANTED, NO_LIMIT, PROOF, accept, hand_over, run, simplex_engine
 from hitoku.solver.solution import SolverStatus
 
-# With more columns than this the solver is given some only: those that fill a new row so many times over, and
-# those with a reduced cost below zero by more than the solver grants itself.
-SIFTED, TIMES = 2000, 8.0
+# Above this number of columns only some are passed to the solver: the cheapest ones of each new row, and
+# those whose reduced cost is negative beyond the solver's tolerance.
+MAX_COLUMNS = 2000
 
 
 class Master(Covering):
@@ -45,17 +45,9 @@ class Master(Covering):
 
     def __init__(self, cost: Floats) -> None:
         super().__init__(cost)
-        self._highs: Any = engine(
-            {
-                "threads": 1,
-                "solver": "simplex",
-                "presolve": "off",
-                "primal_feasibility_tolerance": FEASIBLE,
-                "dual_feasibility_tolerance": FEASIBLE,
-            }
-        )
+        self._highs: Any = simplex_engine()
         # Columns in the order of the solver, and where each column stands there.
-        self._columns = np.arange(len(self.cost) if len(self.cost) <= SIFTED else 1)
+        self._columns = np.arange(len(self.cost) if len(self.cost) <= MAX_COLUMNS else 1)
         self._place = np.full(len(self.cost), -1)
         self._place[self._columns] = self._columns
         none, here = np.zeros(0), self._columns
@@ -84,13 +76,13 @@ class Master(Covering):
         return len(missing) > 0
 
     def _cheapest(self, rows: sparse.csr_array) -> NDArray[np.int64]:
-        """Return the columns that fill each row most cheaply, and a few times over."""
+        """Return the columns that fill each row most cheaply, eight times over."""
         chosen = [np.zeros(0, dtype=np.int64)]
         for k in range(rows.shape[0]):
             here = slice(rows.indptr[k], rows.indptr[k + 1])
             columns, c = rows.indices[here].astype(np.int64), np.abs(rows.data[here])
             order = np.argsort(self.cost[columns] / np.maximum(c, FEASIBLE), kind="stable")
-            chosen.append(columns[order[: np.searchsorted(np.cumsum(c[order]), TIMES) + 1]])
+            chosen.append(columns[order[: np.searchsorted(np.cumsum(c[order]), 8.0) + 1]])
         return np.unique(np.concatenate(chosen))
 
     def add(self, rows: sparse.csr_array | SparseRows, rhs: Floats) -> None:

@@ -21,48 +21,43 @@ from scipy import sparse
 from hitoku.errors import SolverError
 from hitoku.solver.active_set import Conditions
 from hitoku.solver.engine import (
-    DUAL_SIMPLEX,
     FEASIBLE,
     FEASIBLE_AGAIN,
     GRANTED,
     NO_LIMIT,
-    PRIMAL_SIMPLEX,
+    PROOF,
     ROUNDING,
+    Simplex,
     power_of_two,
     run,
 )
-from hitoku.solver.linear import SET_UP
-from hitoku.solver.quadratic_program import BARRIER, ColumnUnits, QuadraticProgram, dual_bound, opened
+from hitoku.solver.quadratic_program import ColumnUnits, QuadraticProgram, dual_bound, opened
 from hitoku.solver.solution import Solution, SolverStatus
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import SET_UP, STEPS_PER_FACTORISATION, CountedWork
 
 __all__ = ["QuadraticProgram", "Solution", "SolverStatus", "dual_bound", "solve"]
 
 Floats = NDArray[np.float64]
 
-# A point is optimal when no point can be better by more than this share of the objective.
-OPTIMAL = 1e-7
 # Polishing ends when the conditions of optimality hold to this share of what moves: nothing but rounding is
 # left. Where it fails, refinement goes on until they hold to FEASIBLE. What holds to GRANTED holds to
 # a millionth; a column that is large in its own units may be off by more in those of another.
 POLISHED = 1e-14
-# Rounds of iterative refinement by each algorithm; one or two in all are enough for most programs.
-MOST_REFINED = 2
 
 # Tried in turn until an answer survives. Presolve is off: it costs more than it saves, and one of its steps
 # looks at the clock.
-SIMPLEX: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": DUAL_SIMPLEX}
+SIMPLEX: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": Simplex.DUAL}
 INTERIOR_POINT: dict[str, Any] = {"solver": "ipx", "presolve": "off", "run_crossover": "on"}
-PRIMAL: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": PRIMAL_SIMPLEX}
+PRIMAL: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": Simplex.PRIMAL}
 HIPO: dict[str, Any] = {"solver": "hipo", "presolve": "off"}
 ACTIVE_SET: dict[str, Any] = {"solver": "qpasm"}
 LINEAR = (SIMPLEX, INTERIOR_POINT, PRIMAL)
 # Many more rows than cells, as in hierarchies that cross: there an interior point method with crossover takes
 # a third to a half of the simplex method's time, up to this many rows; beyond, its factors fill up.
 TALL = (INTERIOR_POINT, SIMPLEX, PRIMAL)
-MOST_ROWS = 25_000
+MAX_ROWS = 25_000
 # Columns and rows of a program whose answer may be polished: beyond, factors may not fit into memory.
-MOST_POLISHED = 2 * MOST_ROWS
+MAX_POLISHED = 2 * MAX_ROWS
 QUADRATIC = (HIPO, {**HIPO, "presolve": "on"}, ACTIVE_SET)
 
 
@@ -151,7 +146,11 @@ class Steps:
         status = run(highs, threads)
         info = highs.getInfo()
         plain = (info.simplex_iteration_count, info.crossover_iteration_count, info.qp_iteration_count)
-        steps = SET_UP + sum(max(0, one) for one in plain) + BARRIER * max(0, info.ipm_iteration_count)
+        steps = (
+            SET_UP
+            + sum(max(0, one) for one in plain)
+            + STEPS_PER_FACTORISATION * max(0, info.ipm_iteration_count)
+        )
         self.work.add(steps * self._per_step)
         return status
 
@@ -191,7 +190,7 @@ def _attempts(program: QuadraticProgram) -> tuple[dict[str, Any], ...]:
         return QUADRATIC
     n_rows, n_columns = program.relations.shape
     # A cell is two columns, a rise and a fall.
-    return TALL if n_columns < 1.5 * n_rows and n_rows <= MOST_ROWS else LINEAR
+    return TALL if n_columns < 1.5 * n_rows and n_rows <= MAX_ROWS else LINEAR
 
 
 def _without_columns(program: QuadraticProgram) -> Solution:
@@ -247,7 +246,8 @@ class _Evidence:
         duals = np.asarray(solution.row_dual) if solution.dual_valid else np.zeros(len(self.units.row))
         best = self._polished(y, duals)
         tried: list[dict[str, Any]] = []
-        for algorithm in QUADRATIC * MOST_REFINED:
+        # Twice through the algorithms: one or two refinements in all are enough for most programs.
+        for algorithm in QUADRATIC * 2:
             if best is None or best.conditions <= FEASIBLE or not _can_be_polished(self.program):
                 break
             if self.steps.work.over:
@@ -298,7 +298,7 @@ class _Evidence:
         program, bound = self.program, self._bound(duals)
         # Terms may cancel to nothing: their size counts, and the solver's tolerance on scaled numbers.
         terms = float(np.abs(program.cost) @ np.abs(x) + program.curvature @ (x * x))
-        if not value - bound <= OPTIMAL * terms + GRANTED * self.units.price:
+        if not value - bound <= PROOF * terms + GRANTED * self.units.price:
             return None
         reduced = program.cost + 2 * program.curvature * x - program.relations.T @ duals
         return Solution(
@@ -360,7 +360,7 @@ def _refined(
 
 
 def _can_be_polished(program: QuadraticProgram) -> bool:
-    return sum(program.relations.shape) <= MOST_POLISHED and bool(np.any(program.curvature > 0))
+    return sum(program.relations.shape) <= MAX_POLISHED and bool(np.any(program.curvature > 0))
 
 
 def _conditions(program: QuadraticProgram, units: ColumnUnits) -> Conditions:

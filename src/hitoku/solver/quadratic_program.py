@@ -13,15 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import ParameterError
-from hitoku.solver.engine import FEASIBLE, NO_LIMIT, accept, engine, hand_over, power_of_two
+from hitoku.solver.engine import FEASIBLE, FEASIBLE_AGAIN, NO_LIMIT, accept, engine, hand_over, power_of_two
 from hitoku.solver.linear import LinearProgram
+from hitoku.solver.work import STEPS_PER_FACTORISATION
 
 Floats = NDArray[np.float64]
 
-# An interior point method stops this far from the optimum, of the scaled objective.
-INTERIOR = 1e-10
-# Simplex or active-set steps that one step of an interior point method counts for: it factorises afresh.
-BARRIER = 100
 # Active-set steps that one run may take for each column and row: five times what hard programs need. On some
 # programs the method of HiGHS goes round in circles.
 STEPS_PER_LINE = 3
@@ -107,13 +104,13 @@ def opened(
     limit |= {
         "simplex_iteration_limit": steps,
         "qp_iteration_limit": min(steps, STEPS_PER_LINE * sum(program.relations.shape)),
-        "ipm_iteration_limit": max(1, steps // BARRIER),
+        "ipm_iteration_limit": max(1, steps // STEPS_PER_FACTORISATION),
     }
     highs = engine(
         {
             "primal_feasibility_tolerance": tolerance,
             "dual_feasibility_tolerance": tolerance,
-            "ipm_optimality_tolerance": INTERIOR,
+            "ipm_optimality_tolerance": FEASIBLE_AGAIN,
             **options,
             **limit,
         }

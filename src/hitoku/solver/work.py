@@ -7,7 +7,12 @@ import time
 from dataclasses import dataclass, field
 
 # Work of some minutes: the default of attacks. And of some ten seconds: what one step of many may take.
-MINUTES, SECONDS = 3e10, 3e9
+MINUTES = 3e10
+SECONDS = MINUTES / 10
+# Simplex steps that setting up a solve counts for, even if the first point is optimal.
+SET_UP = 10
+# Simplex steps that a node of a search tree or an interior point step counts for: each factorises afresh.
+STEPS_PER_FACTORISATION = 100
 
 
 @dataclass(slots=True)

@@ -14,8 +14,6 @@ import numpy as np
 from hitoku.errors import NeedError, some
 from hitoku.model import EXACT_SUMS, MAX_DECIMALS, ROUNDING, SUM_ROUNDING, Floats, Integers, Mask, Need
 
-# Values that lie on no grid of decimals get this many steps.
-FINEST = 2.0**44
 # Steps per unit of the grid where differences need not be whole: thirds and halves of a vertex are steps too.
 PARTS = 60.0
 
@@ -61,7 +59,8 @@ def _scale(value: Floats, *, integer: bool) -> float:
         if off <= min(0.05, SUM_ROUNDING * largest * 10.0**decimals):
             finer = largest * 10.0**decimals * PARTS < EXACT_SUMS
             return 10.0**decimals * (PARTS if finer else 1.0)
-    return float(2.0 ** np.floor(np.log2(FINEST / max(largest, 1.0))))
+    # Values that lie on no grid of decimals: 2**44 steps up to the largest.
+    return float(2.0 ** np.floor(np.log2(2.0**44 / max(largest, 1.0))))
 
 
 def _floored(room: Floats) -> Floats:

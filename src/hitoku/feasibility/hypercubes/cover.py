@@ -15,9 +15,9 @@ import numpy as np
 from hitoku.model import Dimension, Integers, Labels
 
 # A cover of more positions would take more memory than the tables are worth.
-LARGEST = 2**26
+MAX_SIZE = 2**26
 # A box of so many cells costs more than what it protects.
-LONGEST_BOX = 2**15
+MAX_BOX = 2**15
 
 
 class LabelledRelations(Protocol):
@@ -140,7 +140,7 @@ def cover_of(table: LabelledRelations) -> Cover | None:
         if linked is None:
             return None
         cover = linked
-    return cover if cover.size <= LARGEST and cover.longest_box <= LONGEST_BOX else None
+    return cover if cover.size <= MAX_SIZE and cover.longest_box <= MAX_BOX else None
 
 
 def _linked(table: LabelledRelations) -> Cover | None:
@@ -149,7 +149,7 @@ def _linked(table: LabelledRelations) -> Cover | None:
     if labels.positions is None:
         return None
     shape = tuple(len(codes) for codes in labels.codes)
-    if np.prod([float(n) for n in shape]) > LARGEST:
+    if np.prod([float(n) for n in shape]) > MAX_SIZE:
         return None
     position = np.ravel_multi_index([labels.column(v) for v in range(len(shape))], shape).astype(np.int64)
     splits = _splits(table, len(shape))

@@ -26,11 +26,11 @@ EFFORT_OPEN, EFFORT_HARD = (3, 2, 2**20), (12, 8, 2**20)
 LARGE = 30_000
 ONE, MANY = (1,), (1, 2, 4, 8, 16)
 # A cell with more users than this is not avoided: it is worth its cost.
-MOST_USERS = 60
-# Cells that are avoided before users are listed anew.
-CHUNK, CHUNK_LARGE = 2_000, 20_000
-# Room for witnesses that one call may add.
-SLACK = 2**21
+MAX_USERS = 60
+# Cells that are avoided before users are listed again; ten times as many where that takes long.
+CHUNK = 2_000
+# Entries of witnesses that one call may add.
+CAPACITY = 2**21
 
 Tick = Callable[[float], bool]
 
@@ -62,8 +62,8 @@ class Boxes:
         longest = cover.longest_box
         self._longest = max(longest, 4_096)
         n = len(claims.amount)
-        self._cells = np.empty(SLACK, dtype=np.int64)
-        self._amounts = np.empty(SLACK, dtype=np.int64)
+        self._cells = np.empty(CAPACITY, dtype=np.int64)
+        self._amounts = np.empty(CAPACITY, dtype=np.int64)
         self._begins, self._lengths = np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int64)
         widest = max(cover.shape)
         self._scratch = (
@@ -120,7 +120,7 @@ class Boxes:
         from hitoku.kernels.box_search import route  # noqa: PLC0415 - loads numba
 
         asked, effort = self._asked(), effort or self._effort
-        chunk = max(16, min(2_000, SLACK // (2 * self._longest)))
+        chunk = max(16, min(CHUNK, CAPACITY // (2 * self._longest)))
         for first in range(0, len(order), chunk):
             self._make_room()
             part = order[first : first + chunk]
@@ -158,13 +158,13 @@ class Boxes:
 
         dear = np.flatnonzero((self.use > 0) & (self.cost > 0))
         dear = dear[np.lexsort((dear, -self.cost[dear]))]
-        asked, chunk = self._asked(), CHUNK_LARGE if self.cover.size > LARGE else CHUNK
+        asked, chunk = self._asked(), 10 * CHUNK if self.cover.size > LARGE else CHUNK
         for first in range(0, len(dear), chunk):
             self._make_room()
             cells = dear[first : first + chunk]
             avoid(
                 self._space, self.ground, self._book, asked, cells, self._users(cells), self._prices,
-                self._effort, np.array(ONE), MOST_USERS, self._longest, self._scratch,
+                self._effort, np.array(ONE), MAX_USERS, self._longest, self._scratch,
             )  # fmt: skip
             if tick is not None and not tick(min(1.0, (first + chunk) / len(dear))):
                 return
@@ -218,12 +218,12 @@ class Boxes:
         )
         charge(self._book, claim, 1, self.use, self.cost, SHARE, self.ground)
 
-    def _make_room(self, wanted: int = SLACK // 2) -> None:
+    def _make_room(self, wanted: int = CAPACITY // 2) -> None:
         """Close the gaps that replaced witnesses left, and see that there is space for more."""
         if len(self._cells) - self._begins[-1] >= wanted:
             return
         _, cells, amounts = self.entries()
-        size = len(cells) + max(wanted, SLACK // 2) + len(cells) // 2
+        size = len(cells) + max(wanted, CAPACITY // 2) + len(cells) // 2
         self._cells, self._amounts = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
         self._cells[: len(cells)], self._amounts[: len(cells)] = cells, amounts
         self._begins = np.concatenate([[0], np.cumsum(self._lengths)]).astype(np.int64)

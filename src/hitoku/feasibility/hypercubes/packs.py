@@ -9,7 +9,7 @@ from hitoku.feasibility.hypercubes.hypercube_search import Boxes
 from hitoku.model import Integers, Moves
 
 # Common tables that are filled at once; what fits in none of them is handed over alone.
-MOST_PACKS = 48
+MAX_PACKS = 48
 
 
 def packed(boxes: Boxes, rooms: Rooms, spread: float = np.inf) -> tuple[Moves, int]:
@@ -43,7 +43,7 @@ def packed(boxes: Boxes, rooms: Rooms, spread: float = np.inf) -> tuple[Moves, i
         if len(order) == 0:
             continue
         room = (rooms.even[used], rooms.even[used]) if even else (rooms.down[used], rooms.up[used])
-        n = min(MOST_PACKS, len(order))
+        n = min(MAX_PACKS, len(order))
         sums, held = np.zeros((n, len(used)), dtype=np.int64), np.zeros((n, len(used)), dtype=np.int8)
         numbers = np.full(len(claims.amount), -1, dtype=np.int64)
         entries = begins, place[cell], amount
