@@ -100,9 +100,9 @@ def test_the_default_names_itself(table):
 
 
 def test_the_default_ends_with_the_largest_table_that_it_names(table, monkeypatch):
-    monkeypatch.setattr("hitoku.coalitions.contributions.LARGEST_BY_DEFAULT", table.n_cells)
+    monkeypatch.setattr("hitoku.coalitions.insider_choice.LARGEST_BY_DEFAULT", table.n_cells)
     assert choose_insiders(table, None).attack is not None
-    monkeypatch.setattr("hitoku.coalitions.contributions.LARGEST_BY_DEFAULT", table.n_cells - 1)
+    monkeypatch.setattr("hitoku.coalitions.insider_choice.LARGEST_BY_DEFAULT", table.n_cells - 1)
     assert choose_insiders(table, None).words == f"none, the default beyond {table.n_cells - 1} cells"
 
 

@@ -293,7 +293,7 @@ def test_method_that_may_be_known_is_in_scope_and_proved():
 
 def test_demo_is_amber_where_contributors_are_not_considered(tmp_path, monkeypatch):
     """Beyond so many cells contributors are not tried, and the verdict does not pass over it."""
-    monkeypatch.setattr("hitoku.coalitions.contributions.LARGEST_BY_DEFAULT", 100)
+    monkeypatch.setattr("hitoku.coalitions.insider_choice.LARGEST_BY_DEFAULT", 100)
     done = run_demo(tmp_path / "demo", records=3000, seed=1, by=["region", "size"])
     verdict = done.run.verdict
     assert verdict.colour is Colour.AMBER

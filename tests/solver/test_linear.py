@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from hitoku.errors import ParameterError, SolverError
-from hitoku.solver.engine import power_of_two
+from hitoku.solver.highs import power_of_two
 from hitoku.solver.linear import BASIC, LOWER, UPPER, LinearProgram, SolverStatus, opened, solve
 
 

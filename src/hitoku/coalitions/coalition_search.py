@@ -29,9 +29,9 @@ from scipy import sparse
 from hitoku.attacks import Coalition, Insider, shares_of
 from hitoku.coalitions.box_deviations import BoxDeviations, Wanted
 from hitoku.coalitions.cell_witnesses import CellWitnesses, CoalitionReach
+from hitoku.coalitions.insider_verdict import InsiderVerdict, TooClose
 from hitoku.coalitions.knowledge import Knowledge, KnownBounds, Shares
 from hitoku.coalitions.near_cell import CellInSight
-from hitoku.coalitions.verdict import InsiderVerdict, TooClose
 from hitoku.errors import ParameterError, SolverError
 from hitoku.feasibility import SMALL, CellChanges, Incidence, Problem, Propagation
 from hitoku.model import BOUND, Floats, Integers, Mask, Need, Release, Table, reaches, slack

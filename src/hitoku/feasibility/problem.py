@@ -1,4 +1,8 @@
-"""What is open: values of withheld cells for an attacker, differences from the truth for who holds it."""
+"""Bounds over a structure: a problem, and the levels that its cells must be able to reach.
+
+The variables of a :class:`Problem` are values of withheld cells for an attacker, and their deviations from
+the true table for those who hold it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from scipy import sparse
 
 from hitoku.errors import ParameterError, TableError, must_be, some
 from hitoku.feasibility.incidence import parts_of
-from hitoku.model import ADDITIVITY, EXACT_SUMS, MAX_DECIMALS, Floats, Integers, Release
+from hitoku.model import ADDITIVITY, EXACT_SUMS, MAX_DECIMALS, Floats, Integers, Mask, Need, Release
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,3 +159,32 @@ def _refuse_broken(release: Release, matrix: sparse.csr_array, rhs: Floats, size
         n=len(failing),
         named=some(named, 3),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Protection levels of the cells of a problem, in its units."""
+
+    down: Floats
+    up: Floats
+    width: Floats
+    """Distance that each cell must be able to move down, up and in total."""
+    required: Mask
+    """Cells that must be able to move at all; levels of the others are zero."""
+
+    @classmethod
+    def none(cls, n: int) -> Levels:
+        """Return levels that require nothing of ``n`` cells."""
+        return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.bool_))
+
+    @classmethod
+    def of(cls, need: Need, cells: Integers, required: Mask) -> Levels:
+        """Return the levels of a need for some cells, rounded up to whole numbers."""
+        down, up, width = (
+            np.ceil(np.where(required, level[cells], 0.0)) for level in (need.lower, need.upper, need.width)
+        )
+        return cls(down, up, width, required)
+
+    def take(self, cells: Integers) -> Levels:
+        """Return the levels of some cells."""
+        return Levels(self.down[cells], self.up[cells], self.width[cells], self.required[cells])

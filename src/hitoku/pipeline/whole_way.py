@@ -150,7 +150,7 @@ def protect_table(
     insiders
         Whom to protect from beside outsiders: "none", "singletons", "contributors", or an
         :class:`hitoku.Insider`; left out, singletons of magnitudes. See
-        :func:`hitoku.coalitions.contributions.choose_insiders`.
+        :func:`hitoku.coalitions.insider_choice.choose_insiders`.
     against
         Attackers that the verdict depends on, words of :data:`hitoku.model.verdict.SCOPES`; left out, the
         default scope.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import linalg
 
-from hitoku.solver.engine import FEASIBLE
+from hitoku.solver.highs import FEASIBLE
 
 Floats = NDArray[np.float64]
 

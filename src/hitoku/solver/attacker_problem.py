@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.errors import SolverError
-from hitoku.solver.engine import accept, hand_over, run, simplex_engine
+from hitoku.solver.highs import accept, hand_over, run, simplex_engine
 from hitoku.solver.solution import SolverStatus
 
 Floats = NDArray[np.float64]

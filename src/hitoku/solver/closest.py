@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.solver.engine import FEASIBLE, GRANTED
+from hitoku.solver.highs import FEASIBLE, GRANTED
 from hitoku.solver.quadratic import QuadraticProgram, solve
 from hitoku.solver.solution import SolverStatus
 from hitoku.solver.work import CountedWork

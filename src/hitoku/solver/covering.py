@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hitoku.solver.engine import PROOF, power_of_two
+from hitoku.solver.highs import PROOF, power_of_two
 from hitoku.solver.solution import SolverStatus
 
 Floats = NDArray[np.float64]

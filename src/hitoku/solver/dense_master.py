@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.solver.covering import Covering, Floats, Integers, Mask, Relaxed, SparseRows
-from hitoku.solver.engine import FEASIBLE, NO_LIMIT
+from hitoku.solver.highs import FEASIBLE, NO_LIMIT
 from hitoku.solver.master import Master
 from hitoku.solver.solution import SolverStatus
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.solver.engine import GRANTED, ROUNDING, Simplex, accept, run, simplex_engine
+from hitoku.solver.highs import GRANTED, ROUNDING, Simplex, accept, run, simplex_engine
 from hitoku.solver.solution import SolverStatus
 
 Floats = NDArray[np.float64]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from hitoku.errors import ParameterError, SolverError
-from hitoku.solver.engine import (
+from hitoku.solver.highs import (
     FEASIBLE,
     GRANTED,
     NO_LIMIT,

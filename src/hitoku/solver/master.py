@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.solver.covering import Covering, Floats, Mask, Relaxed, SparseRows
-from hitoku.solver.engine import FEASIBLE, GRANTED, NO_LIMIT, PROOF, accept, hand_over, run, simplex_engine
+from hitoku.solver.highs import FEASIBLE, GRANTED, NO_LIMIT, PROOF, accept, hand_over, run, simplex_engine
 from hitoku.solver.solution import SolverStatus
 
 # Above this number of columns only some are passed to the solver: the cheapest ones of each new row, and

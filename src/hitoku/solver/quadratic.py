@@ -20,7 +20,7 @@ from scipy import sparse
 
 from hitoku.errors import SolverError
 from hitoku.solver.active_set import Conditions
-from hitoku.solver.engine import (
+from hitoku.solver.highs import (
     FEASIBLE,
     FEASIBLE_AGAIN,
     GRANTED,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import ParameterError
-from hitoku.solver.engine import FEASIBLE, FEASIBLE_AGAIN, NO_LIMIT, accept, engine, hand_over, power_of_two
+from hitoku.solver.highs import FEASIBLE, FEASIBLE_AGAIN, NO_LIMIT, accept, engine, hand_over, power_of_two
 from hitoku.solver.linear import LinearProgram
 from hitoku.solver.work import STEPS_PER_FACTORISATION
 

@@ -9,7 +9,7 @@ import sys
 # HiGHS is given one thread by hitoku: here it is given as many as the rest, before anybody imports it.
 CHILD = """
 import hashlib, sys
-from hitoku.solver import engine
+from hitoku.solver import highs
 threads, (make, run), n_runs = int(sys.argv[1]), (engine.engine, engine.run), []
 engine.engine = lambda options: make({**options, "threads": threads})
 engine.run = lambda highs, _: n_runs.append(1) or run(highs, threads)
