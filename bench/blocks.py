@@ -13,13 +13,13 @@ also with a noisy earlier table (rates times uniform factors within 20 percent) 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
+from bench import keep
 from hitoku.errors import NeedError
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.flagged_groups import FlaggedGroups
@@ -28,7 +28,6 @@ from hitoku.model import Table
 from hitoku.rules import MinFrequency, assess
 
 ROOT = Path(__file__).resolve().parents[1]
-OUT = ROOT / ".bench"
 RULES = [MinFrequency(5)]
 # A table is drawn again when a margin is unsafe itself.
 LEAST_MARGIN = 5
@@ -158,8 +157,7 @@ def main() -> None:
         if given.large:
             found["large"] = large(given.large)
             print(found["large"])
-    OUT.mkdir(exist_ok=True)
-    (OUT / "blocks.json").write_text(json.dumps(found, indent=2))
+    keep("blocks", found)
 
 
 if __name__ == "__main__":

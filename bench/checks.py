@@ -14,7 +14,6 @@ Results go to .bench/checks.json.
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from pathlib import Path
@@ -23,11 +22,11 @@ import numpy as np
 import pandas as pd
 
 import hitoku as ht
+from bench import OUT, keep
 from hitoku.checks.ledger import init
 from hitoku.checks.outputs import MagnitudeTable
 from hitoku.checks.submission import recheck
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261116
 
 
@@ -129,7 +128,7 @@ def main():
     for name, value in many.items():
         print(f"{name:30} {value:>12}")
     found |= many
-    (OUT / "checks.json").write_text(json.dumps(found, indent=1), "utf-8")
+    keep("checks", found)
 
 
 if __name__ == "__main__":

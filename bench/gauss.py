@@ -20,11 +20,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
+from bench import keep
+
 SEED = 20261115
 # Seconds of CPU in R (singletonMethod anySum, its default), from the project's notes.
 R_SECONDS = {
@@ -161,9 +161,7 @@ def main() -> None:
             row["r_over_first"] = round(row["r_s"] / (row["build_s"] + row["need_s"] + row["first_s"]))
             row["r_over_loaded"] = round(row["r_s"] / (row["build_s"] + row["need_s"] + row["loaded_s"]))
         print(name, results[name], flush=True)
-    OUT.mkdir(exist_ok=True)
-    path = OUT / ("gauss_cold.json" if given.cold else "gauss.json")
-    path.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    keep("gauss_cold" if given.cold else "gauss", results)
 
 
 if __name__ == "__main__":

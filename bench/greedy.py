@@ -15,16 +15,15 @@ import json
 import time
 import tracemalloc
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from tests.oracles.greedy import literal_greedy
 
+from bench import keep
 from hitoku.methods import costs
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Dimension, Hierarchy, Need, Table, add_up
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261115
 WIDTH = 9.0
 
@@ -139,8 +138,7 @@ def main() -> None:
     for case in CASES:
         if case.name in chosen:
             rows += measure(case)
-    OUT.mkdir(exist_ok=True)
-    (OUT / "greedy.json").write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+    keep("greedy", rows)
 
 
 if __name__ == "__main__":

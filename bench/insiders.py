@@ -16,16 +16,14 @@ import json
 import resource
 import time
 from itertools import pairwise
-from pathlib import Path
-
-from bench.large import needs, tables
 
 import hitoku as ht
+from bench import keep
+from bench.large import needs, tables
 from hitoku.cli import circulate_a_little, look_inside_a_little
 from hitoku.coalitions import CoalitionSearch, choose_insiders, contributions_in
 from hitoku.methods import against_insiders
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
 TABLES = {
     "activity_size": (["activity", "size"], 3_000),
     "region_activity": (["region", "activity"], 3_000),
@@ -123,8 +121,7 @@ def main() -> None:
     for name in parser.parse_args().only:
         rows[name] = measured_large(name) if name in LARGE else measured(*TABLES[name])
         print(name, json.dumps({key: round(number, 2) for key, number in rows[name].items()}), flush=True)
-    OUT.mkdir(exist_ok=True)
-    (OUT / "insiders.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    keep("insiders", rows)
 
 
 if __name__ == "__main__":

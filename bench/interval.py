@@ -21,10 +21,10 @@ from pathlib import Path
 import highspy
 import numpy as np
 
+from bench import OUT, keep
 from hitoku.attacks import Interval, null_dimension
 from hitoku.model import Dimension, Hierarchy, Protection, Release, Table, add_up
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261115
 RUNS = 3
 
@@ -166,8 +166,7 @@ def main() -> None:
     for case in (Case("small", ((3,), (3,)), 0.5), Case("small", ((3,), (3,), (3,)), 0.7)):
         measured(case, 0)  # compiles the kernels
     results = [measured(case, asked.rival) for case in CASES if case.name in asked.only]
-    OUT.mkdir(exist_ok=True)
-    (OUT / "interval.json").write_text(json.dumps(results, indent=1))
+    keep("interval", results)
     if asked.json:
         print(json.dumps(results))
         return

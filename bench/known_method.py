@@ -10,18 +10,16 @@ unsafe cells: lognormal ones of mean 3,000. Results go to .bench/known_method.js
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from pathlib import Path
 
 import numpy as np
 
+from bench import keep
 from hitoku.methods import Blocks, Greedy, Optimal
 from hitoku.model import Table
 from hitoku.pipeline import against_known_method
 from hitoku.rules import MinFrequency, assess
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
 RULES, WIDTH = [MinFrequency(5)], 8
 FAMILIES = {"dense": 100.0, "sparse": 3000.0}
 # Of Optimal one pattern is asked for, not the proof that it is the cheapest, which may take long.
@@ -73,8 +71,7 @@ def main() -> None:
             for name in given.methods:
                 rows.append(measured(name, side, family, given.walks, given.steps))
                 print(rows[-1], flush=True)
-    OUT.mkdir(exist_ok=True)
-    (OUT / "known_method.json").write_text(json.dumps(rows, indent=2))
+    keep("known_method", rows)
 
 
 if __name__ == "__main__":

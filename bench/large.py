@@ -28,10 +28,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import hitoku as ht
+from bench import OUT, keep
 from hitoku.cli import call_warm_up, circulate_a_little
 from hitoku.io.argus import read_metadata, read_suppressed_table, write_table
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
 RULES = [ht.PPercent(p=10), ht.FewContributors(n=3)]
 BY = ["region", "activity", "size"]
 
@@ -53,7 +53,7 @@ GREEDY_CELLS = 12_000
 SWEPT = 30_000
 # Codes of two levels: pytauargus 0.6 ends in a segmentation fault where they hold a dot.
 DOTTED, DOTLESS = re.compile(r"([AR]\d+)\.(\d+)"), re.compile(r"([AR]\d+)x(\d+)")
-PICTURE = OUT.parent / "docs" / "images" / "growth.png"
+PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "growth.png"
 
 
 def tables(name: str) -> ht.Table:
@@ -247,7 +247,6 @@ def main() -> None:
     if given.here:
         print(json.dumps(measure(given.only[0], greedy=not given.no_greedy)), flush=True)
         return
-    OUT.mkdir(exist_ok=True)
     path = OUT / "large.json"
     rows = json.loads(path.read_text("utf-8")) if path.exists() else {}
     for name in given.only:
@@ -257,7 +256,7 @@ def main() -> None:
         print(done.stdout.strip() or done.stderr.strip().splitlines()[-1], flush=True)
         if done.returncode == 0:
             rows[name] = json.loads(done.stdout)
-            path.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+            keep("large", rows)
 
 
 if __name__ == "__main__":

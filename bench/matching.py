@@ -12,20 +12,18 @@ of one thread with kernels loaded. Results go to .bench/matching.json.
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import time
-from pathlib import Path
 
 import numpy as np
 
+from bench import keep
 from hitoku.attacks.matching import Matching
 from hitoku.errors import NeedError
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Release, Table
 from hitoku.rules import MinFrequency, assess
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261115
 RULES = [MinFrequency(5, zeros=True)]
 METHOD = Optimal(cost="unit", keep="margins")
@@ -107,8 +105,7 @@ def main() -> None:
     for side in given.sides:
         results[f"{side}x{side}"] = measured(side, given.tables, given.literal, given.limit)
         print(side, results[f"{side}x{side}"], flush=True)
-    OUT.mkdir(exist_ok=True)
-    (OUT / "matching.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    keep("matching", results)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bench import OUT, keep
 from hitoku.io import read_jj, write_jj
 from hitoku.kernels import (
     attacker_tableau,
@@ -44,7 +45,6 @@ from hitoku.methods.optimal import Optimal
 from hitoku.model import Hierarchy, Need, Table
 
 ROOT = Path(__file__).resolve().parents[1]
-OUT = ROOT / ".bench"
 SHARED = ROOT.parent / "shared" / "data" / "jj_synthetic"
 KERNELS = (
     zero_half, mincut, capacity_cuts, patterns, attacker_tableau, dual_simplex, row_pool, sparse_rows
@@ -210,7 +210,7 @@ def main() -> None:
         row["copies_proven"] = sum(bool(copy["proven"]) for copy in copies)
         rows.append(row)
         print(json.dumps(row), flush=True)
-    (OUT / "optimal.json").write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+    keep("optimal", rows)
 
 
 if __name__ == "__main__":

@@ -80,11 +80,14 @@ def compared(rows: int, columns: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--large", action="store_true", help="also 47 by 400 cells")
+    parser.add_argument("--short", action="store_true", help="10 by 12 cells alone")
     options = parser.parse_args()
     circulation.warm_up()
-    for rows, columns in [(30, 40), (60, 80), *([(47, 400)] if options.large else [])]:
+    sides = [(10, 12)] if options.short else [(30, 40), (60, 80), *([(47, 400)] if options.large else [])]
+    for rows, columns in sides:
+        line = compared(rows, columns)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-        print(f"{compared(rows, columns)}; peak {peak:.1f} GB", flush=True)
+        print(f"{line}; peak {peak:.1f} GB", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,21 +14,19 @@ kernels loaded before; memory is the peak of the process. Results go to .bench/p
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import time
 from collections.abc import Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import hitoku as ht
+from bench import keep
 from hitoku.cli import call_warm_up, circulate_a_little
 from hitoku.pipeline import judge_rest
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
 RULES = [ht.PPercent(p=10), ht.FewContributors(n=3)]
 # Records, children of the region tree and of the activity tree.
 REGISTERS = {
@@ -136,8 +134,7 @@ def main() -> None:
     circulate_a_little()
     call_warm_up("circulation")
     told = {name: run(name) for name in parser.parse_args().only}
-    OUT.mkdir(exist_ok=True)
-    (OUT / "publications.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    keep("publications", told)
     for name, row in told.items():
         print(name, *(f"{key}={value}" for key, value in row.items()))
 

@@ -13,17 +13,16 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from pathlib import Path
 
 import numpy as np
 
+from bench import keep
 from hitoku.attacks.matching import Likelihood, Matching
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
 from hitoku.model import Bounds, Need, Release, Table
 from hitoku.rules import MinFrequency, assess
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261116
 RULES = [MinFrequency(5)]
 WIDTH = 9
@@ -107,8 +106,7 @@ def main() -> None:
         for side in chosen.sizes
         for strength in chosen.strengths
     ]
-    OUT.mkdir(exist_ok=True)
-    (OUT / "randomised.json").write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+    keep("randomised", rows)
 
 
 if __name__ == "__main__":

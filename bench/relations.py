@@ -6,14 +6,12 @@ python -m bench.relations --json
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import time
 import tracemalloc
-from pathlib import Path
 
+from bench import keep
 from bench.tabulation import levels
-
 from hitoku.model import Dimension, cross_relations, frozen_relations
 
 
@@ -58,9 +56,7 @@ def main() -> None:
     for name, number in found.items():
         print(f"{name:24}{number:>14,.2f}" if isinstance(number, float) else f"{name:24}{number:>14,}")
     if options.json:
-        target = Path(".bench/relations.json")
-        target.parent.mkdir(exist_ok=True)
-        target.write_text(json.dumps(found, indent=2) + "\n")
+        keep("relations", found)
 
 
 if __name__ == "__main__":

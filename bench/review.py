@@ -28,6 +28,7 @@ from urllib.parse import urlencode
 import numpy as np
 import sqlalchemy as sa
 
+from bench import keep
 from hitoku.review import (
     COOKIE,
     add_person,
@@ -48,7 +49,6 @@ from hitoku.review import (
     writing,
 )
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261117
 SIDE = 100  # cells of a table: the square
 PRINCIPLES = ("individual_value", "units", "freedom", "dominance", "group", "interval", "differencing")
@@ -270,8 +270,7 @@ def main():
             served.process.terminate()
             served.process.wait()
             desk.engine.dispose()
-    OUT.mkdir(exist_ok=True)
-    (OUT / "review.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    keep("review", results)
     print(f"{'page':10} {'CPU ms':>8} {'p50 ms':>8} {'p95 ms':>8}   {options.rate:g} a second")
     for kind in MIX:
         cpu, p50, p95 = (results[name][kind] for name in ("cpu_ms", "p50_ms", "p95_ms"))

@@ -17,13 +17,13 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-from bench.large import RULES
 
 import hitoku as ht
+from bench import keep
+from bench.large import RULES
 from hitoku.coalitions import (
     BoxDeviations,
     CellInSight,
@@ -33,9 +33,8 @@ from hitoku.coalitions import (
     coalition_search,
 )
 from hitoku.evidence import WitnessSearch, nearby, prover
-from hitoku.feasibility import linear
+from hitoku.feasibility import ends
 
-OUT = Path(__file__).resolve().parents[1] / ".bench"
 Answer = dict[str, object]
 # A module or class, the name of one of its functions, and what takes its place.
 Stage = tuple[object, str, object]
@@ -56,8 +55,8 @@ COALITIONS = {
     "program of all cells": (coalition_search, "SMALL", 0),
 }
 INTERVALS = {
-    "tied": (linear, "tied", lambda _: None),
-    "sums of goals": (linear.Pushes, "_together", lambda *_, **__: None),
+    "tied": (ends, "tied", lambda _: None),
+    "sums of goals": (ends.Pushes, "_together", lambda *_, **__: None),
 }
 
 
@@ -201,8 +200,7 @@ def main() -> None:
                 ):
                     rows.append({"kind": kind, "table": name, "pattern": pattern, **found})
                     print(json.dumps(rows[-1]), flush=True)
-    OUT.mkdir(exist_ok=True)
-    (OUT / "stages.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    keep("stages", rows)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ python -m bench.startup --demo  # once with every kernel still to be compiled, o
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from tempfile import TemporaryDirectory
 
 import typer
 
+from bench import keep
 from hitoku.cli import app
 
 BASELINES = {"python -c pass": ["-c", "pass"], "import numpy": ["-c", "import numpy"]}
@@ -91,8 +91,7 @@ def main() -> None:
             f"{name:<40} {row['cpu_s']:7.3f} {row['mb']:5.0f} {row['of_nothing']:7.1f} {row['of_numpy']:8.2f}"
         )
     if options.json:
-        Path(".bench").mkdir(exist_ok=True)
-        Path(".bench/startup.json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+        keep("startup", found)
 
 
 if __name__ == "__main__":

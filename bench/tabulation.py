@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench import keep
 from hitoku.model import Hierarchy
 from hitoku.tabulation import tabulate
 
@@ -133,9 +134,7 @@ def main() -> None:
                 f"{one['cpu_s']:8.2f}{one['ratio']:8.1f}{one['cpu_ratio']:8.1f}{one['peak_mb']:9.0f}"
             )
     if options.json:
-        target = Path(".bench/tabulation.json")
-        target.parent.mkdir(exist_ok=True)
-        target.write_text(json.dumps({"records": options.records, "sets": found}, indent=2) + "\n")
+        keep("tabulation", {"records": options.records, "sets": found})
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ python -m bench.tau_argus --json
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import tempfile
 import time
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bench import keep
 from hitoku.io.argus import (
     Metadata,
     Variable,
@@ -27,7 +27,6 @@ from hitoku.io.argus import (
 )
 from hitoku.model import Table
 
-N_RECORDS = 100_000
 WIDTHS = [("Year", 2), ("Industry", 5), ("Size", 2), ("Region", 2), ("Request", 1)]
 N_QUANTITIES = 9
 
@@ -43,15 +42,13 @@ def described(layout: str) -> Metadata:
     return Metadata(layout, tuple(variables), None if layout == "fixed" else ";")
 
 
-def records() -> pd.DataFrame:
+def records(n: int) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     codes = {
-        name: pd.array(
-            [f"{code:0{width}}" for code in rng.integers(0, 10 ** min(width, 3), N_RECORDS)], dtype="str"
-        )
+        name: pd.array([f"{code:0{width}}" for code in rng.integers(0, 10 ** min(width, 3), n)], dtype="str")
         for name, width in WIDTHS
     }
-    quantities = {f"Var{n}": rng.lognormal(8, 2, N_RECORDS).round(1) for n in range(N_QUANTITIES)}
+    quantities = {f"Var{k}": rng.lognormal(8, 2, n).round(1) for k in range(N_QUANTITIES)}
     return pd.DataFrame({**codes, **quantities})
 
 
@@ -77,9 +74,9 @@ def write_records(path: Path, frame: pd.DataFrame, metadata: Metadata) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(folder: Path, n: int) -> dict[str, float]:
     """CPU time of one thread; the ratio to pandas is what compares across machines."""
-    frame, fixed, free = records(), described("fixed"), described("free")
+    frame, fixed, free = records(n), described("fixed"), described("free")
     asc, csv, tab = folder / "records.asc", folder / "records.csv", folder / "cells.tab"
     write_records(asc, frame, fixed)
     write_records(csv, frame, free)
@@ -103,16 +100,15 @@ def measure(folder: Path) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--json", action="store_true", help="write .bench/tau_argus.json")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder))
+        found = measure(Path(folder), options.records)
     for name, number in found.items():
         print(f"{name:24}{number:>12,.2f}")
     if options.json:
-        target = Path(".bench/tau_argus.json")
-        target.parent.mkdir(exist_ok=True)
-        target.write_text(json.dumps(found, indent=2) + "\n")
+        keep("tau_argus", found)
 
 
 if __name__ == "__main__":
