@@ -477,7 +477,7 @@ def test_a_package_without_a_door_is_noticed():
         pytest.param("hitoku.gadgets.thing", "", id="package without a layer"),
         pytest.param("hitoku_papers.page", "from hitoku.cli.terminal import echo", id="papers, cli"),
         pytest.param("hitoku_papers.page", "import hitoku.review.log", id="papers, review"),
-        pytest.param("hitoku.pipeline.whole_way", "import hitoku_papers.page", id="back to the papers"),
+        pytest.param("hitoku.pipeline.protect", "import hitoku_papers.page", id="back to the papers"),
         pytest.param("hitoku.cli.demo", "from hitoku.gadgets import thing", id="import without a layer"),
     ],
 )

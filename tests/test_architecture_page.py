@@ -101,7 +101,7 @@ def test_every_path_leads_somewhere(text):
 
 def test_a_path_that_leads_nowhere_is_noticed():
     text = (
-        "`rules/word.py`, `rules/<name>.py`, `docs/index.md`, `app/main.py`, `gadgets/<name>.py`, `utils.py`"
+        "`rules/rule.py`, `rules/<name>.py`, `docs/index.md`, `app/main.py`, `gadgets/<name>.py`, `utils.py`"
     )
     assert missing(text) == ["app/main.py", "gadgets/<name>.py", "utils.py"]
 

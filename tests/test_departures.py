@@ -43,7 +43,7 @@ HELD = {
     "test_what_differs_from_the_paper_is_known_and_explained",
     "group disclosure: suppressed": "tests/rules/test_group_disclosure.py::"
     "test_970_of_1000_are_not_known_to_be_more_than_nine_tenths",
-    "until *all* suppressed": "tests/methods/test_points.py::"
+    "until *all* suppressed": "tests/methods/test_redundant_suppressions.py::"
     "test_every_withheld_cell_is_wide_enough_as_in_the_paper",
     "the smallest cell of the row": "tests/methods/greedy/test_greedy.py::"
     "test_gives_the_pattern_of_the_literal_procedure",

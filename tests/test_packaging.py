@@ -183,7 +183,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel):
 
 
 @pytest.mark.long
-def test_the_wheel_alone_goes_the_whole_way(installed):
+def test_the_wheel_alone_runs_end_to_end(installed):
     hitoku = installed / "venv" / "bin" / "hitoku"
     where = run(
         installed, installed / "venv" / "bin" / "python", "-c", "import hitoku; print(hitoku.__file__)"

@@ -15,7 +15,7 @@ from hitoku.attacks import ATTACKS
 from hitoku.errors import ParameterError, RuleError
 from hitoku.methods import METHODS
 from hitoku.parameters import Count, Gap, Percent, check_parameters, check_word, real, whole
-from hitoku.rules import RULES, from_word
+from hitoku.rules import RULES, from_spec
 
 Size = Literal["small", "large"]
 REGISTRIES = {"rule": RULES, "method": METHODS, "attack": ATTACKS}
@@ -193,6 +193,6 @@ def test_value_that_no_parameter_can_have_is_rejected_by_every_registered_name(k
     hint = str(inspect.signature(REGISTRIES[kind][name]).parameters[parameter].annotation)
     impossible = "1.5" if "Mapping" in hint or "Code" in hint else "a/b+c/d"
     with pytest.raises(RuleError if kind == "rule" else ParameterError) as caught:
-        from_word(f"{name}:{parameter}={impossible}", REGISTRIES[kind], kind)
+        from_spec(f"{name}:{parameter}={impossible}", REGISTRIES[kind], kind)
     assert f"{parameter} of {kind} {name}" in caught.value.where
     assert caught.value.fix

@@ -242,7 +242,7 @@ def test_hidden_cells_count_as_withheld_over_whole_numbers():
     assert set(narrow.tolist()) <= set(np.flatnonzero(unsafe).tolist())
 
 
-def test_the_whole_way_ends_with_tiny_limits_and_says_so(monkeypatch):
+def test_a_run_ends_with_tiny_limits_and_says_so(monkeypatch):
     table, _ = cube(5)
     monkeypatch.setattr(outcome, "MAX_INTERVAL_WORK", 1)
     monkeypatch.setattr(witness_search, "MAX_PROGRAM_WORK", 1)

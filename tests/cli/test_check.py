@@ -99,7 +99,7 @@ def test_with_the_data_everything_is_tested(folder, tmp_path):
     PEOPLE.to_parquet(tmp_path / "people.parquet")
     result = run(folder, "--data", tmp_path / "people.parquet", "--unit", "id", "--json")
     assert result.exit_code == 0
-    assert json.loads(result.output)["tally"] == {"pass": 3, "review": 0, "fail": 0, "excepted": 0}
+    assert json.loads(result.output)["tally"] == {"pass": 3, "review": 0, "fail": 0, "exception granted": 0}
 
 
 def test_something_that_fails_is_exit_code_1(failing, tmp_path):
@@ -116,7 +116,7 @@ def test_an_exception_is_shown_with_its_decider(failing, tmp_path):
     assert result.exit_code == 0
     assert "nobody sees an income (income is hidden), decided by M. <Sato> on 2026-11-16" in result.output
     html = (tmp_path / "failing-report" / "report.html").read_text("utf-8")
-    assert "! excepted" in html
+    assert "! exception granted" in html
     assert "M. &lt;Sato&gt;" in html
 
 

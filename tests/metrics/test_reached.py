@@ -55,7 +55,7 @@ def test_arrays_of_another_table_are_refused():
         (4, {"lower": 2.0, "upper": 2.0}, 2),
         (-1, {"lower": 2.0, "upper": 2.0}, 0.5),
         (0, {"lower": 2.0, "upper": 2.0}, 0),
-        (-3, {"upper": 2.0}, 0),  # down is no way out
+        (-3, {"upper": 2.0}, 0),  # down does not help
         (3, {"width": 4.0}, 1.5),  # both ways half the width
         (3, {}, np.inf),
         (0, {}, 0),

@@ -1,4 +1,4 @@
-"""Risk per record: the whole way from records, against every table that fits."""
+"""Risk per record: end to end from records, against every table that fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attribute disclosure the whole way: everybody in Oslo is "serious", and no release may say so."""
+"""Attribute disclosure end to end: everybody in Oslo is "serious", and no release may say so."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from hitoku.attacks import ATTACKS
 from hitoku.errors import HitokuError
 from hitoku.io.recipe import CostKeys, CountsKeys, LinkedKeys, Recipe, RecipeKeys
 from hitoku.methods import CHOICES, METHODS
-from hitoku.rules import RULES, from_word
+from hitoku.rules import RULES, from_spec
 from hitoku.toml import toml_text
 
 NAMES = st.sampled_from(
@@ -76,4 +76,4 @@ def test_any_word_is_made_or_refused(kind, registry, data):
     given_ = data.draw(st.lists(st.tuples(parameters, values), max_size=3, unique_by=lambda pair: pair[0]))
     word = f"{name}:{','.join(f'{parameter}={value}' for parameter, value in given_)}"
     with contextlib.suppress(HitokuError):
-        from_word(word, registry, kind, CHOICES)
+        from_spec(word, registry, kind, CHOICES)

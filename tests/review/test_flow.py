@@ -1,4 +1,4 @@
-"""The whole way of a request through both phases, over HTTP, and what must not be possible on the way."""
+"""A request through both phases, over HTTP, and what must not be possible on the way."""
 
 from __future__ import annotations
 

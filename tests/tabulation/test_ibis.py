@@ -104,7 +104,7 @@ def test_what_sql_cannot_do_is_refused_by_name(table):
 
 
 @pytest.mark.long
-def test_linked_tables_trees_of_columns_and_the_whole_way(records, table):
+def test_linked_tables_trees_of_columns_end_to_end(records, table):
     tables = {"regions": {"by": ["region"]}, "both": {"by": ["region", "activity"]}}
     here, there = (ht.link(data, tables, value="cents", holding="h") for data in (records, table))
     assert here.table.value.tobytes() == there.table.value.tobytes()

@@ -155,7 +155,7 @@ class TestCodesAndRefusals:
         with pytest.raises(HitokuError, match=r"could not read 'none\.parquet'"):
             tabulate(tmp_path / "none.parquet", engine="spark", **options)
 
-    def test_a_recipe_and_the_whole_way(self, session, tmp_path):
+    def test_a_recipe_end_to_end(self, session, tmp_path):
         records = make_records(300)
         pq.write_table(pa.Table.from_pandas(records, preserve_index=False), tmp_path / "firms.parquet")
         keys = {

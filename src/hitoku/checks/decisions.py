@@ -1,6 +1,6 @@
 """Decisions: what a person said about an output, and why; verdicts advise, decisions release.
 
-A decision never turns a verdict into a pass: the matrix shows it as excepted, with who decided.
+A decision never turns a verdict into a pass: the matrix shows it as "exception granted", with who decided.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Decision(_Frozen):
     --------
     >>> print(Decision(output="table 1", decision="release", principle="units", who="M. Sato",
     ...                when="2026-11-16", reason="the census of 1920", facts={"year": 1920}))
-    excepted: units: the census of 1920 (the data are of 1920), decided by M. Sato on 2026-11-16
+    exception granted: units: the census of 1920 (the data are of 1920), decided by M. Sato on 2026-11-16
     """
 
     output: NonEmpty
@@ -153,7 +153,7 @@ class Decision(_Frozen):
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def __str__(self) -> str:
-        word = "excepted" if self.decision == "release" else "refused"
+        word = "exception granted" if self.decision == "release" else "refused"
         about = "everything" if self.principle is None else str(self.principle)
         until = f", until {self.expires}" if self.expires else ""
         why = _joined(self.reason, self.facts)

@@ -73,7 +73,7 @@ def audit(
     from hitoku.io.release import release_folders
     from hitoku.model import Protection, Release
     from hitoku.pipeline import AttackedFolder, judge_cells, judge_folder
-    from hitoku.rules import RULES, assess, rule_from_word
+    from hitoku.rules import RULES, assess, rule_from_spec
 
     paths = [each for path in paths for each in release_folders(path)]
     if certificate is not None:
@@ -95,7 +95,7 @@ def audit(
                 fix="give --by for every column of codes, and at least one --rule",
             )
         table, withheld = read_marked_cells(path, by, value, mark, frequency=frequency)
-        rules = [rule_from_word(word, RULES) for word in rule]
+        rules = [rule_from_spec(spec, RULES) for spec in rule]
         need = assess(table, rules, width=width, groups=not no_groups)
         release = Release.of(table, Protection.withhold(table, withheld, need))
     else:

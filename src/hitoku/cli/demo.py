@@ -1,4 +1,4 @@
-"""``hitoku demo``: the whole way on a made-up register."""
+"""``hitoku demo``: an end-to-end run on a made-up register."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ STYLES = ("style.css", "check.css")
 # Two-way tables wider than this are listed.
 MOST_COLUMNS = 12
 # A word and a sign for every status: colour is never the only difference.
-SIGNS = {"pass": "✓", "fail": "✗", "review": "?", "excepted": "!", "-": ""}
+SIGNS = {"pass": "✓", "fail": "✗", "review": "?", "exception granted": "!", "-": ""}
 STATES = {
     OutputState.UNDECIDED: "undecided",
     OutputState.LEAVES: "leaves",

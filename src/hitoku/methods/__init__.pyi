@@ -21,12 +21,12 @@ from hitoku.methods.method import Promise as Promise
 from hitoku.methods.method import Traits as Traits
 from hitoku.methods.method import informed as informed
 from hitoku.methods.method import method_from_parts as method_from_parts
-from hitoku.methods.method import method_from_word as method_from_word
+from hitoku.methods.method import method_from_spec as method_from_spec
 from hitoku.methods.method import requires_groups as requires_groups
 from hitoku.methods.method import traits_of as traits_of
 from hitoku.methods.optimal import Optimal as Optimal
-from hitoku.methods.points import points as points
 from hitoku.methods.randomised import Randomised as Randomised
+from hitoku.methods.redundant_suppressions import redundant_suppressions as redundant_suppressions
 from hitoku.methods.whole_numbers import narrow_in_whole_numbers as narrow_in_whole_numbers
 from hitoku.methods.whole_numbers import shown_by_moves as shown_by_moves
 

@@ -29,7 +29,7 @@ from hitoku.methods.costs import above, least_known, prices_of
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Method, Progress, traits_of
-from hitoku.methods.points import points
+from hitoku.methods.redundant_suppressions import redundant_suppressions
 from hitoku.model import Floats, Mask, Need, Protection, Release, Step, Table
 from hitoku.solver.work import CountedWork
 
@@ -100,7 +100,9 @@ def against_insiders(
         found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
     if np.array_equal(withheld, protection.withheld) and not (work.over or search.undecided):
         return protection
-    withheld &= ~points(table, withheld, withheld & ~protection.withheld & ~need.unsafe & ~moving)
+    withheld &= ~redundant_suppressions(
+        table, withheld, withheld & ~protection.withheld & ~need.unsafe & ~moving
+    )
     made = extended(table, need, protection, method, withheld, steps=steps, purpose="insiders")
     if not (found or search.undecided):
         return made

@@ -11,7 +11,7 @@ import numpy as np
 
 from hitoku.errors import ParameterError
 from hitoku.model import Need, Protection, Table
-from hitoku.rules import Rule, from_word, made
+from hitoku.rules import Rule, from_spec, made
 
 # Called with how much is done and how much there is in all; what is counted is the method's own.
 Progress = Callable[[float, float], None]
@@ -159,12 +159,12 @@ def rules_and_width(method: Any, *, without_width: bool = False) -> tuple[Sequen
 CHOICES = {"cost": COSTS}
 
 
-def method_from_word(word: str, registry: Mapping[str, type[Method]]) -> Method:
-    """Make the method that a word describes.
+def method_from_spec(spec: str, registry: Mapping[str, type[Method]]) -> Method:
+    """Make the method that a spec describes.
 
     Parameters
     ----------
-    word
+    spec
         Name of the method, a colon, and parameters as ``name=value`` with commas between them.
     registry
         Methods by name, such as ``METHODS``.
@@ -172,10 +172,10 @@ def method_from_word(word: str, registry: Mapping[str, type[Method]]) -> Method:
     Examples
     --------
     >>> from hitoku.methods import METHODS
-    >>> method_from_word("greedy:tidy=true,prefer=closing", METHODS)
+    >>> method_from_spec("greedy:tidy=true,prefer=closing", METHODS)
     Greedy(tidy=True, prefer='closing')
     """
-    method: Method = from_word(word, registry, "method", CHOICES)
+    method: Method = from_spec(spec, registry, "method", CHOICES)
     return method
 
 

@@ -22,6 +22,10 @@ from hitoku.pipeline.known_method import against_known_method as against_known_m
 from hitoku.pipeline.magnitude_tables import MagnitudeOutcome as MagnitudeOutcome
 from hitoku.pipeline.magnitude_tables import counts_of as counts_of
 from hitoku.pipeline.magnitude_tables import suppress_magnitude as suppress_magnitude
+from hitoku.pipeline.protect import STAGES as STAGES
+from hitoku.pipeline.protect import WritableOutcome as WritableOutcome
+from hitoku.pipeline.protect import protect as protect
+from hitoku.pipeline.protect import protect_table as protect_table
 from hitoku.pipeline.recipe_links import divide as divide
 from hitoku.pipeline.recipe_run import STEPS as STEPS
 from hitoku.pipeline.recipe_run import Run as Run
@@ -31,7 +35,3 @@ from hitoku.pipeline.recipe_tasks import judge_rest as judge_rest
 from hitoku.pipeline.release_risk import record_risk as record_risk
 from hitoku.pipeline.release_risk import record_risk_of_folder as record_risk_of_folder
 from hitoku.pipeline.release_risk import write_record_risk as write_record_risk
-from hitoku.pipeline.whole_way import STAGES as STAGES
-from hitoku.pipeline.whole_way import WritableOutcome as WritableOutcome
-from hitoku.pipeline.whole_way import protect as protect
-from hitoku.pipeline.whole_way import protect_table as protect_table

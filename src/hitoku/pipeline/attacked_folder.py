@@ -25,7 +25,7 @@ from hitoku.model import Contributors, Finding, Need, Protection, Release, Row, 
 from hitoku.pipeline.known_method import Made, known_method_row
 from hitoku.pipeline.recipe_cells import Whole, cells_for, cost_factors, rules_for
 from hitoku.pipeline.recipe_run import equip
-from hitoku.rules import Rule, from_word, parsed
+from hitoku.rules import Rule, from_spec, parsed
 from hitoku.solver.closest import Norm
 
 # The evidence is written with as many digits as doubles have.
@@ -184,17 +184,17 @@ SUPPLIED: Mapping[str, Callable[[AttackedFolder, Given], Any]] = {
 }
 
 
-def attack_folder(folder: AttackedFolder, word: str) -> list[Finding]:
+def attack_folder(folder: AttackedFolder, spec: str) -> list[Finding]:
     """Run one attack on a release folder; say what it finds.
 
     Parameters
     ----------
     folder
         The release.
-    word
+    spec
         Name of the attack and its parameters, such as ``group:k=2,sensitive=injury``.
     """
-    name, given = parsed(word, "attack")
+    name, given = parsed(spec, "attack")
     if name in ATTACKS and folder.adjusted != ATTACKS[name].adjusted:
         raise ParameterError(
             "attack_not_for_adjusted",
@@ -206,7 +206,7 @@ def attack_folder(folder: AttackedFolder, word: str) -> list[Finding]:
             kind=Text("--attack adjustment") if folder.adjusted else Text("another attack, such as interval"),
         )
     supplied = {parameter: partial(supply, folder, given) for parameter, supply in SUPPLIED.items()}
-    attack: Attack = from_word(word, ATTACKS, "attack", supplied=supplied)
+    attack: Attack = from_spec(spec, ATTACKS, "attack", supplied=supplied)
     return judge_attack(attack, folder.table, folder.need, folder.release)
 
 

@@ -37,14 +37,14 @@ from hitoku.io.argus import (
     write_batch,
 )
 from hitoku.messages import Text
-from hitoku.methods import METHODS, Auto, Method, Progress, costs, method_from_word
+from hitoku.methods import METHODS, Auto, Method, Progress, costs, method_from_spec
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Bounds, Integers, Mask, Need, Protection, Table
 from hitoku.pipeline.batch_tables import Sources, build
+from hitoku.pipeline.protect import STAGES, attack_and_audit
 from hitoku.pipeline.recipe_run import TAKEN_AS
 from hitoku.pipeline.recipe_tables import positions
-from hitoku.pipeline.whole_way import STAGES, attack_and_audit
 
 # What is done, in this order, in words for a person who waits.
 BATCH_STEPS = {
@@ -95,7 +95,7 @@ def run_batch(
     tell = report or (lambda _stage: None)
     tell("check")
     parse_insiders(insiders)
-    replacement = None if method is None else method_from_word(method, METHODS)
+    replacement = None if method is None else method_from_spec(method, METHODS)
     if out is not None:
         refuse_occupied(Path(out))
     checked = check_batch(read_batch(path), anywhere=anywhere, overwrite=overwrite)

@@ -10,7 +10,7 @@ import numpy as np
 from hitoku.attacks import Interval, exposed
 from hitoku.errors import ParameterError
 from hitoku.evidence import AdjustedAudit, audit
-from hitoku.methods import METHODS, Method, informed, method_from_word
+from hitoku.methods import METHODS, Method, informed, method_from_spec
 from hitoku.metrics import Compared, Comparison, loss, reached
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.pipeline.known_method import against_known_method
@@ -67,8 +67,8 @@ def compare(
             where="compare",
             fix="give a list of at least one",
         )
-    words = methods.values() if isinstance(methods, Mapping) else methods
-    given = [method_from_word(one, METHODS) if isinstance(one, str) else one for one in words]
+    specs = methods.values() if isinstance(methods, Mapping) else methods
+    given = [method_from_spec(one, METHODS) if isinstance(one, str) else one for one in specs]
     if rules is not None:
         given = [informed(one, rules, width) for one in given]
     protections = [method.protect(table, need) for method in given]

@@ -20,7 +20,7 @@ from hitoku.evidence import combine
 from hitoku.methods import Method, Progress, requires_groups
 from hitoku.model import Protection, Table, Verdict, broken, counted_table
 from hitoku.pipeline.known_method import Made
-from hitoku.pipeline.whole_way import Report, WritableOutcome, attack_and_audit, promises_intervals
+from hitoku.pipeline.protect import Report, WritableOutcome, attack_and_audit, promises_intervals
 from hitoku.rules import Rule, assess, merge_withheld
 
 # What the paper asks for: no count known to within fewer than 10, no magnitude to within 30 % of its value.

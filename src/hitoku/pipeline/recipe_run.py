@@ -22,6 +22,7 @@ from hitoku.model import Finding, Floats, Integers, Mask, Protection, Release, T
 from hitoku.pipeline.compare import recomputable
 from hitoku.pipeline.fan_out import Jobs, parse_jobs
 from hitoku.pipeline.magnitude_tables import WIDTH_SHARE
+from hitoku.pipeline.protect import STAGES
 from hitoku.pipeline.recipe_cells import (
     cells_for,
     cost_factors,
@@ -31,7 +32,6 @@ from hitoku.pipeline.recipe_cells import (
 )
 from hitoku.pipeline.recipe_tables import Built, build
 from hitoku.pipeline.recipe_tasks import GroupTask, run_tasks
-from hitoku.pipeline.whole_way import STAGES
 from hitoku.tabulation import Nested, allowed_memory, limited_memory
 
 # What is done, in this order, in words for a person who waits.

@@ -18,7 +18,7 @@ from hitoku.methods import Method, Progress, requires_groups
 from hitoku.model import Attributions, Finding, Integers, Need, Table, parse_scope
 from hitoku.pipeline.fan_out import Jobs, fan_out
 from hitoku.pipeline.magnitude_tables import counts_of, suppress_magnitude
-from hitoku.pipeline.whole_way import WritableOutcome, protect_table
+from hitoku.pipeline.protect import WritableOutcome, protect_table
 from hitoku.rules import Given, Rule, assess
 
 

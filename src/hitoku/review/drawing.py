@@ -75,7 +75,7 @@ def sentences(cells: Cells, cell: int, verdicts: Sequence[Mapping[str, Any]]) ->
     found += _withheld(cells, cell)
     remedies = dict.fromkeys(each["remedy"] for each in verdicts if each["remedy"])
     if (cells["failing"][cell] or cells["decision"][cell] == "primary") and remedies:
-        found.append(("way", f"The way out: {'; or '.join(remedies)}."))
+        found.append(("way", f"Suggested fix: {'; or '.join(remedies)}."))
     return found
 
 

@@ -16,7 +16,7 @@ from hitoku.review.states import OWNERS, Role
 from hitoku.web import Site
 
 # A word and a sign for every status: colour is never the only difference.
-SIGNS = {"pass": "✓", "fail": "✗", "review": "?", "excepted": "!", "-": "·"}
+SIGNS = {"pass": "✓", "fail": "✗", "review": "?", "exception granted": "!", "-": "·"}
 # Classes of the results of a verdict's rows.
 RESULTS = {
     Status.PROVED: "pass",

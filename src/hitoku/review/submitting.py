@@ -163,7 +163,7 @@ def check_done(connection: Connection, number: int, found: Mapping[str, Any]) ->
         sa.update(submission)
         .where(submission.c.id == number)
         .values(
-            passing=sum(status in {"pass", "excepted"} for status in statuses),
+            passing=sum(status in {"pass", "exception granted"} for status in statuses),
             to_review=statuses.count("review"),
             failing=statuses.count("fail"),
             report=json.dumps(found["report"]),

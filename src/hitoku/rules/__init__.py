@@ -4,7 +4,7 @@ A :class:`Rule` is a few validated parameters and one verb, ``assess(table)``, w
 counts (:class:`MinFrequency`, :class:`KDisclosure`, :class:`GroupDisclosure`, :class:`DirectDisclosure`), for
 magnitudes (:class:`Dominance`, :class:`PPercent`, :class:`PriorPosterior`, :class:`FewContributors`) and for
 cells that are given or requested are one file each. ``RULES`` lists them by name; a new rule is a line there.
-:func:`assess` combines several on one table, and :func:`rule_from_word` reads one from a word such as
+:func:`assess` combines several on one table, and :func:`rule_from_spec` reads one from a string such as
 ``p_percent:p=10``.
 """
 

@@ -25,12 +25,12 @@ from hitoku.rules.prior_posterior import PriorPosterior as PriorPosterior
 from hitoku.rules.request import Request as Request
 from hitoku.rules.rule import Level as Level
 from hitoku.rules.rule import Rule as Rule
+from hitoku.rules.rule_spec import from_spec as from_spec
+from hitoku.rules.rule_spec import made as made
+from hitoku.rules.rule_spec import parsed as parsed
+from hitoku.rules.rule_spec import rule_from_spec as rule_from_spec
 from hitoku.rules.withheld_counts import FROM_COUNTS as FROM_COUNTS
 from hitoku.rules.withheld_counts import merge_withheld as merge_withheld
-from hitoku.rules.word import from_word as from_word
-from hitoku.rules.word import made as made
-from hitoku.rules.word import parsed as parsed
-from hitoku.rules.word import rule_from_word as rule_from_word
 from hitoku.rules.zero import Zero as Zero
 
 RULES: dict[str, type[Rule]]

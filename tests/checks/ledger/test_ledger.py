@@ -42,7 +42,7 @@ def opened(folder, n_units=N_UNITS, **options):
     return Ledger.open(folder / "x.ledger", data_hash="d1", n_units=n_units, **options)
 
 
-def test_table_1_of_the_paper_is_caught_explained_and_has_a_way_out(tmp_path):
+def test_table_1_of_the_paper_is_caught_explained_and_has_a_remedy(tmp_path):
     opened(tmp_path).remember("output 3", *table_1("output 3", [19, 26], FIRST))
     (finding,) = opened(tmp_path, unit="person").check("output 7", *table_1("output 7", [21, 26], SECOND))
     assert str(finding) == "area=A, age=19-20: 19 - 18 = 1 person, from output 3 and output 7 (by definition)"

@@ -206,7 +206,7 @@ def test_a_regression_that_one_outcome_decides_does_not_pass():
     assert found.numbers["influence"] > 0.5
     assert found.numbers["residual"] > 0.9
     assert out.published["coefficient"] == [None, None]
-    # The way out works where the giant is no giant by its logarithm; where nobody stands out it passes.
+    # The suggested fix works where the giant is no giant by its logarithm; where nobody stands out it passes.
     work = ht.Session("s", people(2e4))
     assert work.regression("income ~ age", **given, name="plain").status is Clearance.FAIL
     assert work.regression("log ~ age", **given, name="log").status is Clearance.PASS

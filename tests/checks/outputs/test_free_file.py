@@ -156,7 +156,7 @@ def test_a_forged_file_is_found(tmp_path):
             kind.from_dict({**plain, **wrong}, "o")
 
 
-def test_files_that_cannot_be_taken_say_the_way_out(tmp_path):
+def test_files_that_cannot_be_taken_say_the_remedy(tmp_path):
     work = ht.Session("s", PEOPLE)
     (tmp_path / "a.csv").write_text("a\n")
     with pytest.raises(DataError) as caught:

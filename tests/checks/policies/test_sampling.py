@@ -119,7 +119,7 @@ def test_a_group_that_a_sample_makes_up_for_is_told_with_its_numbers():
     assert units_of(Session("s", frame).mean("income", by="region")).reason == "withheld"
 
 
-def excepted(fraction):
+def granted(fraction):
     return parse_decisions(
         f"""
         [[decision]]
@@ -146,8 +146,8 @@ def test_the_checker_computes_the_estimate_again_and_decides(tmp_path):
         return output.row[Principle.UNITS]
 
     assert status(policy=TENTH) == "review"
-    assert status(policy=TENTH, decisions=excepted(0.1)) == "excepted"
-    assert status(policy=TENTH, decisions=excepted(0.05)) == "review"  # decided about another sample
+    assert status(policy=TENTH, decisions=granted(0.1)) == "exception granted"
+    assert status(policy=TENTH, decisions=granted(0.05)) == "review"  # decided about another sample
     assert status(policy=JAPAN) == "fail"  # the checker's own policy knows no sample
 
 

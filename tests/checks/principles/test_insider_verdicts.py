@@ -29,7 +29,7 @@ INNER = ALONE.inner
 WIDE = Need(unsafe=INNER, width=5.0)
 
 
-def test_who_comes_too_close_is_told_with_the_cells_and_a_way_out():
+def test_who_comes_too_close_is_told_with_the_cells_and_a_remedy():
     (found,) = insider_verdicts(ALONE, WIDE, INNER)
     assert (found.status, found.reason) == (Clearance.REVIEW, "open_to_insiders")
     # Each firm has three cells of the square, and with them the fourth.

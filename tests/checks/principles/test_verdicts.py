@@ -90,7 +90,7 @@ def fails(unsafe, **more):
         reason="few",
         unsafe=np.array(unsafe),
         rule="rule",
-        remedy="way out",
+        remedy="suggested fix",
         **more,
     )
 
@@ -376,7 +376,7 @@ def test_in_a_panel_shares_are_those_within_a_period():
         assert count_need(evidence, JAPAN).unsafe.nonzero()[0].tolist() == unsafe
 
 
-def test_a_verdict_is_printed_with_its_way_out_where_there_is_one():
+def test_a_verdict_is_printed_with_its_remedy_where_there_is_one():
     said = {"principle": Principle.UNITS, "status": PASS, "reason": "met", "text": "enough"}
     assert str(PrincipleVerdict(**said)) == "pass: units: enough"
     assert str(PrincipleVerdict(**said, remedy="none")) == "pass: units: enough (none)"

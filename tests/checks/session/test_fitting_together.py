@@ -74,7 +74,7 @@ def test_nothing_is_taken_over_from_totals_that_a_table_does_not_print():
     assert by_group.frame["count"].notna().sum() >= 3
 
 
-def test_what_missing_values_do_to_counts_is_told_with_the_way_out():
+def test_what_missing_values_do_to_counts_is_told_with_the_remedy():
     place = np.arange(4320)
     frame = people().assign(age=np.where(place % 700 == 0, None, np.where(place % 4 < 2, "old", "young")))
     work = ht.Session("s", frame)

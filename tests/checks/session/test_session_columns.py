@@ -150,7 +150,7 @@ def test_modes_that_tie_beyond_nine_are_counted():
     assert out.frame["mode_x"].tolist() == ["0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | and 3 more"]
 
 
-def test_the_way_out_names_neighbours_in_the_order_of_people():
+def test_the_remedy_names_neighbours_in_the_order_of_people():
     ages = ["5-9"] * 40 + ["10-14"] * 4 + ["15-19"] * 30 + ["100+"] * 40
     data = pd.DataFrame({"age": ages, "x": range(114)})
     assert ht.Session("n", data).frequency_table(by="age").remedies == ("merge age 10-14 with 15-19",)

@@ -31,7 +31,7 @@ def test_an_honest_submission_is_in_order(folder):
     check = recheck(folder, data=PEOPLE, unit="id")
     assert check.ok
     assert said(check) == []
-    assert check.tally == {"pass": 3, "review": 0, "fail": 0, "excepted": 0}
+    assert check.tally == {"pass": 3, "review": 0, "fail": 0, "exception granted": 0}
     assert check.matrix["people"] == {
         "individual_value": "-",
         "units": "pass",
@@ -411,14 +411,14 @@ def test_an_exception_excuses_a_failure_and_never_makes_it_a_pass(tmp_path):
     assert not recheck(folder, data=PEOPLE, unit="id").ok
     check = recheck(folder, data=PEOPLE, unit="id", decisions=parsed(EXCEPTION, "x.toml"))
     assert check.ok
-    assert check.matrix["top"]["individual_value"] == "excepted"
-    assert (check.outputs[0].status, check.unused) == ("excepted", ())
+    assert check.matrix["top"]["individual_value"] == "exception granted"
+    assert (check.outputs[0].status, check.unused) == ("exception granted", ())
 
 
 def test_an_exception_for_what_does_not_fail_is_said_to_be_unused(folder):
     check = recheck(folder, decisions=parsed(EXCEPTION.replace("top", "people"), "x.toml"))
     assert len(check.unused) == 1
-    assert "excepted" not in check.matrix["people"].values()
+    assert "exception granted" not in check.matrix["people"].values()
 
 
 def test_an_exception_does_not_excuse_a_lie(folder):

@@ -189,7 +189,7 @@ def test_an_exception_gives_the_numbers_that_it_names(mixed, ledger):
         word = decided("top", "individual_value", cells=cells)
         check = recheck(mixed, data=PEOPLE, ledger=ledger, decisions=[word])
         top = check.outputs[2]
-        assert (top.status, top.state) == ("excepted", OutputState.LEAVES)
+        assert (top.status, top.state) == ("exception granted", OutputState.LEAVES)
         assert str(top.output.published["max_income"][0] or "x") == shown
     done = let_go(mixed, ledger, word, partial=True)
     assert PEOPLE.income.max() == 56.0
@@ -205,8 +205,8 @@ def test_a_cell_of_a_table_leaves_by_decision_and_the_others_stay_wide(tmp_path,
     (found,) = recheck(folder, ledger=ledger, data=PEOPLE, decisions=[word]).outputs
     assert found.opened == 1
     assert (found.row["units"], found.row["interval"], found.state) == (
-        "excepted",
-        "excepted",
+        "exception granted",
+        "exception granted",
         OutputState.LEAVES,
     )
     done = let_go(folder, ledger, word)

@@ -2,7 +2,7 @@
 
 Taken are those that a checker sees all of: plain texts, programs, and pictures made of dots. A picture is
 taken without what is not seen of it (texts, positions, thumbnails, anything behind its end). Data sets,
-documents, notebooks, and pictures that hold their points as numbers are refused with the way out.
+documents, notebooks, and pictures that hold their points as numbers are refused with the suggested fix.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a ledger says about a new output: one line per set of outputs, the worst group, and a way out."""
+"""What a ledger says about a new output: one line per set of outputs, the worst group, and a fix."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RANK = (
 )
 
 
-# The way out where one of the largest contributors would follow.
+# The suggested fix where one of the largest contributors would follow.
 OF_LARGEST = f"release one of them, or ratios that differ by {FEWEST} contributors or more"
 
 
@@ -71,7 +71,7 @@ class DifferencingFinding:
     text
         All of this for a person.
     remedy
-        The way out.
+        The suggested fix.
     """
 
     concern: Concern

@@ -84,7 +84,7 @@ class PrincipleVerdict:
     numbers
         What the sentence rests on.
     remedy
-        The way out; empty when none is needed.
+        The suggested fix; empty when none is needed.
     terms
         The cells to add and subtract, where the verdict is about a sum of published cells and all of them
         have codes. For pages; not written into files.
@@ -172,7 +172,7 @@ class PrincipleTest:
     numbers
         Thresholds and extremes; the verdict adds how many parts are unsafe and how many of these leave.
     remedy
-        The way out, given whenever a part is unsafe.
+        The suggested fix, given whenever a part is unsafe.
     severity
         Status where an unsafe part leaves. Parts are withheld only for tests that would fail.
     follows

@@ -296,7 +296,7 @@ def _new(group: Sequence[Defined], threshold: int, most: int) -> list[Disclosed]
 def _told(
     own: Defined, disclosed: Sequence[tuple[list[Defined], Disclosed]], earlier: Sequence[Defined]
 ) -> tuple[PrincipleVerdict, ...]:
-    """Return one verdict for each set of outputs, with the smallest group and the way out."""
+    """Return one verdict for each set of outputs, with the smallest group and the suggested fix."""
     sets: dict[tuple[str, ...], list[tuple[list[Defined], Disclosed]]] = {}
     for group, each in disclosed:
         sets.setdefault(tuple(group[place].name for place in each.releases), []).append((group, each))

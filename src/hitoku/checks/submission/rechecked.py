@@ -16,7 +16,7 @@ from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, wor
 from hitoku.checks.submission.submission import Submission
 from hitoku.model import Finding, Severity, Verdict
 
-EXCEPTED, NOT_ASKED = "excepted", "-"
+EXCEPTION_GRANTED, NOT_ASKED = "exception granted", "-"
 
 
 class OutputState(StrEnum):
@@ -67,7 +67,7 @@ class Rechecked:
             own = [verdict for verdict in self.verdicts if verdict.principle is principle]
             status = str(worst(own)) if own else NOT_ASKED
             stopped = status in {Clearance.FAIL, Clearance.REVIEW}
-            row[principle] = EXCEPTED if stopped and principle in self.excused else status
+            row[principle] = EXCEPTION_GRANTED if stopped and principle in self.excused else status
         return row
 
     @property
@@ -76,7 +76,7 @@ class Rechecked:
         if any(finding.severity is Severity.FAIL for finding in self.findings):
             return str(Clearance.FAIL)
         found = set(self.row.values())
-        order = (str(Clearance.FAIL), str(Clearance.REVIEW), EXCEPTED)
+        order = (str(Clearance.FAIL), str(Clearance.REVIEW), EXCEPTION_GRANTED)
         return next((status for status in order if status in found), str(Clearance.PASS))
 
     @property
@@ -197,7 +197,7 @@ class Recheck:
     def tally(self) -> dict[str, int]:
         """How many outputs have each status."""
         found = [each.status for each in self.outputs]
-        return {status: found.count(status) for status in (*map(str, Clearance), EXCEPTED)}
+        return {status: found.count(status) for status in (*map(str, Clearance), EXCEPTION_GRANTED)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""

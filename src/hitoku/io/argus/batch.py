@@ -1,6 +1,7 @@
 """A batch of τ-ARGUS (``.arb``): read whole, and refused by name and line before anything runs.
 
-What hitoku does not do is refused with a way out; what makes no difference here (which solver, how silent) is
+What hitoku does not do is refused with a suggested fix; what makes no difference here (which solver, how
+silent) is
 noted. Nothing is opened but the batch: :mod:`hitoku.io.argus.batch_check` holds it against its files.
 """
 

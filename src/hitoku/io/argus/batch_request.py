@@ -356,7 +356,7 @@ class BatchProblem(NamedTuple):
 
 
 def refuse_problems(path: Path, problems: list[BatchProblem]) -> None:
-    """Raise when there are problems: the first with its way out, the others by line."""
+    """Raise when there are problems: the first with its fix, the others by line."""
     if not problems:
         return
     first, *others = sorted(problems, key=lambda problem: problem.line)

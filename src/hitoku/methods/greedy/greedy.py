@@ -20,7 +20,7 @@ from hitoku.methods.costs import costs
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit, unnecessary
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
-from hitoku.methods.points import publish_points
+from hitoku.methods.redundant_suppressions import publish_redundant
 from hitoku.methods.run import run
 from hitoku.model import Floats, Integers, Mask, Need, Protection, Reason, Step, Table
 from hitoku.parameters import LimitOrZero, check_parameters, shown_parameters
@@ -179,7 +179,7 @@ class Greedy:
             steps=tuple(steps),
             note=note,
         )
-        return publish_points(table, need, found, cost, start)
+        return publish_redundant(table, need, found, cost, start)
 
 
 def _of_all(need: Need, found: Protection) -> Need:

@@ -206,7 +206,7 @@ class Randomised:
         known: dict[tuple[bytes, bytes], bool] | None = None,
     ) -> bool:
         if np.array_equal(pattern, distribution.public.allowed):
-            # The way out when all draws fail; it needs no audit of its own.
+            # The suggested fix when all draws fail; it needs no audit of its own.
             return False
         if known is None:
             return distribution.passes(pattern, values, self.ratio / self.draws, self.limit)

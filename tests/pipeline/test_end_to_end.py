@@ -1,4 +1,4 @@
-"""The whole way in three lines: any frame in, the same kind of frame out, a release folder written."""
+"""End to end in three lines: any frame in, the same kind of frame out, a release folder written."""
 
 from __future__ import annotations
 

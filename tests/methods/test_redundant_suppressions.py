@@ -9,7 +9,7 @@ from tests.strategies import count_tables
 
 from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ScopeError
-from hitoku.methods import METHODS, Greedy, informed, points, traits_of
+from hitoku.methods import METHODS, Greedy, informed, redundant_suppressions, traits_of
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.rules import MinFrequency, assess
 
@@ -34,7 +34,7 @@ def test_every_secondary_cell_has_more_than_one_possible_value(name, table):
 @given(table=count_tables(max_side=4, max_count=8))
 def test_to_publish_points_narrows_no_interval(table):
     mask = (table.value % 3 == 1) | (table.value % 5 == 2)
-    told = points(table, mask, mask)
+    told = redundant_suppressions(table, mask, mask)
     before, after = (
         Interval().bounds(Release.of(table, Protection.withhold(table, one))) for one in (mask, mask & ~told)
     )

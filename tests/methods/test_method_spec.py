@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from hitoku.errors import ParameterError
-from hitoku.methods import METHODS, method_from_word
+from hitoku.methods import METHODS, method_from_spec
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
 
 
 @pytest.mark.parametrize(
-    ("word", "kind", "parameters"),
+    ("spec", "kind", "parameters"),
     [
         ("greedy", Greedy, {"cost": "value", "tidy": False}),
         ("greedy:tidy=true,prefer=closing", Greedy, {"tidy": True, "prefer": "closing"}),
@@ -28,14 +28,14 @@ from hitoku.methods.optimal import Optimal
         ("gauss:width=true,moves=2", Gauss, {"width": True, "moves": 2}),
     ],
 )
-def test_words_are_methods(word, kind, parameters):
-    method = method_from_word(word, METHODS)
+def test_words_are_methods(spec, kind, parameters):
+    method = method_from_spec(spec, METHODS)
     assert isinstance(method, kind)
     assert {name: getattr(method, name) for name in parameters} == parameters
 
 
 @pytest.mark.parametrize(
-    ("word", "what", "fix"),
+    ("spec", "what", "fix"),
     [
         pytest.param("optimum", "no method 'optimum'", "'optimal'", id="method"),
         pytest.param("optimal:costs=unit", "no parameter 'costs'", "'cost'", id="parameter"),
@@ -60,9 +60,9 @@ def test_words_are_methods(word, kind, parameters):
         pytest.param("greedy:tidy", "no parameter with its value", "greedy:", id="no value"),
     ],
 )
-def test_words_that_are_none(word, what, fix):
+def test_words_that_are_none(spec, what, fix):
     with pytest.raises(ParameterError) as caught:
-        method_from_word(word, METHODS)
+        method_from_spec(spec, METHODS)
     assert what in str(caught.value)
     assert fix in caught.value.fix
-    assert word in caught.value.where
+    assert spec in caught.value.where

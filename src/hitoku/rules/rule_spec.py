@@ -1,4 +1,4 @@
-"""A rule, method or attack written as one word, for command lines and recipes: ``p_percent:p=10,n=2``.
+"""A rule, method or attack written as one string, for command lines and recipes: ``p_percent:p=10,n=2``.
 
 After the name come its parameters. Several names are joined by ``+``, a code is given with its variable as
 ``variable/code``. Names that contain these signs can be given in a recipe, as a table, or in Python.
@@ -19,12 +19,12 @@ CONSTANTS = {"true": True, "false": False, "none": None}
 Kind = Literal["rule", "method", "attack"]
 
 
-def rule_from_word(word: str, registry: Mapping[str, type[Rule]]) -> Rule:
-    """Make the rule that a word describes.
+def rule_from_spec(spec: str, registry: Mapping[str, type[Rule]]) -> Rule:
+    """Make the rule that a spec describes.
 
     Parameters
     ----------
-    word
+    spec
         Name of the rule, a colon, and parameters as ``name=value`` with commas between them.
     registry
         Rules by name, such as ``RULES``.
@@ -32,48 +32,48 @@ def rule_from_word(word: str, registry: Mapping[str, type[Rule]]) -> Rule:
     Examples
     --------
     >>> from hitoku.rules import RULES
-    >>> rule_from_word("p_percent:p=10", RULES)
+    >>> rule_from_spec("p_percent:p=10", RULES)
     PPercent(p=10, n=1, level='holding', at_limit='safe')
-    >>> rule_from_word("direct_disclosure:k=2,sensitive=injury,unknown=injury/Unknown", RULES).unknown
+    >>> rule_from_spec("direct_disclosure:k=2,sensitive=injury,unknown=injury/Unknown", RULES).unknown
     (('injury', 'Unknown'),)
     """
-    rule: Rule = from_word(word, registry, "rule")
+    rule: Rule = from_spec(spec, registry, "rule")
     return rule
 
 
-def from_word(
-    word: str,
+def from_spec(
+    spec: str,
     registry: Mapping[str, type[Any]],
     kind: Kind,
     choices: Mapping[str, Sequence[str]] | None = None,
     supplied: Mapping[str, Callable[[], Any]] | None = None,
 ) -> Any:
-    """Make what a word describes, of any kind that has a registry.
+    """Make what a spec describes, of any kind that has a registry.
 
     Parameters
     ----------
-    word, registry
-        As in :func:`rule_from_word`.
+    spec, registry
+        As in :func:`rule_from_spec`.
     kind
         What to call it in messages.
     choices
         Words that are allowed for a parameter whose type does not list them.
     supplied
-        What makes further parameters, in Python; called where the thing takes one and the word gives none.
+        What makes further parameters, in Python; called where the thing takes one and the spec gives none.
     """
-    name, given = parsed(word, kind)
-    return made(name, given, registry, kind, choices, supplied, where=f"word {word!r}")
+    name, given = parsed(spec, kind)
+    return made(name, given, registry, kind, choices, supplied, where=f"spec {spec!r}")
 
 
-def parsed(word: str, kind: Kind) -> tuple[str, dict[str, Any]]:
-    """Split a word into a name and its parameters.
+def parsed(spec: str, kind: Kind) -> tuple[str, dict[str, Any]]:
+    """Split a spec into a name and its parameters.
 
     Examples
     --------
     >>> parsed("optimal:cost=value,time_limit_s=60", "method")
     ('optimal', {'cost': 'value', 'time_limit_s': 60})
     """
-    name, _, listed = (part.strip() for part in word.partition(":"))
+    name, _, listed = (part.strip() for part in spec.partition(":"))
     given: dict[str, Any] = {}
     for entry in filter(None, (part.strip() for part in listed.split(","))):
         parameter, equals, text = (part.strip() for part in entry.partition("="))
@@ -81,10 +81,10 @@ def parsed(word: str, kind: Kind) -> tuple[str, dict[str, Any]]:
             raise _error(kind)(
                 "parameter_without_value",
                 "{entry!r} is no parameter with its value, or is given twice",
-                where="word {word!r}",
+                where="spec {spec!r}",
                 fix="write {name}:{parameter}=..., with commas between parameters",
                 entry=entry,
-                word=word,
+                spec=spec,
                 name=name,
                 parameter=parameter if equals else "p",
             )
@@ -102,7 +102,7 @@ def made(
     *,
     where: str = "",
 ) -> Any:
-    """Make a registered thing from its name and parameters; see :func:`from_word`."""
+    """Make a registered thing from its name and parameters; see :func:`from_spec`."""
     error = _error(kind)
     if name not in registry:
         raise error(

@@ -19,7 +19,7 @@ from hitoku.model import Floats, Mask, Need, Protection, Reason, Release, Step, 
 STIR = 1e-5
 
 
-def points(table: Table, withheld: Mask, among: Mask, least: float = 1.0) -> Mask:
+def redundant_suppressions(table: Table, withheld: Mask, among: Mask, least: float = 1.0) -> Mask:
     """Tell which withheld cells have only one possible value.
 
     Parameters
@@ -35,7 +35,7 @@ def points(table: Table, withheld: Mask, among: Mask, least: float = 1.0) -> Mas
     --------
     >>> table = Table.from_array([[7, 11], [10, 60], [5, 8]])
     >>> withheld = np.isin(np.arange(12), [0, 1, 3, 4, 6])  # the 5 follows from its row
-    >>> points(table, withheld, withheld).nonzero()[0].tolist()
+    >>> redundant_suppressions(table, withheld, withheld).nonzero()[0].tolist()
     [6]
     """
     asked = withheld & among
@@ -55,7 +55,7 @@ def points(table: Table, withheld: Mask, among: Mask, least: float = 1.0) -> Mas
     return np.asarray(asked & ~down & ~up)
 
 
-def publish_points(table: Table, need: Need, found: Protection, cost: Floats, stay: Mask) -> Protection:
+def publish_redundant(table: Table, need: Need, found: Protection, cost: Floats, stay: Mask) -> Protection:
     """Publish secondary cells that everybody can tell, other than those that must stay withheld.
 
     Parameters
@@ -69,7 +69,7 @@ def publish_points(table: Table, need: Need, found: Protection, cost: Floats, st
     """
     level = np.maximum(np.maximum(need.lower, need.upper), need.width)
     least = float(level[level > 0].min(initial=1.0))
-    told = points(table, found.withheld, found.secondary & ~stay, least)
+    told = redundant_suppressions(table, found.withheld, found.secondary & ~stay, least)
     if not told.any():
         return found
     withheld = found.withheld & ~told

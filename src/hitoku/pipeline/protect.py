@@ -25,14 +25,14 @@ from hitoku.methods import (
     Promise,
     against_insiders,
     informed,
-    method_from_word,
+    method_from_spec,
     requires_groups,
     traits_of,
 )
 from hitoku.model import Need, Protection, Release, Row, Table, frame_parts, parse_scope
 from hitoku.pipeline.group_pattern import withhold_for_groups
 from hitoku.pipeline.known_method import Made, known_method_row
-from hitoku.rules import RULES, Rule, assess, rule_from_word
+from hitoku.rules import RULES, Rule, assess, rule_from_spec
 from hitoku.tabulation import tabulate
 
 
@@ -135,7 +135,7 @@ def protect_table(
     report: Report | None = None,
     progress: Progress | None = None,
 ) -> WritableOutcome:
-    """Run the whole way from a table to an audited release.
+    """Run everything from a table to an audited release.
 
     Parameters
     ----------
@@ -315,8 +315,8 @@ def protect(
     """
     table = _table(data, by, value, cells, making)
     listed: Sequence[Any] = rules if isinstance(rules, list | tuple) else [rules]
-    known = [rule_from_word(one, RULES) if isinstance(one, str) else one for one in listed]
-    chosen = method_from_word(method, METHODS) if isinstance(method, str) else method or Auto()
+    known = [rule_from_spec(one, RULES) if isinstance(one, str) else one for one in listed]
+    chosen = method_from_spec(method, METHODS) if isinstance(method, str) else method or Auto()
     must_be(Method, chosen, "method")
     return protect_table(
         table,

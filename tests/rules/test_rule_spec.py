@@ -15,15 +15,15 @@ from hitoku.rules import (
     GroupDisclosure,
     MinFrequency,
     PPercent,
-    from_word,
-    rule_from_word,
+    from_spec,
+    rule_from_spec,
 )
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "rules.md"
 
 
 @pytest.mark.parametrize(
-    ("word", "rule"),
+    ("spec", "rule"),
     [
         ("p_percent:p=10", PPercent(10)),
         (" dominance: n=2, k=87.5, level=unit ", Dominance(2, 87.5, level="unit")),
@@ -37,12 +37,12 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "rules.md"
         ),
     ],
 )
-def test_words_are_rules(word, rule):
-    assert rule_from_word(word, RULES) == rule
+def test_words_are_rules(spec, rule):
+    assert rule_from_spec(spec, RULES) == rule
 
 
 @pytest.mark.parametrize(
-    ("word", "what", "fix"),
+    ("spec", "what", "fix"),
     [
         pytest.param("p_percnt:p=10", "no rule", "'p_percent'", id="rule"),
         pytest.param("p_percent:q=10", "no parameter 'q'", "p", id="parameter"),
@@ -54,18 +54,18 @@ def test_words_are_rules(word, rule):
         pytest.param("p_percent:p=0.1x", "p must lie", "percent", id="the rule's own check"),
     ],
 )
-def test_words_that_are_none(word, what, fix):
+def test_words_that_are_none(spec, what, fix):
     with pytest.raises(RuleError, match=what) as caught:
-        rule_from_word(word, RULES)
+        rule_from_spec(spec, RULES)
     assert fix in caught.value.fix
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_the_page_of_a_rule_shows_a_word_that_works(name):
     section = PAGE.read_text("utf-8").partition(f"\n## `{name}`\n")[2].partition("\n## ")[0]
-    words = re.findall(r"`--rule ([^`]+)`", section)
-    assert words
-    assert all(isinstance(rule_from_word(word, RULES), RULES[name]) for word in words)
+    specs = re.findall(r"`--rule ([^`]+)`", section)
+    assert specs
+    assert all(isinstance(rule_from_spec(spec, RULES), RULES[name]) for spec in specs)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Merging:
 
 
 def test_codes_are_gathered_by_their_variable_where_a_thing_takes_them_so():
-    made = from_word("merging:codes=region/R1+nace/C+region/R2", {"merging": Merging}, "method")
+    made = from_spec("merging:codes=region/R1+nace/C+region/R2", {"merging": Merging}, "method")
     assert made.codes == {"region": ["R1", "R2"], "nace": ["C"]}
 
 
@@ -82,5 +82,5 @@ def test_codes_are_gathered_by_their_variable_where_a_thing_takes_them_so():
 def test_of_an_unknown_parameter_twelve_known_ones_are_told(n):
     names = [f"x{place}" for place in range(n)]
     with pytest.raises(ParameterError, match="no parameter 'zebra'") as caught:
-        from_word("many:zebra=1", {"many": make_dataclass("Many", names)}, "method")
+        from_spec("many:zebra=1", {"many": make_dataclass("Many", names)}, "method")
     assert caught.value.fix == f"it has: {', '.join(names[:12])}{' and 1 more' if n == 13 else ''}"
