@@ -26,7 +26,7 @@ from bench import keep
 from bench.large import RULES
 from hitoku.coalitions import (
     BoxDeviations,
-    CellInSight,
+    CellSearch,
     CoalitionSearch,
     Deviations,
     choose_insiders,
@@ -51,7 +51,7 @@ COALITIONS = {
     "hypercubes": (BoxDeviations, "found", lambda *_: Deviations.none()),
     "repair": (CoalitionSearch, "_repair", lambda *_: None),
     "all at once": (CoalitionSearch, "_push", lambda *_: None),
-    "both ways": (CellInSight, "_both_ways", lambda *_: iter(())),
+    "both ways": (CellSearch, "_both_ways", lambda *_: iter(())),
     "program of all cells": (coalition_search, "SMALL", 0),
 }
 INTERVALS = {

@@ -9,7 +9,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
-from hitoku.coalitions import BoxDeviations, Wanted
+from hitoku.coalitions import AttackerView, BoxDeviations
 from hitoku.coalitions.box_deviations import EFFORTS
 from hitoku.model import Table
 
@@ -36,7 +36,7 @@ def test_deviations_keep_sums_rooms_and_what_is_known(table, seed):
         table, withheld, np.where(known, 1.0, 0.01), (table.value - table.lower, table.upper - table.value)
     )
     told = np.flatnonzero(known)
-    wanted = [Wanted(cells, (level, level, 2 * level), told, (down[told], up[told])) for _ in range(2)]
+    wanted = [AttackerView(cells, (level, level, 2 * level), told, (down[told], up[told])) for _ in range(2)]
     found = boxes.found(wanted)
     event(f"found: {len(found.owner) > 0}")
     levels = dict(zip(cells.tolist(), level.tolist(), strict=True))
@@ -53,12 +53,12 @@ def test_an_insider_sees_through_boxes_that_move_the_own_cell():
     cells, level, nothing = np.array([0]), np.array([2.0]), np.zeros(0, dtype=np.int64)
     room = grid.value - grid.lower, grid.upper - grid.value
     boxes = BoxDeviations(grid, grid.inner, np.full(grid.n_cells, 0.01), room)
-    outsider = Wanted(cells, (level, level, level), nothing, (np.zeros(0), np.zeros(0)))
+    outsider = AttackerView(cells, (level, level, level), nothing, (np.zeros(0), np.zeros(0)))
     (_, first), (_, opposite) = changes_of(boxes.found([outsider]), grid.n_cells)
     np.testing.assert_array_equal(first, -opposite)
     # Whoever knows one of the other three corners knows that this cannot be; another box does it.
     corner = np.flatnonzero(first)[1:2]
-    insider = Wanted(cells, (level, level, level), corner, (np.zeros(1), np.zeros(1)))
+    insider = AttackerView(cells, (level, level, level), corner, (np.zeros(1), np.zeros(1)))
     assert [bool(c[corner[0]]) for _, c in changes_of(boxes.found([insider]), grid.n_cells)] == [False] * 2
 
 
@@ -68,8 +68,8 @@ def test_what_one_knows_is_forgotten_when_the_next_one_looks():
     cells, level, nothing = np.array([0]), np.array([2.0]), np.zeros(0, dtype=np.int64)
     room = square.value - square.lower, square.upper - square.value
     boxes = BoxDeviations(square, square.inner, np.full(square.n_cells, 0.01), room)
-    insider = Wanted(cells, (level, level, level), np.array([1]), (np.zeros(1), np.zeros(1)))
-    outsider = Wanted(cells, (level, level, level), nothing, (np.zeros(0), np.zeros(0)))
+    insider = AttackerView(cells, (level, level, level), np.array([1]), (np.zeros(1), np.zeros(1)))
+    outsider = AttackerView(cells, (level, level, level), nothing, (np.zeros(0), np.zeros(0)))
     assert [len(boxes.found(wanted).owner) for wanted in ([insider], [insider, outsider])] == [0, 2]
 
 
@@ -79,7 +79,7 @@ def square_of(value, **levels):
     room = square.value - square.lower, square.upper - square.value
     boxes = BoxDeviations(square, square.inner, np.full(square.n_cells, 0.01), room)
     asked = tuple(np.array([levels.get(side, 0.0)]) for side in ("lower", "upper", "width"))
-    return boxes, Wanted(np.array([0]), asked, np.array([1]), (np.zeros(1), np.zeros(1)))
+    return boxes, AttackerView(np.array([0]), asked, np.array([1]), (np.zeros(1), np.zeros(1)))
 
 
 def test_room_for_a_single_step_is_room():
@@ -125,6 +125,6 @@ def test_who_knows_how_far_a_cell_falls_asks_no_more_of_it():
     room = grid.value - grid.lower, grid.upper - grid.value
     boxes = BoxDeviations(grid, grid.inner, np.full(grid.n_cells, 0.01), room)
     levels = np.full(3, 3.0), np.zeros(3), np.zeros(3)
-    one = Wanted(np.array([1, 0, 2]), levels, np.array([0]), (np.full(1, 2.0), np.full(1, np.inf)))
+    one = AttackerView(np.array([1, 0, 2]), levels, np.array([0]), (np.full(1, 2.0), np.full(1, np.inf)))
     for wanted in ([one], [one, one]):
         assert set(boxes.found(wanted).owner.tolist()) == {1, 2}

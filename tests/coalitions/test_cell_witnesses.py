@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.coalitions import CellWitnesses, CoalitionReach, Deviations, cell_witnesses
+from hitoku.coalitions import CellWitnesses, CoalitionRange, Deviations, cell_witnesses
 
 # Three by three cells: boxes of the first two rows and two columns.
 LEFT = np.array([0, 1, 3, 4]), np.array([5.0, -5.0, -5.0, 5.0])
@@ -115,7 +115,7 @@ def test_what_came_since_is_sorted_when_it_is_much(monkeypatch):
 
 def reach_of(down, up):
     levels = np.array([1.0, 1.0]), np.array([2.0, 2.0]), np.array([4.0, 4.0])
-    return CoalitionReach(np.array([3, 4]), np.full(2, 0.1), np.full(2, 0.5), levels, (down, up))
+    return CoalitionRange(np.array([3, 4]), np.full(2, 0.1), np.full(2, 0.5), levels, (down, up))
 
 
 def test_a_cell_lacks_what_it_does_not_reach_but_for_rounding():
@@ -135,7 +135,7 @@ def test_a_cell_lacks_what_it_does_not_reach_but_for_rounding():
 
 def test_what_may_be_a_single_value_lacks_something_whatever_is_asked():
     nothing = np.zeros(1)
-    reach = CoalitionReach(np.array([3]), nothing, np.full(1, 0.5), (nothing,) * 3, (nothing, nothing))
+    reach = CoalitionRange(np.array([3]), nothing, np.full(1, 0.5), (nothing,) * 3, (nothing, nothing))
     assert reach.far_enough(np.array([0.25]), np.array([0.25])).tolist() == [False]
     assert reach.far_enough(np.array([0.25]), np.array([0.5])).tolist() == [True]
     assert (reach.lacks(0, 0.25, 0.25), reach.lacks(0, 0.25, 0.5)) == (True, False)

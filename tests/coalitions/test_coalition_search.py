@@ -16,7 +16,7 @@ from hitoku.attacks import Contribution, Insider
 from hitoku.coalitions import CoalitionSearch, coalition_search, contributions_in
 from hitoku.errors import NeedError, ParameterError, SolverError
 from hitoku.evidence import audit
-from hitoku.feasibility import least_change
+from hitoku.feasibility import least_deviation
 from hitoku.methods import against_insiders
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.gauss import Gauss
@@ -95,7 +95,7 @@ def smallest(found):
 )
 def test_the_search_finds_what_one_program_after_another_finds(small, drawn, size, seed):
     with pytest.MonkeyPatch.context() as patch:
-        for module in (coalition_search, least_change):
+        for module in (coalition_search, least_deviation):
             patch.setattr(module, "SMALL", small)
         compare_with_single_programs(drawn, size, seed)
 

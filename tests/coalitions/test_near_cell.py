@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from hitoku.coalitions import CellInSight, CoalitionReach, near_cell
-from hitoku.feasibility import CellChanges, Problem, least_change
+from hitoku.coalitions import CellSearch, CoalitionRange, near_cell
+from hitoku.feasibility import DeviationSearch, Problem, least_deviation
 from hitoku.solver.work import CountedWork
 
 # Two rows of three cells, and what is seen of them: the sums of rows and columns.
@@ -29,11 +29,11 @@ def sides(down, up):
 def look(down, up, levels):
     """Look for changes of the first cell that must go down, up, and in all as far as levels say."""
     asked = tuple(np.array([float(level)]) for level in levels)
-    reach = CoalitionReach(
+    reach = CoalitionRange(
         np.array([7]), np.full(1, SLACK), np.full(1, LEAST), asked, (np.zeros(1), np.zeros(1))
     )
-    ways = CellChanges.of(Problem.differences(SUMS, -down, up))
-    return reach, list(CellInSight(reach, 0, 0, np.ones(6), CountedWork()).changes(ways))
+    ways = DeviationSearch.of(Problem.deviations(SUMS, -down, up))
+    return reach, list(CellSearch(reach, 0, 0, np.ones(6), CountedWork()).deviations(ways))
 
 
 def draws(n):
@@ -48,7 +48,7 @@ def draws(n):
     ("small", "nearby"), [(10**9, 20_000), (0, 20_000), (0, 0)], ids=["at once", "growing", "pushed"]
 )
 def test_a_cell_goes_as_far_as_it_must_where_it_can(monkeypatch, small, nearby):
-    monkeypatch.setattr(least_change, "SMALL", small)
+    monkeypatch.setattr(least_deviation, "SMALL", small)
     monkeypatch.setattr(near_cell, "NEARBY_CELLS", (nearby,))
     outcomes = set()
     for down, up, levels in draws(70):

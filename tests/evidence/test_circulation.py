@@ -34,7 +34,7 @@ def test_flows_settle_just_the_cells_whose_intervals_are_wide_enough(seed, decim
     if circles is None:
         return
     steps = np.zeros(len(problem.cells), dtype=np.int64)
-    for change in circles.changes():
+    for change in circles.deviations():
         steps[circles.cells] = change
         assert problem.in_steps(steps) is not None
     down, up = circles.lacking

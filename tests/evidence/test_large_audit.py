@@ -22,7 +22,7 @@ from hitoku.evidence import (
     prover,
     settle_nearby,
 )
-from hitoku.feasibility import least_change
+from hitoku.feasibility import least_deviation
 
 CASES = settings(max_examples=16, deadline=None)
 
@@ -109,7 +109,7 @@ def test_least_changes_settle_a_pattern_without_boxes(register, monkeypatch, pub
     release = ht.Release.of(table, ht.Protection.withhold(table, withheld, need))
     problem = AuditProblem.of(Grid.of(table.value), need, release)
     search = WitnessSearch(problem, frozenset())
-    monkeypatch.setattr(least_change, "SMALL", 0)
+    monkeypatch.setattr(least_deviation, "SMALL", 0)
     settle_nearby(search)
     assert search.unsettled() == []
     monkeypatch.setattr(prover, "SMALL", 10**9)
@@ -125,7 +125,7 @@ def test_least_changes_settle_a_pattern_without_boxes(register, monkeypatch, pub
 @given(case=real_cases())
 def test_a_least_change_is_found_where_there_is_one(small, case):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(least_change, "SMALL", small)
+        patch.setattr(least_deviation, "SMALL", small)
         look_for_least_changes(*case)
 
 
@@ -143,7 +143,7 @@ def look_for_least_changes(table, need, release):
             room *= problem.scale
             if abs(room - steps) <= 1e-3 * steps:
                 continue  # doubles do not tell
-            change = around.least_change(place, steps if up else -steps, 1.0, most_cells=10**9)
+            change = around.least_deviation(place, steps if up else -steps, 1.0, most_cells=10**9)
             event(f"moves: {len(change.cells) > 0}")
             assert (len(change.cells) > 0) == (room > steps)
             if len(change.cells):

@@ -1,7 +1,7 @@
+from hitoku.coalitions.box_deviations import AttackerView as AttackerView
 from hitoku.coalitions.box_deviations import BoxDeviations as BoxDeviations
-from hitoku.coalitions.box_deviations import Wanted as Wanted
 from hitoku.coalitions.cell_witnesses import CellWitnesses as CellWitnesses
-from hitoku.coalitions.cell_witnesses import CoalitionReach as CoalitionReach
+from hitoku.coalitions.cell_witnesses import CoalitionRange as CoalitionRange
 from hitoku.coalitions.cell_witnesses import Deviations as Deviations
 from hitoku.coalitions.coalition_search import CoalitionSearch as CoalitionSearch
 from hitoku.coalitions.insider_choice import INSIDERS as INSIDERS
@@ -12,4 +12,4 @@ from hitoku.coalitions.insider_choice import parse_insiders as parse_insiders
 from hitoku.coalitions.insider_verdict import InsiderVerdict as InsiderVerdict
 from hitoku.coalitions.insider_verdict import TooClose as TooClose
 from hitoku.coalitions.knowledge import Knowledge as Knowledge
-from hitoku.coalitions.near_cell import CellInSight as CellInSight
+from hitoku.coalitions.near_cell import CellSearch as CellSearch

@@ -22,7 +22,7 @@ EFFORTS = ((3, 2, 48), (3, 8, 2**20), (12, 24, 2**20))
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class AttackerView:
     """Cells that must be able to go far in the eyes of somebody."""
 
     cells: Integers
@@ -65,7 +65,7 @@ class BoxDeviations:
     def _steps(self, room: Floats) -> Floats:
         return np.asarray(np.floor(room * self._scale))
 
-    def found(self, wanted: Sequence[Wanted]) -> Deviations:
+    def found(self, wanted: Sequence[AttackerView]) -> Deviations:
         """Look for deviations that take cells far enough; none where a table has no boxes."""
         found = Deviations.none()
         if self._cover is None:
@@ -78,8 +78,8 @@ class BoxDeviations:
         return found
 
     def _found(
-        self, cover: Cover, wanted: Sequence[Wanted], effort: tuple[int, int, int]
-    ) -> tuple[Deviations, Sequence[Wanted]]:
+        self, cover: Cover, wanted: Sequence[AttackerView], effort: tuple[int, int, int]
+    ) -> tuple[Deviations, Sequence[AttackerView]]:
         """Look with some effort; return what is found, and what is still wanted."""
         claims, place, whose = self._claims(wanted)
         through = (np.where(self._moving, side, np.inf) for side in (self._down, self._up))
@@ -100,7 +100,7 @@ class BoxDeviations:
         open_places = place[lacking[:n] | lacking[n:]]
         return self._written(boxes, hidden), _restricted(wanted, open_places)
 
-    def _claims(self, wanted: Sequence[Wanted]) -> tuple[Claims, Integers, Integers]:
+    def _claims(self, wanted: Sequence[AttackerView]) -> tuple[Claims, Integers, Integers]:
         """Make claims of what is wanted as far as it is possible; say of which cells of all, and whose."""
         whose = np.repeat(np.arange(len(wanted)), [len(one.cells) for one in wanted])
         cells = np.concatenate([one.cells for one in wanted])
@@ -121,7 +121,7 @@ class BoxDeviations:
         some = (each[possible] for each in (cells, lower, upper, width, down, up))
         return Claims.within(*some), np.flatnonzero(possible), whose[possible]
 
-    def _room_of(self, one: Wanted) -> tuple[Floats, Floats, Mask]:
+    def _room_of(self, one: AttackerView) -> tuple[Floats, Floats, Mask]:
         """Return how many steps cells can go down and up for somebody who knows them, and whether any."""
         down, up = (
             np.minimum(side[one.known], self._steps(room))
@@ -129,7 +129,7 @@ class BoxDeviations:
         )
         return down, up, self._moving[one.known] & (down + up > 0)
 
-    def _tell(self, boxes: Boxes, cover: Cover, one: Wanted) -> tuple[Integers, Floats]:
+    def _tell(self, boxes: Boxes, cover: Cover, one: AttackerView) -> tuple[Integers, Floats]:
         """Let the search see cells as somebody does who knows some; return these, and how they were."""
         position = cover.position[one.known]
         had = boxes.ground[:, position].copy()
@@ -141,7 +141,7 @@ class BoxDeviations:
                 boxes.ground[kind, position, 1 + way] = np.where(moving, side, np.inf)
         return position, had
 
-    def _hidden(self, boxes: Boxes, wanted: Sequence[Wanted], whose: Integers) -> Mask:
+    def _hidden(self, boxes: Boxes, wanted: Sequence[AttackerView], whose: Integers) -> Mask:
         """Tell which claims have a witness that moves no cell seen by the one for whom it was found."""
         claim, cell, _ = boxes.shown_entries()
         n = len(whose)
@@ -169,7 +169,7 @@ class BoxDeviations:
         return found.and_then(found.opposite(claims.even[which]))
 
 
-def _restricted(wanted: Sequence[Wanted], places: Integers) -> list[Wanted]:
+def _restricted(wanted: Sequence[AttackerView], places: Integers) -> list[AttackerView]:
     """Keep of what is wanted the cells at some places, counted through all."""
     kept = np.zeros(sum(len(one.cells) for one in wanted), dtype=np.bool_)
     kept[places] = True

@@ -17,7 +17,7 @@ from hitoku.model import Floats, Integers, Mask, reaches
 FRESH = 0.05
 
 # A cell, and how far somebody thinks that it can go down and up.
-Sight = tuple[int, float, float]
+CellRange = tuple[int, float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,7 @@ class CellWitnesses:
         self._sorted = SortedWitnesses.of(every, len(self.low))
         self._fresh, self._through = Deviations.none(), {}
 
-    def shrunk(self, room: Iterable[Sight]) -> dict[int, float]:
+    def shrunk(self, room: Iterable[CellRange]) -> dict[int, float]:
         """Return the witnesses that go farther than some cells can, with how much of each agrees with that.
 
         Parameters
@@ -206,7 +206,7 @@ class CellWitnesses:
         return reach[:, 0], reach[:, 1]
 
 
-class CoalitionReach:
+class CoalitionRange:
     """How far each cell is known to move in the eyes of one coalition, and how far it must.
 
     Parameters

@@ -27,13 +27,13 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.attacks import Coalition, Insider, shares_of
-from hitoku.coalitions.box_deviations import BoxDeviations, Wanted
-from hitoku.coalitions.cell_witnesses import CellWitnesses, CoalitionReach
+from hitoku.coalitions.box_deviations import AttackerView, BoxDeviations
+from hitoku.coalitions.cell_witnesses import CellWitnesses, CoalitionRange
 from hitoku.coalitions.insider_verdict import InsiderVerdict, TooClose
 from hitoku.coalitions.knowledge import Knowledge, KnownBounds, Shares
-from hitoku.coalitions.near_cell import CellInSight
+from hitoku.coalitions.near_cell import CellSearch
 from hitoku.errors import ParameterError, SolverError
-from hitoku.feasibility import SMALL, CellChanges, Incidence, Problem, Propagation
+from hitoku.feasibility import SMALL, DeviationSearch, Incidence, Problem, Propagation
 from hitoku.model import BOUND, Floats, Integers, Mask, Need, Release, Table, reaches, slack
 from hitoku.solver.linear import LinearProgram, Warm
 from hitoku.solver.work import CountedWork, Deadline
@@ -112,8 +112,8 @@ class CoalitionSearch:
         watched[[cell for shares in self._shares for cell in shares]] = True
         # Published cells go nowhere.
         self._room = np.where(release.withheld, room[0], 0.0), np.where(release.withheld, room[1], 0.0)
-        self._changes = CellChanges.of(
-            Problem.differences(self._matrix, -room[0][self._withheld], room[1][self._withheld])
+        self._changes = DeviationSearch.of(
+            Problem.deviations(self._matrix, -room[0][self._withheld], room[1][self._withheld])
         )
         # How far withheld cells go down and up as everybody knows without the release, and with it by one
         # relation after the other; what one coalition knows besides goes on the slate.
@@ -224,10 +224,10 @@ class CoalitionSearch:
         self.witnesses.add_all(self._boxes.found(wanted))
         return lacking
 
-    def wanted(self, cells: Integers, known: KnownBounds) -> Wanted:
+    def wanted(self, cells: Integers, known: KnownBounds) -> AttackerView:
         """Return what must be found so that cells move far enough for somebody."""
         truth = self._truth[known.cells]
-        return Wanted(
+        return AttackerView(
             cells, self._levels(cells, known), known.cells, (truth - known.lower, known.upper - truth)
         )
 
@@ -256,7 +256,7 @@ class CoalitionSearch:
     def _over(self) -> bool:
         return self.work.done >= self._work_limit
 
-    def _reach_of(self, members: Coalition) -> tuple[CoalitionReach, KnownBounds]:
+    def _reach_of(self, members: Coalition) -> tuple[CoalitionRange, KnownBounds]:
         """Return how far witnesses take cells for a coalition that can object to some, and what it knows."""
         if self._deadline.over:
             raise SolverError(
@@ -275,12 +275,12 @@ class CoalitionSearch:
             self._repair(members, reach, known)
         return reach, known
 
-    def _reach(self, cells: Integers, down: Floats, up: Floats, known: KnownBounds) -> CoalitionReach:
+    def _reach(self, cells: Integers, down: Floats, up: Floats, known: KnownBounds) -> CoalitionRange:
         """Return how far cells go for somebody, and how far they must."""
         levels = self._levels(cells, known)
-        return CoalitionReach(cells, self._slack[cells], self._least[cells], levels, (down, up))
+        return CoalitionRange(cells, self._slack[cells], self._least[cells], levels, (down, up))
 
-    def _repair(self, members: Coalition, reach: CoalitionReach, known: KnownBounds) -> None:
+    def _repair(self, members: Coalition, reach: CoalitionRange, known: KnownBounds) -> None:
         """Take out of witnesses what a coalition can object to."""
         scale = self.witnesses.shrunk(self._knowledge.sight(self._of(members)))
         missing = np.flatnonzero(reach.missing)
@@ -296,7 +296,7 @@ class CoalitionSearch:
         reach.note(missing, -moved[0])
         reach.note(missing, moved[1])
 
-    def _settle(self, members: Coalition, reach: CoalitionReach, known: KnownBounds) -> Mask:
+    def _settle(self, members: Coalition, reach: CoalitionRange, known: KnownBounds) -> Mask:
         """Decide about cells that are missing, at once where that is easy, then each by what is near it.
 
         Returns
@@ -314,8 +314,8 @@ class CoalitionSearch:
                 break
             settled[one] = True
             own = int(reach.cells[one])
-            cell = CellInSight(reach, one, int(self._place[own]), self._weight, self.work)
-            for places, amounts in cell.changes(ways):
+            cell = CellSearch(reach, one, int(self._place[own]), self._weight, self.work)
+            for places, amounts in cell.deviations(ways):
                 self.witnesses.add(own, self._withheld[places], amounts)
         return settled
 
@@ -340,7 +340,7 @@ class CoalitionSearch:
         program = LinearProgram(np.zeros(n_columns), self._matrix, np.zeros(n_rows), *self._ends)
         return Warm(program, work=self.work)
 
-    def _push(self, reach: CoalitionReach, possible: Mask, down: Floats, up: Floats) -> None:
+    def _push(self, reach: CoalitionRange, possible: Mask, down: Floats, up: Floats) -> None:
         """Move all cells that are missing at once, none of them farther than it has to go, while that helps.
 
         Such a deviation moves so many cells that it is of no use to anybody else.
@@ -359,7 +359,7 @@ class CoalitionSearch:
             if np.count_nonzero(reach.missing & possible) == len(which):
                 break
 
-    def _possible(self, reach: CoalitionReach, known: KnownBounds) -> Mask:
+    def _possible(self, reach: CoalitionRange, known: KnownBounds) -> Mask:
         """Tell which cells are not kept from what they need by one relation after the other."""
         (low, high), ends = self._slate, self._ends
         told, (down, up) = self._more_room(known)

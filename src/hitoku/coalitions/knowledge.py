@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.attacks import Share, pooled
-from hitoku.coalitions.cell_witnesses import Sight
+from hitoku.coalitions.cell_witnesses import CellRange
 from hitoku.errors import ParameterError
 from hitoku.feasibility import Incidence, Propagation
 from hitoku.model import SOLVED, Floats, Integers, Release, Table, slack
@@ -93,7 +93,7 @@ class Knowledge:
                         cell=self._release.describe(cell),
                     )
 
-    def sight(self, shares: Shares) -> Iterator[Sight]:
+    def sight(self, shares: Shares) -> Iterator[CellRange]:
         """Return how far cells can go down and up for a coalition that contributed to them."""
         for cell, amount, known in pooled(shares):
             if known:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hitoku.coalitions.cell_witnesses import CoalitionReach
-from hitoku.feasibility import NEARBY_CELLS, CellChanges, push_engine
+from hitoku.coalitions.cell_witnesses import CoalitionRange
+from hitoku.feasibility import NEARBY_CELLS, DeviationSearch, push_engine
 from hitoku.model import Floats, Integers
 from hitoku.solver.work import CountedWork
 
@@ -20,7 +20,7 @@ from hitoku.solver.work import CountedWork
 Change = tuple[Integers, Floats]
 
 
-class CellInSight:
+class CellSearch:
     """One cell of which it is not known whether it moves far enough.
 
     Parameters
@@ -36,7 +36,7 @@ class CellInSight:
     """
 
     def __init__(
-        self, reach: CoalitionReach, one: int, place: int, weight: Floats, work: CountedWork
+        self, reach: CoalitionRange, one: int, place: int, weight: Floats, work: CountedWork
     ) -> None:
         self._reach, self._one, self._place, self._weight = reach, one, place, weight
         self._work = work
@@ -47,7 +47,7 @@ class CellInSight:
         reach, one = self._reach, self._one
         return reach.lacks(one, float(reach.down[one]), float(reach.up[one]))
 
-    def changes(self, ways: CellChanges) -> Iterator[Change]:
+    def deviations(self, ways: DeviationSearch) -> Iterator[Change]:
         """Look for changes until the cell goes far enough, or cannot; ``ways`` say how far cells may move."""
         yield from self._both_ways(ways)
         if self._lacks:
@@ -60,14 +60,14 @@ class CellInSight:
     def _note(self, cells: Integers, steps: Floats) -> None:
         self._reach.note(np.array([self._one]), steps[cells == self._place])
 
-    def _try(self, changes: CellChanges, way: float, least: float) -> Change | None:
+    def _try(self, changes: DeviationSearch, way: float, least: float) -> Change | None:
         found = changes.least(self._place, way, least, most_cells=NEARBY_CELLS[-1], weight=self._weight)
         self._rows.append(found.rows)
         # Simplex takes about as many steps as there are relations, each of which looks at all cells.
         self._work.add(found.work * max(1, len(found.rows)))
         return (found.cells, found.steps) if len(found.cells) else None
 
-    def _both_ways(self, ways: CellChanges) -> Iterator[Change]:
+    def _both_ways(self, ways: DeviationSearch) -> Iterator[Change]:
         """Look for one change that serves both directions."""
         reach, one, even = self._reach, self._one, np.minimum(-ways.low, ways.high)
         level = max(reach.lower[one], reach.upper[one], reach.width[one] / 2) + 2 * reach.least[one]
@@ -77,7 +77,7 @@ class CellInSight:
                 self._note(*both)
                 yield both
 
-    def _each_way(self, ways: CellChanges) -> Iterator[Change]:
+    def _each_way(self, ways: DeviationSearch) -> Iterator[Change]:
         """Look for a change up, as far as it helps, and for one down that makes up for the rest."""
         reach, one = self._reach, self._one
         for up in (True, False):
@@ -90,12 +90,12 @@ class CellInSight:
                     self._note(*change)
                     yield change
 
-    def _may_go(self, ways: CellChanges, rows: Integers) -> bool:
+    def _may_go(self, ways: DeviationSearch, rows: Integers) -> bool:
         """Tell whether some relations alone would let the cell go as far as it must."""
         moved = [steps[cells == self._place].sum() for cells, steps in self._farthest(ways, rows)]
         return not self._reach.lacks(self._one, -min(moved), max(moved))
 
-    def _farthest(self, ways: CellChanges, rows: Integers) -> Iterator[Change]:
+    def _farthest(self, ways: DeviationSearch, rows: Integers) -> Iterator[Change]:
         """Push the cell down and up with some relations kept; no farther than will do."""
         relations = ways.by_row[rows]
         cells = np.union1d(self._place, relations.indices)

@@ -14,7 +14,7 @@ import numpy as np
 from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.surroundings import CellSurroundings, ProblemPart
 from hitoku.evidence.witness_search import WitnessSearch
-from hitoku.feasibility import NEARBY_CELLS, LeastChange
+from hitoku.feasibility import NEARBY_CELLS, LeastDeviation
 from hitoku.model import EXACT_SUMS, Integers
 from hitoku.solver.linear import opened
 
@@ -47,7 +47,7 @@ def _settle(search: WitnessSearch, place: int, around: CellSurroundings, most_ce
     for number, up in enumerate((True, False, True)):
         if place in search.lacking[up]:
             way, least = _way(search, place, up=up, share=Fraction(1, 2) if number == 0 else Fraction(1))
-            change = around.least_change(place, way, least, most_cells=most_cells)
+            change = around.least_deviation(place, way, least, most_cells=most_cells)
             search.n_programs += change.n_programs
             work += change.work
             rows.append(change.rows)
@@ -70,7 +70,7 @@ def _way(search: WitnessSearch, place: int, *, up: bool, share: Fraction) -> tup
     return float(steps if up else -steps), float(ceil(least * search.problem.scale) / steps)
 
 
-def _follow(search: WitnessSearch, place: int, change: LeastChange, around: CellSurroundings) -> None:
+def _follow(search: WitnessSearch, place: int, change: LeastDeviation, around: CellSurroundings) -> None:
     """Keep a change of the solver, forth and back, as it is in whole steps, or else what is near it."""
     whole = np.rint(change.steps)
     fitting = [

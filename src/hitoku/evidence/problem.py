@@ -187,7 +187,7 @@ class AuditProblem:
     def in_doubles(self) -> Problem:
         """The same in whole steps, for engines whose answers are checked here."""
         low, high = (np.where(np.abs(ends) < FAR, ends, np.copysign(np.inf, ends)) for ends in self.steps)
-        return Problem.differences(self.matrix, low, high)
+        return Problem.deviations(self.matrix, low, high)
 
     @cached_property
     def users(self) -> list[list[int]]:

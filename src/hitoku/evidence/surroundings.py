@@ -15,7 +15,7 @@ import numpy as np
 
 from hitoku.evidence.disclosure import Disclosure
 from hitoku.evidence.problem import AuditProblem, Witness
-from hitoku.feasibility import CellChanges, LeastChange
+from hitoku.feasibility import DeviationSearch, LeastDeviation
 from hitoku.model import Integers
 
 
@@ -55,10 +55,10 @@ class CellSurroundings:
         self._problem = problem
 
     @cached_property
-    def _changes(self) -> CellChanges:
-        return CellChanges.of(self._problem.in_doubles)
+    def _changes(self) -> DeviationSearch:
+        return DeviationSearch.of(self._problem.in_doubles)
 
-    def least_change(self, place: int, way: float, least: float, *, most_cells: int) -> LeastChange:
+    def least_deviation(self, place: int, way: float, least: float, *, most_cells: int) -> LeastDeviation:
         """Move a cell by so many steps, other cells as little as possible, and all relations kept.
 
         Parameters

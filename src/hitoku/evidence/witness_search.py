@@ -160,7 +160,7 @@ class WitnessSearch:
         if circles is None:
             return
         steps = np.zeros(len(problem.cells), dtype=np.int64)
-        for change in circles.changes():
+        for change in circles.deviations():
             steps[circles.cells] = change
             witness = problem.in_steps(steps)
             if witness is not None:

@@ -8,10 +8,10 @@ from hitoku.feasibility.ends import stretch_linear as stretch_linear
 from hitoku.feasibility.ends import stretch_whole as stretch_whole
 from hitoku.feasibility.incidence import Incidence as Incidence
 from hitoku.feasibility.incidence import parts_of as parts_of
-from hitoku.feasibility.least_change import NEARBY_CELLS as NEARBY_CELLS
-from hitoku.feasibility.least_change import SMALL as SMALL
-from hitoku.feasibility.least_change import CellChanges as CellChanges
-from hitoku.feasibility.least_change import LeastChange as LeastChange
+from hitoku.feasibility.least_deviation import NEARBY_CELLS as NEARBY_CELLS
+from hitoku.feasibility.least_deviation import SMALL as SMALL
+from hitoku.feasibility.least_deviation import DeviationSearch as DeviationSearch
+from hitoku.feasibility.least_deviation import LeastDeviation as LeastDeviation
 from hitoku.feasibility.network import NetworkCirculation as NetworkCirculation
 from hitoku.feasibility.network import arcs as arcs
 from hitoku.feasibility.network import stretch_network as stretch_network

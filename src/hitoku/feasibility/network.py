@@ -166,7 +166,7 @@ class NetworkCirculation:
             np.where(up & (far_up > self.high) & ~self.stuck[1], far_up, np.nan),
         )
 
-    def changes(self, few: float = np.inf) -> Iterator[Floats]:
+    def deviations(self, few: float = np.inf) -> Iterator[Floats]:
         """Yield changes of the cells, in steps, until all are settled that can be, or work is over.
 
         Parameters

@@ -36,7 +36,7 @@ class Problem:
     """All numbers are whole, so sums and differences of them are exact."""
 
     @classmethod
-    def differences(cls, matrix: sparse.csr_array, lower: Floats, upper: Floats) -> Problem:
+    def deviations(cls, matrix: sparse.csr_array, lower: Floats, upper: Floats) -> Problem:
         """Set up differences from the truth: zero fits, and they cancel in every relation."""
         nothing = np.zeros(matrix.shape[0])
         return cls(matrix, nothing, lower, upper, nothing)

@@ -183,10 +183,10 @@ def free_moves(relations: sparse.csr_array, rooms: Rooms, claims: Claims, held: 
     levels.width[place[loose]] = claims.width[loose]
     found: list[tuple[Integers, Integers]] = []
     part = sparse.csr_array(relations[:, cells])
-    problem = Problem.differences(part, -rooms.down[cells], rooms.up[cells])
+    problem = Problem.deviations(part, -rooms.down[cells], rooms.up[cells])
     network = NetworkCirculation.of(problem, levels, CountedWork(FLOW_WORK))
     if network is not None:
-        for change in network.changes(FEW):
+        for change in network.deviations(FEW):
             moved = np.flatnonzero(change)
             found.append((cells[network.cells[moved]], change[moved].astype(np.int64)))
         lacking = network.lacking

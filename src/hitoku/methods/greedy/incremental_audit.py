@@ -189,7 +189,7 @@ class IncrementalAudit:
         members = self.pattern.members(group)
         matrix = self.pattern.matrix[self.pattern.rows(group)][:, members]
         circles = NetworkCirculation.of(
-            Problem.differences(matrix, -self._down[members], self._up[members]),
+            Problem.deviations(matrix, -self._down[members], self._up[members]),
             Levels.of(self._need, members, np.isin(members, missing)),
             self.work,
         )

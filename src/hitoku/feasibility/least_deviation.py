@@ -25,7 +25,7 @@ NEARBY_CELLS = (2_000, 20_000)
 
 
 @dataclass(frozen=True, eq=False)
-class LeastChange:
+class LeastDeviation:
     """The least change that moves one cell, as far as some relations tell."""
 
     cells: Integers
@@ -39,7 +39,7 @@ class LeastChange:
 
 
 @dataclass(frozen=True, eq=False)
-class CellChanges:
+class DeviationSearch:
     """Relations among withheld cells, and how far each of these may move."""
 
     by_row: sparse.csr_array
@@ -50,7 +50,7 @@ class CellChanges:
     """Rooms below and above zero, infinite where there is no end."""
 
     @classmethod
-    def of(cls, problem: Problem) -> CellChanges:
+    def of(cls, problem: Problem) -> DeviationSearch:
         """Look at differences of withheld cells.
 
         Examples
@@ -58,19 +58,19 @@ class CellChanges:
         Two by two cells with published margins: whoever moves one moves all.
 
         >>> square = sparse.csr_array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]])
-        >>> changes = CellChanges.of(Problem.differences(square, np.full(4, -9.0), np.full(4, 9.0)))
+        >>> changes = DeviationSearch.of(Problem.deviations(square, np.full(4, -9.0), np.full(4, 9.0)))
         >>> changes.least(0, 5.0, 1.0, most_cells=100).steps.tolist()
         [5.0, -5.0, -5.0, 5.0]
         """
         return cls(problem.matrix, problem.matrix.tocsc(), problem.lower, problem.upper)
 
-    def within(self, low: Floats, high: Floats) -> CellChanges:
+    def within(self, low: Floats, high: Floats) -> DeviationSearch:
         """Give cells other rooms."""
         return replace(self, low=low, high=high)
 
     def least(
         self, place: int, way: float, least: float, *, most_cells: int, weight: Floats | None = None
-    ) -> LeastChange:
+    ) -> LeastDeviation:
         """Move a cell, other cells as little as possible, and all relations kept.
 
         Where it falls short of the least that will do, the relations that were added so far keep it from
@@ -104,10 +104,10 @@ class CellChanges:
             if len(broken) == 0:
                 order = np.argsort(cells)
                 steps = share[moved][order] * abs(way)
-                return LeastChange(cells[order], steps, program.rows, program.n_solved, program.work)
+                return LeastDeviation(cells[order], steps, program.rows, program.n_solved, program.work)
             if len(program.cells) > most_cells:
                 break
-        return LeastChange(
+        return LeastDeviation(
             np.zeros(0, dtype=np.int64), np.zeros(0), program.rows, program.n_solved, program.work
         )
 
@@ -115,7 +115,7 @@ class CellChanges:
 class _Neighbourhood:
     """The program of one cell: moves as shares of its way, each split into one up and one down."""
 
-    def __init__(self, changes: CellChanges, place: int, way: float, weight: Floats | None) -> None:
+    def __init__(self, changes: DeviationSearch, place: int, way: float, weight: Floats | None) -> None:
         self._changes, self._place, self._way, self._weight = changes, place, way, weight
         self._program = GrowingProgram()
         self._column = np.full(changes.by_row.shape[1], -1, dtype=np.int64)
