@@ -1,8 +1,10 @@
-"""Metrics of a release: information lost, protection reached, closeness to records and to true values.
+"""Metrics of a release: information loss, achieved protection, risk per record, and recovery of true values.
 
-:func:`loss` counts what was withheld or changed, :class:`Comparison` puts several methods side by side,
-:func:`recovery` says how close an attacker's estimates come, :func:`risk_per_record` what a release reveals
-about each record. They measure what was decided and proved elsewhere, and decide nothing themselves.
+:func:`loss` measures the cells and values that are suppressed or changed, :class:`Comparison` compares
+several methods on one table, :func:`recovery` measures how close an attacker's estimates come to the true
+values, and
+:func:`risk_per_record` measures what a release reveals about each contributor. Metrics describe a release;
+whether it is safe is decided by :mod:`hitoku.evidence`.
 """
 
 from hitoku.lazy import facade

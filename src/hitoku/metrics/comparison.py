@@ -1,4 +1,4 @@
-"""Several protections of one table side by side: the price of each, and the verdict of the audit."""
+"""Comparison of several methods on one table: cost, protection and audit verdict of each."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ import narwhals as nw
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What one method came to: its price, and the verdict of the audit."""
+    """Result of one method: its cost, the protection it achieves, and the verdict of the audit."""
 
     method: str
-    """Its name."""
+    """Name of the method."""
     withheld: int
     secondary: int
-    """Cells withheld; those among them that are not unsafe."""
+    """Number of suppressed cells, and of secondary suppressions among them."""
     cost: float
-    """Sum of the absolute values withheld; of an adjusted release, of the absolute changes."""
+    """Sum of the absolute suppressed values; for an adjusted release, sum of the absolute changes."""
     lost: float
-    """The same as a share of the sum of all absolute values."""
+    """Cost as a share of the sum of all absolute values."""
     reached: float
-    """How many times its requirement the median unsafe cell has: 1 is just enough."""
+    """Protection of the median unsafe cell, as a multiple of its requirement; 1 is just sufficient."""
     least: float
-    """The same for the worst protected cell."""
+    """Protection of the least protected unsafe cell, as a multiple of its requirement."""
     proven: bool
-    """No cheaper pattern exists."""
+    """Whether no cheaper pattern is proved to exist."""
     safe: bool
     recomputable: int
-    """Verdict of the audit; unsafe cells that can be worked out exactly."""
+    """Verdict of the audit, and number of unsafe cells that can be recomputed exactly."""
     known: str = "not asked"
-    """Against a reader who knows the method: "proved", "leaks 3 cells", "unknown", or "not asked"."""
+    """Verdict for attackers who know the method: "proved", "leaks 3 cells", "unknown" or "not asked"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison:
-    """The methods of one :func:`hitoku.compare`, in the order in which they were given."""
+    """Result of :func:`hitoku.compare`: one row for each method, in the order in which they were given."""
 
     rows: tuple[Compared, ...]
     backend: str = "pandas"
@@ -50,7 +50,10 @@ class Comparison:
 
     @property
     def frame(self) -> Any:
-        """One row per method, as a frame of the table's kind. Confidential: costs are sums of values."""
+        """Data frame with one row for each method, of the same kind as the table's data.
+
+        The frame is confidential, because costs are sums of suppressed values.
+        """
         names = [field.name for field in fields(Compared)]
         columns = {name: [getattr(row, name) for row in self.rows] for name in names}
         backend: Any = self.backend

@@ -1,4 +1,4 @@
-"""Information lost by a release, and protection gained as a multiple of the requirement."""
+"""Information loss of a release, and its protection as a multiple of the requirement."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hitoku.model import Bounds, Floats, Need, Protection, Release, Table
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Loss:
-    """How much of a table is not published, or not as it was.
+    """Information loss: the cells and values of a table that are suppressed or changed.
 
     Parameters
     ----------
     n_cells, n_withheld
-        Cells of the table; cells withheld.
+        Number of cells of the table, and of suppressed cells.
     n_inner, n_inner_withheld
-        The same for cells that are no sum of others.
+        The same for inner cells, which are not totals of other cells.
     value_share, inner_value_share
-        Share of the sum of absolute values that is withheld, over all cells and over inner cells. With few
-        cells withheld it gives their value away: for the checker, not for readers.
+        Suppressed share of the sum of absolute values, over all cells and over inner cells. Confidential: if
+        few cells are suppressed, their value can be computed from it.
     n_changed, distance
-        Published cells that differ from the table, and the sum of the absolute differences.
+        Number of published cells whose value was changed, and the sum of the absolute changes.
     """
 
     n_cells: int
@@ -38,7 +38,7 @@ class Loss:
 
     @property
     def share(self) -> float:
-        """Share of cells withheld."""
+        """Share of cells that are suppressed."""
         return self.n_withheld / self.n_cells
 
     def __repr__(self) -> str:
@@ -47,7 +47,19 @@ class Loss:
 
 
 def loss(table: Table, decision: Protection | Release) -> Loss:
-    """Measure what a protection or release takes away from a table.
+    """Compute the information loss of a protection or release.
+
+    Parameters
+    ----------
+    table
+        True values.
+    decision
+        Protection or release of this table.
+
+    Raises
+    ------
+    ProtectionError
+        If the decision belongs to a table of another size.
 
     Examples
     --------
@@ -62,7 +74,7 @@ def loss(table: Table, decision: Protection | Release) -> Loss:
         raise ProtectionError(
             "decision_size",
             "a decision about {n_decisions} cells for a table of {n_cells}",
-            fix="measure the loss of this very table",
+            fix="give the decision that belongs to this table",
             n_decisions=len(withheld),
             n_cells=table.n_cells,
         )
@@ -82,12 +94,24 @@ def loss(table: Table, decision: Protection | Release) -> Loss:
 
 
 def reached(table: Table, need: Need, bounds: Bounds) -> Floats:
-    """Return, for each unsafe cell, how many times its requirement the bounds leave open.
+    """Return the protection of each unsafe cell as a multiple of its requirement.
 
-    The smallest of three quotients counts: room below the value, room above it, length. One is just enough,
-    zero is a cell that is known on a side that had to stay open. A cell of which nothing was asked has
-    infinity, unless it is known exactly: then zero. A measure, not a verdict: whether the need is met, up to
-    rounding, is for :meth:`Need.met` to say.
+    It is the smallest of three quotients of attained and required protection: below the value, above it, and
+    of the width of the interval. One is just sufficient; zero means that a side is known exactly although
+    protection was required. A cell without requirements has infinity, or zero if it is known exactly. Whether
+    the requirements are met, up to rounding, is decided by :meth:`Need.met`.
+
+    Parameters
+    ----------
+    table, need
+        True values and protection requirements.
+    bounds
+        Feasibility intervals of all cells.
+
+    Raises
+    ------
+    NeedError
+        If the three differ in their number of cells.
 
     Examples
     --------
@@ -100,7 +124,7 @@ def reached(table: Table, need: Need, bounds: Bounds) -> Floats:
         raise NeedError(
             "bounds_size",
             "a table of {n_cells} cells, a need of {n_need}, bounds of {n_bounds}",
-            fix="give the need and the bounds of this very table",
+            fix="give the need and the bounds that belong to this table",
             n_cells=table.n_cells,
             n_need=len(need),
             n_bounds=len(bounds.lower),

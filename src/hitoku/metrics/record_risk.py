@@ -1,14 +1,14 @@
-"""Risk per record: how close a release comes to each contributor, for the checker's eyes only.
+"""Risk per record: what a release reveals about each contributor. Confidential.
 
-Rules judge cells. This looks at the same release from the side of those behind the cells: for every
-contributor, the cell of the release that tells most about them.
+Rules assess cells. This module assesses the same release for each contributor and reports the cell that
+reveals most about them.
 
-* In sums, nobody's amount is above what its cell can be at most, so a reader's estimate of an amount is the
-  upper end of the cell's interval, and the other contributor with most in the cell can take off the own
-  amount first: the estimate of the p% rule, read from the release instead of the table. How far it lies above
-  the truth, in percent, is the distance; 0 means that the amount is known.
-* In counts, it is how many people stand in the smallest group that everybody can count, and which codes
-  everybody can tell of somebody whose other codes they know: all other cells of a sum are certainly empty.
+* Sums: a contribution is at most the upper bound of its cell, so the attacker's estimate is the upper end of
+  the feasibility interval. The largest other contributor of the cell can subtract their own contribution
+  first, as in the p% rule, but from the release instead of the table. The distance is the difference between
+  estimate and contribution in percent of the contribution; 0 means that the contribution is known exactly.
+* Counts: the number of contributors in the smallest known group of the contributor, and the variables whose
+  code follows from the other codes because all other cells of a sum are certainly empty.
 """
 
 from __future__ import annotations
@@ -26,26 +26,28 @@ from hitoku.model import ADDITIVITY, Bounds, Floats, Integers, Mask, Shares, Tab
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RecordRisk:
-    """What a release says about every contributor; confidential.
+    """Risk of every contributor in a release. Confidential.
 
     Parameters
     ----------
     table
-        What was released.
+        Table that was released.
     names
         Names of the contributors.
     cells, known
-        Cells that each contributed to, and how many of them everybody knows: published, or recomputable.
+        For each contributor: number of cells contributed to, and number of them with a known value (published
+        or recomputable).
     fewest
-        Contributors in the smallest of the known ones; 0 where there is none.
+        Number of contributors in the smallest known cell; 0 if no cell is known.
     outsider, insider
-        Sums: how far above the own amount the estimate of an outsider lies, and that of the other contributor
-        with most, in percent of the amount and where it is closest. NaN for somebody without a positive
-        amount. None for counts.
+        Sums: distance of the closest estimate by an outsider, and by the largest other contributor of the
+        cell, in percent of the contribution. NaN for contributors without a positive contribution. None for
+        counts.
     closest
-        Sums: the cell in which the insider comes closest; -1 where nobody has an estimate. None for counts.
+        Sums: index of the cell with the insider's closest estimate; -1 without an estimate. None for counts.
     told
-        Counts: by variable, whether everybody can tell the code from the other codes. Empty for sums.
+        Counts: for each variable, whether the contributor's code follows from their other codes. Empty for
+        sums.
     """
 
     table: Table
@@ -60,7 +62,7 @@ class RecordRisk:
 
     @property
     def columns(self) -> dict[str, list[Any]]:
-        """One entry per contributor, as a file or frame has it; nothing where there is nothing to say."""
+        """Columns of the frame, with one entry for each contributor; None where a value does not apply."""
         found: dict[str, list[Any]] = {
             "contributor": list(self.names),
             "cells": self.cells.tolist(),
@@ -82,13 +84,13 @@ class RecordRisk:
 
     @property
     def frame(self) -> Any:
-        """The same as a frame, in the kind of the table's."""
+        """Data frame of the columns, of the same kind as the table's data."""
         kind: Any = self.table.backend
         return nw.from_dict(self.columns, backend=kind).to_native()
 
     @property
     def summary(self) -> dict[str, int]:
-        """Counts that name nobody."""
+        """Numbers of contributors at risk, without names."""
         found = {"contributors": len(self.names), "alone": int((self.fewest == 1).sum())}
         if self.outsider is not None and self.insider is not None:
             for name, far in (("outsider", self.outsider), ("insider", self.insider)):
@@ -103,23 +105,30 @@ class RecordRisk:
 
 
 def risk_per_record(table: Table, bounds: Bounds, leaves: Shares, *, counts: bool) -> RecordRisk:
-    """Work out what a release says about every contributor.
+    """Compute the risk of every contributor in a release.
 
     Parameters
     ----------
     table
-        The true values; a cross of variables.
+        True values of a table that crosses variables.
     bounds
-        What an outsider can infer from the release about each cell.
+        Feasibility interval of each cell for an outsider.
     leaves
-        Who has how much in which leaf cell.
+        Contributions of all contributors to the leaf cells.
     counts
-        The table counts the records behind it; otherwise it adds up what they have.
+        Whether the table counts its contributors. Otherwise it sums their contributions.
+
+    Raises
+    ------
+    ScopeError
+        If the table consists of several linked tables, or contributions are negative.
+    DataError
+        If the contributions do not add up to the table.
 
     Examples
     --------
-    All inner cells are withheld, the totals are not. The firms a and b are alone in theirs, and the total of
-    both is 18: each can tell what the other has. So can a of c, by the other total.
+    All inner cells are suppressed and the totals are published. Firms a and b are alone in their cells, whose
+    total is 18, so each can compute the other's value. Firm a can compute that of c from the other total.
 
     >>> table = Table.from_array([[7.0, 11.0], [30.0, 60.0]])
     >>> amounts = np.array([7.0, 11.0, 30.0, 10.0, 50.0])
@@ -163,15 +172,15 @@ def risk_per_record(table: Table, bounds: Bounds, leaves: Shares, *, counts: boo
 
 
 def _percent(estimate: Floats, amount: Floats) -> Floats:
-    """How far estimates lie above amounts; what rounding makes of nothing is nothing."""
+    """Return the distances of estimates from contributions, in percent; rounding errors count as zero."""
     above = estimate - amount
-    # The rounding is that of a bound; where there is none, nothing is known.
+    # Only finite bounds have rounding errors.
     near = np.isfinite(estimate) & (above <= slack(estimate))
     return np.where(near, 0.0, 100 * above / amount)
 
 
 def _largest_other(cell: Integers, amount: Floats) -> Floats:
-    """For every share the largest other one in the same cell; zero where there is none."""
+    """Return the largest other contribution to the cell of each contribution; zero if it is the only one."""
     order = np.lexsort((-amount, cell))
     cells, amounts = cell[order], amount[order]
     begins = np.r_[True, np.diff(cells) > 0] if len(cells) else np.zeros(0, dtype=np.bool_)
@@ -184,7 +193,7 @@ def _largest_other(cell: Integers, amount: Floats) -> Floats:
 
 
 def _only_place(table: Table, bounds: Bounds, axis: int) -> Mask:
-    """Cells that are all there is of some sum along a variable: the other parts are certainly empty."""
+    """Return the cells that equal a sum along a variable because its other parts are certainly empty."""
     dimension = table.dimensions[axis]
     possible = ((bounds.upper > 0) | bounds.unknown).reshape(table.shape)
     moved = np.moveaxis(possible, axis, 0).reshape(len(dimension), -1)
@@ -198,20 +207,20 @@ def _only_place(table: Table, bounds: Bounds, axis: int) -> Mask:
 
 
 def _refuse_others(table: Table, bounds: Bounds, leaves: Shares, *, counts: bool) -> None:
-    """Raise unless the shares are those behind the table, and amounts bound each other."""
+    """Raise unless the contributions add up to the table and none of them is negative."""
     if not table.dimensions or len(bounds.lower) != table.n_cells:
         raise ScopeError(
             "record_risk_needs_one_table",
-            "risk per record is worked out for one table at a time, a cross of variables",
+            "risk per record needs a single table that crosses variables",
             where="risk per record",
-            fix="give the release of a single table; of linked tables, one after the other",
+            fix="give the release of a single table; measure linked tables one after the other",
         )
     if not counts and np.any(leaves.amount < 0):
         raise ScopeError(
             "record_risk_needs_positive_amounts",
-            "some amounts are below zero: then no sum bounds its parts",
+            "some contributions are negative, so that a sum is not an upper bound of its parts",
             where="risk per record",
-            fix="look at amounts that are not negative",
+            fix="use a variable without negative values",
         )
     inner = np.flatnonzero(table.inner)
     found = np.bincount(leaves.cell, weights=leaves.amount, minlength=len(inner))

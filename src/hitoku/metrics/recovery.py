@@ -1,7 +1,7 @@
-"""How close an attacker comes to the true values of an adjusted table.
+"""Recovery of the true values of an adjusted table by an attacker.
 
-Castro (2012), section 5: the relative error of every unsafe cell in every replication, in the intervals of
-Tables 2 to 9.
+The relative errors of all unsafe cells in all replications are counted in the intervals of Tables 2 to 9 of
+Castro (2012), section 5.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from hitoku.solver.closest import Norm, reciprocal
 # The paper's intervals, in percent: exactly 0, (0, 5], (5, 10], ... and above 100.
 ENDS = (0.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0)
 BINS = ("0", "(0,5]", "(5,10]", "(10,20]", "(20,30]", "(30,50]", "(50,100]", "(100,\N{EM DASH}]")
-# An estimate is a hit when it is off by no more than this share of the value. The paper does not say what it
-# counts as zero; solvers in doubles do not reach less than this on badly scaled tables.
+# Largest relative error of an estimate that counts as exact. The paper does not give its tolerance for zero;
+# solvers in double precision are not more exact than this on badly scaled tables.
 EXACT = 1e-6
 
 
@@ -30,13 +30,13 @@ class Recovery:
     Parameters
     ----------
     error
-        Replications by unsafe cells, in percent of the true value; infinite where a true zero was missed.
+        Relative error in percent, replications by unsafe cells; infinite where a true zero was not found.
     tolerance
-        What counts as exact, as a share of the value.
+        Largest relative error that counts as exact, as a share of the value.
     soft
-        Replications in which guesses contradicted each other.
+        Number of replications in which the attacker's guesses contradicted each other.
     undecided
-        Replications that the attack did not decide within its work limit; they are not among the others.
+        Number of replications not decided within the work limit; they are not included in ``error``.
     """
 
     error: Floats
@@ -80,16 +80,16 @@ class Recovery:
 def known(
     table: Table, need: Need, release: Release, *, norm: Norm = "l1", delta: float = DELTA
 ) -> AttackerKnowledge:
-    """Return everything that an attacker could know about how a table was adjusted.
+    """Return the attacker's knowledge of the adjustment: the largest deviation of each cell.
 
-    The room of each cell is that of (5) in the paper: from its bounds, from the level of an unsafe cell on
-    the side on which it was published, and zero for a cell that may not change.
+    As in (5) of the paper, it follows from the bounds of the cell, from the protection level of an unsafe
+    cell on the side on which it was published, and is zero for a cell that may not change.
     """
     if len(need) != table.n_cells or release.n_cells != table.n_cells:
         raise NeedError(
             "recovery_size",
             "a table of {n_cells} cells, a need of {n_need}, a release of {n_release}",
-            fix="give the need and the release of this very table",
+            fix="give the need and the release that belong to this table",
             n_cells=table.n_cells,
             n_need=len(need),
             n_release=release.n_cells,
@@ -153,18 +153,18 @@ def errors(table: Table, need: Need, estimates: Estimates, *, tolerance: float =
 def recovery(
     table: Table, need: Need, release: Release, attack: Adjustment, *, tolerance: float = EXACT
 ) -> Recovery:
-    """Attack an adjusted release and tell how close the attacker comes.
+    """Attack an adjusted release and compare the attacker's estimates with the true values.
 
     Parameters
     ----------
     table, need
-        The truth, and what made cells unsafe.
+        True values, and unsafe cells with their protection levels.
     release
-        The adjusted table.
+        Published table with adjusted values.
     attack
-        Who attacks, and what they know.
+        Attack to run, with its scenario.
     tolerance
-        What counts as an exact hit, as a share of the true value.
+        Largest relative error that counts as exact, as a share of the true value.
 
     Examples
     --------
