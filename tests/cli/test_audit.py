@@ -169,8 +169,8 @@ def test_a_csv_that_cannot_be_understood(tmp_path, capsys, change, what):
 
 def test_the_number_of_independent_moves_is_told(jj):
     # Four cells of a square can only move together, up and down in turns.
-    assert "moves left to the withheld cells: 1; few" in run(jj(WITH_OTHERS)).stdout
-    assert "moves left to the withheld cells: 0\n" in run(jj(ALONE)).stdout
+    assert "null-space dimension of the suppressed cells: 1; few" in run(jj(WITH_OTHERS)).stdout
+    assert "null-space dimension of the suppressed cells: 0\n" in run(jj(ALONE)).stdout
 
 
 def test_a_table_by_hand_that_does_not_add_up_is_refused(tmp_path, capsys):

@@ -155,7 +155,7 @@ def test_a_table_suppressed_elsewhere_is_audited(tmp_path, capsys):
         write_jj(tmp_path / "table.jj", table, need, Protection.withhold(table, withheld, need))
         result = run(tmp_path / "table.jj")
         assert result.exit_code == code
-        assert "audited instead" in result.stderr
+        assert "running hitoku audit" in result.stderr
     (tmp_path / "cells.csv").write_text("region,value\nN,1\n", encoding="utf-8")
     with pytest.raises(SystemExit) as leaving:
         main(["check", str(tmp_path / "cells.csv")])
@@ -223,9 +223,9 @@ def test_what_is_released_is_remembered_and_held_against_the_next(tmp_path, data
     assert not (tmp_path / "second-released").exists()
     shown = ledger_run("show", ledger)
     assert "first: regions; by M. Sato, A. Ito" in shown.output
-    assert "1 output(s) remembered" in shown.output
+    assert "1 output(s) recorded" in shown.output
     head = json.loads((tmp_path / "first-released" / "receipt.json").read_text("utf-8"))["head"]
-    assert "nothing was changed" in ledger_run("verify", ledger, "--head", head).output
+    assert "all hashes match" in ledger_run("verify", ledger, "--head", head).output
     assert ledger_run("receipt", ledger, "1", "--out", tmp_path / "again").exit_code == 0
     assert (tmp_path / "again" / "01-regions.csv").exists()
 
@@ -242,7 +242,7 @@ def test_a_release_says_no_policy_and_no_unit(folder, data, capsys):
     with pytest.raises(SystemExit) as left:
         main(["check", str(folder), "--release", "--ledger", "x", "--data", str(data), "--unit", "id"])
     assert left.value.code == BAD_INPUT
-    assert "are the ledger's" in capsys.readouterr().err
+    assert "set by the ledger" in capsys.readouterr().err
 
 
 def test_releasing_takes_a_ledger_and_the_data(folder, capsys):

@@ -28,11 +28,11 @@ def told(method, **changes):
     ("method", "changes", "words", "proven", "gap"),
     [
         pytest.param(Greedy(), {}, "by greedy", False, None, id="nothing is said of cheaper ones"),
-        pytest.param(Optimal(), {}, "by optimal: none cheaper is safe", True, 0.0, id="proven"),
+        pytest.param(Optimal(), {}, "by optimal: no cheaper pattern is safe", True, 0.0, id="proven"),
         pytest.param(
             Optimal(),
             {"proven": False, "gap": 0.04},
-            "stopped early: one cheaper by 4.0%",
+            "stopped early: a pattern up to 4.0% cheaper",
             False,
             0.04,
             id="stopped",
@@ -49,7 +49,7 @@ def test_it_is_told_whether_a_search_was_finished(method, changes, words, proven
 
 def test_a_search_that_ended_in_the_tie_break_says_so():
     text, numbers = told(Optimal(), canonical=False)
-    assert "none cheaper is safe; stopped before choosing among patterns of the same cost" in text
+    assert "no cheaper pattern is safe; stopped before choosing among patterns of the same cost" in text
     assert (numbers["proven"], numbers["canonical"]) == (True, False)
 
 

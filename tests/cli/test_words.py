@@ -42,17 +42,17 @@ def told(words, capsys):
 def test_words_behind_an_option_that_is_repeated(words, option, fix, capsys):
     count = len(option.split()) - 1
     assert told(["protect", *words.split()], capsys) == [
-        f"ParameterError: {option.split()[0]} takes one word, not {count}",
+        f"ParameterError: {option.split()[0]} takes one value, got {count}",
         f"  where: {option}",
-        f"  fix: repeat it: {fix}",
+        f"  fix: repeat the option: {fix}",
     ]
 
 
 def test_a_text_with_blanks_needs_quotation_marks(capsys):
     assert told(["protect", "firms.csv", "--by", "region", "--title", "Turnover", "of", "mills"], capsys) == [
-        "ParameterError: --title takes one word, not 3",
+        "ParameterError: --title takes one value, got 3",
         "  where: --title Turnover of mills",
-        "  fix: a text with blanks needs quotation marks: --title 'Turnover of mills'",
+        "  fix: quote a value that contains spaces: --title 'Turnover of mills'",
     ]
 
 
@@ -68,7 +68,7 @@ def test_a_text_with_blanks_needs_quotation_marks(capsys):
 )
 def test_a_word_that_no_option_explains(words, command, extra, capsys):
     what, where, fix = told(words, capsys)
-    assert what.startswith(f"ParameterError: {command} has no place for {extra}")
+    assert what.startswith(f"ParameterError: unexpected argument: {extra}")
     assert where.startswith("  where: ")
     assert fix == f"  fix: see {command} --help"
 
@@ -86,4 +86,4 @@ def test_arguments_may_stand_behind_an_option(tmp_path, monkeypatch, capsys):
     (tmp_path / "firms.csv").write_text("region\nN\n", encoding="utf-8")
     what, *_ = told(["protect", "--by", "region", "firms.csv"], capsys)
     assert "has no place" not in what
-    assert "takes one word" not in what
+    assert "takes one value" not in what

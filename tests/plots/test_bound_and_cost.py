@@ -30,5 +30,5 @@ def test_says_with_which_gap_a_search_stopped():
 
 
 def test_without_a_trace_there_is_nothing_to_draw():
-    with pytest.raises(ParameterError, match="no trace"):
+    with pytest.raises(ParameterError, match="no search history"):
         plots.bound_and_cost(searched(()))

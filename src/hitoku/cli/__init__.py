@@ -1,4 +1,4 @@
-"""The command line: every command parses, calls one library function and prints."""
+"""Command line. Every command parses its arguments, calls one library function and prints the result."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from hitoku.lazy import facade
 
 __getattr__, __dir__, __all__ = facade(__name__)
 
-# Objects made before unreachable cycles are looked for, of which a command makes few. Python's own 700 cost
-# the demo a second: every search goes through much of what was ever imported.
+# Allocations between runs of the garbage collector. Commands create few reference cycles, and with Python's
+# default of 700 the collector costs the demo a second.
 COLLECT_AFTER = 500_000
-# How hard kernels are optimised where nobody says otherwise: numba's own 3 takes a tenth longer to compile,
-# and what it compiles is not faster.
+# Optimisation level of compiled kernels. Numba's default of 3 compiles 10 % slower and gives no faster code.
 OPTIMISE = "2"
 INTERRUPTED = 130
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run ``hitoku`` and leave with its exit code.
+    """Run ``hitoku`` and exit with its code.
 
-    0 fine, 1 something was found, 2 bad input (what, where, fix), 70 a bug of ours, 130 interrupted.
+    0: success; 1: a check or attack found a problem; 2: invalid input; 70: a bug in hitoku; 130: interrupted.
     """
     gc.set_threshold(COLLECT_AFTER)
-    os.environ.setdefault("NUMBA_OPT", OPTIMISE)  # read when numba is loaded: not before a command needs it
+    os.environ.setdefault("NUMBA_OPT", OPTIMISE)  # numba reads it when it is imported
     from hitoku.cli.commands import app
 
     write_in_any_encoding()
@@ -38,7 +37,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def guarded(command: Callable[[], object]) -> int:
-    """Run a command and turn what it raises into words and an exit code."""
+    """Run a command, print its errors, and return the exit code."""
     try:
         command()
     except SystemExit as leaving:
@@ -47,18 +46,18 @@ def guarded(command: Callable[[], object]) -> int:
             return _interrupted(stopped)
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except HitokuError as error:
-        told = "\n  ".join(map(visible, lines(error)))  # names in it may hold anything
+        told = "\n  ".join(map(visible, lines(error)))  # names may contain control characters
         sys.stderr.write(f"{type(error).__name__}: {told}\n")
         return BAD_INPUT
     except KeyboardInterrupt as stopped:
         return _interrupted(stopped)
-    except Exception as error:  # noqa: BLE001 - the last line of defence; the traceback is shown
+    except Exception as error:  # noqa: BLE001 - the traceback is printed
         return _full_disk(error) if _is_full(error) else _our_bug()
     return 0
 
 
 def _interrupt_behind(leaving: SystemExit) -> KeyboardInterrupt | None:
-    """Return the interruption that Typer turned into an exit code, which drops what it says."""
+    """Return the KeyboardInterrupt that Typer turned into an exit code, or None."""
     cause = None if leaving.__context__ is None else leaving.__context__.__cause__
     return cause if isinstance(cause, KeyboardInterrupt) else None
 
@@ -72,8 +71,7 @@ def _interrupted(stopped: KeyboardInterrupt) -> int:
 def _our_bug() -> int:
     traceback.print_exc()
     sys.stderr.write(
-        "This is a bug in hitoku. Please report the lines above;\n"
-        "read them first, and take out whatever is confidential.\n"
+        "This is a bug in hitoku. Please report the lines above.\nRemove confidential text from them first.\n"
     )
     return OUR_BUG
 
@@ -83,11 +81,11 @@ def _is_full(error: Exception) -> bool:
 
 
 def _full_disk(error: Exception) -> int:
-    """Tell of a full disk met beside the target: copies of files, the sorting of large tables."""
-    place = getattr(error, "filename", None) or "a temporary place"
+    """Report a full disk, for instance the one with temporary files."""
+    place = getattr(error, "filename", None) or "temporary files"
     sys.stderr.write(
         "OutputError: the disk is full\n"
         f"  where: {visible(str(place))}\n"
-        "  fix: make room, or name another place for temporary files with TMPDIR\n"
+        "  fix: free some space, or set TMPDIR to a folder on another disk\n"
     )
     return BAD_INPUT

@@ -1,4 +1,4 @@
-"""``hitoku argus``: run the batches of τ-ARGUS, and hand it releases to check."""
+"""``hitoku argus``: run τ-ARGUS batch files and export releases."""
 
 from __future__ import annotations
 
@@ -16,33 +16,35 @@ argus = typer.Typer(no_args_is_help=True)
 
 @argus.callback()
 def files() -> None:
-    """Run batches of τ-ARGUS with hitoku's methods; write releases as files that τ-ARGUS reads."""
+    """Run τ-ARGUS batch files and export releases as τ-ARGUS files."""
 
 
 @argus.command(cls=Command)
 def run(
-    batch: Annotated[Path, typer.Argument(help="A batch file (.arb); the files it names stand beside it.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for a release with its evidence, besides.")] = None,
+    batch: Annotated[
+        Path, typer.Argument(help="Batch file (.arb). Relative paths in it start at its folder.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="Folder for a release with its evidence.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="Replaces the method of every <SUPPRESS>: greedy, optimal:time_limit_s=60, ..."),
+        typer.Option(help="Method for every <SUPPRESS>: greedy, optimal:time_limit_s=60, ..."),
     ] = None,
     insiders: Annotated[
         str,
-        typer.Option(help="Who knows own amounts: none, singletons or contributors."),
+        typer.Option(help="Insiders to protect against: none, singletons or contributors."),
     ] = "singletons",
     force: Annotated[bool, typer.Option("--force", help="Write files even if a table is not safe.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite existing files.")] = False,
     anywhere: Annotated[
-        bool, typer.Option("--anywhere", help="The batch may write outside the folder it stands in.")
+        bool, typer.Option("--anywhere", help="Allow writing outside the folder of the batch file.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Do what a batch of τ-ARGUS asks for, then attack and audit every table before its files are written.
+    """Run a τ-ARGUS batch file, and attack and audit every table before its files are written.
 
-    What hitoku does not support is refused by name and line before anything runs. Where the verdict refuses a
-    table only the logbook is written (exit code 1), unless --force says otherwise. A batch writes below its
-    own folder, and over no file, unless --anywhere and --overwrite say so.
+    Unsupported commands are rejected with name and line before anything runs. If the verdict on a table is
+    negative, only the logbook is written (exit code 1), unless --force is given. Files are written below the
+    folder of the batch, and existing files are kept, unless --anywhere and --overwrite are given.
 
     [bold]Examples[/bold]
 
@@ -93,13 +95,15 @@ def run(
 
 @argus.command(cls=Command)
 def export(
-    release: Annotated[Path, typer.Argument(help="A release folder of hitoku.")],
-    out: Annotated[Path, typer.Option(help="Folder to write; must not hold anything yet.")] = Path("argus"),
+    release: Annotated[Path, typer.Argument(help="Release folder.")],
+    out: Annotated[Path, typer.Option(help="Folder to write. It must be empty or not exist.")] = Path(
+        "argus"
+    ),
     as_json: AsJson = False,
 ) -> None:
-    """Write a release as table, metadata, trees, a priori file, batch and JJ file, for τ-ARGUS to check.
+    """Export a release as τ-ARGUS files: table, metadata, hierarchies, a priori file, batch and JJ file.
 
-    The files hold the values of withheld cells: they are confidential.
+    The files are confidential, because they contain the values of suppressed cells.
 
     [bold]Example[/bold]: hitoku argus export demo-release --out argus
     """

@@ -1,4 +1,4 @@
-"""``hitoku attack``: what a hostile reader, or somebody inside, learns from a release."""
+"""``hitoku attack``: run disclosure attacks against a release."""
 
 from __future__ import annotations
 
@@ -18,38 +18,39 @@ MOST_FINDINGS = 10
 
 
 def _list_attacks(wanted: bool) -> None:
-    """Print every attack with what its reader is assumed to know, and leave."""
+    """Print every attack with the knowledge it assumes, and exit."""
     if not wanted:
         return
     from hitoku.attacks import ATTACKS
 
     for name, kind in ATTACKS.items():
-        about = "adjusted values" if kind.adjusted else "withheld cells"
-        typer.echo(f"{name}: about {about}; the reader is assumed to know {kind.assumes}")
+        about = "adjusted values" if kind.adjusted else "suppressed cells"
+        typer.echo(f"{name}: infers {about}; the attacker is assumed to know {kind.assumes}")
     raise typer.Exit
 
 
 def attack(
-    release: Annotated[
-        Path, typer.Argument(help="A release folder, with public/ and checker/, or that of a publication.")
-    ],
+    release: Annotated[Path, typer.Argument(help="Release folder, or the folder of a publication.")],
     attack: Annotated[
-        list[str], typer.Option("--attack", help="Name and parameters of an attack; repeat for more.")
+        list[str], typer.Option("--attack", help="Attack with its parameters. Repeat for several.")
     ] = ["interval"],  # noqa: B006 - typer copies it
     as_json: AsJson = False,
     list_attacks: Annotated[
         bool,
         typer.Option(
-            "--list", callback=_list_attacks, is_eager=True, help="List the attacks and what each assumes."
+            "--list",
+            callback=_list_attacks,
+            is_eager=True,
+            help="List the attacks and the knowledge that each assumes.",
         ),
     ] = False,
 ) -> None:
-    """Attack what a release shows now, and hold the outcome against what its unsafe cells need.
+    """Run disclosure attacks against a release, and compare the results with its protection levels.
 
-    interval: everything that follows from the published cells by arithmetic. insider: the same for
-    contributors who know their own amounts. group: whether a few people can tell the values of all others.
-    matching: which tables the same method would have published like this. adjustment: which values lie behind
-    adjusted ones. Exit code 1: something was found.
+    interval: feasibility intervals of the suppressed cells from the published ones. insider: the same for
+    contributors who know their own contributions. group: groups of a few units whose values follow for
+    everybody else. matching: tables for which the same method would have published the same release.
+    adjustment: estimates of the true values behind adjusted ones. Exit code 1: a disclosure was found.
 
     [bold]Examples[/bold]
 
@@ -61,8 +62,8 @@ def attack(
 
     hitoku attack --list
     """
-    del list_attacks  # its callback has left
-    # A command loads what it needs.
+    del list_attacks  # its callback exits
+    # Deferred imports keep --help fast.
     from hitoku.files import require_path
     from hitoku.io.release import release_folders
     from hitoku.model import Severity
@@ -93,7 +94,7 @@ def attack(
 
 
 def _named(findings: Sequence[Finding], folder: Path | None) -> list[Finding]:
-    """Say which of several releases findings are about."""
+    """Return the findings with the name of their release."""
     if folder is None:
         return list(findings)
     return [replace(finding, place=f"{folder.name}: {finding.place}") for finding in findings]

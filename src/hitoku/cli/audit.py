@@ -1,4 +1,4 @@
-"""``hitoku audit``: is this release safe, and if not, why not."""
+"""``hitoku audit``: check that a release protects every unsafe cell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hitoku.model import Finding, Verdict
 
 MOST_FINDINGS = 10
-# With one move, any hidden value that leaks gives away all; the papers warn of a handful.
+# With a null space of one dimension, a single leaked value determines all suppressed values.
 FEW_MOVES = 3
 
 
@@ -25,37 +25,39 @@ def audit(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            help="A release folder, a JJ file, or a CSV file of marked cells; several folders: all together."
+            help="Release folder, JJ file or CSV file of marked cells. Several folders are audited together."
         ),
     ],
-    by: Annotated[list[str] | None, typer.Option(help="CSV: column with codes; repeat for more.")] = None,
+    by: Annotated[list[str] | None, typer.Option(help="CSV: column with codes. Repeat for several.")] = None,
     value: Annotated[str, typer.Option(help="CSV: column with the true values.")] = "value",
-    frequency: Annotated[str | None, typer.Option(help="CSV: column with the respondents.")] = None,
-    mark: Annotated[str, typer.Option(help="CSV: column that says what is withheld.")] = "status",
-    rule: Annotated[list[str] | None, typer.Option(help="CSV: a rule; repeat for more.")] = None,
-    width: Annotated[float | None, typer.Option(help="CSV: required width of every interval.")] = None,
+    frequency: Annotated[
+        str | None, typer.Option(help="CSV: column with the number of contributors.")
+    ] = None,
+    mark: Annotated[str, typer.Option(help="CSV: column that marks suppressed cells.")] = "status",
+    rule: Annotated[
+        list[str] | None, typer.Option(help="CSV: rule with its parameters. Repeat for several.")
+    ] = None,
+    width: Annotated[
+        float | None, typer.Option(help="CSV: required width of every feasibility interval.")
+    ] = None,
     no_groups: Annotated[
         bool,
-        typer.Option(
-            "--no-groups", help="CSV: consider cells only, not groups that published cells add up to."
-        ),
+        typer.Option("--no-groups", help="CSV: do not consider groups derivable from published cells."),
     ] = False,
     integer: Annotated[
-        bool, typer.Option("--integer", help="Values of the JJ file are counts, and readers know it.")
+        bool, typer.Option("--integer", help="JJ file: values are counts, and the attacker knows it.")
     ] = False,
-    certificate: Annotated[
-        Path | None, typer.Option(help="Write the proof to this file; must not exist.")
-    ] = None,
+    certificate: Annotated[Path | None, typer.Option(help="File for the proof. It must not exist.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Work out whether every unsafe cell of a release is blurred as far as it must be.
+    """Check that a release protects every unsafe cell.
 
-    A table that was suppressed by hand is a CSV file with one row per cell: codes, true value, and a mark
-    where it is withheld. In a JJ file, cells marked u (unsafe) and m are taken as withheld.
-    Several release folders are judged together, as somebody who has all their public files sees them; so are
-    the groups of a publication, by its folder.
-    Exit code 1: an attacker in scope succeeds, or it is not decided for a single table. Contributors are not
-    tried; hitoku attack does that.
+    A table that was suppressed by hand is a CSV file with one row per cell: codes, true value, and a mark on
+    suppressed cells. In a JJ file, cells with status u (unsafe) or m count as suppressed.
+    Several release folders are judged together, for an attacker who has all their public files. The folder of
+    a publication stands for all its groups of tables.
+    Exit code 1: an attacker in scope succeeds, or the answer for a single table is not decided. Contributors
+    as attackers are tried by hitoku attack.
 
     [bold]Examples[/bold]
 
@@ -67,7 +69,7 @@ def audit(
 
     hitoku audit cells.csv --by region --by job --value n --frequency n --rule min_frequency:n=5 --width 9
     """
-    # A command loads what it needs.
+    # Deferred imports keep --help fast.
     from hitoku.evidence import audit as examine
     from hitoku.io import read_jj, read_jj_pattern, read_marked_cells
     from hitoku.io.release import release_folders
@@ -135,19 +137,19 @@ def audit(
 
 
 def _refuse_place(certificate: Path, n_folders: int) -> None:
-    """Raise where no proof can be written."""
+    """Raise if the proof cannot be written to this file."""
     if n_folders > 1:
         raise ParameterError(
             "joint_audit_has_no_proof_file",
-            "folders that are judged together have no proof in one file",
+            "a joint audit of several folders cannot write one proof file",
             where="--certificate",
-            fix="leave it out; each folder keeps its own in checker/",
+            fix="omit it; each folder keeps its own proof in checker/",
         )
     refuse_existing(certificate)
 
 
 def _show(paths: Sequence[Path], verdict: Verdict, found: Audit, findings: Sequence[Finding]) -> None:
-    """Print the verdict and what it rests on."""
+    """Print the verdict with the main figures and findings."""
     from rich.console import Console
 
     from hitoku.cli.summary import show_verdict
@@ -156,12 +158,12 @@ def _show(paths: Sequence[Path], verdict: Verdict, found: Audit, findings: Seque
     typer.echo(", ".join(map(str, paths)))
     show_verdict(Console(), verdict)
     typer.echo(
-        f"  {counted['unsafe']:,} unsafe cells of {counted['cells']:,}, {counted['withheld']:,} withheld"
+        f"  {counted['unsafe']:,} unsafe cells of {counted['cells']:,}, {counted['withheld']:,} suppressed"
     )
     moves = counted["free_dimensions"]
-    risk = "; few: one leaked value may give others away" if found.safe and moves < FEW_MOVES else ""
-    left = f"independent moves left to the withheld cells: {moves:,}{risk}"
-    typer.echo(f"  {left if counted['withheld'] else 'nothing is withheld'}")
+    risk = "; few: one leaked value may disclose others" if found.safe and moves < FEW_MOVES else ""
+    left = f"null-space dimension of the suppressed cells: {moves:,}{risk}"
+    typer.echo(f"  {left if counted['withheld'] else 'no cell is suppressed'}")
     for finding in findings[:MOST_FINDINGS]:
         typer.echo(f"  {finding}")
     if len(findings) > MOST_FINDINGS:
@@ -169,16 +171,16 @@ def _show(paths: Sequence[Path], verdict: Verdict, found: Audit, findings: Seque
 
 
 def _audit_together(paths: list[Path], *, as_json: bool) -> None:
-    """Judge several release folders as one."""
+    """Audit several release folders together."""
     from hitoku.pipeline import audit_together, judge_together
 
     for path in paths:
         if not require_path(path).is_dir():
             raise ParameterError(
                 "joint_audit_needs_folders",
-                "only release folders can be judged together",
+                "only release folders can be audited together",
                 where=str(path),
-                fix="give folders that hitoku protect wrote, or one file alone",
+                fix="pass folders written by hitoku protect, or a single file",
             )
     found = audit_together(paths)
     verdict = judge_together(found.audit)

@@ -1,4 +1,4 @@
-"""``hitoku check``: may these outputs leave."""
+"""``hitoku check``: re-check a research submission, and optionally release it."""
 
 from __future__ import annotations
 
@@ -17,59 +17,67 @@ if TYPE_CHECKING:
 
 
 def check(
-    path: Annotated[Path, typer.Argument(help="A submission; a CSV table; a release folder or JJ file.")],
-    ledger: Annotated[Path | None, typer.Option(help="Everything released before about these data.")] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="The data (Parquet or CSV), to collect evidence again.")
+    path: Annotated[Path, typer.Argument(help="Submission, CSV table, release folder or JJ file.")],
+    ledger: Annotated[
+        Path | None, typer.Option(help="Ledger of earlier releases about the same data.")
     ] = None,
-    unit: Annotated[str | None, typer.Option(help="Column of the data that names the unit.")] = None,
-    policy: Annotated[str | None, typer.Option(help="The checker's policy: a name, or a .toml file.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Data (Parquet or CSV) from which evidence is collected again.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="Column of the data that identifies the unit.")] = None,
+    policy: Annotated[str | None, typer.Option(help="Policy of the checker: name or .toml file.")] = None,
     decisions: Annotated[
         Path | None,
-        typer.Option("--decisions", help="Decisions about outputs, a .toml file."),
+        typer.Option("--decisions", help="Decisions about outputs (.toml file)."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the report; by default beside the submission.")
+        Path | None, typer.Option(help="Folder for the report. Default: next to the submission.")
     ] = None,
     release: Annotated[
         bool,
-        typer.Option("--release", help="Let go what passes or is decided, and remember it in the ledger."),
+        typer.Option(
+            "--release", help="Release outputs that pass or are approved, and record them in the ledger."
+        ),
     ] = False,
-    checker: Annotated[list[str] | None, typer.Option(help="Who signs the release; repeat for more.")] = None,
+    checker: Annotated[
+        list[str] | None, typer.Option(help="Name of a person who signs the release. Repeat for several.")
+    ] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="What nobody has decided about stays behind.")
+        bool, typer.Option("--partial", help="Release what is decided; keep the rest pending.")
     ] = False,
     released: Annotated[
-        Path | None, typer.Option(help="Folder for what leaves; by default beside the submission.")
+        Path | None, typer.Option(help="Folder for released files. Default: next to the submission.")
     ] = None,
     keep_formulas: Annotated[
         bool,
-        typer.Option("--keep-formulas", help="With --release: CSV files without quotes before formulas."),
+        typer.Option(
+            "--keep-formulas",
+            help="With --release: do not escape text in CSV files that looks like a formula.",
+        ),
     ] = False,
-    since: Annotated[
-        Path | None, typer.Option(help="The last submission of this work: say what has changed.")
-    ] = None,
-    by: Annotated[list[str] | None, typer.Option(help="CSV: column with codes; repeat for more.")] = None,
+    since: Annotated[Path | None, typer.Option(help="Earlier submission to compare with.")] = None,
+    by: Annotated[list[str] | None, typer.Option(help="CSV: column with codes. Repeat for several.")] = None,
     value: Annotated[str, typer.Option(help="CSV: column with the true values.")] = "value",
     frequency: Annotated[str | None, typer.Option(help="CSV: column with the number of units.")] = None,
     largest: Annotated[
-        list[str] | None, typer.Option(help="CSV: column with the largest contribution; repeat for the next.")
+        list[str] | None,
+        typer.Option(help="CSV: column with the largest contribution. Repeat for the next ones."),
     ] = None,
-    mark: Annotated[str, typer.Option(help="CSV: column that says what is withheld.")] = "status",
+    mark: Annotated[str, typer.Option(help="CSV: column that marks suppressed cells.")] = "status",
     safe: Annotated[
-        Path | None, typer.Option(help="CSV: what is withheld is in this safe file of tau-ARGUS instead.")
+        Path | None,
+        typer.Option(help="CSV: τ-ARGUS safe file with the suppression pattern, instead of --mark."),
     ] = None,
     lang: Lang = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a researcher's submission again, from its evidence alone.
+    """Re-check a research submission from its evidence, and optionally release it.
 
-    Prints a page for each output and a matrix of outputs and principles; writes report.html and report.json.
-    With --release, outputs leave that pass or were decided about: a folder with them and a receipt is written
-    in one step with the ledger.
-    A table suppressed by hand, or by tau-ARGUS, is a CSV file with one row per cell: codes, true value, and a
-    mark where it is withheld.
-    Exit code 1: something fails, or is undecided with --release. 2: the submission is not as it was written.
+    Prints the result of each output and a matrix of outputs and principles. Writes report.html and
+    report.json. With --release, outputs that pass, or have an approving decision, are written to a folder
+    with a receipt, and recorded in the ledger in the same step. A table suppressed by hand or by τ-ARGUS is a
+    CSV file with one row per cell: codes, true value, and a mark on suppressed cells. Exit code 1: an output
+    fails, or, with --release, is undecided. 2: the submission was modified.
 
     [bold]Examples[/bold]
 
@@ -85,7 +93,7 @@ def check(
 
     hitoku check cells.csv --by region --value turnover --frequency n --safe argus.csv
     """
-    # A command loads what it needs.
+    # Deferred imports keep --help fast.
     from hitoku.checks import read_decisions
     from hitoku.checks.submission import changes, read_submission, recheck
     from hitoku.checks.submission import release as release_outputs
@@ -107,16 +115,16 @@ def check(
         if ledger is None or data is None:
             raise ParameterError(
                 "ledger_required_to_remember",
-                "outputs are remembered in a ledger, by who is in their cells",
+                "--release requires --ledger and --data",
                 where="--release",
-                fix="give --ledger and --data as well",
+                fix="add --ledger and --data",
             )
         if policy is not None or unit is not None:
             raise ParameterError(
                 "policy_is_of_ledger",
-                "policy and unit are the ledger's",
+                "policy and unit are set by the ledger",
                 where="--release",
-                fix="leave --policy and --unit out",
+                fix="omit --policy and --unit",
             )
         gone = release_outputs(
             path,
@@ -176,28 +184,28 @@ def _print_released(gone: Released) -> None:
     if gone.blocked:
         echo(f"NOTHING was released: {gone.blocked}")
     elif gone.receipt is None:
-        echo("nothing was released: nothing may leave")
+        echo("nothing was released: no output may be released")
     elif gone.again:
         echo(f"released before, receipt {gone.receipt.number}: {gone.folder}")
     else:
         n_stayed = len(gone.receipt.stayed)
-        stayed = f", {n_stayed} stayed behind" if n_stayed else ""
+        stayed = f", {n_stayed} not released" if n_stayed else ""
         number = gone.receipt.number
         echo(f"released: {len(gone.receipt.outputs)} output(s){stayed}, receipt {number}: {gone.folder}")
 
 
 def _is_release(path: Path) -> bool:
-    """Tell a table that somebody suppressed from a submission."""
+    """Return whether a path is a release or a suppressed table, not a submission."""
     from hitoku.checks.submission import is_submission
 
     return not path.is_dir() or ((path / "checker" / "summary.json").is_file() and not is_submission(path))
 
 
 def _audited(path: Path, *, as_json: bool) -> None:
-    """Hand a release over to the audit."""
+    """Audit a release."""
     from hitoku.cli.audit import audit
 
-    typer.echo(f"{path.name} is no submission but a release: audited instead", err=True)
+    typer.echo(f"{path.name} is a release, not a submission: running hitoku audit", err=True)
     audit([path], as_json=as_json)
 
 
@@ -210,7 +218,7 @@ def _by_hand(
     policy: str | None,
     **columns: Any,
 ) -> Recheck:
-    """Judge a table that somebody suppressed."""
+    """Check a table that was suppressed by hand or by τ-ARGUS."""
     from hitoku.checks.submission import check_table
     from hitoku.io import read_marked_cells
     from hitoku.io.argus import read_suppressed_table
@@ -218,7 +226,7 @@ def _by_hand(
     if not by or policy is None:
         raise ParameterError(
             "not_a_submission",
-            "{file} is no submission; as a table suppressed by hand, it needs columns and a policy",
+            "{file} is not a submission; for a hand-suppressed table, pass --by, --value and --policy",
             where=str(path),
             fix="hitoku check FILE --by COLUMN --value COLUMN --policy japan-2017",
             file=path.name,
@@ -242,14 +250,14 @@ def _print(found: Recheck) -> None:
         for remark in (*each.findings, *each.verdicts, *each.decisions):
             echo(f"   {remark}")
         if each.state == "released":
-            echo(f"   left before, with receipt {each.receipt}")
+            echo(f"   released before, with receipt {each.receipt}")
         echo("")
     for remark in found.findings:
         echo(f"{remark}")
     for decision in found.unused:
         echo(f"not used: {decision.output}: {decision}")
     principles = list(next(iter(found.matrix.values())))
-    # Names as they are printed, or the columns beside a name with a control character are moved.
+    # Escape names first, so that the columns stay aligned.
     lines = [["output", *principles]]
     lines += [[visible(name), *row.values()] for name, row in found.matrix.items()]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

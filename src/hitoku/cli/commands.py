@@ -1,4 +1,4 @@
-"""The list of commands; each stands in the file of its name."""
+"""List of commands. Each is defined in the module of its name."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def _show_version(asked: bool) -> None:
 def hitoku(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True),
+        typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
     ] = False,
     lang: OfAll = ENGLISH,
 ) -> None:
-    """Protect statistical tables, attack them, prove them safe.
+    """Statistical disclosure control for tables.
 
-    Exit codes: 0 fine; 1 the audit, attack or check found something; 2 bad input.
+    Exit codes: 0 success, 1 a check or attack found a problem, 2 invalid input.
     """
 
 
 def add_commands(app: typer.Typer, found: metadata.EntryPoints) -> None:
-    """Add the commands of other packages, and of the review application; explain a missing ``reproduce``."""
+    """Add the commands of other packages and a placeholder for ``reproduce`` if it is not installed."""
     for entry in found:
         app.add_typer(entry.load(), name=entry.name)
     if "reproduce" not in found.names:
@@ -61,9 +61,9 @@ def add_commands(app: typer.Typer, found: metadata.EntryPoints) -> None:
 
 
 def papers_are_missing(
-    words: Annotated[list[str] | None, typer.Argument(help="A paper, and options for it.")] = None,  # noqa: ARG001 - accepted, not read
+    words: Annotated[list[str] | None, typer.Argument(help="Paper and its options.")] = None,  # noqa: ARG001 - accepted, not read
 ) -> None:
-    """Compute published results again; needs the package hitoku-papers."""
+    """Reproduce published results and compare the numbers. Requires the package hitoku-papers."""
     raise ParameterError(
         "papers_not_installed",
         "the package hitoku-papers is not installed",

@@ -1,4 +1,4 @@
-"""``hitoku convert``: a release in a format that it was not written in."""
+"""``hitoku convert``: convert a published table to another format."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from hitoku.cli.terminal import AsJson, print_json
 
 
 def convert(
-    release: Annotated[Path, typer.Argument(help="A release folder, with public/ and checker/.")],
+    release: Annotated[Path, typer.Argument(help="Release folder.")],
     to: Annotated[
         str, typer.Option(help="Format: csv, html, xlsx, sdmx-csv, parquet, json-stat or csv-plain.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="File to write; must not exist. Default: table, in this folder.")
+        Path | None,
+        typer.Option(help="File to write. It must not exist. Default: table in the current folder."),
     ] = None,
-    table: Annotated[str, typer.Option(help="Which of several linked tables.")] = "table",
+    table: Annotated[str, typer.Option(help="Name of the table, if there are several.")] = "table",
     confidential: Annotated[
         bool,
-        typer.Option("--confidential", help="True values with C and D flags, for who may see them."),
+        typer.Option("--confidential", help="Write true values with C and D flags. Confidential."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write what a release shows in another format.
+    """Convert a published table to another format.
 
-    The file holds what public/table.csv shows and nothing else; a public file that was changed since the
-    release is refused, for nobody has audited it. With --confidential (sdmx-csv, parquet) it holds every
-    true value instead, and CONF_STATUS tells unsafe cells (C) from those withheld to protect them (D): for a
-    partner office, never for readers.
+    The file contains exactly what public/table.csv contains. A public file that was changed after the release
+    is rejected, because it was not audited. With --confidential (sdmx-csv, parquet) the file contains all
+    true values, and CONF_STATUS distinguishes primary (C) from secondary suppressions (D). Such a file is
+    meant for a partner office and must not be published.
 
     [bold]Examples[/bold]
 
@@ -40,7 +41,7 @@ def convert(
 
     hitoku convert release --to sdmx-csv --confidential --out transmission.csv
     """
-    # A command loads what it needs.
+    # Deferred imports keep --help fast.
     from hitoku.files import require_path
     from hitoku.io.release import convert as write
 

@@ -1,4 +1,4 @@
-"""``hitoku demo``: an end-to-end run on a made-up register."""
+"""``hitoku demo``: protect a synthetic business register."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ BY = ("region", "activity", "size")
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder to write; must not hold anything yet.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder to write. It must be empty or not exist.")] = Path(
         "demo-release"
     ),
-    records: Annotated[int, typer.Option(min=1, help="Enterprises to invent.")] = 50_000,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another country.")] = 1,
-    by: Annotated[list[str], typer.Option(help="Variable of the table; repeat for more.")] = list(BY),  # noqa: B006 - typer copies it
+    records: Annotated[int, typer.Option(min=1, help="Number of synthetic enterprises.")] = 50_000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
+    by: Annotated[list[str], typer.Option(help="Variable of the table. Repeat for several.")] = list(BY),  # noqa: B006 - typer copies it
     methods: Annotated[
         bool, typer.Option("--methods", help="Also compare three methods on a smaller table.")
     ] = False,
     lang: Lang = None,
     as_json: AsJson = False,
 ) -> None:
-    """Invent a register of enterprises, tabulate, protect, attack and audit it, and write a release.
+    """Protect a synthetic business register and write a release.
 
-    Every place, industry and firm is made up.
+    The register is tabulated, protected, attacked and audited. All regions, activities and enterprises are
+    synthetic.
 
     [bold]Examples[/bold]
 
@@ -43,7 +44,7 @@ def demo(
 
     hitoku demo --methods
     """
-    # A command loads what it needs.
+    # Deferred imports keep --help fast.
     from hitoku.pipeline import COMPARING, DEMO_STEPS, run_demo
 
     for name in by:
@@ -96,14 +97,14 @@ def _show(done: DemoRun, out: Path, by: Sequence[str]) -> None:
     from hitoku.pipeline import SMALL
 
     console = Console()
-    console.print(f"[bold]{done.n_enterprises:,} enterprises[/], all made up: turnover by {', '.join(by)}\n")
+    console.print(f"[bold]{done.n_enterprises:,} synthetic enterprises[/]: turnover by {', '.join(by)}\n")
     show(console, done.run.outcome, naive=done.run.left_blank["table"])
     if done.compared is not None:
         console.print()
         show_compared(console, done.compared, title=f"Three methods on turnover by {' and '.join(SMALL)}")
     console.print(
-        f"\n[bold]{out}/public[/]   what leaves: table.csv, table.html, table.xlsx"
-        f"\n[bold]{out}/checker[/]  the evidence, confidential: open report.html in a browser,"
-        f"\n{' ' * len(str(out))}          or check the proof: [bold]hitoku verify {out}[/]",
-        soft_wrap=True,  # a path is copied from the terminal: no line break inside
+        f"\n[bold]{out}/public[/]   published files: table.csv, table.html, table.xlsx"
+        f"\n[bold]{out}/checker[/]  evidence, confidential: open report.html in a browser,"
+        f"\n{' ' * len(str(out))}          or verify the proof: [bold]hitoku verify {out}[/]",
+        soft_wrap=True,  # no line break inside a path that users copy
     )

@@ -1,4 +1,4 @@
-"""``hitoku init``: a commented recipe for a data file, to start from."""
+"""``hitoku init``: draft a recipe from the columns of a data file."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from hitoku.cli.terminal import AsJson, print_json
 
 
 def init(
-    data: Annotated[Path, typer.Argument(help="Records: a CSV or Parquet file.")],
-    out: Annotated[Path, typer.Option(help="Recipe to write; must not exist yet.")] = Path("recipe.toml"),
+    data: Annotated[Path, typer.Argument(help="Records: CSV or Parquet file.")],
+    out: Annotated[Path, typer.Option(help="Recipe to write. It must not exist.")] = Path("recipe.toml"),
     as_json: AsJson = False,
 ) -> None:
-    """Look at the columns of a data file and write a commented recipe for it, which runs as it is.
+    """Draft a recipe from the columns of a data file.
 
-    Which columns hold codes, a quantity or the names of respondents is guessed: read the recipe through.
+    The recipe has comments and can be run unchanged. The roles of the columns (codes, value, contributors)
+    are guessed, so read the recipe before you use it.
 
     [bold]Examples[/bold]
 
@@ -32,4 +33,4 @@ def init(
     if as_json:
         print_json({"data": str(data), "recipe": str(written)})
     else:
-        typer.echo(f"written to {written}; read it through, then: hitoku protect {written}")
+        typer.echo(f"written to {written}; read it, then run: hitoku protect {written}")

@@ -1,4 +1,4 @@
-"""``hitoku ledger``: what was released, and what the centre fixed for it."""
+"""``hitoku ledger``: manage the ledger of released outputs."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from hitoku.files import require_path
 
 ledger = typer.Typer(no_args_is_help=True)
 
-Place = Annotated[Path, typer.Argument(help="The ledger.")]
+Place = Annotated[Path, typer.Argument(help="Ledger file.")]
 
 
 @ledger.callback()
 def about() -> None:
-    """Begin the ledger of a data set, look at it, verify it."""
+    """Manage the ledger of released outputs."""
 
 
 @ledger.command(cls=Command)
 def init(
-    path: Annotated[Path, typer.Argument(help="The ledger to begin; only its owner may read it.")],
-    policy: Annotated[str, typer.Option(help="The centre's policy: a name, or a .toml file.")],
+    path: Annotated[Path, typer.Argument(help="Ledger file to create, readable only by its owner.")],
+    policy: Annotated[str, typer.Option(help="Policy of the research centre: name or .toml file.")],
     unit: Annotated[
         str | None,
-        typer.Option(help="Column that names the unit in the data; left out, every record is one."),
+        typer.Option(help="Column that identifies the unit. Default: every record is a unit."),
     ] = None,
-    unit_word: Annotated[str, typer.Option(help="What texts call a unit: person, enterprise.")] = "unit",
-    checkers: Annotated[int, typer.Option(help="How many people sign a release.")] = 2,
-    depth: Annotated[int, typer.Option(help="How many outputs are tested together.")] = 4,
+    unit_word: Annotated[str, typer.Option(help="Word for a unit in messages: person, enterprise.")] = "unit",
+    checkers: Annotated[int, typer.Option(help="Number of people who must sign a release.")] = 2,
+    depth: Annotated[int, typer.Option(help="Maximum number of outputs tested together.")] = 4,
     key: Annotated[
-        Path | None, typer.Option(help="File with the centre's key; left out, one is drawn.")
+        Path | None, typer.Option(help="File with the key of the research centre. Default: a random key.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fix policy, unit and key for everything that will be released about some data.
+    """Create a ledger with its policy, unit and key.
 
-    What a researcher names is compared with it from then on, and never used. A ledger that exists and has no
-    settings yet gets them.
+    From then on, the policy and unit named in a submission are compared with those of the ledger and not
+    used. If the ledger exists without settings, they are added.
 
     [bold]Example[/bold]: hitoku ledger init wages.ledger --policy japan-2017 --unit person_id
     """
@@ -51,7 +51,7 @@ def init(
 
 @ledger.command(cls=Command)
 def show(path: Place, as_json: AsJson = False) -> None:
-    """Say what was fixed, and what has left.
+    """Show settings and releases.
 
     [bold]Example[/bold]: hitoku ledger show wages.ledger
     """
@@ -85,7 +85,7 @@ def show(path: Place, as_json: AsJson = False) -> None:
         )
         return
     if fixed is None:
-        echo("nobody has fixed policy and unit: hitoku ledger init LEDGER --policy NAME --unit COLUMN")
+        echo("no settings yet: run hitoku ledger init LEDGER --policy NAME --unit COLUMN")
     else:
         echo(f"policy {fixed.policy.name} {fixed.policy.version}, {fixed.policy.hash}")
         by = f"column {fixed.unit}" if fixed.unit else "every record"
@@ -93,16 +93,16 @@ def show(path: Place, as_json: AsJson = False) -> None:
     for each in left:
         outputs = ", ".join(output.name for output in each.outputs)
         echo(f"{each.number}. {each.released} {each.submission}: {outputs}; by {', '.join(each.checkers)}")
-    echo(f"{n_outputs} output(s) remembered; head {store.head}")
+    echo(f"{n_outputs} output(s) recorded; head {store.head}")
 
 
 @ledger.command(cls=Command)
 def verify(
     path: Place,
-    head: Annotated[str | None, typer.Option(help="The head on a receipt: it must be in the log.")] = None,
+    head: Annotated[str | None, typer.Option(help="Head printed on a receipt; must be in the log.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read everything and compare every hash; exit code 2 when something was changed.
+    """Verify all hashes. Exit code 2: the ledger was changed.
 
     [bold]Example[/bold]: hitoku ledger verify wages.ledger --head 5f3c...
     """
@@ -112,17 +112,17 @@ def verify(
     if as_json:
         print_json({"path": str(path), "lines": len(lines), "head": lines[-1].head})
         return
-    echo(f"{len(lines)} lines, nothing was changed; head {lines[-1].head}")
+    echo(f"{len(lines)} lines, all hashes match; head {lines[-1].head}")
 
 
 @ledger.command(cls=Command)
 def receipt(
     path: Place,
-    number: Annotated[int, typer.Argument(help="Of the receipt, as hitoku ledger show lists them.")],
-    out: Annotated[Path, typer.Option(help="Folder to write; must not hold anything yet.")],
+    number: Annotated[int, typer.Argument(help="Number of the receipt in hitoku ledger show.")],
+    out: Annotated[Path, typer.Option(help="Folder to write. It must be empty or not exist.")],
     as_json: AsJson = False,
 ) -> None:
-    """Write what left with a receipt once more, from the ledger alone.
+    """Restore the files of a receipt from the ledger.
 
     [bold]Example[/bold]: hitoku ledger receipt wages.ledger 3 --out released-again
     """

@@ -1,4 +1,4 @@
-"""``hitoku protect``: from a recipe, or from records and options, to a release with its evidence."""
+"""``hitoku protect``: protect a table from a recipe or from records, and write a release."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import typer
 from hitoku.cli.recipe_options import parse_cells, parse_trees, read_recipe
 from hitoku.cli.terminal import FOUND, AsJson, Lang, notes, print_json, progress, spoken
 
-# Starting other processes takes a second or two: worth it from so many tables on.
+# From this number of tables on, several processes are faster in spite of their start-up time of a second or
+# two.
 MANY_TABLES = 5
 
 if TYPE_CHECKING:
@@ -20,107 +21,119 @@ if TYPE_CHECKING:
 
 
 def protect(
-    data: Annotated[Path, typer.Argument(help="A recipe (.toml), or records: a CSV or Parquet file.")],
-    by: Annotated[list[str] | None, typer.Option(help="Column with codes; repeat for more.")] = None,
-    rule: Annotated[list[str] | None, typer.Option(help="What makes a cell unsafe; repeat for more.")] = None,
+    data: Annotated[Path, typer.Argument(help="Recipe (.toml), or records (CSV or Parquet).")],
+    by: Annotated[list[str] | None, typer.Option(help="Column with codes. Repeat for several.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option(help="Rule for unsafe cells, with its parameters. Repeat for several.")
+    ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder to write, must not hold anything yet; instead of the recipe's."),
+        typer.Option(help="Folder to write. It must be empty or not exist. Overrides the recipe."),
     ] = None,
-    value: Annotated[
-        str | None, typer.Option(help="Column to add up; left out, records are counted.")
-    ] = None,
+    value: Annotated[str | None, typer.Option(help="Column to sum. Default: count records.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with weights.")] = None,
-    unit: Annotated[str | None, typer.Option(help="Column that names the respondent.")] = None,
-    holding: Annotated[str | None, typer.Option(help="Column that names the owner of respondents.")] = None,
-    hierarchy: Annotated[
-        list[str] | None, typer.Option(help="column=file.csv with the columns code and parent; repeat.")
+    unit: Annotated[str | None, typer.Option(help="Column that identifies the respondent.")] = None,
+    holding: Annotated[
+        str | None, typer.Option(help="Column that identifies the owner of respondents.")
     ] = None,
-    magnitude: Annotated[str | None, typer.Option(help="Contributions below zero: signed or abs.")] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(help="column=file.csv; the file has the columns code and parent. Repeat for several."),
+    ] = None,
+    magnitude: Annotated[
+        str | None, typer.Option(help="Ranking of negative contributions: signed or abs.")
+    ] = None,
     missing: Annotated[
-        str | None, typer.Option(help="Records without a code: error, or code to put them under one.")
+        str | None, typer.Option(help="Records without a code: error, or code to give them a code.")
     ] = None,
     unseen: Annotated[
-        str | None, typer.Option(help="Codes that the hierarchy lacks: error, or code to put them under one.")
+        str | None,
+        typer.Option(help="Codes that are not in the hierarchy: error, or code to give them a common code."),
     ] = None,
     total: Annotated[str | None, typer.Option(help="Code of the totals.")] = None,
     cells: Annotated[
-        bool, typer.Option("--cells", help="DATA has one row per cell, not one per respondent.")
+        bool, typer.Option("--cells", help="DATA has one row per cell instead of one per respondent.")
     ] = False,
-    frequency: Annotated[str | None, typer.Option(help="With --cells: column with the respondents.")] = None,
-    start: Annotated[
-        Path | None, typer.Option(help="CSV file of cells withheld by hand; they stay so.")
+    frequency: Annotated[
+        str | None, typer.Option(help="With --cells: column with the number of contributors.")
     ] = None,
-    mark: Annotated[str | None, typer.Option(help="Column that marks cells withheld by hand.")] = None,
-    width: Annotated[float | None, typer.Option(help="Required width of every interval.")] = None,
+    start: Annotated[
+        Path | None, typer.Option(help="CSV file of cells suppressed by hand. They stay suppressed.")
+    ] = None,
+    mark: Annotated[str | None, typer.Option(help="Column that marks cells suppressed by hand.")] = None,
+    width: Annotated[float | None, typer.Option(help="Required width of every feasibility interval.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="What chooses the cells withheld with them: auto, optimal:cost=value, ..."),
+        typer.Option(help="Method for secondary suppression: auto, optimal:cost=value, ..."),
     ] = None,
     keep: Annotated[
-        list[str] | None, typer.Option(help="Cells that stay published, as region=N,size=1; repeat.")
+        list[str] | None, typer.Option(help="Cells to publish, as region=N,size=1. Repeat for several.")
     ] = None,
     withhold: Annotated[
-        list[str] | None, typer.Option(help="Cells withheld in any case, as region=N,size=1; repeat.")
+        list[str] | None, typer.Option(help="Cells to suppress, as region=N,size=1. Repeat for several.")
     ] = None,
     insiders: Annotated[
         str | None,
         typer.Option(
-            help="Who knows own amounts: none, singletons, contributors; left out, singletons of magnitudes."
+            help="Insiders considered: none, singletons, contributors. Default for magnitudes: singletons."
         ),
     ] = None,
     against: Annotated[
         list[str] | None,
         typer.Option(
-            help="Attacker that the verdict depends on: outsider, groups, singletons, contributors, "
-            "attributes, method, tables, released; repeat for more. Left out, the default scope."
+            help="Attacker in the scope of the verdict: outsider, groups, singletons, contributors, "
+            "attributes, method, tables, released. Repeat for several. Default: the standard scope."
         ),
     ] = None,
     no_groups: Annotated[
         bool,
-        typer.Option("--no-groups", help="Consider cells only, not groups that published cells add up to."),
+        typer.Option("--no-groups", help="Do not consider groups derivable from published cells."),
     ] = False,
-    title: Annotated[str | None, typer.Option(help="Heading of the published table.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the published table.")] = None,
     formats: Annotated[
         list[str] | None,
-        typer.Option("--format", help="File in public/ beside table.csv: html, xlsx, parquet, ...; repeat."),
+        typer.Option(
+            "--format", help="Further format in public/: html, xlsx, parquet, ... Repeat for several."
+        ),
     ] = None,
     decimals: Annotated[
-        int | None, typer.Option(help="Round values to so many decimals before they are added.")
+        int | None,
+        typer.Option(help="Number of decimals to which values are rounded before they are summed."),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(help="Encoding of a text file: cp1252, shift-jis, ...; left out, found.")
+        str | None, typer.Option(help="Encoding of a text file: cp1252, shift-jis, ... Default: detected.")
     ] = None,
     separator: Annotated[
-        str | None, typer.Option(help="Sign between columns of a text file, or tab; left out, found.")
+        str | None, typer.Option(help="Column separator of a text file, or tab. Default: detected.")
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option(help="Sign before decimals in a text file, . or ,; left out, found.")
+        str | None, typer.Option(help="Decimal separator of a text file, . or , Default: detected.")
     ] = None,
     thousands: Annotated[
-        str | None, typer.Option(help="Sign between groups of three digits in a text file; left out, found.")
+        str | None, typer.Option(help="Thousands separator of a text file. Default: detected.")
     ] = None,
     jobs: Annotated[
         str | None,
         typer.Option(
-            help="Where groups of tables that share nothing are worked on: so many processes, dask, spark, "
-            "dask:tcp://host:8786, ...; left out, one or all processors."
+            help="Parallel work on independent groups of tables: number of processes, dask, spark, "
+            "dask:tcp://host:8786, ... Default: one process, or all processors for many tables."
         ),
     ] = None,
     memory_limit: Annotated[
-        str | None, typer.Option(help="Memory for reading and adding up records: 4GB; left out, most of it.")
+        str | None, typer.Option(help="Memory for tabulation, as 4GB. Default: most of it.")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write the release even if the verdict refuses it.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write the release even if it is not safe.")] = False,
     lang: Lang = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tabulate records, find the unsafe cells, withhold others with them, attack, audit, and write a release.
+    """Protect a table from a recipe or from records, and write a release.
 
-    A recipe says everything in one file; hitoku init writes one. The options say the same for a single table.
-    The verdict has one row per attacker. Nothing is written when one in scope fails, or is not decided for a
-    single table (exit code 1), unless --force says so; the release is then marked as not safe.
+    The records are tabulated, unsafe cells are found, secondary cells are suppressed, and the result is
+    attacked and audited. A recipe contains all settings in one file (hitoku init drafts one); the options
+    describe a single table.
+    The verdict has one row for each attacker. If an attacker in scope succeeds, or the answer for a single
+    table is not decided, nothing is written (exit code 1). With --force the release is written and marked as
+    not safe.
 
     [bold]Examples[/bold]
 
@@ -177,12 +190,12 @@ def protect(
 
 def _run(recipe: Recipe, out: Path | None, **options: Any) -> Run:
     """Run a recipe with a progress bar."""
-    # A command loads what it needs.
+    # Deferred imports keep --help fast.
     from hitoku.pipeline import STAGES, STEPS, run_recipe
 
     if options["n_jobs"] is None and recipe.keys.jobs is None and len(recipe.tables) >= MANY_TABLES:
         options["n_jobs"] = -1
-    # Counts and magnitudes go through the same stages one after the other.
+    # Counts and magnitudes go through the same stages, one after the other.
     with progress(len(STEPS) + (len(STAGES) if recipe.counts else 0)) as step:
         return run_recipe(
             recipe,
@@ -232,6 +245,4 @@ def _show(run: Run, read: Sequence[str]) -> None:
     console.print(f"\n{said}{warned}", soft_wrap=True)
     if run.folder and any(run.places.values()):
         page = "checker/overview.html"
-        console.print(
-            f"which tables link where, and what is left of them: {run.folder / page}", soft_wrap=True
-        )
+        console.print(f"overview of the tables and their links: {run.folder / page}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Options of a command as the keys of a recipe."""
+"""Conversion of command-line options to a recipe."""
 
 from __future__ import annotations
 
@@ -15,18 +15,23 @@ RECIPE = ".toml"
 
 
 def read_recipe(data: Path, options: Mapping[str, Any], out: Path | None) -> Recipe:
-    """Return the recipe in a file, or the one that options make up; one of them says where to write.
+    """Return the recipe in a file, or build one from options.
 
     Parameters
     ----------
     data
-        A recipe, or records.
+        Path of a recipe or of records.
     options
-        Keys of a recipe by their names; None where an option was not given.
+        Recipe keys with their values; None for options that were not given.
     out
-        Where to write, if the command says so.
+        Output folder given on the command line, or None.
+
+    Raises
+    ------
+    ParameterError
+        If options contradict a recipe, or there is no output folder.
     """
-    # A command loads what it needs.
+    # Deferred imports keep --help fast.
     from hitoku.files import require_path
     from hitoku.io.recipe import Recipe
 
@@ -41,21 +46,21 @@ def read_recipe(data: Path, options: Mapping[str, Any], out: Path | None) -> Rec
     if out is None and recipe.keys.out is None:
         raise ParameterError(
             "output_folder_missing",
-            "nothing says where to write the release",
+            "no output folder",
             where=data.name if data.suffix.lower() == RECIPE else "--out",
-            fix='give --out release, or add out = "release" to the recipe',
+            fix='pass --out release, or add out = "release" to the recipe',
         )
     return recipe
 
 
 def _refuse_options(given: Sequence[str]) -> None:
-    """Raise when a recipe is given and options besides: one of them would be ignored."""
+    """Raise if table options are given together with a recipe."""
     if given:
         names = {"rules": "rule", "hierarchies": "hierarchy", "formats": "format", "groups": "no-groups"}
         option = names.get(given[0], given[0])
         raise ParameterError(
             "option_contradicts_recipe",
-            "a recipe says everything itself, an option for the table would contradict it",
+            "options of the table cannot be combined with a recipe",
             where="--{option}",
             fix="write {given} into the recipe; only --out, --jobs, --memory-limit, --force, "
             "--lang and --json go with one",
@@ -65,7 +70,7 @@ def _refuse_options(given: Sequence[str]) -> None:
 
 
 def parse_trees(words: Sequence[str] | None) -> dict[str, list[str]] | None:
-    """Gather files by column: region=regions.csv; a column may have several groupings."""
+    """Parse hierarchy options such as region=regions.csv. A column may have several hierarchies."""
     trees: dict[str, list[str]] = {}
     for name, file in _pairs("--hierarchy", words, "region=regions.csv"):
         trees.setdefault(name, []).append(file)
@@ -73,7 +78,7 @@ def parse_trees(words: Sequence[str] | None) -> dict[str, list[str]] | None:
 
 
 def parse_cells(option: str, words: Sequence[str] | None) -> list[dict[str, list[str]]] | None:
-    """Read cells by their codes: region=North,size=1+2."""
+    """Parse cells given by their codes, such as region=North,size=1+2."""
     if not words:
         return None
     example = "region=North,size=1+2"
@@ -83,7 +88,7 @@ def parse_cells(option: str, words: Sequence[str] | None) -> list[dict[str, list
 
 
 def _pairs(option: str, words: Sequence[str] | None, example: str) -> list[tuple[str, str]]:
-    """Split words of the form name=text."""
+    """Split arguments of the form name=text."""
     pairs = []
     for word in words or ():
         name, equals, text = (part.strip() for part in word.partition("="))

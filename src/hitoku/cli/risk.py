@@ -1,4 +1,4 @@
-"""``hitoku risk``: how close a release comes to each record, for the checker."""
+"""``hitoku risk``: report how closely each record can be inferred from a release."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from hitoku.cli.terminal import AsJson, print_json
 
 
 def risk(
-    release: Annotated[Path, typer.Argument(help="A release folder, with public/ and checker/.")],
-    data: Annotated[Path, typer.Option(help="The records from which it was made.")],
+    release: Annotated[Path, typer.Argument(help="Release folder.")],
+    data: Annotated[Path, typer.Option(help="Records from which the release was made.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="CSV file to write, one line per contributor: confidential; must not exist."),
+        typer.Option(
+            help="CSV file to write, with one line per contributor. Confidential. It must not exist."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how close a release comes to each of the records behind it.
+    """Report how closely each record can be inferred from a release.
 
-    For amounts: how far above the truth the best estimate lies, in percent, for an outsider and for the
-    other contributor with most in the cell. For counts: the smallest group that everybody can count with the
-    record in it, and the codes that everybody can tell. The terminal shows numbers of records; the file names
-    them and is for the checker alone.
+    For sums: the distance of the best upper estimate from the contribution, in percent, for an outsider and
+    for the largest other contributor of the cell. For counts: the size of the smallest known group that
+    contains the record, and the variables whose code can be inferred. The terminal shows numbers of records
+    only. The file identifies contributors and is confidential.
 
     [bold]Examples[/bold]
 
@@ -32,7 +34,7 @@ def risk(
 
     hitoku risk release --data firms.csv --out release/checker/records.csv
     """
-    # A command loads what it needs.
+    # Deferred imports keep --help fast.
     from hitoku.files import require_path
     from hitoku.pipeline import record_risk_of_folder, write_record_risk
 

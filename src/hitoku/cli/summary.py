@@ -1,4 +1,4 @@
-"""What a run comes to, in counts for machines and in words for a person."""
+"""Summary of a run: counts for JSON, and text for the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hitoku.metrics import Comparison, loss
 from hitoku.model import SYMBOLS, Colour, Dimension, Release, Verdict
 from hitoku.pipeline import Run
 
-# How a verdict is printed; the sign says the same without colour.
+# Colour and sign of a verdict. The sign has the same meaning without colour.
 STYLES = {Colour.GREEN: "green", Colour.AMBER: "yellow", Colour.RED: "red"}
 SIGNS = {Colour.GREEN: "✓", Colour.AMBER: "?", Colour.RED: "✗"}
 WITHHELD = Text("c", style="bold reverse")
@@ -22,10 +22,10 @@ MOST_ROWS, MOST_COLUMNS = 8, 5
 
 
 def counts(outcome: Outcome) -> dict[str, Any]:
-    """Everything worth counting; no cell value is among it."""
+    """Return the counts of an outcome. They contain no cell values."""
     table, need, protection = outcome.table, outcome.need, outcome.protection
     lost = loss(table, protection)
-    # Codes that nobody has are rows of zeros: publishing those is nothing to count.
+    # Rows of zeros are codes without records: publishing them does not count.
     held = table.shown & ((table.value != 0) | (False if table.frequency is None else table.frequency > 0))
     kept = float((held & ~protection.withheld).sum() / held.sum()) if held.any() else 1.0
     return {
@@ -55,7 +55,7 @@ def counts(outcome: Outcome) -> dict[str, Any]:
 
 
 def excerpt(release: Release, dimensions: tuple[Dimension, ...]) -> Grid | None:
-    """Show the corner of a release that has most to show; further variables in total."""
+    """Return an excerpt of a release with published and suppressed cells, or None if there is none."""
     if len(dimensions) < 2:
         return None
     rows, columns = dimensions[:2]
@@ -68,7 +68,7 @@ def excerpt(release: Release, dimensions: tuple[Dimension, ...]) -> Grid | None:
             if block.shape[0] > MOST_ROWS or block.shape[1] > MOST_COLUMNS:
                 continue
             hidden = float(np.isnan(block).mean())
-            # Half and half tells most; all or nothing tells nothing.
+            # Prefer excerpts in which about half of the cells are suppressed.
             if hidden * (1 - hidden) > best:
                 best, chosen = hidden * (1 - hidden), (row_group, column_group)
     if chosen is None:
@@ -93,28 +93,35 @@ def _block(
     row_group: tuple[str, tuple[str, ...]],
     column_group: tuple[str, tuple[str, ...]],
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Take the parts of two groups, their sums last."""
+    """Return the cells of two groups of codes, with the totals last."""
     i = [rows.position[code] for code in (*row_group[1], row_group[0])]
     j = [columns.position[code] for code in (*column_group[1], column_group[0])]
     return printed[np.ix_(i, j)]
 
 
 def show(console: Console, outcome: Outcome, *, naive: int) -> None:
-    """Tell a person what was found, decided and proved.
+    """Print the result of a run.
 
     Parameters
     ----------
+    console
+        Terminal to print on.
+    outcome
+        Result of the run.
     naive
-        Unsafe cells that could be worked out if nothing but them were withheld.
+        Number of unsafe cells that could be recomputed if only unsafe cells were suppressed.
     """
     n = counts(outcome)
     cells, value = n["published_share_of_cells"], n["published_share_of_value"]
     hit = ", ".join(f"{name} {times:,}" for name, times in n["rules"].items())
     lines = [
-        ("table", f"{n['cells']:,} cells tied by {n['relations']:,} sums"),
+        ("table", f"{n['cells']:,} cells, {n['relations']:,} relations"),
         ("unsafe", f"{n['unsafe']:,} cells must not be published ({hit})"),
-        ("left blank", f"{naive:,} of them could be worked out from the rest by adding and subtracting"),
-        ("protected", f"{n['secondary']:,} further cells are withheld with them, {_by(n)}"),
+        (
+            "left blank",
+            f"{naive:,} of them could be recomputed from the published cells",
+        ),
+        ("protected", f"{n['secondary']:,} further cells are suppressed (secondary), {_by(n)}"),
         (
             "published",
             (
@@ -125,7 +132,7 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         *((str(remark.severity), f"{remark.place}: {remark.reason}") for remark in outcome.remarks),
     ]
     if n["changed"]:
-        told = {"protected": f"{n['changed']:,} cells are published with other values, by {n['method']}"}
+        told = {"protected": f"{n['changed']:,} cells are published with adjusted values, by {n['method']}"}
         lines = [(name, told.get(name, text)) for name, text in lines]
     grid = Grid.grid(padding=(0, 2))
     grid.add_column(style="bold cyan", justify="right", no_wrap=True)
@@ -140,17 +147,15 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
     if corner is not None:
         console.print()
         console.print(corner)
-        console.print(
-            "A corner of the release as a reader sees it; [bold reverse]c[/] is withheld.", style="dim"
-        )
+        console.print("Excerpt of the release; [bold reverse]c[/] is a suppressed cell.", style="dim")
 
 
-# In a terminal narrower than this, the basis of a verdict stands below the attacker instead of beside.
+# Terminals with fewer columns show the reason of a verdict below the attacker instead of next to it.
 MIN_WIDTH_BESIDE = 120
 
 
 def show_verdict(console: Console, verdict: Verdict) -> None:
-    """Print the headline in its colour, and a row for every attacker that the release has."""
+    """Print the headline of a verdict, and a row for every attacker that applies to the release."""
     style = STYLES[verdict.colour]
     console.print(Text(f"{SIGNS[verdict.colour]} {verdict}", style=f"bold {style}"), soft_wrap=True)
     beside = console.width >= MIN_WIDTH_BESIDE
@@ -169,14 +174,14 @@ def show_verdict(console: Console, verdict: Verdict) -> None:
 
 
 def show_groups(console: Console, run: Run) -> None:
-    """Tell a person about groups of tables that share nothing, a line for each."""
-    grid = Grid(title="Groups of tables that share nothing", title_style="bold")
-    for name in ("group", "tables", "cells", "unsafe", "withheld", "value published", "verdict"):
-        # A name that is cut off tells no groups apart.
+    """Print one line for each independent group of tables."""
+    grid = Grid(title="Independent groups of tables", title_style="bold")
+    for name in ("group", "tables", "cells", "unsafe", "suppressed", "value published", "verdict"):
+        # Fold long names: cut off, groups could look the same.
         grid.add_column(name, justify="left" if name in {"group", "verdict"} else "right", overflow="fold")
     for key, outcome in run.outcomes.items():
         n = counts(outcome)
-        # What filters leave out is judged and not shown: it is no cell of these tables.
+        # Records excluded by filters are judged, too, but are not cells of these tables.
         n_unsafe = int((outcome.need.unsafe & outcome.table.shown).sum())
         numbers = (max(len(run.places[key]), 1), n["cells"], n_unsafe, n["withheld"])
         value = f"{n['published_share_of_value']:.0%}"
@@ -191,26 +196,26 @@ def show_groups(console: Console, run: Run) -> None:
 
 
 def _by(n: dict[str, Any]) -> str:
-    """Say who decided, and how good that is: a search that was stopped is never called finished."""
+    """Return the method and what is proved about its cost. A stopped search is never called optimal."""
     if n["note"]:
         return f"by {n['note']}"
     if n["proven"]:
         equals = "" if n["canonical"] else "; stopped before choosing among patterns of the same cost"
-        return f"by {n['method']}: none cheaper is safe{equals}"
+        return f"by {n['method']}: no cheaper pattern is safe{equals}"
     return f"by {n['method']}" + (
-        f", stopped early: one cheaper by {n['gap']:.1%} may exist" if n["gap"] else ""
+        f", stopped early: a pattern up to {n['gap']:.1%} cheaper may exist" if n["gap"] else ""
     )
 
 
 def show_compared(console: Console, rows: Comparison, *, title: str) -> None:
-    """Put methods side by side, their price as a share of the dearest."""
-    dearest = max(row.cost for row in rows)
+    """Print a comparison of methods, with the cost relative to the most expensive one."""
+    highest = max(row.cost for row in rows)
     grid = Grid(title=title, title_style="bold")
-    for name in ("method", "withheld with them", "value withheld", "audit"):
+    for name in ("method", "secondary", "value suppressed", "audit"):
         grid.add_column(name, justify="left" if name in {"method", "audit"} else "right")
     for row in sorted(rows, key=lambda row: row.cost):
-        price = f"{row.cost / dearest:.0%}" + (", the least that is safe" if row.proven else "")
-        hidden = "not safe: exact values are hidden, intervals too narrow"
+        price = f"{row.cost / highest:.0%}" + (", lowest cost that is safe" if row.proven else "")
+        hidden = "not safe: some intervals are too narrow"
         grid.add_row(
             row.method,
             f"{row.secondary:,} cells",

@@ -1,4 +1,4 @@
-"""Parts that commands share: exit codes, languages, JSON, notes, a progress bar, superfluous arguments."""
+"""Parts shared by all commands: exit codes, languages, JSON, notes, progress bar, unexpected arguments."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from typer.core import TyperCommand
 from hitoku.errors import HitokuError, ParameterError, visible
 from hitoku.messages import Text
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-# Written instead of signs that the encoding of a terminal lacks; any other character becomes its escape.
+# Replacements for characters that the terminal cannot encode. Others are written as escapes.
 PLAIN = {"✓": "+", "✗": "x", "·": ".", "×": "x", "–": "-", "…": "...", "τ": "tau"}  # noqa: RUF001
 
 
 def write_in_any_encoding() -> None:
-    """Let standard output and standard error print every text, whatever their encoding.
+    """Let standard output and standard error print any text in any encoding.
 
-    An ``errors`` that the user chose with ``PYTHONIOENCODING`` is kept.
+    An error handler set with ``PYTHONIOENCODING`` is kept.
     """
     codecs.register_error("hitoku.plain", _plain)
     for stream in (sys.stdout, sys.stderr):
@@ -49,13 +49,13 @@ def print_json(facts: Mapping[str, Any]) -> None:
 
 
 def echo(line: str) -> None:
-    """Print one line; control characters in names that came from anybody are written out."""
+    """Print one line, with control characters escaped."""
     typer.echo(visible(line))
 
 
 @contextmanager
 def notes(name: str) -> Iterator[list[str]]:
-    """Gather what a logger says while the block runs, each message once."""
+    """Collect the messages of a logger inside the block, each message once."""
     logger, said = logging.getLogger(name), dict[str, None]()
 
     class Gather(logging.Handler):
@@ -75,16 +75,17 @@ def notes(name: str) -> Iterator[list[str]]:
 
 
 class ShowStep(Protocol):
-    """Says what is being done."""
+    """Callback that reports the current step."""
 
     def __call__(self, what: str, *, begins: bool = True) -> None: ...
 
 
 @contextmanager
 def progress(n_steps: int) -> Iterator[ShowStep]:
-    """Show a bar that moves on with every named step; nothing where standard error is no terminal.
+    """Show a progress bar on standard error if it is a terminal.
 
-    A step that does not begin anything new (``begins=False``) changes the words and not the bar.
+    Every call of the returned function advances the bar, unless ``begins=False``, which changes the text
+    only.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -103,9 +104,9 @@ def progress(n_steps: int) -> Iterator[ShowStep]:
         yield step
 
 
-FOUND = 1  # the audit, attack or check found something
+FOUND = 1  # a check or attack found a problem
 BAD_INPUT = 2
-OUR_BUG = 70  # EX_SOFTWARE of sysexits.h: must not be taken for a finding
+OUR_BUG = 70  # EX_SOFTWARE of sysexits.h
 
 
 ENGLISH = "en"
@@ -113,9 +114,9 @@ _SPOKEN: ContextVar[str] = ContextVar("language", default=ENGLISH)
 
 
 def speak(lang: str | None) -> str | None:
-    """Remember the language that an option names; one that we do not have is refused before the work."""
+    """Set the language of the command. An unknown language is rejected before the work begins."""
     if lang is not None:
-        # Loaded where somebody asks for a language.
+        # Imported only if a language is chosen.
         from hitoku.io import speaker
 
         speaker(lang)
@@ -124,18 +125,18 @@ def speak(lang: str | None) -> str | None:
 
 
 def begin(lang: str) -> str:
-    """Begin a command in a language, whatever the last one in this process was in."""
+    """Set the language of a command, independently of earlier commands in this process."""
     _SPOKEN.set(ENGLISH)
     return speak(lang) or ENGLISH
 
 
 def spoken(lang: str | None = None) -> str:
-    """Return the language of a command: its own, or the one said before it."""
+    """Return the language of a command: its own option, or the one given before the command."""
     return lang or _SPOKEN.get()
 
 
 def lines(error: HitokuError) -> list[str]:
-    """Return what is wrong, where, and how to fix it, in the language that was asked for."""
+    """Return the lines of an error message in the language of the command."""
     if spoken() == ENGLISH:
         return str(error).split("\n  ")
     from hitoku.io import told
@@ -153,7 +154,7 @@ OfAll = Annotated[
 
 
 class Command(TyperCommand):
-    """A command that says in our words which word it has no place for, instead of in those of the parser."""
+    """Command with a helpful error for unexpected arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         given = list(args)
@@ -169,18 +170,18 @@ def _no_place(given: Sequence[str], left_over: Sequence[str], params: Any, comma
     options = {name: param for param in params for name in param.opts if name.startswith("-")}
     n_arguments = sum(1 for param in params if param.param_type_name == "argument")
     places = [place for place, word in enumerate(given) if _takes_a_word(word, options)]
-    # Whoever names several things meant so with an option that can be repeated.
+    # Several values are most likely meant for an option that can be repeated.
     for place in sorted(places, key=lambda place: not options[given[place]].multiple):
         word = given[place]
         run = _words(given[place + 1 :])
-        # Arguments may stand behind an option's word: those of them that stand nowhere else.
+        # Positional arguments may follow the value of an option, unless they stand elsewhere.
         outside = n_arguments - _n_arguments([*given[:place], *given[place + 1 + len(run) :]], options)
         own = run[: len(run) - max(outside, 0)]
         if len(own) > 1:
             return _several(word, own, repeated=options[word].multiple)
     return ParameterError(
         "superfluous_argument",
-        "{command} has no place for {argument}",
+        "unexpected argument: {argument}",
         where=shlex.join(given),
         fix="see {command} --help",
         command=command,
@@ -193,13 +194,13 @@ def _takes_a_word(word: str, options: dict[str, Any]) -> bool:
 
 
 def _words(given: Sequence[str]) -> list[str]:
-    """Return the words before the next option."""
+    """Return the arguments before the next option."""
     end = next((place for place, word in enumerate(given) if word.startswith("-")), len(given))
     return list(given[:end])
 
 
 def _n_arguments(given: Sequence[str], options: dict[str, Any]) -> int:
-    """Count the words that are neither options nor an option's word."""
+    """Count the arguments that are neither options nor values of options."""
     n, taken = 0, False
     for word in given:
         if taken:
@@ -216,11 +217,11 @@ def _several(option: str, words: Sequence[str], *, repeated: bool) -> ParameterE
     whole = f"{option} {shlex.quote(' '.join(words))}"
     return ParameterError(
         "option_takes_one_word",
-        "{option} takes one word, not {n}",
+        "{option} takes one value, got {n}",
         where="{option} {words}",
-        fix=Text("repeat it: {each}", each=each)
+        fix=Text("repeat the option: {each}", each=each)
         if repeated
-        else Text("a text with blanks needs quotation marks: {whole}", whole=whole),
+        else Text("quote a value that contains spaces: {whole}", whole=whole),
         option=option,
         n=len(words),
         words=shlex.join(words),

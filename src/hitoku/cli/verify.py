@@ -1,4 +1,4 @@
-"""``hitoku verify``: re-check certificates of safety."""
+"""``hitoku verify``: verify certificates independently of the program that wrote them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 def verify(
     paths: Annotated[
-        list[Path], typer.Argument(help="Release folders, those of publications, or certificates.")
+        list[Path], typer.Argument(help="Release folders, publication folders or certificates.")
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Check the proof that a release is safe, without trusting the program that wrote it.
+    """Verify a certificate independently of the program that wrote it.
 
-    The answer has the verdict's rows with what was proved again, and the premises that are taken on trust.
-    Several paths end with a list of those that fail: so old releases are found that do not pass any more.
-    The same check runs without hitoku: the files evidence/verify*.py need Python alone.
+    Prints the rows of the verdict that were proved again, and the premises that are trusted. For several
+    paths, a list of those that fail follows. The files evidence/verify*.py do the same check with Python
+    alone, without hitoku.
 
     [bold]Examples[/bold]
 
@@ -56,7 +56,7 @@ def verify(
 
 
 def _facts(path: Path, answer: Verification) -> dict[str, Any]:
-    """Return an answer for machines."""
+    """Return a verification as JSON data."""
     return {
         "path": str(path),
         "proved": answer.ok,
@@ -68,7 +68,7 @@ def _facts(path: Path, answer: Verification) -> dict[str, Any]:
 
 
 def _show(answers: Mapping[Path, Verification]) -> None:
-    """Print every answer; of several, also which fail."""
+    """Print the result for every path, and a list of failures if there are several."""
     for path, answer in answers.items():
         if len(answers) > 1:
             echo(f"{path}:")
@@ -84,11 +84,11 @@ def _show(answers: Mapping[Path, Verification]) -> None:
 
 
 def _unproved(path: Path, reason: str) -> CertificateError:
-    """Make the error for a folder without a proof."""
+    """Return the error for a folder without a valid certificate."""
     if "version of hitoku" in reason:
-        fix = "run hitoku protect again with the same recipe; nothing is said about the old release"
+        fix = "run hitoku protect again with the same recipe; the old release was not checked"
     elif (path / "checker" / "summary.json").is_file() and "malformed" not in reason:
-        fix = "the release was written without a proof: checker/README.txt says why; hitoku audit judges it"
+        fix = "the release has no proof: see checker/README.txt for the reason, and run hitoku audit"
     else:
-        fix = "give a release folder as hitoku wrote it, or the certificate in its checker folder"
+        fix = "pass a release folder written by hitoku, or the certificate in its checker folder"
     return CertificateError("no_proof", "{reason}", where=str(path), fix=fix, reason=reason)

@@ -1,4 +1,4 @@
-"""``hitoku warm-up``: compile ahead of time what would otherwise be compiled on first use."""
+"""``hitoku warm-up``: compile and cache the kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hitoku.cli.terminal import AsJson, print_json, progress
 
 
 def tabulate_a_little() -> None:
-    """Add up a few enterprises, with weights and without."""
+    """Tabulate a few enterprises, with and without weights."""
     from hitoku.samples import register
     from hitoku.tabulation import tabulate
 
@@ -29,11 +29,11 @@ def tabulate_a_little() -> None:
             holding="holding",
             hierarchies=firms.hierarchies,
         )
-        tabulate(records, by=["size"], value="turnover", weight=weight)  # every record a contributor
+        tabulate(records, by=["size"], value="turnover", weight=weight)  # every record is a contributor
 
 
 def attack_a_little() -> None:
-    """Work out intervals: in a plane table by flows, in a solid one by elimination."""
+    """Compute feasibility intervals by flows (two dimensions) and by elimination (three dimensions)."""
     import numpy as np
 
     from hitoku.attacks import Interval, exposed
@@ -68,7 +68,7 @@ def walk_a_little() -> None:
 
 
 def circulate_a_little() -> None:
-    """Protect a small table along boxes."""
+    """Protect a small table with hypercubes."""
     import numpy as np
 
     from hitoku.methods.circulation import Circulation
@@ -79,7 +79,7 @@ def circulate_a_little() -> None:
 
 
 def look_inside_a_little() -> None:
-    """Try somebody who knows one of nine cells, and the box that moves it."""
+    """Attack a table of nine cells as an insider who knows one of them."""
     import numpy as np
 
     from hitoku.attacks import Contribution, Insider
@@ -94,11 +94,11 @@ def look_inside_a_little() -> None:
 
 
 def call_warm_up(name: str) -> None:
-    """Call the ``warm_up`` of a module of kernels."""
+    """Call ``warm_up`` of a module of kernels."""
     import_module(f"hitoku.kernels.{name}").warm_up()
 
 
-# Modules of kernels whose inputs are made from a table: a small job of the package that calls them.
+# Modules of kernels that are warmed up through the package that calls them, on a small table.
 BY_THEIR_CALLERS: Mapping[Callable[[], None], tuple[str, ...]] = {
     tabulate_a_little: ("topk", "cell_rows", "record_order", "fixed_point"),
     attack_a_little: ("flow", "elimination", "presolve"),
@@ -112,7 +112,7 @@ BY_THEIR_CALLERS: Mapping[Callable[[], None], tuple[str, ...]] = {
 
 
 def jobs() -> dict[str, Callable[[], None]]:
-    """Return a job for each module of kernels that calls what is in it with the types of real work."""
+    """Return a job for each module of kernels that calls its functions with the types used in production."""
     import hitoku.kernels
 
     of_callers = {name: job for job, names in BY_THEIR_CALLERS.items() for name in names}
@@ -121,9 +121,9 @@ def jobs() -> dict[str, Callable[[], None]]:
 
 
 def warm_up(as_json: AsJson = False) -> None:
-    """Compile the kernels once and keep them, so that the next command starts at full speed.
+    """Compile and cache the kernels.
 
-    Worth running after an installation, and in the recipe of a container image.
+    Run it once after installation or when building a container image, so that later commands start fast.
 
     [bold]Example[/bold]: hitoku warm-up
     """
@@ -133,8 +133,8 @@ def warm_up(as_json: AsJson = False) -> None:
 
     began = time.perf_counter()
     named = jobs()
-    distinct = {job: name for name, job in named.items()}  # several modules may share one
-    # Processes, since numba compiles one kernel at a time in each; started afresh, since a fork of a program
+    distinct = {job: name for name, job in named.items()}  # several modules may share a job
+    # Numba compiles one kernel at a time in each process. Processes are spawned, because forking a process
     # with threads may hang.
     fresh = get_context("spawn")
     with progress(len(distinct)) as step, ProcessPoolExecutor(os.cpu_count(), mp_context=fresh) as pool:

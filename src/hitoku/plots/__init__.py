@@ -1,8 +1,7 @@
-"""Figures of releases, attacks and research outputs, one per file.
+"""Figures of releases, attacks and research outputs.
 
-Every function returns a matplotlib figure and shows or saves nothing itself. Pictures of attacks and
-intervals are confidential, those of releases and outputs show what their tables show. ``style`` has the
-colours.
+Every function returns a matplotlib figure and neither shows nor saves it. Figures of attacks and intervals
+are confidential. Figures of releases and outputs show only what their tables show.
 """
 
 from hitoku.lazy import facade

@@ -1,6 +1,7 @@
-"""Charts of research outputs, drawn from what leaves: a picture shows nothing that its table does not.
+"""Charts of research outputs.
 
-Withheld numbers are gaps with an x. There are no outliers, no points, no minima and maxima.
+Charts are drawn from the published numbers only. Suppressed numbers are gaps marked with an x. Outliers,
+single points, minima and maxima are never drawn.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hitoku.checks.principles import Clearance
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.plots.style import INK, LOOKS, PAPER, plain
 
-# What a box shows, from the lower whisker to the upper one.
+# Statistics shown by a box plot.
 BOX = ("p25", "median", "p75")
 WHISKERS = (("p5", "p95"), ("p10", "p90"))
 MARKS = ("o", "s", "^", "D", "v")
@@ -29,12 +30,12 @@ def chart(output: Output, kind: str = "bar", *, column: str | None = None) -> Fi
     Parameters
     ----------
     output
-        What leaves of it is drawn, and nothing else.
+        Research output. Only its published numbers are drawn.
     kind
         "bar" and "line" for one or two variables, "step" for survival curves, "box" for statistics with
         "p25", "median" and "p75"; "p5" and "p95", or "p10" and "p90", make whiskers.
     column
-        Which numbers; left out, the last column.
+        Column to draw. Default: the last one.
 
     Examples
     --------
@@ -51,7 +52,7 @@ def chart(output: Output, kind: str = "bar", *, column: str | None = None) -> Fi
             "scatter_plot_shows_units",
             "a scatter plot shows every unit",
             where="kind",
-            fix="means by group as a line, a histogram, or a regression show the same to the reader",
+            fix="draw means by group as a line, a histogram, or a regression instead",
         )
     if kind not in kinds:
         raise ParameterError(
@@ -60,9 +61,9 @@ def chart(output: Output, kind: str = "bar", *, column: str | None = None) -> Fi
     if output.status is Clearance.FAIL:
         raise ParameterError(
             "output_not_released",
-            "{output!r} does not leave",
+            "{output!r} may not be released",
             where="output",
-            fix="draw it when nothing about it fails",
+            fix="resolve its failing checks first",
             output=output.name,
         )
     published = _without_totals(output)
@@ -87,7 +88,7 @@ def chart(output: Output, kind: str = "bar", *, column: str | None = None) -> Fi
 
 
 def _without_totals(output: Output) -> dict[str, list[Any]]:
-    """Return what leaves; a total is no part of a picture of its parts."""
+    """Return the published numbers without totals."""
     published = {name: list(column) for name, column in output.published.items()}
     cells = output.asked.cells(output.evidence)
     n_rows = {len(column) for column in published.values()}
@@ -100,7 +101,7 @@ def _without_totals(output: Output) -> dict[str, list[Any]]:
 def _series(
     published: Mapping[str, Sequence[Any]], by: Sequence[str], column: str
 ) -> tuple[list[str], dict[str, list[float]]]:
-    """Arrange numbers: places along the axis, and one list of heights for each code of the last variable."""
+    """Return labels along the axis, and a list of heights for each code of the last variable."""
     if len(by) > 2:
         raise ParameterError(
             "chart_variables",
@@ -111,7 +112,7 @@ def _series(
         )
     rows = list(zip(*(published[name] for name in by), strict=True)) if by else [("all",)]
     if not by and len(published[column]) > 1:
-        # Steps without groups: what each ends at stands before its number.
+        # Steps without groups: the column before the numbers has the end of each step.
         names = list(published)
         rows = [(f"{end:g}",) for end in published[names[names.index(column) - 1]]]
     places = list(dict.fromkeys(str(row[0]) for row in rows))

@@ -1,4 +1,4 @@
-"""Figures of the cost of protection: against its lower bound, and against what methods protect."""
+"""Figures of the cost of protection: cost and lower bound, and cost against protection."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ KNOWN, PROVEN = "#b3402a", "#2a6f97"
 
 
 def bound_and_cost(protection: Protection, *, title: str | None = None) -> Figure:
-    """Draw the cost of the best pattern known and the bound that no pattern can beat, over the work done.
+    """Draw the cost of the best known pattern and the lower bound during a search.
 
-    The answer lies between the two lines; where they meet, it is proven. Work is counted in problems solved,
-    so the picture is the same on every computer.
+    The optimum lies between the two lines, and is proved where they meet. The horizontal axis counts solved
+    problems, so the figure is the same on every computer.
 
     Parameters
     ----------
     protection
-        From a method that searches, :class:`~hitoku.methods.optimal.Optimal`.
+        Result of :class:`~hitoku.methods.optimal.Optimal`.
     title
-        Left out, what the search ended with.
+        Title of the figure. Default: result of the search.
 
     Examples
     --------
@@ -43,9 +43,9 @@ def bound_and_cost(protection: Protection, *, title: str | None = None) -> Figur
     if not protection.trace:
         raise ParameterError(
             "no_search_trace",
-            "this protection has no trace of a search to draw",
+            "the protection has no search history",
             where="bound_and_cost",
-            fix="draw one that Optimal found; small two-way tables are settled without a search",
+            fix="use a protection by Optimal; small two-way tables are solved without a search",
         )
     work, bound, cost = zip(*protection.trace, strict=True)
     figure = Figure(figsize=(7.2, 3.6), facecolor=PAPER, layout="constrained")
@@ -54,7 +54,7 @@ def bound_and_cost(protection: Protection, *, title: str | None = None) -> Figur
     axes.fill_between(work, bound, cost, step="post", color=INK, alpha=0.08, linewidth=0)
     axes.step(work, cost, where="post", color=KNOWN, linewidth=1.8, label="best pattern known")
     axes.step(work, bound, where="post", color=PROVEN, linewidth=1.8, label="no pattern costs less")
-    # The first patterns are far off, and would press the end of the search into one line.
+    # Cut off the first patterns: they cost far more and would flatten the end of the search.
     first, last = bound[-1], cost[-1]
     near = [value for value in (*bound, *cost) if abs(value - last) <= max(last - first, 0.25 * last)]
     margin = 0.05 * (max(near) - min(near) or 1.0)
@@ -73,15 +73,15 @@ def bound_and_cost(protection: Protection, *, title: str | None = None) -> Figur
     return figure
 
 
-# Cells of which everything is open are drawn here.
+# Cells with infinite protection are drawn here.
 FAR = 100.0
 
 
 def loss_against_protection(comparison: Comparison, *, title: str = "") -> Figure:
-    """Draw each method at its loss, from its worst protected cell to the median one.
+    """Draw the information loss of each method against the protection it achieves.
 
-    Left is cheap, up is safe: below the dashed line a cell is less uncertain than required. A circle passed
-    the audit, a cross did not.
+    A bar reaches from the least protected unsafe cell to the median one. Below the dashed line, a cell has
+    less than its required protection. A circle is a release that passed the audit, a cross one that did not.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def loss_against_protection(comparison: Comparison, *, title: str = "") -> Figur
         axes.plot([lost, lost], [least, middle], color=colour, linewidth=2)
         axes.plot(lost, middle, marker, color=colour, markersize=10)
         axes.plot(lost, least, "_", color=colour, markersize=12, markeredgewidth=2)
-        # Names stand in a column at the right: methods often come to nearly the same place.
+        # Names are listed at the right, because methods often have nearly the same position.
         axes.annotate(
             row.method,
             (lost, middle),
@@ -130,8 +130,8 @@ def loss_against_protection(comparison: Comparison, *, title: str = "") -> Figur
     axes.set_yticks([], minor=True)
     axes.set_xlim(left=0, right=max(1.15 * max(100 * row.lost for row in comparison), 1.0))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:g} %"))
-    plain(axes, title or "Loss against protection", "uncertainty left, in multiples of the requirement")
-    axes.set_xlabel("value withheld or changed, as a share of all", color=INK, fontsize=9)
+    plain(axes, title or "Loss against protection", "protection, as a multiple of the requirement")
+    axes.set_xlabel("suppressed or changed value, as a share of all", color=INK, fontsize=9)
     for label, colour, marker in (("passed the audit", WITHHELD, "o"), ("did not", ALARM, "X")):
         axes.plot([], [], marker, color=colour, label=label)
     axes.plot([], [], "-", color=INK, label="from the worst cell (bar) to the median one")

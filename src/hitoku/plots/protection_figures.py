@@ -1,4 +1,4 @@
-"""Figures of what readers can infer: intervals, groups that an attack pins down, adjusted values."""
+"""Figures of protection: feasibility intervals, disclosed groups, deviations of adjusted values."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from hitoku.model import Bounds, Need, Release, Table
 from hitoku.plots.style import ALARM, ASKED, INK, PAPER, WITHHELD, plain
 from hitoku.plots.table_figures import draw_table
 
-# An interval is drawn up to this many times the requirement; beyond it ends in an arrow.
+# Intervals longer than this multiple of the requirement end in an arrow.
 FAR = 4.0
 
 
 def intervals(table: Table, need: Need, bounds: Bounds, *, most: int = 40, title: str = "") -> Figure:
-    """Draw the interval of every unsafe cell around its true value, the narrowest first.
+    """Draw the feasibility interval of every unsafe cell around its true value, the narrowest first.
 
-    Cells differ by orders of magnitude, so each has its own scale: the largest of its three requirements is
-    one. The broad bar is what is required below and above the value; the thin bar below it is the required
-    length, laid against the interval.
+    Cells differ by orders of magnitude, so each has its own scale, on which the largest of its three
+    requirements is one. The broad bar shows the required protection below and above the value, the thin bar
+    below it the required width.
 
     Parameters
     ----------
     table, need
-        The true values and what was required.
+        True values and protection requirements.
     bounds
-        What an attack found, for instance ``Interval().bounds(release)``.
+        Intervals found by an attack, for instance ``Interval().bounds(release)``.
     most
-        How many cells to draw.
+        Maximum number of cells to draw.
     title
-        Above the figure.
+        Title of the figure.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def _draw(
 
 
 def pinned_groups(releases: Mapping[str, Release], attack: Group) -> Figure:
-    """Draw releases under their titles; cells to which a group is pinned have a thick frame.
+    """Draw several releases with their titles. Cells that disclose a group have a thick frame.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def pinned_groups(releases: Mapping[str, Release], attack: Group) -> Figure:
     if len(first.labels.names) != 2 or any(r.labels.codes != first.labels.codes for r in releases.values()):
         raise ParameterError(
             "not_one_two_way_table",
-            "these are no releases of one two-way table",
+            "the releases do not belong to one two-way table",
             where="pinned_groups",
             fix="draw releases of one table of two variables",
         )
@@ -147,14 +147,14 @@ SAFE, LINE = "#8aa4bb", "#d4dce3"
 
 
 def deviations(audits: Mapping[str, AdjustedAudit]) -> Figure:
-    """Draw relative deviations against true values, one panel per release, unsafe cells as triangles.
+    """Draw the relative deviations of adjusted values against the true values, one panel per release.
 
-    A triangle points the way its cell went. Panels share their axes, so that norms can be compared.
+    Unsafe cells are triangles that point in the direction of the change. All panels share their axes.
 
     Parameters
     ----------
     audits
-        Audits of adjusted releases, by the title of their panel.
+        Audits of adjusted releases by title of their panel.
 
     Examples
     --------
@@ -174,9 +174,9 @@ def deviations(audits: Mapping[str, AdjustedAudit]) -> Figure:
     if not audits or not all(isinstance(found, AdjustedAudit) for found in audits.values()):
         raise ParameterError(
             "not_an_adjusted_release",
-            "deviations are drawn of adjusted releases",
+            "deviations exist for adjusted releases only",
             where="deviations",
-            fix="give audits of releases that withhold nothing and show other values",
+            fix="pass audits of releases with adjusted values and without suppressed cells",
         )
     figure = Figure(figsize=(5.2 * len(audits), 3.6), facecolor=PAPER, layout="constrained")
     panels = figure.subplots(1, len(audits), sharex=True, sharey=True, squeeze=False)[0]
@@ -195,7 +195,7 @@ def _draw_deviations(axes: Any, found: AdjustedAudit) -> None:
     for mask, marker in ((unsafe & (share >= 0), "^"), (unsafe & (share < 0), "v")):
         if mask.any():
             axes.scatter(value[mask], share[mask], s=34, color=WITHHELD, marker=marker, label="unsafe")
-    # Values of a table differ by orders of magnitude, and some of them are zero.
+    # Values differ by orders of magnitude, and some are zero.
     axes.set_xscale("symlog", linthresh=1)
     axes.set_xlim(left=0)
     axes.set_xlabel("true value", color=INK)

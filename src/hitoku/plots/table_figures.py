@@ -1,4 +1,4 @@
-"""Figures of a table as it is published: withheld cells, protection before and after, a heat map."""
+"""Figures of published tables: suppressed cells, protection before and after, heat map."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hitoku.plots.style import ALARM, INK, MARGIN, PAPER, WITHHELD, plain
 
 
 def protected_table(release: Release, bounds: Bounds | None = None, *, title: str = "") -> Figure:
-    """Draw a two-way release; a withheld cell is dark and hatched, with its interval when bounds are given.
+    """Draw a two-way release. Suppressed cells are dark and hatched, with their interval if bounds are given.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def protected_table(release: Release, bounds: Bounds | None = None, *, title: st
     if len(release.labels.names) != 2 or release.labels.positions is not None:
         raise ParameterError(
             "picture_variables",
-            "a picture of a table with {n} variable(s)",
+            "the table has {n} variable(s), the figure needs two",
             where="protected_table",
             fix="draw a table of two variables",
             n=len(release.labels.names),
@@ -46,7 +46,7 @@ def protected_table(release: Release, bounds: Bounds | None = None, *, title: st
 
 
 def draw_table(axes: Any, release: Release, bounds: Bounds | None = None) -> None:
-    """Draw into axes that are there already, so that several tables can stand side by side."""
+    """Draw a table into given axes, so that several tables fit into one figure."""
     rows, columns = release.labels.codes
     texts = _texts(release, bounds)
     for (i, j), hidden in np.ndenumerate(release.withheld.reshape(len(rows), len(columns))):
@@ -58,7 +58,7 @@ def draw_table(axes: Any, release: Release, bounds: Bounds | None = None) -> Non
                 1,
                 facecolor=WITHHELD if hidden else (MARGIN if margin else PAPER),
                 edgecolor="#9fb0bf" if hidden else "#d4dce3",
-                # Hatching as well as colour: a black-and-white print must show it too.
+                # Hatching as well as colour, for prints in black and white.
                 hatch="////" if hidden else None,
                 linewidth=0.8,
             )
@@ -100,27 +100,27 @@ def _texts(release: Release, bounds: Bounds | None) -> list[list[str]]:
     return listed
 
 
-# Dots this many times the requirement and beyond stand together at the right.
+# Dots at or above this multiple of the requirement are drawn together at the right.
 FAR = 10.0
-# Columns of dots between zero and one: a dot stands on its own side of the line.
+# Columns of dots between zero and one, so that no dot lies across the line at one.
 COLUMNS = 16
-# A column of dots is no higher than this; more dots stand closer.
+# Maximum number of dots in a column before they move closer together.
 TALL = 14
 
 
 def before_and_after(
     table: Table, need: Need, found: Mapping[str, Bounds], *, title: str = "", attack: str = "the attack"
 ) -> Figure:
-    r"""Draw how uncertain each unsafe cell stays under several bounds, one strip for each.
+    r"""Draw the protection of each unsafe cell in several releases, one strip for each release.
 
     Parameters
     ----------
     table, need
-        The true values and what was required.
+        True values and protection requirements.
     found
-        What the attack proved, by a name for each release: ``{"left blank": ..., "protected": ...}``.
+        Feasibility intervals by name of the release: ``{"left blank": ..., "protected": ...}``.
     title, attack
-        Above the figure; what the attack is called below it.
+        Title of the figure, and name of the attack in its axis label.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def before_and_after(
 
 
 def _place(times: Any) -> Any:
-    """Give halves and doubles the same distance from one; zero is at the left end."""
+    """Return positions on a logarithmic axis around one; zero is at the left end."""
     return np.log2(1.0 + 3.0 * np.minimum(times, FAR))
 
 
@@ -183,14 +183,15 @@ def _strip(axes: Any, held: Floats) -> None:
     axes.set_ylim(-1, max(4.0, float(height.max()) + 1))
 
 
-# Beyond this many codes their names would overlap.
+# Maximum number of codes whose names do not overlap.
 MOST_NAMES = 60
 
 
 def heat_map(release: Release, *, title: str = "") -> Figure:
-    """Draw a two-way release in colour, on a logarithmic scale; withheld cells are dark and hatched.
+    """Draw a two-way release as a heat map on a logarithmic scale.
 
-    Totals are left out: beside them everything else would be pale. It is as public as the release.
+    Suppressed cells are dark and hatched. Totals are omitted, because all other cells would look pale next to
+    them. The figure shows only published values.
 
     Examples
     --------
@@ -205,14 +206,14 @@ def heat_map(release: Release, *, title: str = "") -> Figure:
     if len(labels.names) != 2 or labels.positions is not None:
         raise ParameterError(
             "heat_map_variables",
-            "a heat map of a table with {n} variable(s)",
+            "the table has {n} variable(s), a heat map needs two",
             where="heat_map",
             fix="draw a table of two variables",
             n=len(labels.names),
         )
     shown, codes = release.published.reshape(labels.shape), labels.codes
     if len(release.dimensions) == 2:
-        # Only categories: subtotals of a hierarchy are sums of their neighbours.
+        # Subtotals of a hierarchy are omitted, too.
         places = [[d.codes.index(code) for code in d.leaves] for d in release.dimensions]
         shown = shown[np.ix_(*places)]
         codes = tuple(d.leaves for d in release.dimensions)
@@ -220,13 +221,13 @@ def heat_map(release: Release, *, title: str = "") -> Figure:
     size = (2.6 + min(0.32 * columns, 12), 1.4 + min(0.28 * rows, 11))
     figure = Figure(figsize=size, facecolor=PAPER, layout="constrained")
     axes = figure.add_subplot()
-    # Colours begin at the smallest value; zero stays white.
+    # The colour scale begins at the smallest value; zero is white.
     sizes = np.abs(shown[~np.isnan(shown) & (shown != 0)])
     smallest, largest = (float(sizes.min()), float(sizes.max())) if len(sizes) else (1.0, 1.0)
     norm = SymLogNorm(linthresh=smallest, vmin=min(0.0, float(np.nanmin(shown, initial=0.0))), vmax=largest)
     image = axes.imshow(shown, cmap="Blues", norm=norm, aspect="auto", interpolation="nearest")
     for row, column in np.argwhere(np.isnan(shown)):
-        # Hatching as well as colour: a black-and-white print must show it too.
+        # Hatching as well as colour, for prints in black and white.
         axes.add_patch(
             Rectangle(
                 (column - 0.5, row - 0.5),
@@ -250,7 +251,7 @@ def heat_map(release: Release, *, title: str = "") -> Figure:
 
 
 def _named(codes: tuple[str, ...]) -> tuple[list[int], list[str]]:
-    """Choose positions and names of ticks, fewer than the codes when there are many."""
+    """Return positions and labels of ticks, a selection if there are many codes."""
     step = -(-len(codes) // MOST_NAMES)
     places = list(range(0, len(codes), step))
     return places, [codes[place] for place in places]
