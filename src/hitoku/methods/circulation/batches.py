@@ -312,13 +312,15 @@ class BatchTidy:
         self._weight = levelled(state.price, self._held & state.ordinary)
         self.tried = 0
 
-    def run(self, work: int, more: Callable[[], bool]) -> list[WitnessBatch]:
+    def run(self, most_cells: int, work: CountedWork, more: Callable[[], bool]) -> list[WitnessBatch]:
         """Publish what can be published; return the batches.
 
         Parameters
         ----------
-        work
+        most_cells
             Cells that the programs which are solved may have together.
+        work
+            What they look at; once it is over no other is begun.
         more
             Asked before every cell: False ends it.
         """
@@ -329,9 +331,9 @@ class BatchTidy:
             return self._batches
         with ExitStack() as stack:
             # A batch that is never in the way needs no program.
-            warm = cache(lambda _number: stack.enter_context(self._program.opened(TIDY_STEPS, CountedWork())))
+            warm = cache(lambda _number: stack.enter_context(self._program.opened(TIDY_STEPS, work)))
             for cell in secondary.tolist():
-                if self.tried * len(self._program.cells) >= work or not more():
+                if self.tried * len(self._program.cells) >= most_cells or work.over or not more():
                     break
                 falling = self._pattern.given_away(cell, self._pinned) if self._held[cell] else None
                 if falling is not None:

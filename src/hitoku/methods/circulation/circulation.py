@@ -55,11 +55,12 @@ LARGEST_SWEPT, SPREAD = 12_000, 5.0
 SMALL, SEARCHED = 5_000, 14_000
 # Cells of all programs that may be spent on publishing cells again: after sweeps of larger tables, and else.
 TIDIED, TIDIED_LONG = 200_000, 1_500_000
-# What the programs of sweeps may look at: a quarter of a minute.
-SWEEP_WORK = 5e9
+# What the programs of sweeps may look at: a quarter of a minute. And, after sweeps of larger tables, those of
+# publishing cells again: one of them takes a second where four variables are crossed, and gains a cell or two.
+SWEEP_WORK, TIDY_WORK = 5e9, 1e9
 # What programs for single claims may look at. Beyond the first number a claim takes over what serves another,
 # as far as it serves it too; at the second the search ends without a pattern.
-SHARED_WORK, MAX_WORK = 1e10, 2e10
+SHARED_WORK, MAX_WORK = 1e10, 5e10
 # A zero withheld fools few readers: it is taken only where nothing else will do.
 ZERO = 1e4
 # So many open claims are pushed one by one when flows for all together have no more to give.
@@ -300,14 +301,18 @@ class Search:
             self.reach, relations, state, np.flatnonzero((self._rooms.even > 0) | state.moved(batches))
         )
         first = SHARPNESS_SMALL if small else SHARPNESS
-        tidied = TIDIED_LONG if small or not self._sweeps else TIDIED
+        long = small or not self._sweeps
         work = CountedWork(SWEEP_WORK)
         for number in range(rounds if self._sweeps else 1):
             if self._sweeps:
                 sharpness = first if number == 0 else AGAIN
                 batches = swept(state, program, batches, sharpness, clock.goes_on, work)
             tidy = BatchTidy(state, self.reach, relations, state.assigned(batches))
-            batches = tidy.run(tidied, clock.goes_on)
+            batches = tidy.run(
+                TIDIED_LONG if long else TIDIED,
+                CountedWork() if long else CountedWork(TIDY_WORK),
+                clock.goes_on,
+            )
             if self._sweeps and not clock.passed():
                 break
         better = written(batches, moves.scale)
