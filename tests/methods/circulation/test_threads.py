@@ -10,9 +10,9 @@ import sys
 CHILD = """
 import hashlib, sys
 from hitoku.solver import highs
-threads, (make, run), n_runs = int(sys.argv[1]), (engine.engine, engine.run), []
-engine.engine = lambda options: make({**options, "threads": threads})
-engine.run = lambda highs, _: n_runs.append(1) or run(highs, threads)
+threads, (make, run), n_runs = int(sys.argv[1]), (highs.engine, highs.run), []
+highs.engine = lambda options: make({**options, "threads": threads})
+highs.run = lambda model, _: n_runs.append(1) or run(model, threads)
 
 import numba, numpy
 from hitoku.methods.circulation import Circulation

@@ -55,8 +55,8 @@ LARGEST_SWEPT, SPREAD = 12_000, 5.0
 SMALL, SEARCHED = 5_000, 14_000
 # Cells of all programs that may be spent on publishing cells again: after sweeps of larger tables, and else.
 TIDIED, TIDIED_LONG = 200_000, 1_500_000
-# What the programs of sweeps may look at: a quarter of a minute. And, after sweeps of larger tables, those of
-# publishing cells again: one of them takes a second where four variables are crossed, and gains a cell or two.
+# What the programs of sweeps may look at: a quarter of a minute. After sweeps of larger tables, those of
+# publishing cells again: one takes a second where four variables are crossed, and gains a cell or two.
 SWEEP_WORK, TIDY_WORK = 5e9, 1e9
 # What programs for single claims may look at. Beyond the first number a claim takes over what serves another,
 # as far as it serves it too; at the second the search ends without a pattern.
