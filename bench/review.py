@@ -115,15 +115,15 @@ def view(rng):
 def fill(folder, n_checkers, n_requests, n_outputs, database):
     """Make a centre with a full queue; return it, with a session for each checker."""
     rng = np.random.default_rng(SEED)
-    desk = found(folder, https=False, **({"database": database} if database else {}))
+    context = found(folder, https=False, **({"database": database} if database else {}))
     drawn = [json.dumps(view(rng)) for _ in range(4)]
-    with writing(desk.engine) as connection:
+    with writing(context.engine) as connection:
         author = add_person(connection, "ren", "Ren", ["researcher"], None, by="system")
         checkers = [
             add_person(connection, f"checker{k}", f"Checker {k}", ["checker"], None, by="system")
             for k in range(n_checkers)
         ]
-        where = add_project(connection, desk, "wages", data=None, unit="", policy="japan-2017")
+        where = add_project(connection, context, "wages", data=None, unit="", policy="japan-2017")
         began = read_moment(now())
         for number in range(1, n_requests + 1):
             at = moment(began - timedelta(hours=number))
@@ -161,10 +161,10 @@ def fill(folder, n_checkers, n_requests, n_outputs, database):
             half = [{"review": number, "output": row["id"], "choice": "approve"} for row in rows[::2]]
             connection.execute(sa.insert(vote), half)
             log.append(connection, "ren", "submit", request=number, state="submitted")
-            place = desk.checked(number)
+            place = context.checked(number)
             place.mkdir(parents=True)
             for at_place in range(n_outputs):
-                source = desk.folder / f"view-{at_place % len(drawn)}.json"
+                source = context.folder / f"view-{at_place % len(drawn)}.json"
                 if not source.exists():
                     source.write_text(drawn[at_place % len(drawn)], "utf-8")
                 (place / f"{at_place:03}.json").hardlink_to(source)
@@ -174,13 +174,13 @@ def fill(folder, n_checkers, n_requests, n_outputs, database):
                 last = connection.scalar(sa.select(sa.func.max(table.c.id)))
                 sequence = sa.func.pg_get_serial_sequence(table.name, "id")
                 connection.execute(sa.select(sa.func.setval(sequence, last)))
-    return desk, tokens, checkers
+    return context, tokens, checkers
 
 
 class Served:
     """A server held to one core, and what its processor time is."""
 
-    def __init__(self, desk):
+    def __init__(self, context):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -190,7 +190,7 @@ class Served:
             "hitoku",
             "serve",
             "--folder",
-            str(desk.folder),
+            str(context.folder),
             "--port",
             str(self.port),
         ]
@@ -259,17 +259,17 @@ def main():
     parser.add_argument("--database", default="")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        desk, tokens, checkers = fill(
+        context, tokens, checkers = fill(
             Path(place) / "centre", options.checkers, options.requests, options.outputs, options.database
         )
         asked = (tokens, checkers, options.requests, options.outputs)
-        served = Served(desk)
+        served = Served(context)
         try:
             results = {"cpu_ms": alone(served, options.each, asked), **load(served, options, asked)}
         finally:
             served.process.terminate()
             served.process.wait()
-            desk.engine.dispose()
+            context.engine.dispose()
     keep("review", results)
     print(f"{'page':10} {'CPU ms':>8} {'p50 ms':>8} {'p95 ms':>8}   {options.rate:g} a second")
     for kind in MIX:

@@ -49,13 +49,13 @@ class Here(Worker):
 class Day:
     """A day at the centre: what people do, and the pictures taken of it."""
 
-    def __init__(self, desk, browser, every):
-        self.desk, self.browser, self.every = desk, browser, every
-        self.app, self.contexts, self.number = make_app(desk, work=False), {}, 0
-        self.worker = Here(desk)
+    def __init__(self, context, browser, every):
+        self.context, self.browser, self.every = context, browser, every
+        self.app, self.contexts, self.number = make_app(context, work=False), {}, 0
+        self.worker = Here(context)
 
     def token(self, login):
-        with writing(self.desk.engine) as connection:
+        with writing(self.context.engine) as connection:
             return users.begin_session(connection, known(connection, login).id)
 
     def does(self, login, path, **form):
@@ -101,7 +101,7 @@ class Day:
                 picture.save(IMAGES / f"{name}.webp", quality=72, method=6)
 
     def outputs(self, request):
-        with reading(self.desk.engine) as connection:
+        with reading(self.context.engine) as connection:
             return [each.id for each in outputs_of(connection, request)]
 
     def votes(self, login, request, *choices):
@@ -117,10 +117,10 @@ class Day:
     def resubmits(self, login, request, work, folder):
         work.submit(folder)
         nonce = secrets.token_hex(8)
-        place, digest = copy_folder(folder, self.desk.quarantine, nonce, self.desk.settings)
-        with writing(self.desk.engine) as connection:
+        place, digest = copy_folder(folder, self.context.quarantine, nonce, self.context.settings)
+        with writing(self.context.engine) as connection:
             who = known(connection, login)
-            new_turn(connection, self.desk, who, request, folder=place, digest=digest, nonce=nonce)
+            new_turn(connection, self.context, who, request, folder=place, digest=digest, nonce=nonce)
 
 
 def first_withheld(page):
@@ -177,7 +177,7 @@ def the_day(day, folder):
     second.frequency_table(
         by=["size"], where={"region": day.regions[1:]}, name="enterprises by size, no capital"
     )
-    submit(day.desk, "Sizes outside the capital", "mio", second)
+    submit(day.context, "Sizes outside the capital", "mio", second)
     day.shoot("progress", "ren", f"/requests/{trap}", tour=False)
     day.works()
     day.shoot("second-turn", "yui", f"/outputs/{day.outputs(trap)[1]}", tour=False)
@@ -192,13 +192,13 @@ def the_day(day, folder):
     day.shoot("new", "ren", "/new", height=760)
     day.shoot("own-output", "ren", f"/outputs/{first}", tour=False)
     day.shoot("not-found", "ren", "/requests/3", tour=False)
-    with reading(day.desk.engine) as connection:
+    with reading(day.context.engine) as connection:
         policy = next(each for each in versions(connection) if each.name == "japan-2017")
     changed = policy.text.replace("minimum = 10", "minimum = 30", 1).replace(
         policy.version, f"{policy.version}-draft", 1
     )
     day.does("haru", "/policies", text=changed)
-    with reading(day.desk.engine) as connection:
+    with reading(day.context.engine) as connection:
         number = max(each.id for each in versions(connection))
     day.does("haru", f"/policies/{number}/dry-run")
     day.works()
@@ -207,7 +207,7 @@ def the_day(day, folder):
     day.shoot("statistics", "haru", "/statistics")
     day.shoot("log", "haru", "/log", tour=False)
     day.shoot("log-check", "aki", "/log/check", tour=False)
-    day.shoot("people", "aki", "/people", tour=False)
+    day.shoot("people", "aki", "/users", tour=False)
     day.shoot("closed", "aki", "/queue?tab=closed", tour=False)
     day.shoot("admin-request", "aki", "/requests/3", tour=False)
     day.shoot("admin-output", "aki", f"/outputs/{first}", tour=False)
@@ -220,12 +220,12 @@ def main(every=None):
         every.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         folder = Path(place)
-        desk = make_demo(folder / "centre")
-        hand_in(desk)
+        context = make_demo(folder / "centre")
+        hand_in(context)
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        day = Day(desk, browser, every)
-        day.data = desk.folder / "data" / "enterprises.parquet"
+        day = Day(context, browser, every)
+        day.data = context.folder / "data" / "enterprises.parquet"
         day.regions = sorted(pd.read_parquet(day.data, columns=["region"])["region"].unique())
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

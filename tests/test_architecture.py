@@ -78,7 +78,7 @@ ONLY_IN = {
         "checks.outputs",
         "io",
     },
-    "pydantic": {"parameters", "toml", "checks", "io.recipe", "review.desk"},
+    "pydantic": {"parameters", "toml", "checks", "io.recipe", "review.context"},
     "statsmodels": {"checks.outputs.regression"},
     "jinja2": {"io", "web.site"},
     "joblib": {"attacks.matching", "pipeline"},

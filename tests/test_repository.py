@@ -58,7 +58,7 @@ def test_csv_files_are_written_in_one_place():
         if writers.search(path.read_text("utf-8"))
     }
     # The demo's records are data that come in. The log's own writer is named like the method of a frame.
-    assert found == {"files.py", "pipeline/demo_run.py", "review/pages/leaving.py"}
+    assert found == {"files.py", "pipeline/demo_run.py", "review/pages/released_outputs.py"}
 
 
 def test_no_file_knows_the_machine_it_was_written_on():

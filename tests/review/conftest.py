@@ -26,7 +26,7 @@ from hitoku.checks.session import Session
 from hitoku.checks.submission import release
 from hitoku.review import (
     COOKIE,
-    Desk,
+    Context,
     ReviewSettings,
     add_member,
     add_person,
@@ -141,17 +141,19 @@ def template(request, tmp_path_factory):
         _administer(server, "DROP DATABASE IF EXISTS template_review")
         _administer(server, "CREATE DATABASE template_review")
     url = f"{server}/template_review" if server else f"sqlite:///{folder / 'review.sqlite'}"
-    desk = Desk(folder, ReviewSettings(https=False), open_database(url))
-    migrate(desk.engine)
+    context = Context(folder, ReviewSettings(https=False), open_database(url))
+    migrate(context.engine)
     PEOPLE.to_parquet(folder / "people.parquet")
-    with writing(desk.engine) as connection:
+    with writing(context.engine) as connection:
         add_shipped(connection)
         for login, name, roles in TEAM:
             add_person(connection, login, name, roles, PASSWORD, by="system")
-        add_project(connection, desk, "wages", data=folder / "people.parquet", unit="id", policy="japan-2017")
+        add_project(
+            connection, context, "wages", data=folder / "people.parquet", unit="id", policy="japan-2017"
+        )
         for login in ("ren", "mio", "kai"):
             add_member(connection, "wages", login)
-    desk.engine.dispose()
+    context.engine.dispose()
     users.HASHER = hasher
     return server, folder
 
@@ -164,7 +166,7 @@ def _administer(server, command):
 
 
 @pytest.fixture
-def desk(template, tmp_path):
+def context(template, tmp_path):
     """Give an application of its own to a test."""
     server, made = template
     folder = tmp_path / "centre"
@@ -178,14 +180,14 @@ def desk(template, tmp_path):
         shutil.copy(made / "review.sqlite", folder / "review.sqlite")
         url = ""
     write_settings(folder, https=False, **({"database": url} if url else {}))
-    desk = Desk.open(folder)
-    with writing(desk.engine) as connection:
+    context = Context.open(folder)
+    with writing(context.engine) as connection:
         connection.execute(
             sa.text("UPDATE project SET ledger = :ledger"),
             {"ledger": str(folder / "ledgers" / "wages.ledger")},
         )
-    yield desk
-    desk.engine.dispose()
+    yield context
+    context.engine.dispose()
 
 
 @pytest.fixture(scope="session")
@@ -234,19 +236,19 @@ def packed(folder):
 class Centre:
     """Drives an application the way people do."""
 
-    def __init__(self, desk, submission):
-        self.desk, self.submission = desk, submission
-        self.app = make_app(desk, work=False)
+    def __init__(self, context, submission):
+        self.context, self.submission = context, submission
+        self.app = make_app(context, work=False)
 
     def person(self, login):
-        with writing(self.desk.engine) as connection:
+        with writing(self.context.engine) as connection:
             return known(connection, login)
 
     def browser(self, login=None, **options):
         """Return a browser with a session of somebody."""
         client = TestClient(self.app, base_url="http://127.0.0.1", follow_redirects=False, **options)
         if login is not None:
-            with writing(self.desk.engine) as connection:
+            with writing(self.context.engine) as connection:
                 token = users.begin_session(connection, known(connection, login).id)
             client.cookies.set(COOKIE, token)
             client.headers["x-form-token"] = users.form_token(token)
@@ -256,11 +258,11 @@ class Centre:
         """Hand a submission in and write down what the check found; return the request's number."""
         source = folder or self.submission / "first"
         nonce = nonce or f"nonce-{os.urandom(8).hex()}"
-        place, digest = copy_folder(source, self.desk.quarantine, nonce, self.desk.settings)
-        with writing(self.desk.engine) as connection:
+        place, digest = copy_folder(source, self.context.quarantine, nonce, self.context.settings)
+        with writing(self.context.engine) as connection:
             number = new_request(
                 connection,
-                self.desk,
+                self.context,
                 known(connection, login),
                 project_id=1,
                 title=title,
@@ -275,16 +277,16 @@ class Centre:
 
     def check(self, number, source):
         """Do what the worker does when a check is over."""
-        with writing(self.desk.engine) as connection:
+        with writing(self.context.engine) as connection:
             turn = connection.scalar(
                 sa.text("SELECT max(id) FROM submission WHERE request = :number"), {"number": number}
             )
-            shutil.copytree(source, self.desk.checked(turn))
+            shutil.copytree(source, self.context.checked(turn))
             check_done(connection, turn, json.loads((source / "summary.json").read_text("utf-8")))
             connection.execute(sa.text("UPDATE job SET state = 'done' WHERE subject = :turn"), {"turn": turn})
 
     def outputs(self, number):
-        with self.desk.engine.connect() as connection:
+        with self.context.engine.connect() as connection:
             rows = connection.execute(
                 sa.text(
                     "SELECT o.id FROM output o JOIN submission s ON s.id = o.submission JOIN request r ON "
@@ -306,10 +308,10 @@ class Centre:
         return browser.post(f"/requests/{number}/review")
 
     def state(self, number):
-        with self.desk.engine.connect() as connection:
+        with self.context.engine.connect() as connection:
             return connection.scalar(sa.text("SELECT state FROM request WHERE id = :n"), {"n": number})
 
 
 @pytest.fixture
-def centre(desk, submission):
-    return Centre(desk, submission)
+def centre(context, submission):
+    return Centre(context, submission)

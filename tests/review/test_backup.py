@@ -7,13 +7,13 @@ import sqlalchemy as sa
 
 from hitoku.errors import DataError, OutputError
 from hitoku.files import sha256
-from hitoku.review import Desk, back_up, metadata, reading, restored, verified, writing
+from hitoku.review import Context, back_up, metadata, reading, restored, verified, writing
 
 MOMENT = "2026-11-16T10:00:00Z"
 
 
-def content(desk):
-    with reading(desk.engine) as connection:
+def content(context):
+    with reading(context.engine) as connection:
         return {
             table.name: sorted(map(str, connection.execute(sa.select(table)).all()))
             for table in metadata.sorted_tables
@@ -29,14 +29,14 @@ def worked(centre):
 
 
 def test_a_backup_is_everything_and_can_be_worked_with(worked, tmp_path):
-    kept = back_up(worked.desk, tmp_path / "backup")
+    kept = back_up(worked.context, tmp_path / "backup")
     assert kept.entries > 10
     restored(tmp_path / "backup", tmp_path / "again")
-    again = Desk.open(tmp_path / "again")
-    assert content(again) == content(worked.desk)
+    again = Context.open(tmp_path / "again")
+    assert content(again) == content(worked.context)
     assert verified(again.engine)[1] == []
     assert (again.submitted(1) / "manifest.json").read_bytes() == (
-        worked.desk.submitted(1) / "manifest.json"
+        worked.context.submitted(1) / "manifest.json"
     ).read_bytes()
     # Work goes on: new rows get new numbers, and the log its next entry.
     with writing(again.engine) as connection:
@@ -44,7 +44,7 @@ def test_a_backup_is_everything_and_can_be_worked_with(worked, tmp_path):
 
 
 def test_a_backup_that_was_changed_is_refused(worked, tmp_path):
-    back_up(worked.desk, tmp_path / "backup")
+    back_up(worked.context, tmp_path / "backup")
     (tmp_path / "backup" / "submissions" / "000001" / "manifest.json").write_text("{}", "utf-8")
     with pytest.raises(DataError, match="was changed"):
         restored(tmp_path / "backup", tmp_path / "again")
@@ -52,16 +52,16 @@ def test_a_backup_that_was_changed_is_refused(worked, tmp_path):
 
 
 def test_nothing_is_written_over(worked, tmp_path):
-    back_up(worked.desk, tmp_path / "backup")
+    back_up(worked.context, tmp_path / "backup")
     with pytest.raises(OutputError):
-        back_up(worked.desk, tmp_path / "backup")
+        back_up(worked.context, tmp_path / "backup")
     with pytest.raises(OutputError):
-        restored(tmp_path / "backup", worked.desk.folder)
+        restored(tmp_path / "backup", worked.context.folder)
 
 
 def changed_backup(worked, folder, change):
     """Back up, change what is in the tables, and write the hash of the result."""
-    back_up(worked.desk, folder)
+    back_up(worked.context, folder)
     tables, hashes = folder / "tables.json", folder / "sha256.json"
     tables.write_text(json.dumps(change(json.loads(tables.read_text("utf-8")))), "utf-8")
     hashes.write_text(json.dumps({**json.loads(hashes.read_text("utf-8")), "tables.json": sha256(tables)}))

@@ -31,7 +31,7 @@ def chromium():
 @pytest.fixture
 def site(centre):
     """Serve the centre on loopback."""
-    if centre.desk.engine.dialect.name != "sqlite":
+    if centre.context.engine.dialect.name != "sqlite":
         pytest.skip("browsers see the same pages on every database")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -161,11 +161,11 @@ def test_every_roles_day_by_mouse_with_two_reviewers_at_once(centre, somebody, t
     haru.get_by_role("button", name="Finish phase 2").dblclick()
     haru.wait_for_url("**said=approved")
     assert centre.state(1) == "approved"
-    with centre.desk.engine.connect() as connection:
+    with centre.context.engine.connect() as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM request")) == 1
         assert connection.scalar(sa.text("SELECT count(*) FROM log WHERE event = 'approve'")) == 1
     aki = somebody.page("aki")
-    aki.get_by_role("link", name="People").click()
+    aki.get_by_role("link", name="Users").click()
     aki.get_by_role("row", name="Emi Ono").get_by_role("button", name="Shut out").click()
     sync_api.expect(aki.get_by_role("row", name="Emi Ono")).to_contain_text("shut out")
     assert somebody.quiet() == []
@@ -233,8 +233,8 @@ def test_the_days_of_researcher_senior_and_administrator_by_keyboard_alone(centr
     press(haru, "Release what was approved")
     haru.wait_for_url("**said=releasing")
     aki = somebody.page("aki")
-    press(aki, "People")
-    aki.wait_for_url("**/people")
+    press(aki, "Users")
+    aki.wait_for_url("**/users")
     tab_to(aki, "Login")
     aki.keyboard.type("nao")
     tab_to(aki, "Name")
@@ -262,7 +262,7 @@ def test_an_expired_session_leads_to_the_login_and_back(centre, somebody):
     number = centre.submit()
     page = somebody.page("yui")
     page.goto(f"{somebody.site}/requests/{number}")
-    with centre.desk.engine.begin() as connection:
+    with centre.context.engine.begin() as connection:
         connection.execute(sa.text("UPDATE session SET ended = seen"))
     page.get_by_role("button", name="Approve").first.click()
     page.wait_for_url("**/login?next=*")
@@ -302,7 +302,7 @@ PAGES = {
         "/statistics",
         "/policies/1",
     ],
-    "aki": ["/people"],
+    "aki": ["/users"],
 }
 
 

@@ -42,11 +42,11 @@ def test_an_administrator_lets_somebody_in_again(centre):
 
     for login in ("yui", "haru"):
         assert [sign_in(login, "wrong") for _ in range(6)] == [422] * 5 + [429]
-    assert "5 wrong password(s) forgotten" in run("unlock", centre.desk.folder, "yui").stdout
+    assert "5 wrong password(s) forgotten" in run("unlock", centre.context.folder, "yui").stdout
     assert (sign_in("yui", PASSWORD), sign_in("haru", PASSWORD)) == (303, 429)
-    assert "5 wrong password(s) forgotten" in run("unlock", centre.desk.folder).stdout
+    assert "5 wrong password(s) forgotten" in run("unlock", centre.context.folder).stdout
     assert sign_in("haru", PASSWORD) == 303
-    with reading(centre.desk.engine) as connection:
+    with reading(centre.context.engine) as connection:
         events = [(each["who"], each["event"]) for each in log.entries(connection)]
     assert events.count(("command line", "sign-in unlocked")) == 2
 
@@ -72,7 +72,7 @@ def test_any_name_of_a_team_is_read_back(tmp_path, team):
     ],
 )
 def test_what_is_wrong_is_named(centre, tmp_path, words, said):
-    given = [str({"FOLDER": centre.desk.folder, "NOTHING": tmp_path}.get(word, word)) for word in words]
+    given = [str({"FOLDER": centre.context.folder, "NOTHING": tmp_path}.get(word, word)) for word in words]
     done = run(*given, ok=False)
     assert isinstance(done.exception, HitokuError)
     assert said in str(done.exception)
@@ -87,16 +87,16 @@ def test_a_database_that_cannot_be_written_is_named(centre, words, monkeypatch):
 
     for place, name in ((users, "set_password"), (users, "add_person"), (storage, "migrate")):
         monkeypatch.setattr(place, name, refuse)
-    done = run(words[0], centre.desk.folder, *words[1:], ok=False)
+    done = run(words[0], centre.context.folder, *words[1:], ok=False)
     assert isinstance(done.exception, OutputError)
     assert "cannot write the database: database or disk is full" in str(done.exception)
     assert "somebody" not in str(done.exception)
 
 
 def test_a_log_that_is_not_whole_is_exit_code_1(centre, tmp_path):
-    with reading(centre.desk.engine) as connection:
+    with reading(centre.context.engine) as connection:
         entries = list(log.entries(connection))
-    folder = centre.desk.folder
+    folder = centre.context.folder
     head = {"entries": len(entries), "digest": entries[-1]["digest"]}
     (tmp_path / "log.json").write_text(json.dumps(head), "utf-8")
     assert run("verify-log", folder, "--receipt", tmp_path / "log.json").exit_code == 0
@@ -114,8 +114,8 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
 
 
 def test_settings_that_are_wrong_are_named(centre):
-    path = centre.desk.folder / "review.toml"
+    path = centre.context.folder / "review.toml"
     path.write_text("turnaround_dayz = 3\n", "utf-8")
     with pytest.raises(ParameterError, match="turnaround_dayz") as wrong:
-        run("verify-log", centre.desk.folder)
+        run("verify-log", centre.context.folder)
     assert "turnaround_days" in wrong.value.fix

@@ -54,19 +54,19 @@ def files_of_at_most(n_bytes):
 
 
 def require_sqlite(centre):
-    if centre.desk.engine.dialect.name != "sqlite":
+    if centre.context.engine.dialect.name != "sqlite":
         pytest.skip("the files of PostgreSQL belong to its server")
 
 
-def is_whole(desk):
-    with reading(desk.engine) as connection:
+def is_whole(context):
+    with reading(context.engine) as connection:
         found = list(log.entries(connection))
         assert differences(connection, found) == []
-    assert verified(desk.engine)[1] == []
+    assert verified(context.engine)[1] == []
 
 
-def votes_of(desk):
-    with reading(desk.engine) as connection:
+def votes_of(context):
+    with reading(context.engine) as connection:
         rows = connection.execute(
             sa.text(
                 "SELECT p.login, v.output, v.choice FROM vote v JOIN review r ON r.id = v.review "
@@ -81,7 +81,7 @@ def test_on_a_full_disk_a_vote_is_refused_in_words_and_goes_through_later(centre
     number = centre.submit()
     [first, *_] = centre.outputs(number)
     yui = centre.browser("yui")
-    centre.desk.engine.dispose()  # a new connection finds the write-ahead log empty
+    centre.context.engine.dispose()  # a new connection finds the write-ahead log empty
     confirmed, refused = "", 0
     with files_of_at_most(100_000):
         for step in range(60):
@@ -94,11 +94,11 @@ def test_on_a_full_disk_a_vote_is_refused_in_words_and_goes_through_later(centre
                 assert "nothing was saved" in answer.text
                 refused += 1
     assert refused
-    found = votes_of(centre.desk)
+    found = votes_of(centre.context)
     assert found.get(("yui", first), "") == confirmed
-    is_whole(centre.desk)
+    is_whole(centre.context)
     assert yui.post(f"/outputs/{first}/vote", data={"choice": "approve"}).status_code == 303
-    assert votes_of(centre.desk)["yui", first] == "approve"
+    assert votes_of(centre.context)["yui", first] == "approve"
 
 
 def test_on_a_full_disk_an_upload_leaves_nothing_behind(centre):
@@ -109,14 +109,14 @@ def test_on_a_full_disk_an_upload_leaves_nothing_behind(centre):
     with files_of_at_most(2_000):
         answer = ren.post("/requests", data=sent, files={"submission": ("s.zip", content, "application/zip")})
     assert answer.status_code in {422, 503}
-    assert list(centre.desk.quarantine.iterdir()) == []
-    assert centre.desk.engine.connect().scalar(sa.text("SELECT count(*) FROM request")) == 0
+    assert list(centre.context.quarantine.iterdir()) == []
+    assert centre.context.engine.connect().scalar(sa.text("SELECT count(*) FROM request")) == 0
     again = ren.post("/requests", data=sent, files={"submission": ("s.zip", content, "application/zip")})
     assert again.status_code == 303
 
 
 def test_a_database_that_went_away_and_came_back(centre, request):
-    if centre.desk.engine.dialect.name != "postgresql":
+    if centre.context.engine.dialect.name != "postgresql":
         pytest.skip("a file does not go away and come back")
     server = request.getfixturevalue("postgresql")
     number = centre.submit()
@@ -130,28 +130,28 @@ def test_a_database_that_went_away_and_came_back(centre, request):
         answer = yui.post(f"/outputs/{second}/vote", data={"choice": "approve"})
         assert answer.status_code == 503
         assert "nothing was saved" in answer.text
-        worker = Worker(centre.desk)
+        worker = Worker(centre.context)
         worker.start()
         time.sleep(0.5)
         worker.stop()
     finally:
         server.start()
     assert yui.get("/health").json()["database"] is True
-    assert votes_of(centre.desk) == {("yui", first): "approve"}
+    assert votes_of(centre.context) == {("yui", first): "approve"}
     assert yui.post(f"/outputs/{second}/vote", data={"choice": "change"}).status_code == 303
-    is_whole(centre.desk)
+    is_whole(centre.context)
 
 
 class Process:
     """The application as people run it, in a process that can be killed."""
 
-    def __init__(self, desk):
-        self.desk = desk
+    def __init__(self, context):
+        self.context = context
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "hitoku", "serve", "--folder", desk.folder, "--port", str(self.port)],
+            [sys.executable, "-m", "hitoku", "serve", "--folder", context.folder, "--port", str(self.port)],
             env={**os.environ, "PYTHONPATH": str(SRC)},
             stderr=subprocess.DEVNULL,
             start_new_session=True,
@@ -193,8 +193,8 @@ class Process:
         self.process.wait()
 
 
-def token_of(desk, login):
-    with writing(desk.engine) as connection:
+def token_of(context, login):
+    with writing(context.engine) as connection:
         return users.begin_session(connection, known(connection, login).id)
 
 
@@ -203,7 +203,7 @@ def test_a_server_that_is_killed_loses_no_vote_that_it_confirmed(centre):
     """Two checkers change their votes as fast as they can while the server is killed, again and again."""
     number = centre.submit()
     places = centre.outputs(number)
-    tokens = {login: token_of(centre.desk, login) for login in ("yui", "sota")}
+    tokens = {login: token_of(centre.context, login) for login in ("yui", "sota")}
     dice = np.random.default_rng(20)
     confirmed, tried = {}, {}
 
@@ -221,7 +221,7 @@ def test_a_server_that_is_killed_loses_no_vote_that_it_confirmed(centre):
             del tried[login, place]
 
     for kill in range(4):
-        served = Process(centre.desk)
+        served = Process(centre.context)
         try:
             served.wait()
             tried.clear()
@@ -237,18 +237,18 @@ def test_a_server_that_is_killed_loses_no_vote_that_it_confirmed(centre):
                 each.join()
         finally:
             served.end()
-        found = votes_of(centre.desk)
+        found = votes_of(centre.context)
         for key, choice in confirmed.items():
             # What was on its way when the server died may have been written, or not.
             assert found[key] in {choice, tried.get(key, choice)}
         confirmed.update({key: found[key] for key in tried if key in found})
-        is_whole(centre.desk)
+        is_whole(centre.context)
     assert len(confirmed) == 2 * len(places)
 
 
-def forget_the_worker(desk):
+def forget_the_worker(context):
     """Let the silence of a dead worker be over, which takes twenty seconds otherwise."""
-    with writing(desk.engine) as connection:
+    with writing(context.engine) as connection:
         beat = connection.scalar(sa.text("SELECT max(beat) FROM job WHERE state = 'running'"))
         if beat is not None:
             old = read_moment(beat).replace(year=2000)
@@ -271,12 +271,12 @@ def test_a_server_that_is_killed_during_a_release_releases_once(centre, orphan):
     assert centre.state(number) == "approved"
     dice = np.random.default_rng(7 + orphan)
     for kill in range(3):
-        served = Process(centre.desk)
+        served = Process(centre.context)
         try:
             served.wait()
             if kill < 2:
                 until = time.monotonic() + 120
-                while job_state(centre.desk) == "waiting" and time.monotonic() < until:
+                while job_state(centre.context) == "waiting" and time.monotonic() < until:
                     time.sleep(0.02)
                 time.sleep(dice.uniform(0, 4))
                 served.kill(orphan=orphan)
@@ -287,21 +287,21 @@ def test_a_server_that_is_killed_during_a_release_releases_once(centre, orphan):
         finally:
             if not orphan or kill == 2:
                 served.end()
-        forget_the_worker(centre.desk)
+        forget_the_worker(centre.context)
     assert centre.state(number) == "released"
     time.sleep(5 if orphan else 0)  # whatever lives on has had its chance
-    with reading(centre.desk.engine) as connection:
+    with reading(centre.context.engine) as connection:
         ledger = connection.scalar(sa.text("SELECT ledger FROM project"))
         assert connection.scalar(sa.text("SELECT count(*) FROM log WHERE event = 'release'")) == 1
         digest = connection.scalar(sa.text("SELECT digest FROM release"))
     [receipt] = receipts(ledger)
-    written = centre.desk.released(number) / "receipt.json"
+    written = centre.context.released(number) / "receipt.json"
     assert json.loads(written.read_text("utf-8"))["number"] == receipt.number == 1
     assert centre.browser("ren").get(f"/requests/{number}/release.zip").status_code == 200
     assert len(digest) == 64
-    is_whole(centre.desk)
+    is_whole(centre.context)
 
 
-def job_state(desk):
-    with reading(desk.engine) as connection:
+def job_state(context):
+    with reading(context.engine) as connection:
         return connection.scalar(sa.text("SELECT state FROM job WHERE kind = 'release'"))

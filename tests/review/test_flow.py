@@ -60,7 +60,7 @@ def test_a_frozen_vote_cannot_be_changed(centre):
     assert centre.vote(number, "yui", ["approve"] * 3).status_code == 303
     first = centre.outputs(number)[0]
     assert centre.browser("yui").post(f"/outputs/{first}/vote", data={"choice": "change"}).status_code == 403
-    with reading(centre.desk.engine) as connection:
+    with reading(centre.context.engine) as connection:
         choices = connection.scalars(sa.text("SELECT choice FROM vote")).all()
     assert choices == ["approve"] * 3
 
@@ -125,7 +125,7 @@ def test_a_refusal_needs_a_word_and_an_approval_against_the_rules_too(centre):
     haru = centre.browser("haru")
     first, second, third = centre.outputs(number)
     assert haru.post(f"/outputs/{first}/decision", data={"choice": "refuse"}).status_code == 409
-    with centre.desk.engine.begin() as connection:
+    with centre.context.engine.begin() as connection:
         connection.execute(sa.text("UPDATE output SET status = 'review' WHERE id = :id"), {"id": second})
     assert haru.post(f"/outputs/{second}/decision", data={"choice": "approve"}).status_code == 409
     assert haru.post(f"/requests/{number}/approve-passing").status_code == 409
@@ -147,7 +147,7 @@ def test_a_refusal_needs_a_word_and_an_approval_against_the_rules_too(centre):
     assert centre.state(number) == "approved"
     page = centre.browser("ren").get(f"/outputs/{first}").text
     assert "merge regions" in page
-    with reading(centre.desk.engine) as connection:
+    with reading(centre.context.engine) as connection:
         kept = connection.scalar(sa.text("SELECT facts FROM decision WHERE output = :id"), {"id": second})
     assert json.loads(kept) == {
         "sampling_fraction": 0.05,
@@ -219,7 +219,7 @@ def resubmitted(centre, tmp_path):
 def test_a_changed_output_resets_its_votes_and_the_others_keep_their_approvals(centre, resubmitted):
     number = resubmitted
     first, second, third = centre.outputs(number)
-    with reading(centre.desk.engine) as connection:
+    with reading(centre.context.engine) as connection:
         rows = connection.execute(
             sa.text(
                 "SELECT p.login, v.output FROM vote v JOIN review r ON r.id = v.review "
@@ -251,7 +251,7 @@ def test_everything_can_be_made_again_from_the_log(centre, resubmitted):
     haru = centre.browser("haru")
     haru.post(f"/requests/{number}/approve-passing")
     haru.post(f"/requests/{number}/finish")
-    with reading(centre.desk.engine) as connection:
+    with reading(centre.context.engine) as connection:
         entries = list(log.entries(connection))
         told = replay(entries)
         assert told == stored(connection)
@@ -260,9 +260,9 @@ def test_everything_can_be_made_again_from_the_log(centre, resubmitted):
     assert len(told.votes) == 6 + 4 + 6
     assert len(told.decisions) == 3
     # A vote that somebody put into the table shows.
-    with centre.desk.engine.begin() as connection:
+    with centre.context.engine.begin() as connection:
         connection.execute(sa.text("UPDATE vote SET choice = 'change' WHERE output = 1"))
-    assert verified(centre.desk.engine)[1] == ["votes are not those of the log"]
+    assert verified(centre.context.engine)[1] == ["votes are not those of the log"]
 
 
 def test_a_second_click_does_nothing_twice(centre):
@@ -272,7 +272,7 @@ def test_a_second_click_does_nothing_twice(centre):
         for _ in range(2):
             assert yui.post(f"/outputs/{place}/vote", data={"choice": "approve"}).status_code == 303
     assert [yui.post(f"/requests/{number}/review").status_code for _ in range(2)] == [303, 303]
-    with reading(centre.desk.engine) as connection:
+    with reading(centre.context.engine) as connection:
         events = [entry["event"] for entry in log.entries(connection, number)]
     assert events.count("vote") == 3
     assert events.count("review submitted") == 1

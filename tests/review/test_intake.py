@@ -111,10 +111,10 @@ def test_an_upload_is_a_request_and_a_second_click_is_none(centre):
     answers = [ren.post("/requests", data=FORM, files=files) for _ in range(2)]
     assert [answer.headers["location"] for answer in answers] == ["/requests/1?said=submitted"] * 2
     assert centre.state(1) == "submitted"
-    with centre.desk.engine.connect() as connection:
+    with centre.context.engine.connect() as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM request")) == 1
         assert connection.scalar(sa.text("SELECT count(*) FROM job WHERE kind = 'check'")) == 1
-    assert (centre.desk.submitted(1) / "manifest.json").is_file()
+    assert (centre.context.submitted(1) / "manifest.json").is_file()
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_an_upload_is_a_request_and_a_second_click_is_none(centre):
 def test_a_form_that_is_not_filled_in_makes_nothing(centre, change, status):
     files = {"submission": ("s.zip", packed(centre.submission / "first"), "application/zip")}
     assert centre.browser("ren").post("/requests", data=FORM | change, files=files).status_code == status
-    with centre.desk.engine.connect() as connection:
+    with centre.context.engine.connect() as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM request")) == 0
 
 
@@ -140,7 +140,7 @@ def test_an_upload_of_rubbish_is_refused_and_leaves_nothing(centre):
     answer = centre.browser("ren").post("/requests", data=FORM, files=files)
     assert answer.status_code == 422
     assert "no zip archive" in answer.text
-    assert list(centre.desk.quarantine.iterdir()) == []
+    assert list(centre.context.quarantine.iterdir()) == []
 
 
 def test_a_body_that_is_too_long_is_refused_before_it_is_read(centre):
@@ -149,7 +149,7 @@ def test_a_body_that_is_too_long_is_refused_before_it_is_read(centre):
 
 
 def drop(centre, project, login, words=True):
-    place = centre.desk.inbox / project / login
+    place = centre.context.inbox / project / login
     place.mkdir(parents=True)
     (place / "wages.zip").write_bytes(packed(centre.submission / "first"))
     if words:
@@ -161,10 +161,10 @@ def drop(centre, project, login, words=True):
 
 def test_what_is_dropped_in_the_watched_folder_is_taken_once(centre):
     place = drop(centre, "wages", "ren")
-    assert intake.take_from_inbox(centre.desk) == 1
-    assert intake.take_from_inbox(centre.desk) == 0
+    assert intake.take_from_inbox(centre.context) == 1
+    assert intake.take_from_inbox(centre.context) == 0
     assert list(place.iterdir()) == []
-    with centre.desk.engine.connect() as connection:
+    with centre.context.engine.connect() as connection:
         assert connection.execute(sa.text("SELECT title, state FROM request")).all() == [
             ("Dropped", "submitted")
         ]
@@ -173,13 +173,13 @@ def test_what_is_dropped_in_the_watched_folder_is_taken_once(centre):
 def test_what_is_still_written_is_left_alone(centre):
     place = drop(centre, "wages", "ren")
     os.utime(place / "wages.zip")
-    assert intake.take_from_inbox(centre.desk) == 0
+    assert intake.take_from_inbox(centre.context) == 0
 
 
 @pytest.mark.parametrize(("project", "login"), [("wages", "nobody"), ("nothing", "ren"), ("wages", "yui")])
 def test_what_nobody_may_drop_is_put_aside_with_a_word(centre, project, login):
     drop(centre, project, login)
-    intake.take_from_inbox(centre.desk)
-    aside = sorted((centre.desk.inbox / "refused").iterdir())
+    intake.take_from_inbox(centre.context)
+    aside = sorted((centre.context.inbox / "refused").iterdir())
     assert [path.suffix for path in aside] == [".zip", ".txt"]
     assert aside[1].read_text("utf-8").strip()

@@ -6,11 +6,11 @@ from hitoku.review import Head, log, reading, writing
 
 
 @pytest.fixture
-def entries(desk):
-    with writing(desk.engine) as connection:
+def entries(context):
+    with writing(context.engine) as connection:
         for number in range(4):
             log.append(connection, "yui", "vote", request=1, output=number, choice="approve")
-    with reading(desk.engine) as connection:
+    with reading(context.engine) as connection:
         return list(log.entries(connection))
 
 
@@ -59,10 +59,10 @@ def test_another_log_of_the_same_length_shows_by_a_receipt(entries):
     assert any("another log" in fault for fault in log.faults([*forked, other], [receipt]))
 
 
-def test_an_export_has_no_formula_and_is_read_back(desk):
-    with writing(desk.engine) as connection:
+def test_an_export_has_no_formula_and_is_read_back(context):
+    with writing(context.engine) as connection:
         log.append(connection, "=1+1", "vote", request=1)
-    with reading(desk.engine) as connection:
+    with reading(context.engine) as connection:
         entries = list(log.entries(connection))
     text = log.to_csv(entries)
     assert ",'=1+1," in text

@@ -17,7 +17,7 @@ from joserfc.jwk import KeySet, OctKey, RSAKey
 from tests.review.conftest import Centre
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.review import COOKIE, Begun, Desk, Oidc, Provider, require_safe
+from hitoku.review import COOKIE, Begun, Context, Oidc, Provider, require_safe
 
 CLIENT, SECRET = "review", "a secret of ours"
 BACK = "http://127.0.0.1/oidc/callback"
@@ -111,12 +111,12 @@ def fake(keys):
 
 
 @pytest.fixture
-def elsewhere(desk, submission, fake, tmp_path):
+def elsewhere(context, submission, fake, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text(f"{SECRET}\n", "utf-8")
     oidc = Oidc(issuer=fake.issuer, client=CLIENT, secret_file=str(secret), redirect=BACK)
-    settings = desk.settings.model_copy(update={"oidc": oidc})
-    return Centre(Desk(desk.folder, settings, desk.engine), submission)
+    settings = context.settings.model_copy(update={"oidc": oidc})
+    return Centre(Context(context.folder, settings, context.engine), submission)
 
 
 def begin(centre, path="/oidc/begin?next=/policies"):
@@ -132,7 +132,7 @@ def test_somebody_whom_the_provider_names_is_signed_in_and_sent_on(elsewhere, fa
     answer = browser.get(fake.sign_in(address, "yui"))
     assert (answer.status_code, answer.headers["location"]) == (303, "/policies")
     assert "Yui Tanaka" in browser.get("/queue").text
-    with elsewhere.desk.engine.connect() as connection:
+    with elsewhere.context.engine.connect() as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM log WHERE event = 'signed in'")) == 1
 
 
@@ -147,7 +147,7 @@ def test_somebody_whom_the_provider_names_is_signed_in_and_sent_on(elsewhere, fa
         pytest.param({"claims": {"exp": None}}, "does not hold", id="for ever"),
         pytest.param({"claims": {"nonce": None}}, "does not hold", id="without nonce"),
         pytest.param({"claims": {"preferred_username": None}}, "has no", id="about nobody"),
-        pytest.param({"claims": {"preferred_username": "eve"}}, "not one of the people", id="a stranger"),
+        pytest.param({"claims": {"preferred_username": "eve"}}, "not one of the users", id="a stranger"),
         pytest.param({"signer": "stranger"}, "does not hold", id="signed by a stranger"),
         pytest.param({"header": {"alg": "HS256"}}, "does not hold", id="signed with what is public"),
         pytest.param({"description": {"issuer": "https://evil.example"}}, "not of this", id="another issuer"),
@@ -165,7 +165,7 @@ def test_a_word_that_does_not_count_signs_nobody_in(elsewhere, fake, lie, word):
         fake.signer = OctKey.import_key(public)
     if "description" in lie:
         fake.description = lie["description"]
-        elsewhere.app.state.provider = Provider(elsewhere.desk.settings.oidc)
+        elsewhere.app.state.provider = Provider(elsewhere.context.settings.oidc)
     answer = browser.get(back)
     assert answer.status_code == 422
     assert word in answer.text
@@ -195,10 +195,10 @@ def test_a_code_is_used_once_and_only_with_its_verifier(elsewhere, fake):
 
 
 def test_somebody_who_was_shut_out_stays_out(elsewhere, fake):
-    with elsewhere.desk.engine.begin() as connection:
+    with elsewhere.context.engine.begin() as connection:
         connection.execute(sa.text("UPDATE person SET active = :no WHERE login = 'yui'"), {"no": False})
     browser, address = begin(elsewhere)
-    assert "not one of the people" in browser.get(fake.sign_in(address, "yui")).text
+    assert "not one of the users" in browser.get(fake.sign_in(address, "yui")).text
 
 
 @pytest.mark.parametrize("target", ["//evil.example", "https://evil.example/", "/\\evil.example"])

@@ -178,10 +178,10 @@ def test_the_author_never_judges_in_any_state(permission, state):
     assert not may(author, permission, on(state, {1: True, 3: True}, separate=False))
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/requests/99", "/people"])
+@pytest.mark.parametrize("path", ["/nothing", "/requests/99", "/users"])
 def test_a_page_that_says_no_has_the_navigation_of_whoever_asked(centre, path):
     answer = centre.browser("yui").get(path)
     assert answer.status_code in {403, 404}
     assert 'href="/queue"' in answer.text
     assert "Yui Tanaka" in answer.text
-    assert 'href="/people"' not in answer.text
+    assert 'href="/users"' not in answer.text

@@ -38,7 +38,7 @@ def approved(centre):
 def test_a_release_has_receipt_ledger_log_and_letter(centre, approved):
     haru = centre.browser("haru")
     assert [haru.post(f"/requests/{approved}/release").status_code for _ in range(2)] == [303, 303]
-    assert Here(centre.desk).work()
+    assert Here(centre.context).work()
     assert centre.state(approved) == "released"
     answer = centre.browser("ren").get(f"/requests/{approved}/release.zip")
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
@@ -50,24 +50,24 @@ def test_a_release_has_receipt_ledger_log_and_letter(centre, approved):
     assert "people: merge N with S" in content["letter.txt"].decode()
     # Its head is in the log, and a log without it is not whole.
     head = json.loads(content["log.json"])
-    assert verified(centre.desk.engine, [head])[1] == []
-    assert verified(centre.desk.engine, [{**head, "entries": head["entries"] + 9}])[1] != []
-    with reading(centre.desk.engine) as connection:
+    assert verified(centre.context.engine, [head])[1] == []
+    assert verified(centre.context.engine, [{**head, "entries": head["entries"] + 9}])[1] != []
+    with reading(centre.context.engine) as connection:
         assert differences(connection, list(log.entries(connection))) == []
     assert centre.browser("mio").get(f"/requests/{approved}/release.zip").status_code == 404
 
 
 def test_a_worker_that_dies_between_ledger_and_log_releases_nothing_twice(centre, approved):
     centre.browser("haru").post(f"/requests/{approved}/release")
-    with reading(centre.desk.engine) as connection:
-        task = release_task(connection, centre.desk, approved)
+    with reading(centre.context.engine) as connection:
+        task = release_task(connection, centre.context, approved)
     before = checking.release(task, lambda *_: None)  # and then it was killed
     assert centre.state(approved) == "approved"
-    assert Here(centre.desk).work()
+    assert Here(centre.context).work()
     assert centre.state(approved) == "released"
-    receipt = json.loads((centre.desk.released(approved) / "receipt.json").read_text("utf-8"))
+    receipt = json.loads((centre.context.released(approved) / "receipt.json").read_text("utf-8"))
     assert (before["number"], receipt["number"]) == (1, 1)
-    with reading(centre.desk.engine) as connection:
+    with reading(centre.context.engine) as connection:
         assert connection.scalar(sa.text("SELECT digest FROM release")) == before["digest"]
         assert connection.scalar(sa.text("SELECT count(*) FROM log WHERE event = 'release'")) == 1
 
@@ -87,13 +87,13 @@ def test_opened_cells_and_the_last_day_go_to_the_library(centre):
         haru.post(f"/outputs/{place}/decision", data={"choice": "approve"})
     haru.post(f"/requests/{number}/finish")
     haru.post(f"/requests/{number}/release")
-    with reading(centre.desk.engine) as connection:
-        decided = release_task(connection, centre.desk, number)["decisions"]
+    with reading(centre.context.engine) as connection:
+        decided = release_task(connection, centre.context, number)["decisions"]
     [one] = [each for each in decided if "cells" in each]
     assert len(one["cells"]) == len(cells) > 1
     assert "principle" not in one
     assert one["expires"] == "2999-12-31"
-    assert Here(centre.desk).work()
+    assert Here(centre.context).work()
     # Everything that was withheld has left: the numbers are those of the data.
-    [people] = centre.desk.released(number).glob("*people.csv")
+    [people] = centre.context.released(number).glob("*people.csv")
     assert "N,c,3" in people.read_text("utf-8")

@@ -12,7 +12,7 @@ from hitoku.review import (
     ACTIONS,
     COOKIE,
     DAYS,
-    Desk,
+    Context,
     Proxy,
     cookie_name,
     known_device,
@@ -52,8 +52,8 @@ def test_signing_in_and_out(centre):
 
 
 def test_the_cookie_is_for_https_alone_where_that_is_set(centre):
-    desk = centre.desk
-    secure = Desk(desk.folder, desk.settings.model_copy(update={"https": True}), desk.engine)
+    context = centre.context
+    secure = Context(context.folder, context.settings.model_copy(update={"https": True}), context.engine)
     client = TestClient(make_app(secure, work=False), base_url="https://127.0.0.1", follow_redirects=False)
     assert "secure" in sign_in(client).headers["set-cookie"].lower()
 
@@ -176,8 +176,10 @@ def test_the_cookie_of_a_device_is_sent_to_the_sign_in_page_alone(centre):
 
 
 def test_behind_a_proxy_of_the_settings_its_header_says_who_guesses(centre):
-    desk = centre.desk
-    behind = Desk(desk.folder, desk.settings.model_copy(update={"proxies": ("10.0.0.1",)}), desk.engine)
+    context = centre.context
+    behind = Context(
+        context.folder, context.settings.model_copy(update={"proxies": ("10.0.0.1",)}), context.engine
+    )
     app = make_app(behind, work=False)
 
     def client(neighbour, forwarded):
@@ -202,7 +204,7 @@ def test_an_idle_or_revoked_session_is_over(centre):
     for change in ("seen = '2020-01-01T00:00:00Z'", "begun = '2020-01-01T00:00:00Z'", "ended = seen"):
         client = centre.browser("yui")
         assert client.get("/queue").status_code == 200
-        with centre.desk.engine.begin() as connection:
+        with centre.context.engine.begin() as connection:
             connection.execute(sa.text(f"UPDATE session SET {change}"))  # noqa: S608 - of this test
         answer = client.get("/queue?tab=phase-2")
         assert answer.headers["location"] == "/login?next=%2Fqueue%3Ftab%3Dphase-2"
@@ -210,7 +212,7 @@ def test_an_idle_or_revoked_session_is_over(centre):
 
 def test_who_is_shut_out_is_out_at_once(centre):
     client = centre.browser("yui")
-    with writing(centre.desk.engine) as connection:
+    with writing(centre.context.engine) as connection:
         users.set_active(connection, "yui", active=False, by="aki")
     assert client.get("/queue").status_code == 303
     assert sign_in(centre.browser()).status_code == 422
@@ -271,7 +273,7 @@ def test_nobody_is_sent_elsewhere(centre, target):
 
 def test_odd_texts_are_shown_as_texts_on_every_page(centre):
     number = centre.submit(title=INJECTED)
-    with centre.desk.engine.begin() as connection:
+    with centre.context.engine.begin() as connection:
         connection.execute(sa.text("UPDATE request SET context = :t, controls = :t"), {"t": INJECTED})
         connection.execute(sa.text("UPDATE output SET name = :t"), {"t": INJECTED})
         connection.execute(
@@ -288,7 +290,7 @@ def test_odd_texts_are_shown_as_texts_on_every_page(centre):
         yui.get("/queue", params={"words": INJECTED, "project": INJECTED, "tab": INJECTED, "said": INJECTED}),
         *(kai.get(path) for path in ("/log", "/statistics", "/policies", f"/requests/{number}/release")),
         kai.post("/policies", data={"text": INJECTED}),
-        aki.get("/people"),
+        aki.get("/users"),
         centre.browser("ren").get("/mine"),
         centre.browser().get("/login", params={"next": INJECTED}),
         yui.get(f"/{INJECTED}"),
@@ -300,9 +302,11 @@ def test_odd_texts_are_shown_as_texts_on_every_page(centre):
 
 
 def test_the_proxy_is_believed_from_its_address_alone(centre):
-    desk = centre.desk
-    proxied = Desk(
-        desk.folder, desk.settings.model_copy(update={"proxy": Proxy(addresses=("10.0.0.7",))}), desk.engine
+    context = centre.context
+    proxied = Context(
+        context.folder,
+        context.settings.model_copy(update={"proxy": Proxy(addresses=("10.0.0.7",))}),
+        context.engine,
     )
     app = make_app(proxied, work=False)
     named = {"x-remote-user": "yui"}
@@ -383,5 +387,5 @@ def test_a_number_that_is_none_of_ours_is_answered_like_one_that_is_not_there(ce
     for path in ("requests", "outputs", "policies"):
         assert administrator.get(f"/{path}/{number}").status_code in {404, 422}
     asked = {"login": "yui", f"choice-{number}": "approve", "output": number, "project": number}
-    for path in (f"/people/{number}", "/requests/1/comment", "/requests/1/settle", "/requests"):
+    for path in (f"/users/{number}", "/requests/1/comment", "/requests/1/settle", "/requests"):
         assert administrator.post(path, data=asked).status_code in {403, 404, 405, 409, 422}

@@ -101,7 +101,7 @@ def in_phase_2(centre):
 
 
 def decision(centre, place):
-    with centre.desk.engine.connect() as connection:
+    with centre.context.engine.connect() as connection:
         return connection.execute(sa.text("SELECT * FROM decision WHERE output = :o"), {"o": place}).first()
 
 

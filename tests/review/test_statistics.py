@@ -10,7 +10,7 @@ from hitoku.review import JUDGEMENT, reading, team_numbers
 def test_causes_of_refusal_turnaround_and_load(centre):
     first, second = centre.submit(), centre.submit(title="Another")
     broken = centre.outputs(first)[0]
-    with centre.desk.engine.begin() as connection:
+    with centre.context.engine.begin() as connection:
         connection.execute(
             sa.text("""UPDATE output SET status = 'fail', principles = '{"units": "fail", "group": "review"}'
                     WHERE id = :id"""),
@@ -26,7 +26,7 @@ def test_causes_of_refusal_turnaround_and_load(centre):
         haru.post(f"/outputs/{place}/decision", data={"choice": "refuse", "reason": "not for this paper"})
     haru.post(f"/requests/{second}/finish")
     assert (centre.state(first), centre.state(second)) == ("returned", "rejected")
-    with reading(centre.desk.engine) as connection:
+    with reading(centre.context.engine) as connection:
         found = team_numbers(connection, turnaround_days=5)
     # Two reviewers sent one output back; a person refused three that met everything.
     assert found.causes == {

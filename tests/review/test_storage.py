@@ -24,14 +24,14 @@ from hitoku.review import (
 )
 
 
-def test_the_migrations_make_the_tables_that_the_code_knows(desk):
-    with desk.engine.connect() as connection:
+def test_the_migrations_make_the_tables_that_the_code_knows(context):
+    with context.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
-def test_migrating_twice_is_migrating_once(desk):
-    assert migrate(desk.engine) == newest()
-    require_current(desk.engine)
+def test_migrating_twice_is_migrating_once(context):
+    assert migrate(context.engine) == newest()
+    require_current(context.engine)
 
 
 def test_a_database_that_is_empty_or_away_is_named_with_a_fix(tmp_path):
@@ -43,24 +43,24 @@ def test_a_database_that_is_empty_or_away_is_named_with_a_fix(tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["UPDATE log SET who = 'x'", "DELETE FROM log"])
-def test_the_database_refuses_to_change_the_log(desk, verb):
-    with pytest.raises(sa.exc.DBAPIError, match="append-only"), writing(desk.engine) as connection:
+def test_the_database_refuses_to_change_the_log(context, verb):
+    with pytest.raises(sa.exc.DBAPIError, match="append-only"), writing(context.engine) as connection:
         connection.execute(sa.text(verb))
 
 
-def test_postgresql_refuses_to_truncate_the_log(desk):
-    if desk.engine.dialect.name != "postgresql":
+def test_postgresql_refuses_to_truncate_the_log(context):
+    if context.engine.dialect.name != "postgresql":
         pytest.skip("SQLite has no TRUNCATE")
-    with pytest.raises(sa.exc.DBAPIError, match="append-only"), writing(desk.engine) as connection:
+    with pytest.raises(sa.exc.DBAPIError, match="append-only"), writing(context.engine) as connection:
         connection.execute(sa.text("TRUNCATE log"))
 
 
-def test_writers_go_one_after_another(desk):
+def test_writers_go_one_after_another(context):
     """Each reads the head and writes the next entry: without the lock first, two would be the same."""
 
     def write():
         for _ in range(5):
-            with writing(desk.engine) as connection:
+            with writing(context.engine) as connection:
                 log.append(connection, "x", "tick")
 
     threads = [threading.Thread(target=write) for _ in range(6)]
@@ -68,21 +68,21 @@ def test_writers_go_one_after_another(desk):
         each.start()
     for each in threads:
         each.join()
-    with reading(desk.engine) as connection:
+    with reading(context.engine) as connection:
         found = list(log.entries(connection))
     assert sum(entry["event"] == "tick" for entry in found) == 30
     assert log.faults(found) == []
 
 
-def test_what_fails_in_the_middle_is_undone(desk):
+def test_what_fails_in_the_middle_is_undone(context):
     def fails():
-        with writing(desk.engine) as connection:
+        with writing(context.engine) as connection:
             log.append(connection, "x", "tick")
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fails()
-    with reading(desk.engine) as connection:
+    with reading(context.engine) as connection:
         assert all(entry["event"] != "tick" for entry in log.entries(connection))
 
 
@@ -94,12 +94,12 @@ def test_a_centre_is_founded_again_in_a_database_that_a_killed_run_left(tmp_path
         begun = [row.text for row in versions(connection)]
     first.engine.dispose()
     shutil.rmtree(tmp_path / "killed")
-    desk = found(tmp_path / "again", **elsewhere)
-    with desk.engine.connect() as connection:
+    context = found(tmp_path / "again", **elsewhere)
+    with context.engine.connect() as connection:
         assert [row.text for row in versions(connection)] == begun
-    with writing(desk.engine) as connection:
+    with writing(context.engine) as connection:
         add_person(connection, "yui", "Yui Tanaka", ["checker"], None, by="test")
-    desk.engine.dispose()
+    context.engine.dispose()
     with pytest.raises(ParameterError, match="belongs to a centre already"):
         found(tmp_path / "second", **elsewhere)
     assert not (tmp_path / "second").exists()

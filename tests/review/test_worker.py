@@ -35,12 +35,12 @@ print(json.dumps({{"done": 1, "total": 2, "said": "half"}}), flush=True)
 
 def hand_in(centre, folder=None):
     place, digest = copy_folder(
-        folder or centre.submission / "first", centre.desk.quarantine, "in", centre.desk.settings
+        folder or centre.submission / "first", centre.context.quarantine, "in", centre.context.settings
     )
-    with writing(centre.desk.engine) as connection:
+    with writing(centre.context.engine) as connection:
         return new_request(
             connection,
-            centre.desk,
+            centre.context,
             known(connection, "ren"),
             project_id=1,
             title="Wages",
@@ -52,8 +52,8 @@ def hand_in(centre, folder=None):
         )
 
 
-def job_of(desk):
-    with reading(desk.engine) as connection:
+def job_of(context):
+    with reading(context.engine) as connection:
         return connection.execute(sa.text("SELECT * FROM job")).one()
 
 
@@ -75,33 +75,33 @@ def process(monkeypatch):
 def test_a_check_in_a_process_of_its_own(centre):
     """The real thing: data, ledger and policy of the project, outputs judged again, and pages drawn."""
     number = hand_in(centre)
-    assert Worker(centre.desk).work()
-    assert (centre.state(number), job_of(centre.desk).state) == ("phase 1", "done")
-    summary = json.loads((centre.desk.checked(1) / "summary.json").read_text("utf-8"))
+    assert Worker(centre.context).work()
+    assert (centre.state(number), job_of(centre.context).state) == ("phase 1", "done")
+    summary = json.loads((centre.context.checked(1) / "summary.json").read_text("utf-8"))
     assert [each["status"] for each in summary["outputs"]] == ["pass"] * 3
     assert "tested up to four outputs together" in summary["report"]["differencing"]
-    assert not Worker(centre.desk).work()
+    assert not Worker(centre.context).work()
 
 
 def test_a_submission_that_was_changed_goes_back_with_a_word(centre, tmp_path):
-    folder, _ = copy_folder(centre.submission / "first", tmp_path, "copy", centre.desk.settings)
+    folder, _ = copy_folder(centre.submission / "first", tmp_path, "copy", centre.context.settings)
     (folder / "public" / "01-people.csv").write_text("region,job,count\n", "utf-8")
     number = hand_in(centre, folder)
-    Worker(centre.desk).work()
+    Worker(centre.context).work()
     assert centre.state(number) == "returned"
     page = centre.browser("ren").get(f"/requests/{number}").text
     assert "was changed after it was submitted" in page
-    assert str(centre.desk.folder) not in page
+    assert str(centre.context.folder) not in page
 
 
 def test_a_forged_submission_is_not_passed(centre, tmp_path):
     """Resealed by somebody who knows how: the count of N/c is 30 now, and the evidence contradicts itself."""
-    folder, _ = copy_folder(centre.submission / "first", tmp_path, "copy", centre.desk.settings)
+    folder, _ = copy_folder(centre.submission / "first", tmp_path, "copy", centre.context.settings)
     resealed(folder, "public/01-people.json", lambda content: content["count"].__setitem__(6, 30))
     number = hand_in(centre, folder)
-    Worker(centre.desk).work()
+    Worker(centre.context).work()
     if centre.state(number) == "phase 1":
-        with reading(centre.desk.engine) as connection:
+        with reading(centre.context.engine) as connection:
             assert connection.scalar(sa.text("SELECT status FROM output WHERE place = 0")) == "fail"
     else:
         assert centre.state(number) == "returned"
@@ -111,33 +111,35 @@ def test_a_check_that_takes_too_long_is_ended_and_can_be_tried_again(centre, pro
     number = hand_in(centre)
     process("time.sleep(60)")
     monkeypatch.setattr(worker, "PULSE", 0.2)
-    desk = centre.desk
-    quick = type(desk)(desk.folder, desk.settings.model_copy(update={"check_seconds": 1}), desk.engine)
+    context = centre.context
+    quick = type(context)(
+        context.folder, context.settings.model_copy(update={"check_seconds": 1}), context.engine
+    )
     begun = time.monotonic()
     assert Worker(quick).work()
     assert time.monotonic() - begun < 30
-    assert job_of(desk).state == "failed"
+    assert job_of(context).state == "failed"
     assert "longer than 1 seconds" in centre.browser("yui").get(f"/requests/{number}").text
     assert centre.browser("yui").post(f"/requests/{number}/retry").status_code == 303
-    assert job_of(desk).state == "waiting"
+    assert job_of(context).state == "waiting"
 
 
 @pytest.mark.parametrize("then", ["import os; os.kill(os.getpid(), 9)", "sys.exit(70)", "print('{}')"])
 def test_a_process_that_dies_is_a_failed_check_and_not_a_verdict(centre, process, then):
     number = hand_in(centre)
     process(then)
-    assert Worker(centre.desk).work()
-    assert job_of(centre.desk).state == "failed"
+    assert Worker(centre.context).work()
+    assert job_of(centre.context).state == "failed"
     assert centre.state(number) == "submitted"
 
 
 def test_progress_is_live(centre, process):
     number = hand_in(centre)
     process("time.sleep(0.5)")
-    Worker(centre.desk).work()
-    found = job_of(centre.desk)
+    Worker(centre.context).work()
+    found = job_of(centre.context)
     assert (found.done, found.total) == (1, 2)
-    with writing(centre.desk.engine) as connection:
+    with writing(centre.context.engine) as connection:
         connection.execute(sa.text("UPDATE job SET state = 'running', said = 'drawing people'"))
     answer = centre.browser("ren").get(f"/requests/{number}/progress", headers={"hx-request": "true"})
     assert "drawing people (1 of 2)" in answer.text
@@ -146,21 +148,21 @@ def test_progress_is_live(centre, process):
 def test_the_job_of_a_worker_that_was_killed_is_taken_up_and_given_up_at_last(centre):
     hand_in(centre)
     for attempt in range(1, jobs.MOST_ATTEMPTS + 1):
-        with writing(centre.desk.engine) as connection:
+        with writing(centre.context.engine) as connection:
             assert jobs.take(connection).subject == 1
             assert jobs.take(connection) is None, "another worker is at it"
-        assert job_of(centre.desk).attempts == attempt
-        with writing(centre.desk.engine) as connection:  # killed: no beat any more
+        assert job_of(centre.context).attempts == attempt
+        with writing(centre.context.engine) as connection:  # killed: no beat any more
             connection.execute(sa.text("UPDATE job SET beat = '2020-01-01T00:00:00Z'"))
-    with writing(centre.desk.engine) as connection:
+    with writing(centre.context.engine) as connection:
         assert jobs.take(connection) is None
-    assert job_of(centre.desk).state == "failed"
+    assert job_of(centre.context).state == "failed"
 
 
 def test_a_check_that_is_written_down_twice_is_written_down_once(centre):
     number = centre.submit()
     summary = json.loads((centre.submission / "first-check" / "summary.json").read_text("utf-8"))
-    with writing(centre.desk.engine) as connection:
+    with writing(centre.context.engine) as connection:
         check_done(connection, 1, summary)
     assert len(centre.outputs(number)) == 3
 
@@ -169,14 +171,14 @@ def test_a_check_of_a_request_that_was_withdrawn_meanwhile_changes_nothing(centr
     number = hand_in(centre)
     assert centre.browser("ren").post(f"/requests/{number}/withdraw").status_code == 303
     summary = json.loads((centre.submission / "first-check" / "summary.json").read_text("utf-8"))
-    with writing(centre.desk.engine) as connection:
+    with writing(centre.context.engine) as connection:
         check_done(connection, 1, summary)
     assert centre.state(number) == "withdrawn"
     assert centre.outputs(number) == []
 
 
 def test_asking_twice_for_a_job_makes_one(centre):
-    with writing(centre.desk.engine) as connection:
+    with writing(centre.context.engine) as connection:
         for _ in range(2):
             jobs.ask(connection, Job.RELEASE, 7, None)
         assert connection.scalar(sa.text("SELECT count(*) FROM job")) == 1

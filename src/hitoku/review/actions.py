@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 from hitoku.errors import HitokuError, ParameterError
 from hitoku.review import users
-from hitoku.review.desk import Desk, standing
+from hitoku.review.context import Context, standing
 from hitoku.review.rendering import SAID, SITE
 from hitoku.review.states import Person, Standing, StateError, may
 from hitoku.review.storage import reading, writing
@@ -47,7 +47,7 @@ class Call:
 
     Parameters
     ----------
-    desk
+    context
         The application.
     http
         The request as it came.
@@ -67,7 +67,7 @@ class Call:
         What the action made of the files, outside of the transaction.
     """
 
-    desk: Desk
+    context: Context
     http: Request
     connection: Connection
     person: Person | None
@@ -99,7 +99,7 @@ class Call:
     @property
     def address(self) -> str:
         """Address that wrong passwords are counted by."""
-        return client_address(self.http, self.desk.settings.proxies)
+        return client_address(self.http, self.context.settings.proxies)
 
     def may(self, permission: str) -> bool:
         """Ask a permission, for buttons."""
@@ -110,7 +110,7 @@ class Call:
         common = {
             "call": self,
             "me": self.person,
-            "team": self.desk.settings.team,
+            "team": self.context.settings.team,
             "form_token": users.form_token(self.token) if self.token else "",
             "done": SAID.get(self.http.query_params.get("said", ""), ""),
             "path": self.http.url.path,
@@ -180,18 +180,22 @@ class _Refusal(Exception):  # noqa: N818 - an answer, not an error
         self.response = response
 
 
-def route(action: Action, desk: Desk) -> Route:
+def route(action: Action, context: Context) -> Route:
     """Make a route of an action."""
 
     async def endpoint(http: Request) -> Response:
         if action.method == "POST" and not is_same_origin(http):
             return problem(
-                desk, http, 403, "the form was sent from another site", "open the page here and send it again"
+                context,
+                http,
+                403,
+                "the form was sent from another site",
+                "open the page here and send it again",
             )
         form, files = FormData(), {}
         try:
             if action.method == "POST":
-                _bound(http, desk, action)
+                _bound(http, context, action)
                 form = await http.form(
                     max_files=1 if action.takes_files else 0,
                     max_fields=MOST_FIELDS,
@@ -199,12 +203,12 @@ def route(action: Action, desk: Desk) -> Route:
                 )
                 files = {name: item for name, item in form.multi_items() if isinstance(item, UploadFile)}
             texts = {name: item for name, item in form.multi_items() if isinstance(item, str)}
-            return await run_in_threadpool(_answer, action, desk, http, texts, files)
+            return await run_in_threadpool(_answer, action, context, http, texts, files)
         except _Refusal as refusal:
             return refusal.response
         except (OperationalError, OSError) as error:
             # Also while it comes: what is sent is put down in a temporary file first.
-            return _out_of_order(desk, http, error)
+            return _out_of_order(context, http, error)
         finally:
             await form.close()
 
@@ -212,11 +216,11 @@ def route(action: Action, desk: Desk) -> Route:
 
 
 def _answer(
-    action: Action, desk: Desk, http: Request, form: Mapping[str, str], files: Mapping[str, UploadFile]
+    action: Action, context: Context, http: Request, form: Mapping[str, str], files: Mapping[str, UploadFile]
 ) -> Response:
     found = None
     try:
-        found, fresh_cookie = _signed_in(desk, http)
+        found, fresh_cookie = _signed_in(context, http)
         person, token = found or (None, "")
         if action.may is not None and person is None:
             return _to_login(http)
@@ -224,35 +228,35 @@ def _answer(
             sent = form.get("form_token") or http.headers.get("x-form-token", "")
             if not users.same_secret(sent, users.form_token(token)):
                 what = "the form is not of this session"
-                return problem(desk, http, 403, what, "open the page again", found)
+                return problem(context, http, 403, what, "open the page again", found)
         prepared = None
-        with reading(desk.engine) as connection:
-            call = _call(action, desk, http, connection, person, token, form, files)
+        with reading(context.engine) as connection:
+            call = _call(action, context, http, connection, person, token, form, files)
             if action.method == "GET":
-                return _keep(action.handler(call), fresh_cookie, desk)
+                return _keep(action.handler(call), fresh_cookie, context)
             if action.prepare is not None:
                 prepared = action.prepare(call)
-        with writing(desk.engine) as connection:
-            call = _call(action, desk, http, connection, person, token, form, files)
+        with writing(context.engine) as connection:
+            call = _call(action, context, http, connection, person, token, form, files)
             call.prepared = prepared
-            return _keep(action.handler(call), fresh_cookie, desk)
+            return _keep(action.handler(call), fresh_cookie, context)
     except _Refusal as refusal:
         return refusal.response
     except HitokuError as error:
         status = 409 if isinstance(error, StateError) else 422
-        return problem(desk, http, status, error.what, error.fix, found)
+        return problem(context, http, status, error.what, error.fix, found)
 
 
-def _out_of_order(desk: Desk, http: Request, error: Exception) -> Response:
+def _out_of_order(context: Context, http: Request, error: Exception) -> Response:
     """Say that the database is away or the disk is full; what was asked for was undone."""
     LOGGER.error(json.dumps({"out of order": type(error).__name__}))
     what = "the database or the disk does not take anything at the moment: nothing was saved"
-    return problem(desk, http, 503, what, "try again in a moment, or tell the administrator")
+    return problem(context, http, 503, what, "try again in a moment, or tell the administrator")
 
 
 def _call(
     action: Action,
-    desk: Desk,
+    context: Context,
     http: Request,
     connection: Connection,
     person: Person | None,
@@ -262,7 +266,7 @@ def _call(
 ) -> Call:
     """Find what the path is about, and ask the permission."""
     call = Call(
-        desk=desk, http=http, connection=connection, person=person, token=token, form=form, files=files
+        context=context, http=http, connection=connection, person=person, token=token, form=form, files=files
     )
     known = None if person is None else (person, token)
     number = http.path_params.get("request")
@@ -275,27 +279,27 @@ def _call(
         number = call.output.request if call.output is not None else 0
     if number is not None:
         call.number = int(number)
-        call.what = standing(connection, call.number, desk.settings)
+        call.what = standing(connection, call.number, context.settings)
         if call.what is None or person is None or not may(person, "see", call.what):
             # Not "forbidden": whether there is such a request is nobody's business.
-            raise _Refusal(problem(desk, http, 404, NO_PAGE, TO_BEGINNING, known))
+            raise _Refusal(problem(context, http, 404, NO_PAGE, TO_BEGINNING, known))
     if action.may is not None and (person is None or not may(person, action.may, call.what)):
         what, fix = (
             f"you may not do this: {action.may}",
             "look at the request again: its state may have changed",
         )
-        raise _Refusal(problem(desk, http, 403, what, fix, known))
+        raise _Refusal(problem(context, http, 403, what, fix, known))
     return call
 
 
-def _signed_in(desk: Desk, http: Request) -> tuple[tuple[Person, str] | None, str]:
+def _signed_in(context: Context, http: Request) -> tuple[tuple[Person, str] | None, str]:
     """Return who it is, with their token, and a token that the browser does not have yet."""
     token = http.cookies.get(COOKIE, "")
-    with reading(desk.engine) as connection:
-        found = users.find_session(connection, token, desk.settings) if token else None
-    named = _named_by_proxy(desk, http)
+    with reading(context.engine) as connection:
+        found = users.find_session(connection, token, context.settings) if token else None
+    named = _named_by_proxy(context, http)
     if named is not None and (found is None or found[0].login != named):
-        with writing(desk.engine) as connection:
+        with writing(context.engine) as connection:
             person = users.known(connection, named)
             if person is None:
                 return None, ""
@@ -305,37 +309,37 @@ def _signed_in(desk: Desk, http: Request) -> tuple[tuple[Person, str] | None, st
         return None, ""
     person, stale = found
     if stale:
-        with writing(desk.engine) as connection:
+        with writing(context.engine) as connection:
             users.touch_session(connection, token)
     return (person, token), ""
 
 
-def _named_by_proxy(desk: Desk, http: Request) -> str | None:
-    proxy = desk.settings.proxy
+def _named_by_proxy(context: Context, http: Request) -> str | None:
+    proxy = context.settings.proxy
     if proxy is None or client_address(http) not in proxy.addresses:
         return None
     return http.headers.get(proxy.header) or None
 
 
-def _keep(response: Response, token: str, desk: Desk) -> Response:
+def _keep(response: Response, token: str, context: Context) -> Response:
     if token:
-        remember(response, token, desk)
+        remember(response, token, context)
     return response
 
 
-def remember(response: Response, token: str, desk: Desk) -> None:
+def remember(response: Response, token: str, context: Context) -> None:
     """Hand a session to the browser; scripts cannot read it, and other sites do not send it."""
-    response.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=desk.settings.https, path="/")
+    response.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=context.settings.https, path="/")
 
 
-def _bound(http: Request, desk: Desk, action: Action) -> None:
+def _bound(http: Request, context: Context, action: Action) -> None:
     """Refuse a body that is too long before it is read; one that does not say how long it is as well."""
-    most = MOST_FORM_BYTES + (desk.settings.upload_bytes if action.takes_files else 0)
+    most = MOST_FORM_BYTES + (context.settings.upload_bytes if action.takes_files else 0)
     said = http.headers.get("content-length", "")
     length = whole_number(said, digits=SIZE_DIGITS)
     if length is None or length > most:
         what = f"what was sent is larger than {most:_} bytes, or does not say how large it is"
-        raise _Refusal(problem(desk, http, 413, what, "send less"))
+        raise _Refusal(problem(context, http, 413, what, "send less"))
 
 
 def _to_login(http: Request) -> Response:
@@ -349,28 +353,28 @@ def _to_login(http: Request) -> Response:
     return RedirectResponse(target, 303)
 
 
-def whoever_asks(desk: Desk, http: Request) -> tuple[Person, str] | None:
+def whoever_asks(context: Context, http: Request) -> tuple[Person, str] | None:
     """Return who is signed in with their token, for pages that are shown to everybody."""
     try:
-        return _signed_in(desk, http)[0]
+        return _signed_in(context, http)[0]
     except OperationalError:
         return None
 
 
 def problem(
-    desk: Desk, http: Request, status: int, what: str, fix: str, found: tuple[Person, str] | None = None
+    context: Context, http: Request, status: int, what: str, fix: str, found: tuple[Person, str] | None = None
 ) -> Response:
     """Say what is wrong and what to do: a page, or a notice in the page that is there.
 
     Parameters
     ----------
-    desk, http, status, what, fix
+    context, http, status, what, fix
         Of the answer.
     found
         Who is signed in, with their token: the page has their navigation.
     """
     person, token = found or (None, "")
-    call = Call(desk=desk, http=http, connection=None, person=person, token=token)  # type: ignore[arg-type]
+    call = Call(context=context, http=http, connection=None, person=person, token=token)  # type: ignore[arg-type]
     template = "notice.html" if call.htmx else "problem.html"
     return call.page(template, status=status, what=what, fix=fix, back=referring_page(http))
 

@@ -15,33 +15,33 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hitoku.review.actions import NO_PAGE, TO_BEGINNING, Action, problem, route, whoever_asks
-from hitoku.review.desk import Desk
+from hitoku.review.context import Context
 from hitoku.review.oidc import Provider
-from hitoku.review.pages import administration, entrance, leaving, outputs, requests
+from hitoku.review.pages import administration, outputs, released_outputs, requests, sign_in
 from hitoku.review.rendering import SITE
 from hitoku.review.worker import Worker
 from hitoku.web import ResponseMiddleware
 
 ACTIONS: tuple[Action, ...] = (
-    *entrance.ACTIONS,
+    *sign_in.ACTIONS,
     *requests.ACTIONS,
     *outputs.ACTIONS,
-    *leaving.ACTIONS,
+    *released_outputs.ACTIONS,
     *administration.ACTIONS,
 )
 
 
-def make_app(desk: Desk, *, work: bool = True) -> Starlette:
+def make_app(context: Context, *, work: bool = True) -> Starlette:
     """Make the application.
 
     Parameters
     ----------
-    desk
+    context
         What it works on.
     work
         Also begin a worker; without one, checks wait.
     """
-    worker = Worker(desk)
+    worker = Worker(context)
     counts: Counter[tuple[str, int]] = Counter()
     seconds: Counter[str] = Counter()
 
@@ -51,18 +51,18 @@ def make_app(desk: Desk, *, work: bool = True) -> Starlette:
             worker.start()
         yield
         worker.stop()
-        desk.engine.dispose()
+        context.engine.dispose()
 
     async def missing(http: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         what = NO_PAGE if status == 404 else "this cannot be done here"
-        found = await run_in_threadpool(whoever_asks, desk, http)
-        return problem(desk, http, status, what, TO_BEGINNING, found)
+        found = await run_in_threadpool(whoever_asks, context, http)
+        return problem(context, http, status, what, TO_BEGINNING, found)
 
     async def broken(http: Request, _error: Exception) -> Response:
         # The traceback goes to the log of the server, without local variables; the page says nothing of it.
         return problem(
-            desk,
+            context,
             http,
             500,
             "something went wrong on our side; nothing was half done",
@@ -70,21 +70,21 @@ def make_app(desk: Desk, *, work: bool = True) -> Starlette:
         )
 
     async def bad_form(http: Request, _error: Exception) -> Response:
-        return problem(desk, http, 400, "the form cannot be read", "open the page again")
+        return problem(context, http, 400, "the form cannot be read", "open the page again")
 
     app = Starlette(
         routes=[
-            *(route(action, desk) for action in ACTIONS),
+            *(route(action, context) for action in ACTIONS),
             SITE.static_files(),
         ],
         middleware=[
             Middleware(ResponseMiddleware, logger="hitoku.review", counts=counts, seconds=seconds),
-            Middleware(TrustedHostMiddleware, allowed_hosts=list(desk.settings.hosts)),
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(context.settings.hosts)),
         ],
         exception_handlers={400: bad_form, HTTPException: missing, 500: broken},
         lifespan=life,
     )
-    app.state.desk, app.state.worker = desk, worker
-    app.state.provider = None if desk.settings.oidc is None else Provider(desk.settings.oidc)
+    app.state.context, app.state.worker = context, worker
+    app.state.provider = None if context.settings.oidc is None else Provider(context.settings.oidc)
     app.state.counts, app.state.seconds = counts, seconds
     return app

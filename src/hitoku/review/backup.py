@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from hitoku.errors import DataError
 from hitoku.files import new_folder, refuse_occupied, sha256, write_file
-from hitoku.review.desk import FILE, Desk
+from hitoku.review.context import FILE, Context
 from hitoku.review.intake import files_in
 from hitoku.review.log import verified
 from hitoku.review.storage import forms, migrate, newest, reading, writable, writing
@@ -34,20 +34,20 @@ class Kept(NamedTuple):
     files: int
 
 
-def back_up(desk: Desk, out: Path) -> Kept:
+def back_up(context: Context, out: Path) -> Kept:
     """Write a backup, whole or not at all."""
     with new_folder(out) as draft:
-        with reading(desk.engine) as connection:
+        with reading(context.engine) as connection:
             content = {
                 table.name: [dict(row) for row in connection.execute(sa.select(table)).mappings()]
                 for table in metadata.sorted_tables
                 if table.name not in LEFT_OUT
             }
         (draft / TABLES).write_text(json.dumps({"form": newest(), "tables": content}), "utf-8")
-        shutil.copy2(desk.folder / FILE, draft / FILE)
+        shutil.copy2(context.folder / FILE, draft / FILE)
         for name in FOLDERS:
-            if (desk.folder / name).is_dir():
-                shutil.copytree(desk.folder / name, draft / name, symlinks=True)
+            if (context.folder / name).is_dir():
+                shutil.copytree(context.folder / name, draft / name, symlinks=True)
         hashes = {str(path.relative_to(draft)): sha256(path) for path in files_in(draft)}
         (draft / HASHES).write_text(json.dumps(hashes, indent=1), "utf-8")
     return Kept(len(content["log"]), len(hashes))
@@ -89,11 +89,11 @@ def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) ->
     for name in ("quarantine", "inbox"):
         (folder / name).mkdir()
     _settings(source, folder, database)
-    desk = Desk.open(folder)
-    with writable(desk.engine):
-        _fill_tables(desk, whole)
-    entries, wrong = verified(desk.engine)
-    desk.engine.dispose()  # its file is closed before the folder gets its name
+    context = Context.open(folder)
+    with writable(context.engine):
+        _fill_tables(context, whole)
+    entries, wrong = verified(context.engine)
+    context.engine.dispose()  # its file is closed before the folder gets its name
     if wrong:
         raise DataError(
             "log_not_whole",
@@ -105,18 +105,18 @@ def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) ->
     return entries
 
 
-def _fill_tables(desk: Desk, whole: dict[str, Any]) -> None:
+def _fill_tables(context: Context, whole: dict[str, Any]) -> None:
     """Put rows into the tables that they came from; later steps bring them to the present form."""
-    migrate(desk.engine, whole["form"])
+    migrate(context.engine, whole["form"])
     then = sa.MetaData()
-    then.reflect(desk.engine)
-    with writing(desk.engine) as connection:
+    then.reflect(context.engine)
+    with writing(context.engine) as connection:
         for table in then.sorted_tables:
             rows = whole["tables"].get(table.name, [])
             if rows:
                 connection.execute(sa.insert(table), rows)
                 _continue_numbers(connection, table)
-    migrate(desk.engine)
+    migrate(context.engine)
 
 
 def _settings(source: Path, folder: Path, database: str) -> None:

@@ -16,7 +16,7 @@ import typer
 from hitoku.errors import HitokuError, ParameterError
 
 if TYPE_CHECKING:
-    from hitoku.review.desk import Desk
+    from hitoku.review.context import Context
 
 serve = typer.Typer(name="serve", invoke_without_command=True, no_args_is_help=False, rich_markup_mode="rich")
 
@@ -39,7 +39,7 @@ def run(
     host: Annotated[str, typer.Option(help="Address to listen on; a proxy stands before it.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
 ) -> None:
-    """Review outputs in a browser: the desk of an output-checking team.
+    """Review outputs in a browser: the workplace of an output-checking team.
 
     [bold]Examples[/bold]
 
@@ -84,7 +84,7 @@ def init(
     hitoku serve init /srv/review --database postgresql+psycopg://review@/review --team "Data centre"
     """
     _require_extra()
-    from hitoku.review.founding import found
+    from hitoku.review.setup import found
 
     given = {
         "team": team,
@@ -124,8 +124,8 @@ def add_user(
     from hitoku.review.users import add_person
 
     given = password_file.read_text("utf-8").strip() if password_file else secrets.token_urlsafe(12)
-    desk = _open(folder)
-    with writable(desk.engine), writing(desk.engine) as connection:
+    context = _open(folder)
+    with writable(context.engine), writing(context.engine) as connection:
         add_person(connection, login, name, role, None if external else given, by="command line")
     typer.echo(f"added {login}" + ("" if external or password_file else f", password: {given}"))
 
@@ -147,8 +147,8 @@ def set_password(
     from hitoku.review.storage import writable, writing
 
     given = password_file.read_text("utf-8").strip() if password_file else secrets.token_urlsafe(12)
-    desk = _open(folder)
-    with writable(desk.engine), writing(desk.engine) as connection:
+    context = _open(folder)
+    with writable(context.engine), writing(context.engine) as connection:
         users.set_password(connection, login, given, by="command line")
     typer.echo("done" if password_file else f"password: {given}")
 
@@ -170,8 +170,8 @@ def unlock(
     from hitoku.review import users
     from hitoku.review.storage import writable, writing
 
-    desk = _open(folder)
-    with writable(desk.engine), writing(desk.engine) as connection:
+    context = _open(folder)
+    with writable(context.engine), writing(context.engine) as connection:
         n_forgotten = users.unlock(connection, login, by="command line")
     typer.echo(f"{n_forgotten} wrong password(s) forgotten")
 
@@ -193,16 +193,16 @@ def add_project(
     hitoku serve add-project /srv/review wages --data /data/wages.parquet --unit person --member ren
     """
     _require_extra()
-    from hitoku.review import founding
+    from hitoku.review import setup
     from hitoku.review.storage import writable, writing
 
-    desk = _open(folder)
+    context = _open(folder)
     place = None if data is None else data.resolve()
     kept = None if ledger is None else ledger.resolve()
-    with writable(desk.engine), writing(desk.engine) as connection:
-        founding.add_project(connection, desk, name, data=place, unit=unit, policy=policy, ledger=kept)
+    with writable(context.engine), writing(context.engine) as connection:
+        setup.add_project(connection, context, name, data=place, unit=unit, policy=policy, ledger=kept)
         for login in member or []:
-            founding.add_member(connection, name, login)
+            setup.add_member(connection, name, login)
     typer.echo(f"added {name}, with {len(member or [])} researcher(s)")
 
 
@@ -216,11 +216,11 @@ def migrate(folder: Folder) -> None:
     """
     _require_extra()
     from hitoku.review import storage
-    from hitoku.review.desk import Desk
+    from hitoku.review.context import Context
 
-    desk = Desk.open(folder)
-    with storage.writable(desk.engine):
-        form = storage.migrate(desk.engine)
+    context = Context.open(folder)
+    with storage.writable(context.engine):
+        form = storage.migrate(context.engine)
     typer.echo(f"form {form}")
 
 
@@ -295,13 +295,13 @@ def verify_log(
         raise typer.Exit(FOUND)
 
 
-def _open(folder: Path) -> Desk:
-    from hitoku.review.desk import Desk
+def _open(folder: Path) -> Context:
+    from hitoku.review.context import Context
     from hitoku.review.storage import require_current
 
-    desk = Desk.open(folder)
-    require_current(desk.engine)
-    return desk
+    context = Context.open(folder)
+    require_current(context.engine)
+    return context
 
 
 def _demo(folder: Path, host: str, port: int) -> None:
@@ -312,7 +312,7 @@ def _demo(folder: Path, host: str, port: int) -> None:
             "demo_is_local", "the demo stays on this machine", where="--host", fix="leave --host out"
         )
     typer.echo("making up a centre ...", err=True)
-    desk = make_demo(folder)
+    context = make_demo(folder)
     typer.echo(f"\nopen http://{host}:{port}/ and sign in; everybody's password is {PASSWORD}\n", err=True)
     for login, name, roles in PEOPLE:
         typer.echo(f"  {login:6} {name}, {', '.join(roles)}", err=True)
@@ -322,13 +322,13 @@ def _demo(folder: Path, host: str, port: int) -> None:
     # Researchers work beside the server: the queue is there while they do.
     researchers = subprocess.Popen([sys.executable, "-m", "hitoku.review.demo", str(folder)])  # noqa: S603 - ours
     try:
-        _serve(desk, host, port)
+        _serve(context, host, port)
     finally:
         researchers.kill()
         researchers.wait()
 
 
-def _serve(desk: Desk, host: str, port: int) -> None:
+def _serve(context: Context, host: str, port: int) -> None:
     import uvicorn
 
     from hitoku.review.application import make_app
@@ -337,7 +337,7 @@ def _serve(desk: Desk, host: str, port: int) -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     # Our own lines say what was asked for; those of the server would have addresses with words of people.
     uvicorn.run(
-        make_app(desk),
+        make_app(context),
         host=host,
         port=port,
         log_level="warning",

@@ -15,7 +15,7 @@ from hitoku.errors import ParameterError, some
 from hitoku.files import sha256
 from hitoku.messages import Text
 from hitoku.review import log
-from hitoku.review.desk import latest, move, present
+from hitoku.review.context import latest, move, present
 from hitoku.review.reviewing import LONGEST, Outputs, outputs_of
 from hitoku.review.states import Event, Person, RequestState, StateError
 from hitoku.review.storage import now

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hitoku.checks.session import Session
-from hitoku.review.desk import Desk
-from hitoku.review.founding import add_member, add_project, found
+from hitoku.review.context import Context
 from hitoku.review.intake import copy_folder
+from hitoku.review.setup import add_member, add_project, found
 from hitoku.review.states import Person
 from hitoku.review.storage import writing
 from hitoku.review.submitting import new_request
@@ -34,22 +34,22 @@ PROJECT = "Lantern Isles"
 N_ENTERPRISES = 2_000
 
 
-def make_demo(folder: Path) -> Desk:
+def make_demo(folder: Path) -> Context:
     """Make a centre in a folder that does not exist yet: people, data, a project; nothing is handed in."""
-    desk = found(folder, team="Demo centre", https=False)
-    data = _data(desk)
+    context = found(folder, team="Demo centre", https=False)
+    data = _data(context)
     data.parent.mkdir()
     register(n=N_ENTERPRISES, seed=4).records.to_parquet(data)
-    with writing(desk.engine) as connection:
+    with writing(context.engine) as connection:
         for login, name, roles in PEOPLE:
             add_person(connection, login, name, roles, PASSWORD, by="system")
-        add_project(connection, desk, PROJECT, data=data.resolve(), unit="enterprise", policy="japan-2017")
+        add_project(connection, context, PROJECT, data=data.resolve(), unit="enterprise", policy="japan-2017")
         for login in ("ren", "mio"):
             add_member(connection, PROJECT, login)
-    return desk
+    return context
 
 
-def hand_in(desk: Desk) -> None:
+def hand_in(context: Context) -> None:
     """Work for three days and hand each in; it is in the queue at once, and checked by the worker."""
     days = (
         ("Large and small", "ren", _trap),
@@ -57,7 +57,7 @@ def hand_in(desk: Desk) -> None:
         ("Towns", "mio", _towns),
     )
     for title, author, day in days:
-        submit(desk, title, author, day(_data(desk)))
+        submit(context, title, author, day(_data(context)))
 
 
 def _trap(data: Path) -> Session:
@@ -90,24 +90,24 @@ def _towns(data: Path) -> Session:
     return work
 
 
-def _data(desk: Desk) -> Path:
-    return desk.folder / "data" / "enterprises.parquet"
+def _data(context: Context) -> Path:
+    return context.folder / "data" / "enterprises.parquet"
 
 
 def _session(name: str, data: Path) -> Session:
     return Session(name, str(data), unit="enterprise", unit_word="enterprise")
 
 
-def submit(desk: Desk, title: str, author: str, session: Session) -> None:
+def submit(context: Context, title: str, author: str, session: Session) -> None:
     """Hand the work of a session in."""
-    work = desk.quarantine / f"demo-{title.replace(' ', '-')}"
+    work = context.quarantine / f"demo-{title.replace(' ', '-')}"
     session.submit(work)
-    folder, digest = copy_folder(work, desk.quarantine, f"{work.name}-in", desk.settings)
+    folder, digest = copy_folder(work, context.quarantine, f"{work.name}-in", context.settings)
     shutil.rmtree(work)
-    with writing(desk.engine) as connection:
+    with writing(context.engine) as connection:
         new_request(
             connection,
-            desk,
+            context,
             _person(connection, author),
             project_id=connection.scalar(sa.select(project.c.id).where(project.c.name == PROJECT)) or 0,
             title=title,
@@ -126,4 +126,4 @@ def _person(connection: Connection, login: str) -> Person:
 
 
 if __name__ == "__main__":
-    hand_in(Desk.open(Path(sys.argv[1])))
+    hand_in(Context.open(Path(sys.argv[1])))

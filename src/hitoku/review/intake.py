@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from hitoku.errors import DataError, HitokuError
 from hitoku.files import private_folder, read_file, sha256
 from hitoku.review import users
-from hitoku.review.desk import Desk, ReviewSettings
+from hitoku.review.context import Context, ReviewSettings
 from hitoku.review.storage import reading, writing
 from hitoku.review.submitting import new_request
 from hitoku.review.tables import project
@@ -184,19 +184,19 @@ REFUSED = "refused"
 MOST_WORDS = 100_000
 
 
-def take_from_inbox(desk: Desk) -> int:
+def take_from_inbox(context: Context) -> int:
     """Take in what was dropped; return how much."""
-    if not desk.inbox.is_dir():
+    if not context.inbox.is_dir():
         return 0
     taken = 0
-    for place in sorted(desk.inbox.glob("*/*/*")):
+    for place in sorted(context.inbox.glob("*/*/*")):
         is_zip, is_folder = place.suffix == ".zip", place.is_dir() and (place / MANIFEST).is_file()
         if place.is_symlink() or not (is_zip or is_folder) or not _settled(place):
             continue
         try:
-            _take(desk, place)
+            _take(context, place)
         except (HitokuError, OSError) as error:
-            _refuse(desk, place, error)
+            _refuse(context, place, error)
         taken += 1
     return taken
 
@@ -206,9 +206,9 @@ def _settled(place: Path) -> bool:
     return time.time() - changed > SETTLED_S
 
 
-def _take(desk: Desk, place: Path) -> None:
+def _take(context: Context, place: Path) -> None:
     login, name = place.parent.name, place.parent.parent.name
-    with reading(desk.engine) as connection:
+    with reading(context.engine) as connection:
         who = users.known(connection, login)
         row = connection.execute(sa.select(project.c.id).where(project.c.name == name)).first()
     if who is None or row is None:
@@ -222,11 +222,11 @@ def _take(desk: Desk, place: Path) -> None:
     # The same bytes at the same place are the same submission, however often a worker dies over them.
     nonce = sha256(f"{name}\0{login}\0{place.name}\0{place.lstat().st_mtime_ns}".encode())
     put = unpack if place.is_file() else copy_folder
-    folder, digest = put(place, desk.quarantine, nonce, desk.settings)
-    with writing(desk.engine) as connection:
+    folder, digest = put(place, context.quarantine, nonce, context.settings)
+    with writing(context.engine) as connection:
         new_request(
             connection,
-            desk,
+            context,
             who,
             project_id=row.id,
             title=words.get("title", place.stem),
@@ -256,8 +256,8 @@ def _words(path: Path) -> dict[str, str]:
     return {name: text for name, text in given.items() if isinstance(text, str)}
 
 
-def _refuse(desk: Desk, place: Path, error: Exception) -> None:
-    away = desk.inbox / REFUSED
+def _refuse(context: Context, place: Path, error: Exception) -> None:
+    away = context.inbox / REFUSED
     away.mkdir(exist_ok=True)
     target = away / f"{int(time.time())}-{place.parent.name}-{place.name}"
     place.rename(target)

@@ -21,7 +21,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.files import read_file
-from hitoku.review.desk import Oidc
+from hitoku.review.context import Oidc
 
 # An answer of the provider is small and quick, or is none.
 MOST_BYTES, PATIENCE_S = 1_000_000, 10

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection, Row
 from hitoku.errors import DataError, ParameterError
 from hitoku.files import write_file
 from hitoku.review import log
-from hitoku.review.desk import Desk
+from hitoku.review.context import Context
 from hitoku.review.storage import now
 from hitoku.review.tables import decision, output, policy, release
 
@@ -77,30 +77,30 @@ def changed(connection: Connection, row: Row[tuple[object, ...]]) -> list[str]:
     return list(lines)[2:]
 
 
-def as_file(connection: Connection, desk: Desk, name: str) -> str:
+def as_file(connection: Connection, context: Context, name: str) -> str:
     """Write the present version of a policy where the worker can read it; return the path, or nothing."""
     row = connection.execute(sa.select(policy).where(policy.c.name == name, policy.c.current)).first()
     if row is None:
         return ""
-    path = desk.policy_file(row.id)
+    path = context.policy_file(row.id)
     if not path.exists():
         write_file(path, row.text.encode())
     return str(path)
 
 
-def dry_run_task(connection: Connection, desk: Desk, number: int) -> dict[str, Any]:
+def dry_run_task(connection: Connection, context: Context, number: int) -> dict[str, Any]:
     """Say what a dry run looks at: every output that left, and the policy to try."""
     row = version(connection, number)
     if row is None:
         raise DataError("no_such_policy", "no such policy", where="policy", fix="choose one of the list")
-    path = desk.policy_file(number)
+    path = context.policy_file(number)
     if not path.exists():
         write_file(path, row.text.encode())
     released = connection.execute(sa.select(release.c.request, release.c.submission)).all()
     left = [
         {
             "request": each.request,
-            "submission": str(desk.submitted(each.submission)),
+            "submission": str(context.submitted(each.submission)),
             "outputs": list(
                 connection.scalars(
                     sa.select(output.c.name)
@@ -114,12 +114,12 @@ def dry_run_task(connection: Connection, desk: Desk, number: int) -> dict[str, A
     return {"kind": "dry run", "policy": str(path), "released": left}
 
 
-def keep_dry_run(desk: Desk, number: int, result: dict[str, Any]) -> None:
+def keep_dry_run(context: Context, number: int, result: dict[str, Any]) -> None:
     """Keep what a dry run found."""
-    write_file(desk.folder / "dry-runs" / f"{number:06}.json", json.dumps(result).encode(), private=True)
+    write_file(context.folder / "dry-runs" / f"{number:06}.json", json.dumps(result).encode(), private=True)
 
 
-def dry_run_result(desk: Desk, number: int) -> dict[str, Any] | None:
+def dry_run_result(context: Context, number: int) -> dict[str, Any] | None:
     """Return what the last dry run of a policy found; None when there was none."""
-    path = desk.folder / "dry-runs" / f"{number:06}.json"
+    path = context.folder / "dry-runs" / f"{number:06}.json"
     return json.loads(path.read_bytes()) if path.is_file() else None

@@ -17,8 +17,8 @@ from sqlalchemy.engine import Connection, Row
 
 from hitoku.errors import DataError
 from hitoku.review import jobs, log
+from hitoku.review.context import Context, latest, move
 from hitoku.review.deciding import docket
-from hitoku.review.desk import Desk, latest, move
 from hitoku.review.jobs import Job
 from hitoku.review.policies import as_file
 from hitoku.review.reviewing import outputs_of
@@ -44,7 +44,7 @@ def ask_release(connection: Connection, number: int, who: Person) -> None:
     jobs.ask(connection, Job.RELEASE, number, who.id)
 
 
-def release_task(connection: Connection, desk: Desk, number: int) -> dict[str, Any]:
+def release_task(connection: Connection, context: Context, number: int) -> dict[str, Any]:
     """Say what the worker hands to the library."""
     row, turn = _project(connection, number), latest(connection, number)
     asked = jobs.of(connection, Job.RELEASE, number)
@@ -52,13 +52,13 @@ def release_task(connection: Connection, desk: Desk, number: int) -> dict[str, A
         raise DataError("nothing_to_release", "nothing to release", where="request {number}", number=number)
     return {
         "kind": "release",
-        "submission": str(desk.submitted(turn.id)),
-        "out": str(desk.released(number)),
+        "submission": str(context.submitted(turn.id)),
+        "out": str(context.released(number)),
         "ledger": row.ledger,
         "data": row.data,
         "unit": row.unit,
-        "policy": as_file(connection, desk, row.policy),
-        "signatures": min(2, desk.settings.reviews),
+        "policy": as_file(connection, context, row.policy),
+        "signatures": min(2, context.settings.reviews),
         "decisions": decisions_of(connection, number),
         "checkers": checkers_of(connection, number),
         "now": asked.asked,
@@ -129,10 +129,10 @@ def finish_release(connection: Connection, taken: Row[tuple[object, ...]], resul
     )
 
 
-def packed(connection: Connection, desk: Desk, number: int) -> bytes:
+def packed(connection: Connection, context: Context, number: int) -> bytes:
     """Return everything that left as a zip archive, the same bytes every time."""
     row = connection.execute(sa.select(release).where(release.c.request == number)).first()
-    folder = desk.released(number)
+    folder = context.released(number)
     if row is None or not folder.is_dir():
         raise DataError(
             "nothing_released",
@@ -143,7 +143,7 @@ def packed(connection: Connection, desk: Desk, number: int) -> bytes:
         )
     content = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
     content[LOG_HEAD] = json.dumps({"entries": row.entries, "digest": row.head}, indent=1).encode() + b"\n"
-    content["letter.txt"] = letter(connection, desk, number).encode()
+    content["letter.txt"] = letter(connection, context, number).encode()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(content.items()):
@@ -154,7 +154,7 @@ def packed(connection: Connection, desk: Desk, number: int) -> bytes:
     return buffer.getvalue()
 
 
-def letter(connection: Connection, desk: Desk, number: int) -> str:
+def letter(connection: Connection, context: Context, number: int) -> str:
     """Write to the researcher: what leaves, what does not and why."""
     row = connection.execute(
         sa.select(request, person.c.name.label("author_name"))
@@ -183,7 +183,7 @@ def letter(connection: Connection, desk: Desk, number: int) -> str:
             f"Log of the application: {out.entries} entries, head {out.head}.",
             "",
         ]
-    lines += [desk.settings.team, ""]
+    lines += [context.settings.team, ""]
     return "\n".join(lines)
 
 

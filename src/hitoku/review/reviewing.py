@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, Row
 from hitoku.errors import ParameterError, some
 from hitoku.files import sha256
 from hitoku.review import log
-from hitoku.review.desk import latest, move, present
+from hitoku.review.context import latest, move, present
 from hitoku.review.states import OWNERS, Event, Owner, Person, RequestState, Standing, StateError
 from hitoku.review.storage import now
 from hitoku.review.tables import comment, output, person, request, review, settled, vote

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection, Row
 from hitoku.errors import ParameterError
 from hitoku.files import sha256
 from hitoku.review import jobs, log
-from hitoku.review.desk import Desk, latest, move
+from hitoku.review.context import Context, latest, move
 from hitoku.review.jobs import Job
 from hitoku.review.reviewing import say
 from hitoku.review.states import Event, Person, RequestState
@@ -25,7 +25,7 @@ LONGEST_TITLE, LONGEST_TEXT = 200, 20_000
 
 def new_request(
     connection: Connection,
-    desk: Desk,
+    review_context: Context,
     who: Person,
     *,
     project_id: int,
@@ -69,7 +69,7 @@ def new_request(
         )
     )
     number = _key(made)
-    turn = _take_in(connection, desk, number, 1, folder, digest, nonce)
+    turn = _take_in(connection, review_context, number, 1, folder, digest, nonce)
     log.append(
         connection,
         who.login,
@@ -86,19 +86,26 @@ def new_request(
 
 
 def new_turn(
-    connection: Connection, desk: Desk, who: Person, number: int, *, folder: Path, digest: str, nonce: str
+    connection: Connection,
+    context: Context,
+    who: Person,
+    number: int,
+    *,
+    folder: Path,
+    digest: str,
+    nonce: str,
 ) -> None:
     """Take up a request that was returned, with other files."""
     if connection.scalar(sa.select(submission.c.id).where(submission.c.nonce == nonce)) is not None:
         return
     turn = connection.scalar(sa.select(request.c.turn).where(request.c.id == number)) or 0
-    made = _take_in(connection, desk, number, turn + 1, folder, digest, nonce)
+    made = _take_in(connection, context, number, turn + 1, folder, digest, nonce)
     move(connection, number, Event.RESUBMIT, who.login, submission=made, digest=digest)
     jobs.ask(connection, Job.CHECK, made, who.id)
 
 
 def _take_in(
-    connection: Connection, desk: Desk, number: int, turn: int, folder: Path, digest: str, nonce: str
+    connection: Connection, context: Context, number: int, turn: int, folder: Path, digest: str, nonce: str
 ) -> int:
     made = connection.execute(
         sa.insert(submission).values(
@@ -114,10 +121,10 @@ def _take_in(
         )
     )
     key = _key(made)
-    place = desk.submitted(key)
+    place = context.submitted(key)
     place.parent.mkdir(parents=True, exist_ok=True)
     if place.exists():  # of a transaction that was undone
-        place.rename(desk.quarantine / f"undone-{nonce}")
+        place.rename(context.quarantine / f"undone-{nonce}")
     folder.rename(place)
     return key
 

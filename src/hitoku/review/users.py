@@ -21,7 +21,7 @@ from sqlalchemy.engine import Connection, Row
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.files import sha256
 from hitoku.review import log
-from hitoku.review.desk import ReviewSettings
+from hitoku.review.context import ReviewSettings
 from hitoku.review.states import Person, Role
 from hitoku.review.storage import moment, now, read_moment
 from hitoku.review.tables import attempt, person, session

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hitoku.review.desk import ReviewSettings
+from hitoku.review.context import ReviewSettings
 from hitoku.review.states import Person, RequestState, Role
 from hitoku.review.storage import read_moment
 from hitoku.review.tables import decision, output, person, project, request, review, submission, vote

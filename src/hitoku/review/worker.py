@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hitoku.errors import HitokuError
 from hitoku.review import jobs
-from hitoku.review.desk import Desk
+from hitoku.review.context import Context
 from hitoku.review.intake import take_from_inbox
 from hitoku.review.jobs import Job, Stage
 from hitoku.review.policies import as_file, dry_run_task, keep_dry_run
@@ -40,8 +40,8 @@ PAUSE, PULSE = 0.5, 2.0
 class Worker:
     """A thread that does jobs one after another."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, context: Context) -> None:
+        self.context = context
         self.seen = 0.0
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -64,7 +64,7 @@ class Worker:
         while not self._stopping.is_set():
             self.seen = time.time()
             try:
-                take_from_inbox(self.desk)
+                take_from_inbox(self.context)
                 if not self.work():
                     self._stopping.wait(PAUSE)
             except (SQLAlchemyError, OSError, HitokuError) as error:
@@ -74,13 +74,13 @@ class Worker:
 
     def work(self) -> bool:
         """Do the next job; tell whether there was one."""
-        with reading(self.desk.engine) as connection:
+        with reading(self.context.engine) as connection:
             idle = connection.execute(
                 sa.select(job.c.id).where(job.c.state.in_([Stage.WAITING, Stage.RUNNING])).limit(1)
             ).first()
         if idle is None:
             return False
-        with writing(self.desk.engine) as connection:
+        with writing(self.context.engine) as connection:
             taken = jobs.take(connection)
         if taken is None:
             return False
@@ -96,25 +96,25 @@ class Worker:
 
     def _task(self, taken: Row[tuple[object, ...]]) -> dict[str, Any]:
         """Say what the process is to do."""
-        with reading(self.desk.engine) as connection:
+        with reading(self.context.engine) as connection:
             if taken.kind == Job.DRY_RUN:
-                return dry_run_task(connection, self.desk, taken.subject)
+                return dry_run_task(connection, self.context, taken.subject)
             if taken.kind == Job.RELEASE:
-                return release_task(connection, self.desk, taken.subject)
+                return release_task(connection, self.context, taken.subject)
             row = connection.execute(
                 sa.select(project)
                 .join(request, request.c.project == project.c.id)
                 .join(submission, submission.c.request == request.c.id)
                 .where(submission.c.id == taken.subject)
             ).one()
-            out = self.desk.checked(taken.subject)
+            out = self.context.checked(taken.subject)
             if out.exists():
                 shutil.rmtree(out)  # of an earlier attempt that nobody wrote down
             return {
                 "kind": "check",
-                "submission": str(self.desk.submitted(taken.subject)),
+                "submission": str(self.context.submitted(taken.subject)),
                 "out": str(out),
-                "policy": as_file(connection, self.desk, row.policy),
+                "policy": as_file(connection, self.context, row.policy),
                 "ledger": row.ledger,
                 "data": row.data,
                 "unit": row.unit,
@@ -132,7 +132,7 @@ class Worker:
             stderr=subprocess.DEVNULL,
             text=True,
             env=environment,
-            cwd=self.desk.folder,
+            cwd=self.context.folder,
         )
         self._process = process
         assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - pipes
@@ -141,7 +141,7 @@ class Worker:
         said: queue.Queue[str | None] = queue.Queue()
         reader = threading.Thread(target=_read, args=(process.stdout, said), daemon=True)
         reader.start()
-        until, beaten, last = time.monotonic() + self.desk.settings.check_seconds, 0.0, {}
+        until, beaten, last = time.monotonic() + self.context.settings.check_seconds, 0.0, {}
         state: dict[str, Any] = {"done": 0, "total": 0, "said": "starting"}
         while True:
             try:
@@ -159,10 +159,10 @@ class Worker:
                 process.wait()
                 reader.join()
                 self._process = None
-                return None, f"it took longer than {self.desk.settings.check_seconds} seconds"
+                return None, f"it took longer than {self.context.settings.check_seconds} seconds"
             if time.monotonic() - beaten > PULSE or line:
                 beaten = time.monotonic()
-                with writing(self.desk.engine) as connection:
+                with writing(self.context.engine) as connection:
                     jobs.beat(connection, taken.id, state["done"], state["total"], state["said"])
         code = process.wait()
         self._process = None
@@ -172,7 +172,7 @@ class Worker:
 
     def _close(self, taken: Row[tuple[object, ...]], answer: dict[str, Any] | None, said: str) -> None:
         """Write down what came of a job, in one transaction with what follows from it."""
-        with writing(self.desk.engine) as connection:
+        with writing(self.context.engine) as connection:
             if answer is None:
                 jobs.finish(connection, taken.id, Stage.FAILED, said)
                 return
@@ -188,7 +188,7 @@ class Worker:
                 elif taken.kind == Job.RELEASE:
                     finish_release(connection, taken, answer["result"])
                 else:
-                    keep_dry_run(self.desk, taken.subject, answer["result"])
+                    keep_dry_run(self.context, taken.subject, answer["result"])
                 jobs.finish(connection, taken.id, Stage.DONE)
 
 

@@ -27,7 +27,7 @@ def show_users(call: Call) -> Response:
         .group_by(session.c.person)
     ).all()
     return call.page(
-        "people.html", people=rows, sessions={row[0]: (row[1], row[2]) for row in open_ones}, given=""
+        "users.html", users=rows, sessions={row[0]: (row[1], row[2]) for row in open_ones}, given=""
     )
 
 
@@ -44,7 +44,7 @@ def add_user(call: Call) -> Response:
         by=call.who.login,
     )
     rows = call.connection.execute(sa.select(person).order_by(person.c.name)).all()
-    return call.page("people.html", people=rows, sessions={}, given=password)
+    return call.page("users.html", users=rows, sessions={}, given=password)
 
 
 def change_user(call: Call) -> Response:
@@ -53,7 +53,7 @@ def change_user(call: Call) -> Response:
         sa.select(person).where(person.c.id == int(call.http.path_params["person"]))
     ).first()
     if row is None:
-        raise ParameterError("no_such_person", "no such person", where="people", fix="choose one of the list")
+        raise ParameterError("no_such_person", "no such person", where="users", fix="choose one of the list")
     what = call.form.get("what", "")
     if what == "sign-out":
         users.end_sessions(call.connection, row.id)
@@ -61,16 +61,16 @@ def change_user(call: Call) -> Response:
         users.set_active(call.connection, row.login, active=what == "let-in", by=call.who.login)
     else:
         raise ParameterError(
-            "action_impossible", "this cannot be done", where="people", fix="nobody shuts themselves out"
+            "action_impossible", "this cannot be done", where="users", fix="nobody shuts themselves out"
         )
-    return call.go("/people", "person-changed")
+    return call.go("/users", "person-changed")
 
 
 def metrics(call: Call) -> Response:
     """Say how much is done and how quickly, as Prometheus reads it; to this machine and to administrators."""
     if not is_loopback(call.http) and not call.may("administer"):
         found = None if call.person is None else (call.person, call.token)
-        return problem(call.desk, call.http, 404, NO_PAGE, TO_BEGINNING, found)
+        return problem(call.context, call.http, 404, NO_PAGE, TO_BEGINNING, found)
     counts, seconds = call.http.app.state.counts, call.http.app.state.seconds
     lines = ["# TYPE hitoku_answers_total counter"]
     lines += [
@@ -107,7 +107,7 @@ def show_policy(call: Call) -> Response:
         parts=load_toml(row.text, row.name)[0],
         changed=policies.changed(call.connection, row),
         job=jobs.of(call.connection, Job.DRY_RUN, number),
-        result=policies.dry_run_result(call.desk, number),
+        result=policies.dry_run_result(call.context, number),
     )
 
 
@@ -128,14 +128,14 @@ def dry_run(call: Call) -> Response:
 
 def statistics(call: Call) -> Response:
     """Show the numbers of the team."""
-    days = call.desk.settings.turnaround_days
+    days = call.context.settings.turnaround_days
     return call.page("statistics.html", numbers=team_numbers(call.connection, days), days=days)
 
 
 ACTIONS = (
-    Action(method="GET", path="/people", handler=show_users, may="administer"),
-    Action(method="POST", path="/people", handler=add_user, may="administer"),
-    Action(method="POST", path="/people/{person:number}", handler=change_user, may="administer"),
+    Action(method="GET", path="/users", handler=show_users, may="administer"),
+    Action(method="POST", path="/users", handler=add_user, may="administer"),
+    Action(method="POST", path="/users/{person:number}", handler=change_user, may="administer"),
     Action(method="GET", path="/metrics", handler=metrics, may=None),
     Action(method="GET", path="/policies", handler=show_policies, may="see policies"),
     Action(method="GET", path="/policies/{policy:number}", handler=show_policy, may="see policies"),

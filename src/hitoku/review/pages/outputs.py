@@ -37,7 +37,7 @@ def _read(path: Path) -> Any:
 
 def view_of(call: Call, turn: int, place: int) -> dict[str, Any]:
     """Read what the worker drew of an output."""
-    path = call.desk.checked(turn) / f"{place:03}.json"
+    path = call.context.checked(turn) / f"{place:03}.json"
     if not path.is_file():
         raise DataError(
             "output_not_drawn", "the output is not drawn yet", where="output", fix="wait until it is checked"
@@ -104,7 +104,7 @@ def picture(call: Call) -> Response:
 
 
 def _picture(call: Call, row: Any) -> Path:
-    return call.desk.checked(row.submission) / f"{row.place:03}.png"
+    return call.context.checked(row.submission) / f"{row.place:03}.png"
 
 
 def drawer(call: Call) -> Response:
@@ -179,7 +179,7 @@ def show_pairs(call: Call) -> Response:
         .order_by(submission.c.turn.desc())
         .limit(1)
     ).one()
-    path = call.desk.checked(turn.id) / "sums.json"
+    path = call.context.checked(turn.id) / "sums.json"
     drawn = _read(path) if path.is_file() else []
     listed = reviewing.outputs_of(call.connection, call.number)
     said = []

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from hitoku.errors import ParameterError
 from hitoku.review import deciding, jobs, log, reviewing
 from hitoku.review.actions import Action, Call, field_of
-from hitoku.review.desk import latest, move
+from hitoku.review.context import latest, move
 from hitoku.review.intake import unpack
 from hitoku.review.jobs import Job
 from hitoku.review.states import OPEN, Event, RequestState
@@ -37,7 +37,7 @@ def show_queue(call: Call) -> Response:
     found, total = lines(
         call.connection,
         call.who,
-        call.desk.settings,
+        call.context.settings,
         tab=chosen["tab"],
         project_name=chosen["project"],
         words=chosen["words"],
@@ -54,14 +54,14 @@ def show_queue(call: Call) -> Response:
         tabs=TAB_WORDS,
         counts=counts(call.connection),
         projects=projects(call.connection),
-        days=call.desk.settings.turnaround_days,
+        days=call.context.settings.turnaround_days,
     )
 
 
 def show_mine(call: Call) -> Response:
     """Show a researcher's own requests."""
     page = page_number(call.http)
-    found, total = lines(call.connection, call.who, call.desk.settings, own=True, page=page)
+    found, total = lines(call.connection, call.who, call.context.settings, own=True, page=page)
     return call.page(
         "mine.html", lines=found, total=total, pages=-(-total // PAGE), page=page, open_states=OPEN
     )
@@ -89,14 +89,14 @@ def upload(call: Call) -> object:
             fix="choose the zip archive of the submission",
         )
     nonce = nonce_of(call)
-    folder = call.desk.quarantine
+    folder = call.context.quarantine
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / f"{nonce}-{secrets.token_hex(4)}.zip"
     try:
         with place.open("xb") as file:
             while chunk := packed.file.read(1 << 20):
                 file.write(chunk)
-        return unpack(place, folder, f"{nonce}-{secrets.token_hex(4)}", call.desk.settings)
+        return unpack(place, folder, f"{nonce}-{secrets.token_hex(4)}", call.context.settings)
     finally:
         place.unlink(missing_ok=True)
 
@@ -117,7 +117,7 @@ def submit(call: Call) -> Response:
     project_id = call.form.get("project", "")
     number = new_request(
         call.connection,
-        call.desk,
+        call.context,
         call.who,
         project_id=whole_number(project_id, 0),
         title=field_of(call, "title"),
@@ -179,7 +179,7 @@ def overview(call: Call) -> dict[str, Any]:
         "leaving": jobs.of(connection, Job.RELEASE, number),
         "release": connection.execute(sa.select(release).where(release.c.request == number)).first(),
         "age": working_days(read_moment(row.submitted), until),
-        "days": call.desk.settings.turnaround_days,
+        "days": call.context.settings.turnaround_days,
         "nonce": secrets.token_urlsafe(16),
         "all_pass": bool(outputs) and all(each.status == "pass" for each in outputs),
         "silent": reviewing.unexplained(connection, number) if call.may("give back") else [],
@@ -273,7 +273,13 @@ def resubmit(call: Call) -> Response:
     """Take in another turn."""
     folder, digest = call.prepared
     new_turn(
-        call.connection, call.desk, call.who, call.number, folder=folder, digest=digest, nonce=nonce_of(call)
+        call.connection,
+        call.context,
+        call.who,
+        call.number,
+        folder=folder,
+        digest=digest,
+        nonce=nonce_of(call),
     )
     return call.go(f"/requests/{call.number}", "resubmitted")
 

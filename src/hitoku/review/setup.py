@@ -11,26 +11,26 @@ from sqlalchemy.engine import Connection
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.files import new_folder
 from hitoku.review import log
-from hitoku.review.desk import Desk, write_settings
+from hitoku.review.context import Context, write_settings
 from hitoku.review.policies import add_shipped
 from hitoku.review.storage import migrate, writable, writing
 from hitoku.review.tables import member, person, project
 from hitoku.review.tables import policy as policies
 
 
-def found(folder: Path, **settings: Any) -> Desk:
+def found(folder: Path, **settings: Any) -> Context:
     """Make a folder with settings, an empty database and the policies that come with hitoku, or none."""
     with new_folder(folder) as draft:
         write_settings(draft, **settings)
-        desk = Desk.open(draft)
-        for place in (desk.quarantine, desk.inbox, draft / "ledgers"):
+        context = Context.open(draft)
+        for place in (context.quarantine, context.inbox, draft / "ledgers"):
             place.mkdir()
-        with writable(desk.engine):
-            migrate(desk.engine)
-            with writing(desk.engine) as connection:
+        with writable(context.engine):
+            migrate(context.engine)
+            with writing(context.engine) as connection:
                 _begin(connection)
-        desk.engine.dispose()  # its file is closed before it gets its name
-    return Desk.open(folder)
+        context.engine.dispose()  # its file is closed before it gets its name
+    return Context.open(folder)
 
 
 def _begin(connection: Connection) -> None:
@@ -48,7 +48,7 @@ def _begin(connection: Connection) -> None:
 
 def add_project(
     connection: Connection,
-    desk: Desk,
+    context: Context,
     name: str,
     *,
     data: Path | None,
@@ -60,7 +60,7 @@ def add_project(
 
     Parameters
     ----------
-    connection, desk, name
+    connection, context, name
         Where, and what it is called.
     data
         Parquet or CSV; without them differences are tested through codes, and nothing can be released.
@@ -93,7 +93,7 @@ def add_project(
             "project_name_invalid", "a project's name has no slash and no dot in front", where="project"
         )
     slug = "".join(letter if letter.isalnum() else "-" for letter in name.lower())
-    place = ledger or (desk.folder / "ledgers" / f"{slug}.ledger" if data is not None else None)
+    place = ledger or (context.folder / "ledgers" / f"{slug}.ledger" if data is not None else None)
     made = connection.execute(
         sa.insert(project).values(
             name=name, data=str(data or ""), unit=unit, ledger=str(place or ""), policy=policy

@@ -47,14 +47,14 @@ def sign_in(call: Call) -> Response:
     token = users.begin_session(call.connection, found.id)
     log.append(call.connection, found.login, "signed in")
     response = call.go(local_path(back))
-    remember(response, token, call.desk)
+    remember(response, token, call.context)
     response.set_cookie(
         cookie_name(found.login),
         users.device_cookie(call.connection, found),
         max_age=DAYS * 86_400,
         httponly=True,
         samesite="strict",
-        secure=call.desk.settings.https,
+        secure=call.context.settings.https,
         path="/login",
     )
     return response
@@ -96,7 +96,7 @@ def begin_elsewhere(call: Call) -> Response:
         httponly=True,
         # Sent when the provider leads back, and by no other site's forms.
         samesite="lax",
-        secure=call.desk.settings.https,
+        secure=call.context.settings.https,
         path="/oidc",
     )
     return response
@@ -115,7 +115,7 @@ def back_from_elsewhere(call: Call) -> Response:
             fix="sign in again",
         )
     login = provider.login(asked["code"], begun)
-    with writing(call.desk.engine) as connection:
+    with writing(call.context.engine) as connection:
         found = users.known(connection, login)
         if found is None:
             log.append(
@@ -129,10 +129,10 @@ def back_from_elsewhere(call: Call) -> Response:
             log.append(connection, found.login, "signed in")
     if found is None:
         raise DataError(
-            "not_registered", "you are not one of the people here", where="oidc", fix="ask the administrator"
+            "not_registered", "you are not one of the users here", where="oidc", fix="ask the administrator"
         )
     response = call.go(local_path(unquote(after)))
-    remember(response, token, call.desk)
+    remember(response, token, call.context)
     response.delete_cookie(ELSEWHERE, path="/oidc")
     return response
 
@@ -151,7 +151,7 @@ def _provider(call: Call) -> Provider:
 
 def health(call: Call) -> Response:
     """Say whether database and worker are well; nothing about what is in them."""
-    database = reachable(call.desk.engine)
+    database = reachable(call.context.engine)
     worker = call.http.app.state.worker
     well = worker.seen == 0.0 or time.time() - worker.seen < SILENCE_S
     fine = database and well

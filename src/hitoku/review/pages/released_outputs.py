@@ -20,7 +20,7 @@ def show(call: Call) -> Response:
     """Show what is about to leave, or has left."""
     made = deciding.docket(call.connection, call.number)
     listed = reviewing.outputs_of(call.connection, call.number)
-    folder = call.desk.released(call.number)
+    folder = call.context.released(call.number)
     return call.page(
         "release.html",
         row=call.connection.execute(sa.select(request).where(request.c.id == call.number)).one(),
@@ -28,7 +28,7 @@ def show(call: Call) -> Response:
         checkers=checkers_of(call.connection, call.number),
         job=jobs.of(call.connection, Job.RELEASE, call.number),
         release=call.connection.execute(sa.select(release).where(release.c.request == call.number)).first(),
-        letter=letter(call.connection, call.desk, call.number),
+        letter=letter(call.connection, call.context, call.number),
         files=sorted(path.name for path in folder.iterdir()) if folder.is_dir() else [],
         what=call.standing,
     )
@@ -44,7 +44,7 @@ def archive(call: Call) -> Response:
     """Hand out what left."""
     name = f"request-{call.number}.zip"
     return Response(
-        packed(call.connection, call.desk, call.number),
+        packed(call.connection, call.context, call.number),
         media_type="application/zip",
         headers={"content-disposition": f'attachment; filename="{name}"'},
     )
@@ -52,7 +52,7 @@ def archive(call: Call) -> Response:
 
 def receipt(call: Call) -> Response:
     """Hand out the receipt."""
-    path = call.desk.released(call.number) / RECEIPT
+    path = call.context.released(call.number) / RECEIPT
     return Response(
         path.read_bytes() if path.is_file() else b"{}",
         media_type="application/json",
@@ -62,7 +62,7 @@ def receipt(call: Call) -> Response:
 
 def show_letter(call: Call) -> Response:
     """Hand out the letter to the researcher."""
-    return PlainTextResponse(letter(call.connection, call.desk, call.number))
+    return PlainTextResponse(letter(call.connection, call.context, call.number))
 
 
 def show_log(call: Call) -> Response:

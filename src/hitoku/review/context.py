@@ -1,4 +1,4 @@
-"""The desk of a centre: its settings, its database, and where its files are.
+"""The context of the review application: its settings, its database, and where its files are.
 
 What a centre decides about its application is one TOML file in its folder; every setting has a default.
 """
@@ -144,7 +144,7 @@ def write_settings(folder: Path, **given: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Context:
     """A folder with everything of one application.
 
     Parameters
@@ -162,7 +162,7 @@ class Desk:
     engine: Engine
 
     @classmethod
-    def open(cls, folder: Path) -> Desk:
+    def open(cls, folder: Path) -> Context:
         """Open a folder that ``hitoku serve init`` made."""
         settings = read_settings(folder)
         place = folder.resolve()
