@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Self, TypeVar, overload
 
-from hitoku.messages import Text
+from hitoku.messages import Text, join
 
 # Characters that move a cursor, start a line or turn text around: a terminal would show something else.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -62,9 +62,9 @@ class HitokuError(Exception):
     def __init__(self, code: str, template: str, /, *, where: str = "", fix: str = "", **fields: Any) -> None:
         self.code = code
         self.fields = fields
-        self.what = _text(template, fields)
-        self.where = _text(where, fields)
-        self.fix = _text(fix, fields)
+        self.what = Text(template, **fields)
+        self.where = Text(where, **fields)
+        self.fix = Text(fix, **fields)
         super().__init__(code, template)
 
     @property
@@ -106,10 +106,6 @@ class HitokuError(Exception):
         if self.fix:
             lines.append(f"  fix: {self.fix}")
         return "\n".join(lines)
-
-
-def _text(template: str, fields: Mapping[str, Any]) -> Text:
-    return template if isinstance(template, Text) else Text(template, **fields)
 
 
 class ParameterError(HitokuError):
@@ -168,7 +164,7 @@ def did_you_mean(name: object, known: Iterable[str], *, otherwise: str = "") -> 
     near = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.6)
     if near:
         return Text("did you mean {name!r}?", name=near[0])
-    return _text(otherwise, {}) if otherwise else Text("use one of: {names}", names=some(choices))
+    return Text(otherwise) if otherwise else Text("use one of: {names}", names=some(choices))
 
 
 def must_be(kind: type, value: object, where: str) -> None:
@@ -227,7 +223,7 @@ def some(words: Iterable[object], limit: int = 5) -> str:
     >>> some("abcdefgh", limit=3)
     'a, b, c and 5 more'
     """
-    listed = [str(word) for word in words]
-    head = ", ".join(listed[:limit])
+    listed = [word if isinstance(word, str) else str(word) for word in words]
+    head = join(listed[:limit], "{first}, {second}")
     rest = len(listed) - limit
     return Text("{names} and {n} more", names=head, n=rest) if rest > 0 else head

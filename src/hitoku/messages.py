@@ -6,7 +6,8 @@ In Python a :class:`Text` is the English sentence. The language is chosen where 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from typing import Any, Self
 
 # A field of a template: its name, a conversion and a format, as in an f-string.
@@ -18,7 +19,8 @@ FIELD = re.compile(
 class Text(str):
     """A sentence that can be translated: in English as a string, with its template and fields beside it.
 
-    Fields can be texts themselves; braces that name no field stay as they are.
+    Fields can be texts themselves, or tuples of texts, which are joined by commas; braces that name no field
+    stay as they are.
 
     Examples
     --------
@@ -34,14 +36,19 @@ class Text(str):
     fields: Mapping[str, Any]
 
     def __new__(cls, template: str, /, **fields: Any) -> Self:
-        """Fill a template with its fields."""
+        """Fill a template with its fields; a text is returned as it is."""
+        if isinstance(template, cls):
+            return template
         text = super().__new__(cls, render(template, fields))
         text.template = template
         text.fields = fields
         return text
 
 
-def render(template: str, fields: Mapping[str, Any]) -> str:
+COMMA = ", "
+
+
+def render(template: str, fields: Mapping[str, Any], comma: str = COMMA) -> str:
     """Fill the fields of a template; what is not a field stays.
 
     Examples
@@ -54,6 +61,8 @@ def render(template: str, fields: Mapping[str, Any]) -> str:
         if found["name"] not in fields:
             return found[0]
         value = fields[found["name"]]
+        if isinstance(value, tuple):
+            value = comma.join(map(str, value))
         if found["conversion"] is not None:
             value = repr(value) if found["conversion"] == "r" else str(value)
         return format(value, found["spec"] or "")
@@ -72,8 +81,28 @@ def translate(text: str, look_up: Callable[[str], str]) -> str:
     """
     if not isinstance(text, Text):
         return look_up(text)
-    fields = {
-        name: translate(value, look_up) if isinstance(value, Text) else value
-        for name, value in text.fields.items()
-    }
-    return render(look_up(text.template), fields)
+
+    def inside(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(inside, value))
+        return translate(value, look_up) if isinstance(value, Text) else value
+
+    fields = {name: inside(value) for name, value in text.fields.items()}
+    return render(look_up(text.template), fields, look_up(COMMA))
+
+
+def join(texts: Iterable[str], template: str = "{first}; {second}") -> str:
+    """Join texts two at a time, so that each of them is translated by itself; names stay a plain string.
+
+    Examples
+    --------
+    >>> join([Text("{n} cells", n=3), "", "no groups"]).template
+    '{first}; {second}'
+    """
+    there = [text for text in texts if text]
+    kind = Text if any(isinstance(text, Text) for text in there) else _fill
+    return reduce(lambda first, second: kind(template, first=first, second=second), there) if there else ""
+
+
+def _fill(template: str, /, **fields: Any) -> str:
+    return render(template, fields)

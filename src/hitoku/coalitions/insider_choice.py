@@ -10,6 +10,7 @@ import numpy as np
 
 from hitoku.attacks import MOST_COALITIONS, Contribution, Insider
 from hitoku.errors import NeedError, ParameterError, did_you_mean
+from hitoku.messages import Text
 from hitoku.model import Integers, Table
 
 # Whom a release may be protected from beside outsiders; each includes those before it.
@@ -61,7 +62,7 @@ def choose_insiders(table: Table, given: Any, *, blurred: bool = True) -> Inside
         given = "contributors" if given else "none"
     if not isinstance(given, str):
         attack = given if isinstance(given, Insider) else Insider(given)
-        return Insiders(attack, f"{len(attack.contributions):,} given contributions")
+        return Insiders(attack, Text("{n:,} given contributions", n=len(attack.contributions)))
     word, size = parse_insiders(given)
     if word == "none":
         return Insiders(None, word)
@@ -70,7 +71,7 @@ def choose_insiders(table: Table, given: Any, *, blurred: bool = True) -> Inside
         known = tuple(one for one in known if one.sole)
     # Everybody is tried, however many there are; of larger coalitions as many as the attack allows.
     attack = Insider(known, coalition=size, limit=max(MOST_COALITIONS, len(known)))
-    return Insiders(attack, word if size == 1 else f"{word}, up to {size} together")
+    return Insiders(attack, word if size == 1 else _because(word, Text("up to {n} together", n=size)))
 
 
 def parse_insiders(word: str, where: str = "insiders") -> tuple[str, int]:
@@ -105,12 +106,17 @@ def parse_insiders(word: str, where: str = "insiders") -> tuple[str, int]:
 def _default(table: Table, *, blurred: bool) -> Insiders:
     known = table.contributors
     if known is None or not known.largest.shape[1]:
-        return Insiders(None, "none, the default where contributions are not known")
+        return Insiders(None, _because("none", "the default where contributions are not known"))
     if not blurred:
-        return Insiders(None, "none, the default of a method that promises no intervals")
+        return Insiders(None, _because("none", "the default of a method that promises no intervals"))
     if table.n_cells > LARGEST_BY_DEFAULT:
-        return Insiders(None, f"none, the default beyond {LARGEST_BY_DEFAULT:,} cells")
-    return Insiders(choose_insiders(table, "singletons").attack, "singletons, the default for magnitudes")
+        return Insiders(None, _because("none", Text("the default beyond {n:,} cells", n=LARGEST_BY_DEFAULT)))
+    attack = choose_insiders(table, "singletons").attack
+    return Insiders(attack, _because("singletons", "the default for magnitudes"))
+
+
+def _because(word: str, why: str) -> Text:
+    return Text("{word}, {why}", word=word, why=why if isinstance(why, Text) else Text(why))
 
 
 def contributions_in(table: Table) -> tuple[Contribution, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hitoku.attacks import Coalition
 from hitoku.coalitions.knowledge import KnownBounds
+from hitoku.messages import Text
 from hitoku.model import Finding, Integers, Severity
 
 
@@ -42,18 +43,24 @@ class InsiderVerdict:
             open_ones = Finding(
                 severity=Severity.REVIEW,
                 place="insiders",
-                reason=f"not decided: the work limit was reached with {self.undecided:,} contributor(s) "
-                "or coalitions open",
+                reason=Text(
+                    "not decided: the work limit was reached with {undecided:,} contributor(s) or "
+                    "coalitions open",
+                    undecided=self.undecided,
+                ),
                 advice="give the attack a higher work_limit, or withhold more",
             )
             return [*self._too_close(describe), open_ones]
         if not self.cells:
-            tried = f"{self.tried:,} contributor(s), or coalitions of them, were tried"
             return [
                 Finding(
                     severity=Severity.PASS,
                     place="insiders",
-                    reason=f"{tried}: none comes too close by knowing their own amounts",
+                    reason=Text(
+                        "{n:,} contributor(s), or coalitions of them, were tried: none comes too close by "
+                        "knowing their own amounts",
+                        n=self.tried,
+                    ),
                 )
             ]
         return self._too_close(describe)

@@ -25,6 +25,7 @@ from hitoku.evidence.certificate import AdjustedCertificate
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
+from hitoku.messages import Text
 from hitoku.model import (
     ADDITIVITY,
     Attributions,
@@ -200,8 +201,13 @@ class AdjustedAudit(Audit):
             "met": outcome is CellOutcome.SAFE,
             "outcome": str(outcome),
             "slack": float(max(ways, default=-moved if moved < 0 else moved)),
-            "why": "" if outcome is CellOutcome.SAFE else REASONS[outcome][0],
+            "why": self.why(cell),
         }
+
+    def why(self, cell: int) -> str:
+        """Return the reason why a cell is not safe; empty where it is."""
+        outcome = self.outcomes[cell]
+        return "" if outcome is CellOutcome.SAFE else REASONS[outcome][0]
 
     @property
     def findings(self) -> list[Finding]:
@@ -221,7 +227,9 @@ class AdjustedAudit(Audit):
                 Finding(
                     severity=Severity.FAIL,
                     place="published table",
-                    reason=f"{self.n_broken} relation(s) of the published values do not add up",
+                    reason=Text(
+                        "{n_broken} relation(s) of the published values do not add up", n_broken=self.n_broken
+                    ),
                     advice="adjust the table as a whole, sums included",
                 )
             )

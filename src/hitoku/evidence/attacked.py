@@ -11,6 +11,7 @@ import numpy as np
 
 from hitoku.attacks import Attack, Insider
 from hitoku.coalitions import CoalitionSearch
+from hitoku.messages import Text
 from hitoku.metrics import errors
 from hitoku.model import Bounds, Estimates, Finding, Need, Release, Severity, Table
 
@@ -87,7 +88,7 @@ def _recovered(estimates: Estimates, table: Table, need: Need, release: Release)
         Finding(
             severity=Severity.FAIL,
             place=release.describe(int(cell)),
-            reason=f"the true value is recovered in {n} of {draws} replications",
+            reason=Text("the true value is recovered in {n} of {draws} replications", n=n, draws=draws),
             advice="adjust further, or choose senses that nobody can guess",
         )
         for cell, n in zip(np.flatnonzero(need.unsafe), hits.tolist(), strict=True)

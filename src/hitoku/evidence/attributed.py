@@ -20,6 +20,7 @@ from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.evidence.witness_search import Proof
 from hitoku.feasibility import fixed
+from hitoku.messages import join
 from hitoku.model import Attributions, Finding, Floats, Labels, Mask, Need, Release, Severity, Table, rational
 
 REASON = "what is published tells where all but a few of the group are"
@@ -85,7 +86,7 @@ class Attributed:
                     "required": float(self.asked[number]),
                     "possible": float(self.grid.value(n + number) + Fraction(reach)),
                     "met": bool(self.safe[number]),
-                    "why": "; ".join(told),
+                    "why": join(told),
                 }
             )
         return found

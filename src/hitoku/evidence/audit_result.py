@@ -21,6 +21,7 @@ from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.verify import Refuted, prove
 from hitoku.evidence.witness_search import Proof
+from hitoku.messages import Text, join
 from hitoku.model import Bounds, Finding, Need, Release, Severity, Table, small_table
 
 
@@ -200,7 +201,10 @@ class Audit:
                 Finding(
                     severity=Severity.NOTE,
                     place="withheld cells",
-                    reason=f"{hidden} secondary cell(s) can be recomputed: withholding them protects nothing",
+                    reason=Text(
+                        "{hidden} secondary cell(s) can be recomputed: withholding them protects nothing",
+                        hidden=hidden,
+                    ),
                     advice="publish them, if no other cell relies on them",
                 )
             )
@@ -291,9 +295,7 @@ class Audit:
         reasons = self.disclosures.get(place, ())
         if not self.additive:
             return REASONS[CellOutcome.NARROW][0] if reasons else ""
-        return "; ".join(
-            write_arithmetic(self.problem, self.release, self.grid, reason) for reason in reasons
-        )
+        return join(write_arithmetic(self.problem, self.release, self.grid, reason) for reason in reasons)
 
     def __repr__(self) -> str:
         s = self.summary

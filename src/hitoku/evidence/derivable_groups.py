@@ -20,6 +20,7 @@ from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.grid import Grid
+from hitoku.messages import join
 from hitoku.model import WORST_LAST, Protection, Release, Status, Table
 from hitoku.rules import GroupSize, Rule, group_sizes
 
@@ -142,7 +143,7 @@ def derivable_groups(
     found = [_examine(table, size, release, own, moves) for size in sizes]
     return DerivableGroups(
         status=max((each.status for each in found), key=WORST_LAST.index),
-        reason="; ".join(dict.fromkeys(each.reason for each in found if each.reason)),
+        reason=join(dict.fromkeys(each.reason for each in found)),
         audits=tuple(audited for each in found for audited in each.audits),
         own=sum(each.own for each in found),
     )

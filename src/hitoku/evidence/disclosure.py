@@ -20,6 +20,7 @@ from scipy import sparse
 from hitoku.evidence.exact import Row, solve
 from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import AuditProblem
+from hitoku.messages import Text, join
 from hitoku.model import SOLVED, Floats, Release
 from hitoku.solver.linear import BASIC, LinearProgram, Solution, opened
 from hitoku.solver.linear import solve as solve_linear
@@ -314,21 +315,28 @@ def arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disc
     return Arithmetic(cell, word, bound, tuple(terms), tuple(totals))
 
 
+LIMITS = {"exactly": "exactly {bound}", "at most": "at most {bound}", "at least": "at least {bound}"}
+ENDS = {"upper": "[{cell}] at its upper bound", "lower": "[{cell}] at its lower bound"}
+AND = "{first} and {second}"
+
+
 def write_arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disclosure) -> str:
     """Write a disclosure as a sum that a person can redo. It shows confidential numbers: for the checker."""
     found = arithmetic(problem, release, grid, reason)
     bound = text(found.bound)
+    limit = Text(LIMITS[found.word], bound=bound)
     if reason.whole:
-        return f"{found.word} {bound}: no table of whole numbers goes further"
+        return Text("{limit}: no table of whole numbers goes further", limit=limit)
     if not reason.multipliers:
-        return f"{found.word} {bound}: known before reading"
-    names = [f"[{release.describe(total)}]" for total in found.totals]
-    bounds = [
-        f"[{release.describe(term.cell)}] at its {term.bound} bound" for term in found.terms if term.bound
-    ]
-    known = f", with {' and '.join(bounds)}" if bounds else ""
-    terms = [_term(term, first=place == 0) for place, term in enumerate(found.terms)]
-    return f"{found.word} {bound} by {' and '.join(names)}{known}: {' '.join(terms) or '0'} = {bound}"
+        return Text("{limit}: known before reading", limit=limit)
+    names = join((f"[{release.describe(total)}]" for total in found.totals), AND)
+    ends = (Text(ENDS[term.bound], cell=release.describe(term.cell)) for term in found.terms if term.bound)
+    known = join(ends, AND)
+    terms = " ".join(_term(term, first=place == 0) for place, term in enumerate(found.terms)) or "0"
+    if known:
+        template = "{limit} by {names}, with {known}: {terms} = {bound}"
+        return Text(template, limit=limit, names=names, known=known, terms=terms, bound=bound)
+    return Text("{limit} by {names}: {terms} = {bound}", limit=limit, names=names, terms=terms, bound=bound)
 
 
 def _shares(

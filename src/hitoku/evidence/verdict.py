@@ -15,13 +15,15 @@ from hitoku.evidence.adjusted import REASONS as MOVED_REASONS
 from hitoku.evidence.audit_result import REASONS, Audit, CellOutcome
 from hitoku.evidence.derivable_groups import SWITCHED_OFF, DerivableGroups, not_considered
 from hitoku.evidence.grid import text
+from hitoku.messages import Text, join
 from hitoku.model import ATTACKERS, WORST_LAST, Finding, Row, Severity, Status, Verdict, counts_units
 
 # Rules that compare contributions, and rules on attributes of groups.
 DOMINANCE_RULES = frozenset({"p_percent", "prior_posterior", "dominance"})
 ATTRIBUTE_RULES = frozenset({"group_disclosure", "direct_disclosure", "k_disclosure"})
 
-WITHOUT_PROOF = "audited without a certificate: the values do not add up exactly"
+PROVED, NO_CERTIFICATE = Text("the certificate proves it"), Text("audited without a certificate")
+WITHOUT_PROOF = Text("audited without a certificate: the values do not add up exactly")
 GIVE_DECIMALS = "decimals= (--decimals) rounds the records before they are added up; then there is a proof"
 TOO_FEW = "published cells give the total of a group of too few units that this cell is in"
 UNKNOWN_METHOD = Row(
@@ -50,7 +52,8 @@ def judge(
     scope
         Attackers that the colour depends on: see :func:`hitoku.model.verdict.parse_scope`.
     insiders
-        Contributors that the audit considered: a word of the vocabulary, perhaps with a reason after a comma.
+        Contributors that the audit considered: a word of the vocabulary, or a text with the fields ``word``
+        and ``why``.
     groups
         Result for derivable groups; None where the rules are not known.
     method
@@ -113,10 +116,10 @@ def _worst(rows: Mapping[str, Row]) -> Row:
     names = [
         name for name, row in applying.items() if (row.status, row.reason) == (found.status, found.reason)
     ]
-    where = "" if len(names) == len(applying) else f"{', '.join(names)}: "
+    where = "" if len(names) == len(applying) else ", ".join(names)
     return replace(
         found,
-        reason=f"{where}{found.reason}",
+        reason=join([where, found.reason], "{first}: {second}"),
         in_scope=any(row.in_scope for row in applying.values()),
         findings=tuple(finding for row in applying.values() for finding in row.findings),
     )
@@ -130,18 +133,20 @@ def _outsider(audit: Audit) -> Row:
     failed = [CellOutcome.PUBLISHED, CellOutcome.RECOMPUTABLE, CellOutcome.NARROW]
     n = len(audit.outcomes)
     if any(tally[outcome] for outcome in failed) or broken:
-        listed = [f"{tally[one]:,} {one}" for one in failed if tally[one]]
-        what = (
-            [f"{sum(tally[one] for one in failed):,} of {n:,} unsafe cells: {', '.join(listed)}"]
-            if listed
-            else []
+        outcomes = tuple(
+            Text("{n:,} {outcome}", n=tally[one], outcome=Text(one)) for one in failed if tally[one]
         )
-        if broken:
-            what.append(f"{broken:,} sums of the published values do not add up")
+        cells = Text(
+            "{n:,} of {total:,} unsafe cells: {outcomes}",
+            n=sum(tally[one] for one in failed),
+            total=n,
+            outcomes=outcomes,
+        )
+        sums = Text("{broken:,} sums of the published values do not add up", broken=broken)
         return Row(
             attacker="outsider",
             status=Status.FAILED,
-            reason="; ".join(what),
+            reason=join([cells if outcomes else "", sums if broken else ""]),
             fix="withhold more cells, or let a method choose them"
             if not moved
             else "adjust the table as a whole",
@@ -151,7 +156,11 @@ def _outsider(audit: Audit) -> Row:
         return Row(
             attacker="outsider",
             status=Status.NOT_DECIDED,
-            reason=f"{tally[CellOutcome.UNDECIDED]:,} of {n:,} unsafe cells could not be decided exactly",
+            reason=Text(
+                "{n:,} of {total:,} unsafe cells could not be decided exactly",
+                n=tally[CellOutcome.UNDECIDED],
+                total=n,
+            ),
             fix="round the values to fewer digits, or audit a smaller table",
             findings=_cell_findings(audit),
         )
@@ -160,7 +169,9 @@ def _outsider(audit: Audit) -> Row:
         return Row(
             attacker="outsider",
             status=Status.NOT_CONSIDERED,
-            reason=f"the published values are multiples of {text(base)}: {LOOK_ROUNDED}",
+            reason=Text(
+                "the published values are multiples of {base}: {why}", base=text(base), why=LOOK_ROUNDED
+            ),
             fix="withhold cells, or adjust them by another method",
         )
     return _held(audit, n)
@@ -169,18 +180,16 @@ def _outsider(audit: Audit) -> Row:
 def _held(audit: Audit, n: int) -> Row:
     """Return the row of an outsider to whom every unsafe cell is closed."""
     if isinstance(audit, AdjustedAudit):
-        how, exact = f"{n:,} unsafe cells are published far enough from their values", audit.exact
+        how = Text("{n:,} unsafe cells are published far enough from their values", n=n)
+        exact = audit.exact
     else:
-        how, exact = f"{n:,} unsafe cells are as uncertain as required", audit.additive
+        how = Text("{n:,} unsafe cells are as uncertain as required", n=n)
+        exact = audit.additive
     if audit.certificate is not None:
-        return Row(attacker="outsider", status=Status.PROVED, reason=f"{how}; the certificate proves it")
-    if exact:
-        return Row(
-            attacker="outsider",
-            status=Status.PASSED,
-            reason=f"{how}; there is no certificate because another row fails",
-        )
-    return Row(attacker="outsider", status=Status.PASSED, reason=f"{how}; {WITHOUT_PROOF}", fix=GIVE_DECIMALS)
+        return Row(attacker="outsider", status=Status.PROVED, reason=join([how, PROVED]))
+    why = Text("there is no certificate because another row fails") if exact else WITHOUT_PROOF
+    fix = "" if exact else GIVE_DECIMALS
+    return Row(attacker="outsider", status=Status.PASSED, reason=join([how, why]), fix=fix)
 
 
 def _cell_findings(audit: Audit) -> tuple[Finding, ...]:
@@ -199,14 +208,18 @@ def _groups(audit: Audit, groups: DerivableGroups | None) -> Row:
     if status is Status.NOT_CONSIDERED:
         fix = "leave groups=False (--no-groups) out" if reason == SWITCHED_OFF else ""
     elif status is Status.FAILED:
-        reason = f"{failing:,} of {n:,} small cells are in a group of too few units that can be derived"
+        reason = Text(
+            "{failing:,} of {n:,} small cells are in a group of too few units that can be derived",
+            failing=failing,
+            n=n,
+        )
         fix = "leave groups=False out, or let another method choose: auto, optimal, circulation, greedy"
     elif status is Status.NOT_DECIDED:
-        reason = f"some of {n:,} small cells could not be decided exactly"
+        reason = Text("some of {n:,} small cells could not be decided exactly", n=n)
     else:
-        how = "the certificate proves it" if status is Status.PROVED else "audited without a certificate"
-        held = f"{n:,} small cells can hold the least number of units; {how}" if n else "no cell is small"
-        reason = "; ".join(filter(None, (held, groups.reason)))
+        held = Text("{n:,} small cells can hold the least number of units", n=n)
+        how = PROVED if status is Status.PROVED else NO_CERTIFICATE
+        reason = join([held, how, groups.reason] if n else [Text("no cell is small"), groups.reason])
     return Row(
         attacker="groups",
         status=status,
@@ -234,9 +247,15 @@ def _dominance(audit: Audit) -> Row:
     )
 
 
+def _read_insiders(insiders: str) -> tuple[str, str]:
+    """Return the word of the vocabulary, and the reason or the size of coalitions that stands with it."""
+    fields = insiders.fields if isinstance(insiders, Text) else {}
+    return fields.get("word", insiders), fields.get("why", "")
+
+
 def _singletons(audit: Audit, insiders: str) -> Row:
     """Judge contributors who are alone in a cell and know its value."""
-    word, _, why = insiders.partition(", ")
+    word, why = _read_insiders(insiders)
     found = audit.insiders
     if counts_units(audit.table):
         return _without_contributors("singletons")
@@ -253,7 +272,7 @@ def _singletons(audit: Audit, insiders: str) -> Row:
 
 def _contributors(audit: Audit, insiders: str) -> Row:
     """Judge large contributors, and coalitions where they were considered."""
-    word, _, why = insiders.partition(", ")
+    word, why = _read_insiders(insiders)
     found = audit.insiders
     if counts_units(audit.table):
         return _without_contributors("contributors")
@@ -269,21 +288,28 @@ def _contributors(audit: Audit, insiders: str) -> Row:
 def _insiders_row(attacker: str, audit: Audit, why: str) -> Row:
     found = audit.insiders
     assert found is not None  # noqa: S101 - for the type checker; callers have looked
-    together = f", {why}" if why.startswith("up to") else ""
-    who = f"{found.tried:,} contributors who know their own amounts{together}"
+    together = isinstance(why, Text) and "n" in why.fields
+    tried = Text("{n:,} contributors who know their own amounts", n=found.tried)
+    who = join([tried, why if together else ""], "{first}, {second}")
     if found.undecided and not found.cells:
         return Row(
             attacker=attacker,
             status=Status.NOT_DECIDED,
-            reason=f"{who} were tried; the work limit was reached with {found.undecided:,} of them open",
+            reason=Text(
+                "{who} were tried; the work limit was reached with {n:,} of them open",
+                who=who,
+                n=found.undecided,
+            ),
             fix="withhold more cells, those of several contributors, or give Insider a higher work_limit",
         )
     if not found.cells:
-        return Row(attacker=attacker, status=Status.PASSED, reason=f"{who} were tried")
+        return Row(attacker=attacker, status=Status.PASSED, reason=Text("{who} were tried", who=who))
     return Row(
         attacker=attacker,
         status=Status.FAILED,
-        reason=f"{who} were tried; they come too close to {len(found.cells):,} unsafe cells",
+        reason=Text(
+            "{who} were tried; they come too close to {n:,} unsafe cells", who=who, n=len(found.cells)
+        ),
         fix="withhold more cells, those of several contributors",
         findings=tuple(found.findings(audit.table.describe)),
     )
@@ -300,17 +326,17 @@ def _without_contributors(attacker: str) -> Row:
 
 def _no_insiders(audit: Audit, attacker: str, word: str, why: str) -> Row:
     """Say why contributors were not considered, and which option considers them."""
+    take = Text("insiders={attacker} (--insiders)", attacker=attacker)
     if isinstance(audit, AdjustedAudit):
         reason, fix = "values were adjusted; what contributors can undo is not considered", ""
     elif audit.table.contributors is None and not why:
         reason, fix = "contributions are not known", "start from records: value= and unit="
     elif word == "singletons":
-        reason, fix = "only contributors alone in a cell were tried", "insiders=contributors (--insiders)"
+        reason, fix = Text("only contributors alone in a cell were tried"), take
     elif word == "none":
-        reason = f"insiders={word}{f', {why}' if why else ''}"
-        fix = f"insiders={attacker} (--insiders)"
+        reason, fix = join([f"insiders={word}", why], "{first}, {second}"), take
     else:
-        reason, fix = f"only {word} were tried", f"insiders={attacker} (--insiders)"
+        reason, fix = Text("only {word} were tried", word=word), take
     return Row(attacker=attacker, status=Status.NOT_CONSIDERED, reason=reason, fix=fix)
 
 
@@ -335,22 +361,26 @@ def _attributes(audit: Audit) -> Row:
         )
     failed, undecided, n, findings = _group_results(audit)
     if failed or undecided:
-        shown = "the published values show where all but a few of their people are"
         return Row(
             attacker="attributes",
             status=Status.FAILED if failed else Status.NOT_DECIDED,
-            reason=f"{failed:,} of {n:,} groups: {shown}"
+            reason=Text(
+                "{n:,} of {total:,} groups: the published values show where all but a few of their people "
+                "are",
+                n=failed,
+                total=n,
+            )
             if failed
-            else f"{undecided:,} of {n:,} groups could not be decided exactly",
+            else Text("{undecided:,} of {n:,} groups could not be decided exactly", undecided=undecided, n=n),
             fix="withhold another cell of each group" if failed else "round the values to fewer digits",
             findings=findings,
         )
     proved = n > 0 and audit.certificate is not None
-    how = "the certificate proves it" if proved else "audited without a certificate"
+    how = PROVED if proved else NO_CERTIFICATE
     return Row(
         attacker="attributes",
         status=Status.PROVED if proved else Status.PASSED,
-        reason=f"{n:,} groups; {how}" if n else "no group of the true table is at risk",
+        reason=join([Text("{n:,} groups", n=n), how]) if n else "no group of the true table is at risk",
     )
 
 

@@ -33,6 +33,7 @@ from hitoku.io.number_texts import bound, entry, interval, number, percent
 from hitoku.io.output_cells import OutputCells, asked_for
 from hitoku.io.pages import render
 from hitoku.io.report import LIGHTS, Light, row_class
+from hitoku.messages import Text
 from hitoku.model import Colour, Verdict
 
 # Rows of what would leave that are shown; the CSV file has them all.
@@ -336,7 +337,11 @@ class Leaving(NamedTuple):
 def _listed(published: Mapping[str, list[Any]]) -> Leaving:
     """List what would leave, row by row; what was tampered with may have any shape."""
     rows = list(zip(*published.values(), strict=False))
-    more = f", the first {MOST_ROWS} of {len(rows):,} rows" if len(rows) > MOST_ROWS else ""
+    more = (
+        Text(", the first {shown} of {n:,} rows", shown=MOST_ROWS, n=len(rows))
+        if len(rows) > MOST_ROWS
+        else ""
+    )
     labels: dict[int, tuple[str, ...]] = dict.fromkeys(range(min(len(rows), MOST_ROWS)), ())
     section = list_rows((), labels, [str(name) for name in published])
     return Leaving(section, [value for row in rows for value in row], more=more)

@@ -21,6 +21,7 @@ from hitoku.checks.principles import count_shares
 from hitoku.evidence import audit
 from hitoku.io.layout import LayoutSection, list_rows, sections
 from hitoku.io.release_cells import Cells
+from hitoku.messages import Text
 from hitoku.model import Floats, Protection, Table
 
 # Beyond this many cells the intervals of a table are left to the file of its certificate.
@@ -213,7 +214,10 @@ def asked_for(output: Output) -> str:
     if given.get("missing") == "error":
         del given["missing"]
     said = [f"{name} {_words(value)}" for name, value in given.items()]
-    said += [f"where {name} is {_words(values)}" for name, values in output.where.items()]
+    said += [
+        Text("where {name} is {words}", name=name, words=_words(values))
+        for name, values in output.where.items()
+    ]
     return output.kind.replace("_", " ") + (f": {'; '.join(said)}" if said else "")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from hitoku.evidence import AdjustedAudit, Audit, CellOutcome, DerivableGroups, Outcome
 from hitoku.io.number_texts import MINUS, bound, printed
 from hitoku.io.report import Bar, adjusted_bar, interval_bar
+from hitoku.messages import Text, join
 from hitoku.metrics import reached
 from hitoku.model import BOUND, Bounds, Finding, Floats, Integers, Mask, Need, Protection, Table
 
@@ -175,8 +176,13 @@ class Cells:
         """Why each cell was withheld, in the words of a method that decides cell by cell."""
         told: dict[int, str] = {}
         for step in self.protection.steps:
-            whom = f" For [{self.table.describe(step.protects)}]:" if step.protects >= 0 else ""
-            told[step.cell] = f"{whom} {step.reason}".strip()
+            whom = step.protects
+            reason = Text(step.reason)
+            told[step.cell] = (
+                Text("For [{cell}]: {reason}", cell=self.table.describe(whom), reason=reason)
+                if whom >= 0
+                else reason
+            )
         return told
 
     def codes(self, cell: int) -> str:
@@ -187,7 +193,7 @@ class Cells:
         """Say what gives a cell away, or for whose sake it was withheld."""
         if not self.failing[cell]:
             return self._steps.get(cell, "")
-        return str(self._audited[cell]["why"] or "") or TO_INSIDERS
+        return self.audit.why(cell) or TO_INSIDERS
 
     @cached_property
     def count(self) -> list[int] | None:
@@ -221,8 +227,8 @@ class Cells:
         if lower or upper:
             said.append(f"±{bound(lower)}" if lower == upper else f"{MINUS}{bound(lower)} / +{bound(upper)}")
         if width > lower + upper:
-            said.append(f"width {bound(width)}")
-        return ", ".join(said) or "not exact"
+            said.append(Text("width {width}", width=bound(width)))
+        return join(said, "{first}, {second}") or "not exact"
 
     def bar(self, cell: int) -> Bar | None:
         """Draw a cell; None where there is nothing to draw."""

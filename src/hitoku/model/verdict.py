@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.messages import Text, join
 from hitoku.model.markup import small_table
 
 
@@ -184,7 +185,10 @@ class Row:
     @property
     def result(self) -> str:
         """The status with its symbol, or that the attacker does not exist for this release."""
-        return f"{SYMBOLS[self.status]} {self.status}" if self.applies else f"{NOT_THERE} does not apply"
+        sign, word = (
+            (SYMBOLS[self.status], str(self.status)) if self.applies else (NOT_THERE, "does not apply")
+        )
+        return Text("{sign} {word}", sign=sign, word=Text(word))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row for JSON; findings name cells and rules, never values."""
@@ -269,7 +273,7 @@ class Verdict:
         say
             Translates the names of attackers, what joins them, and the sentences around them.
         """
-        said = [self._claim(say)]
+        said = [self._claim()]
         applying = [row for row in self.rows if row.applies]
         # The claim says already that the attacker does not know the method.
         left_out = [
@@ -279,31 +283,29 @@ class Verdict:
         ]
         undecided = [row for row in applying if row.status is Status.NOT_DECIDED]
         failing = [row for row in applying if row.status is Status.FAILED and not row.in_scope]
-        for word, rows in (("Not decided", undecided), ("Not considered", left_out)):
-            if rows:
-                said.append(say(f"{word}: {_listed(rows, say)}."))
-        if failing:
-            said.append(say(f"Outside the scope and not safe: {_listed(failing, say)}."))
-        return said
+        about = (
+            ("Not decided: {attackers}.", undecided),
+            ("Not considered: {attackers}.", left_out),
+            ("Outside the scope and not safe: {attackers}.", failing),
+        )
+        said += [Text(template, attackers=_list_attackers(rows)) for template, rows in about if rows]
+        return [say(sentence) for sentence in said]
 
-    def _claim(self, say: Callable[[str], str]) -> str:
+    def _claim(self) -> Text:
         failed = [row for row in self.scope if row.status is Status.FAILED]
         if failed:
-            wrong = "Not moved far enough" if self.adjusted else "Not safe"
-            what = (
-                f"{say(row.label)}: {say(row.reason)}" if row.reason else say(row.label) for row in failed
+            each = (join([Text(row.label), row.reason], "{first}: {second}") for row in failed)
+            return Text(
+                "Not moved far enough: {disclosures}." if self.adjusted else "Not safe: {disclosures}.",
+                disclosures=join(each),
             )
-            return say(f"{wrong}: {'; '.join(what)}.")
         holding = [row for row in self.scope if row.holds]
         if not holding:
-            return say("Nothing is claimed.")
-        good = "Moved far enough to protect" if self.adjusted else "Safe"
+            return Text("Nothing is claimed.")
         knows = any(row.attacker == "method" for row in holding)
         others = [row for row in holding if row.attacker != "method"]
-        if not others:
-            return say(f"{good} against {_listed(holding, say)}.")
-        provided = ", even if the method is known" if knows else " as long as the method is secret"
-        return say(f"{good} against {_listed(others, say)}{provided}.")
+        template = _CLAIMS[self.adjusted][(0 if not others else 1 if knows else 2)]
+        return Text(template, attackers=_list_attackers(others or holding))
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -334,7 +336,22 @@ class Verdict:
         return f"<div><b>{escape(self.headline)}</b>{table}</div>"
 
 
-def _listed(rows: Sequence[Row], say: Callable[[str], str]) -> str:
+# Templates of the claim, by whether values were adjusted: on the method alone, with the method known, secret.
+_CLAIMS = {
+    False: (
+        "Safe against {attackers}.",
+        "Safe against {attackers}, even if the method is known.",
+        "Safe against {attackers} as long as the method is secret.",
+    ),
+    True: (
+        "Moved far enough to protect against {attackers}.",
+        "Moved far enough to protect against {attackers}, even if the method is known.",
+        "Moved far enough to protect against {attackers} as long as the method is secret.",
+    ),
+}
+
+
+def _list_attackers(rows: Sequence[Row]) -> Text:
     """List attackers in prose: "a, b and c"."""
-    names = [say(ATTACKERS[row.attacker][1]) for row in rows]
-    return say(" and ").join([say(", ").join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    names = tuple(Text(ATTACKERS[row.attacker][1]) for row in rows)
+    return Text("{first} and {last}", first=names[:-1], last=names[-1]) if len(names) > 1 else names[0]

@@ -174,7 +174,7 @@ class _Runner:
         name = f"table {ready.asked.number}"
         if asked is None:
             by_hand = Protection.withhold(judged.table, judged.need.unsafe | judged.withheld, judged.need)
-            nobody = Insiders(None, "none, no <SUPPRESS>")
+            nobody = Insiders(None, Text("{word}, {why}", word="none", why=Text("no <SUPPRESS>")))
             outcome: Outcome = attack_and_audit(
                 judged.table, judged.need, by_hand, Optimal(), nobody, self.tell
             )
@@ -260,7 +260,7 @@ class _Runner:
             protection = method.protect(table, need, self.progress)
         except NeedError as error:
             raise error.copy_as(where=_within(name, error.where)) from error
-        nobody = Insiders(None, "none, nothing is withheld")
+        nobody = Insiders(None, Text("{word}, {why}", word="none", why=Text("nothing is withheld")))
         inside = self.inside(name, table) if protection.withheld.any() else nobody
         try:
             outcome = attack_and_audit(table, need, protection, method, inside, self.tell, self.progress)
@@ -274,9 +274,11 @@ class _Runner:
         """Return those who know their own contributions, as far as they are to be kept from knowing more."""
         nobody = "contributors who know their own amounts are not considered"
         if table.integer or table.contributors is None:
-            why = "it tells no contributors" if table.contributors is None else "it is a table of counts"
+            why = Text(
+                "it tells no contributors" if table.contributors is None else "it is a table of counts"
+            )
             self.log.append(f"{name}: {nobody}: {why}")
-            return Insiders(None, f"none, {why}")
+            return Insiders(None, Text("{word}, {why}", word="none", why=why))
         inside = choose_insiders(table, self.insiders)
         if inside.attack is None:
             self.log.append(f"{name}: {nobody}")

@@ -23,6 +23,7 @@ from hitoku.attacks.adjustment import SCENARIOS, Adjustment
 from hitoku.attacks.matching import Board, Matching, Suppressor, flat_two_way, several
 from hitoku.errors import HitokuError
 from hitoku.evidence import UNKNOWN_METHOD, AdjustedAudit, Audit, audit, judge_attack
+from hitoku.messages import Text
 from hitoku.methods import Method, informed
 from hitoku.methods.blocks import treated
 from hitoku.metrics import known
@@ -201,7 +202,10 @@ def _matched(audit: Audit, protection: Protection, made: Made) -> Row:
     table = audit.table
     small = counts_units(table) and len(table.dimensions) == 2 and table.inner.sum() <= MAX_MATCHED
     if not small or audit.insiders is not None:
-        why = f"the matching attack is run on two-way counts of at most {MAX_MATCHED} inner cells"
+        why = Text(
+            "the matching attack is run on two-way counts of at most {limit} inner cells",
+            limit=MAX_MATCHED,
+        )
         reason = "cells were added for contributors" if small else why
         return _row(Status.NOT_CONSIDERED, reason, PROTECTING if treated(table) else BY_SECTIONS)
     found = against_known_method(
@@ -217,14 +221,22 @@ def _matched(audit: Audit, protection: Protection, made: Made) -> Row:
     )
     n = found.safe + found.leaking + found.unknown
     if found.leaking:
-        reason = f"the matching attack comes too close to {found.leaking:,} of {n:,} unsafe cells"
+        reason = Text(
+            "the matching attack comes too close to {leaking:,} of {n:,} unsafe cells",
+            leaking=found.leaking,
+            n=n,
+        )
         return _row(Status.FAILED, reason, PROTECTING)
     if found.unknown:
-        reason = (
-            f"the matching attack did not decide {found.unknown:,} of {n:,} unsafe cells within its limit"
+        reason = Text(
+            "the matching attack did not decide {unknown:,} of {n:,} unsafe cells within its limit",
+            unknown=found.unknown,
+            n=n,
         )
         return _row(Status.NOT_DECIDED, reason, PROTECTING)
-    return _row(Status.PASSED, f"the matching attack leaves {n:,} unsafe cells as uncertain as required")
+    return _row(
+        Status.PASSED, Text("the matching attack leaves {n:,} unsafe cells as uncertain as required", n=n)
+    )
 
 
 def _made_to_be_known(audit: Audit, protection: Protection) -> Row:
@@ -236,7 +248,8 @@ def _made_to_be_known(audit: Audit, protection: Protection) -> Row:
     if protection.method == "randomised":
         return _drawn(audit)
     return _row(
-        Status.PASSED, f"by the construction of the method ({protection.method}), without a certificate"
+        Status.PASSED,
+        Text("by the construction of the method ({method}), without a certificate", method=protection.method),
     )
 
 
@@ -287,7 +300,9 @@ def _adjusted(audit: AdjustedAudit, made: Made | None) -> Row:
         return _row(Status.PASSED, "no cell is unsafe")
     if table.n_cells > MAX_ADJUSTED:
         return _row(
-            Status.NOT_CONSIDERED, f"Castro's scenarios are run up to {MAX_ADJUSTED:,} cells", BY_COMMAND
+            Status.NOT_CONSIDERED,
+            Text("Castro's scenarios are run up to {limit:,} cells", limit=MAX_ADJUSTED),
+            BY_COMMAND,
         )
     norm: Norm = getattr(made and made.method, "norm", "l1")
     facts = known(table, need, release, norm=norm)
@@ -298,14 +313,21 @@ def _adjusted(audit: AdjustedAudit, made: Made | None) -> Row:
             found = judge_attack(attack, table, need, release)
         except HitokuError:
             return _row(
-                Status.NOT_DECIDED, f"scenario {scenario} of Castro ended without an answer", BY_COMMAND
+                Status.NOT_DECIDED,
+                Text("scenario {scenario} of Castro ended without an answer", scenario=scenario),
+                BY_COMMAND,
             )
         recovered[scenario] = [one for one in found if one.severity is Severity.FAIL]
     counted = ", ".join(f"{name} {len(found):,}" for name, found in recovered.items())
     worst = max(recovered.values(), key=len)
     return _row(
         Status.FAILED if worst else Status.PASSED,
-        f"of {n:,} unsafe cells recovered in most of {DRAWS} draws, by scenario of Castro: {counted}",
+        Text(
+            "of {n:,} unsafe cells recovered in most of {draws} draws, by scenario of Castro: {counted}",
+            n=n,
+            draws=DRAWS,
+            counted=counted,
+        ),
         "withhold cells instead of adjusting them" if worst else "",
         tuple(worst),
     )

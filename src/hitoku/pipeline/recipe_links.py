@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import some
+from hitoku.messages import Text
 from hitoku.model import (
     ADDITIVITY,
     Dimension,
@@ -214,7 +215,9 @@ def _by_records(same: Shared, shared: Shared) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.NOTE,
             place="releases made apart",
-            reason=f"{alone} cell(s) of other names have the same records behind them, and are one",
+            reason=Text(
+                "{alone} cell(s) of other names have the same records behind them, and are one", alone=alone
+            ),
         )
 
 

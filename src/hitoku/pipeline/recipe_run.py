@@ -17,6 +17,7 @@ from hitoku.files import new_folder, refuse_occupied
 from hitoku.io import ENGLISH, PublicationPlan, speaker
 from hitoku.io.recipe import OF_RUNNING, Recipe
 from hitoku.io.release import OverviewGroup, write_publication, write_release
+from hitoku.messages import Text
 from hitoku.methods import METHODS, Method, Progress, kept, prices_of
 from hitoku.model import Finding, Floats, Integers, Mask, Protection, Release, Table, Verdict
 from hitoku.pipeline.compare import recomputable
@@ -328,7 +329,9 @@ def _together(recipe: Recipe) -> str:
     n = len(recipe.tables)
     if n < 2:
         return ""
-    return f"{n} tables: sums that they share were audited, other combinations of their cells were not"
+    return Text(
+        "{n} tables: sums that they share were audited, other combinations of their cells were not", n=n
+    )
 
 
 def _refuse_overlap(recipe: Recipe, table: Table, cells: Mapping[str, Mask]) -> None:

@@ -52,10 +52,30 @@ def test_where_nothing_or_everything_is_withheld_nothing_is_said(withheld):
 @pytest.mark.parametrize(
     ("alone", "others", "tried"),
     [
-        pytest.param(400, 600, (1000, "sole and largest contributors"), id="a thousand are tried"),
-        pytest.param(400, 601, (400, "sole contributors"), id="of more those who are alone"),
-        pytest.param(1000, 10, (1000, "sole contributors"), id="a thousand of them"),
-        pytest.param(1001, 0, (None, "sole contributors"), id="of more than that nobody"),
+        pytest.param(
+            400,
+            600,
+            (1000, "sole and largest contributors to withheld cells who know their own amounts"),
+            id="a thousand are tried",
+        ),
+        pytest.param(
+            400,
+            601,
+            (400, "sole contributors to withheld cells who know their own amounts"),
+            id="of more those who are alone",
+        ),
+        pytest.param(
+            1000,
+            10,
+            (1000, "sole contributors to withheld cells who know their own amounts"),
+            id="a thousand of them",
+        ),
+        pytest.param(
+            1001,
+            0,
+            (None, "sole contributors to withheld cells who know their own amounts"),
+            id="of more than that nobody",
+        ),
     ],
 )
 def test_a_thousand_contributors_are_tried_and_no_more(alone, others, tried):

@@ -21,6 +21,7 @@ from hitoku.checks.evidence import column_known
 from hitoku.checks.ledger.published_quantities import FEWEST
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, SumTerm
 from hitoku.errors import some
+from hitoku.messages import Text
 
 # A sum with more cells than this is told by how many they are.
 MAX_TERMS = 6
@@ -262,11 +263,16 @@ def suggest_remedy(
         named = [name for name in filtered if not column_known(name)]
         if known:
             advice.append(
-                f"records without {', '.join(known)} are left out of one and not of the other: "
-                'leave them out of both with where=, or of none with missing="code"'
+                Text(
+                    "records without {names} are left out of one and not of the other: leave them out of "
+                    'both with where=, or of none with missing="code"',
+                    names=", ".join(known),
+                )
             )
         if named:
-            advice.append(f"cover the same units as before: the filter on {', '.join(named)} differs")
+            advice.append(
+                Text("cover the same units as before: the filter on {names} differs", names=", ".join(named))
+            )
     return "; ".join(advice) or "merge cells of the new output, or use the groups of the earlier one"
 
 
@@ -338,13 +344,16 @@ def stopped(left_out: int, unfinished: int) -> DifferencingFinding:
         return DifferencingFinding(
             concern=Concern.LIMIT,
             outputs=(),
-            text=f"not decided: {n:,} comparison(s) were not finished within the limit of work",
+            text=Text("not decided: {n:,} comparison(s) were not finished within the limit of work", n=n),
             remedy="coarser groups leave less to compare; or have a person look at it",
         )
     return DifferencingFinding(
         concern=Concern.LIMIT,
         outputs=(),
-        text=f"two outputs together were compared completely, three and more up to the limit of work: "
-        f"{left_out:,} comparisons of what follows were left out",
+        text=Text(
+            "two outputs together were compared completely, three and more up to the limit of work: "
+            "{left_out:,} comparisons of what follows were left out",
+            left_out=left_out,
+        ),
         remedy="coarser groups leave less to compare; or have a person look at it",
     )

@@ -43,6 +43,7 @@ from hitoku.checks.principles import (
 from hitoku.checks.principles import group_principles as principles
 from hitoku.checks.unit_records import COMPLETE, Records, per_contributor
 from hitoku.errors import DataError, ParameterError, did_you_mean
+from hitoku.messages import Text
 from hitoku.model import ADDITIVITY, Floats
 
 
@@ -195,7 +196,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
             principle=Principle.INDIVIDUAL_VALUE,
             reason="few_left",
             unsafe=np.asarray((left > 0) & (left < FEWEST)),
-            rule=f"at least {FEWEST} contributors, or none, beside the {n} largest",
+            rule=Text("at least {fewest} contributors, or none, beside the {n} largest", fewest=FEWEST, n=n),
             numbers={"minimum": FEWEST, "largest": n},
             remedy="take another number of the largest",
         )

@@ -35,6 +35,7 @@ from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Applied, Principle, PrincipleTest
 from hitoku.checks.unit_records import COMPLETE, Groups, Records
 from hitoku.errors import DataError
+from hitoku.messages import Text
 from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers
 
 TIME = "hitoku time"
@@ -225,7 +226,10 @@ class Survival(TimedEvents[SurvivalEvidence]):
             principle=Principle.UNITS,
             reason="too_few_units",
             unsafe=np.ones_like(few) if evidence.withheld.all() else few,
-            rule=f"at least {policy.least_units} units with the event in every step, and left after the last",
+            rule=Text(
+                "at least {least_units} units with the event in every step, and left after the last",
+                least_units=policy.least_units,
+            ),
             numbers={"minimum": policy.least_units, "smallest": smallest, "steps": n_steps},
             remedy="take larger groups, or fewer of them",
         )
@@ -233,7 +237,10 @@ class Survival(TimedEvents[SurvivalEvidence]):
             principle=Principle.GROUP,
             reason="group_disclosure",
             unsafe=most,
-            rule=f"no more than {policy.group.share:.0%} of those at risk with the event in one step",
+            rule=Text(
+                "no more than {share:.0%} of those at risk with the event in one step",
+                share=policy.group.share,
+            ),
             numbers={"share": policy.group.share, "largest_share": largest},
             remedy="take larger groups, or fewer of them",
         )

@@ -37,6 +37,7 @@ from hitoku.checks.principles import (
 from hitoku.checks.unit_records import Records
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.files import read_file, require_path, sha256
+from hitoku.messages import Text
 
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
@@ -193,12 +194,12 @@ class HandedOver(OutputType[HandedEvidence]):
             principle=Principle.UNITS,
             reason="too_few_units",
             unsafe=evidence.n_units < minimum,
-            rule=f"at least {minimum} units, as stated",
+            rule=Text("at least {minimum} units, as stated", minimum=minimum),
             numbers={"minimum": minimum, "smallest": int(evidence.n_units.min())},
             remedy="use more units",
         )
         if evidence.freedom is not None:
-            yield degrees_of_freedom(evidence.freedom, policy, ", as stated")
+            yield degrees_of_freedom(evidence.freedom, policy, stated=True)
         yield PrincipleVerdict(
             principle=Principle.INDIVIDUAL_VALUE,
             status=Clearance.REVIEW,

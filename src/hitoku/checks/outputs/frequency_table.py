@@ -25,6 +25,7 @@ from hitoku.checks.principles import Applied, Principle, PrincipleTest, verdicts
 from hitoku.checks.principles import table_principles as tables
 from hitoku.checks.unit_records import COMPLETE, ERROR, Records
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.messages import Text
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
 from hitoku.tabulation import tabulate
 
@@ -70,9 +71,14 @@ class CodedTable(OutputType[T]):
         """Apply the rules on counts, and attack what leaves."""
         need = tables.count_need(evidence, policy)
         yield from tables.count_tests(evidence, need.rules, policy)
-        asked = f"intervals of withheld counts at least {policy.interval.count:g} wide"
-        if policy.groups and policy.interval.count < policy.least_units:
-            asked += f" and up to {policy.least_units}"
+        up_to = policy.least_units if policy.groups and policy.interval.count < policy.least_units else None
+        asked = Text(
+            "intervals of withheld counts at least {width:g} wide"
+            if up_to is None
+            else "intervals of withheld counts at least {width:g} wide and up to {up_to}",
+            width=policy.interval.count,
+            up_to=up_to,
+        )
         yield tables.interval_verdict(evidence.table, need, evidence.withheld, asked)
 
     def protect(self, evidence: T, policy: Policy) -> T:

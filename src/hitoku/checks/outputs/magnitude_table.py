@@ -34,6 +34,7 @@ from hitoku.checks.principles import Applied, Principle, PrincipleTest, Said, in
 from hitoku.checks.principles import table_principles as tables
 from hitoku.checks.unit_records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.messages import Text
 from hitoku.model import Need
 from hitoku.rules import FROM_COUNTS
 
@@ -149,7 +150,9 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
             remedy="merge these categories with others",
         )
         yield from tables.few_tests(evidence, policy)
-        asked = f"intervals of withheld values at least {policy.interval.share:.0%} of them wide"
+        asked = Text(
+            "intervals of withheld values at least {share:.0%} of them wide", share=policy.interval.share
+        )
         yield tables.interval_verdict(evidence.table, need, evidence.withheld, asked)
         yield from insider_verdicts(evidence.table, need, evidence.withheld)
 

@@ -35,6 +35,7 @@ from hitoku.checks.principles import (
 )
 from hitoku.checks.unit_records import COMPLETE, ERROR, MISSING, Records
 from hitoku.errors import some
+from hitoku.messages import Text
 from hitoku.model import Floats, Need, Release, Table
 
 Kind = tuple[str | None, ...]
@@ -293,7 +294,7 @@ def _segmented(
             principle=Principle.DIFFERENCING,
             status=Clearance.FAIL if strangers else Clearance.PASS,
             reason="segmentation" if strangers else "met",
-            text=f"{rule}: not {told}" if strangers else f"{rule}: met",
+            text=f"{rule}: not {told}" if strangers else Text("{rule}: met", rule=rule),
             numbers={"variables": len(allowed), "strangers": sum(map(len, strangers.values()))},
             remedy="recode the variable as the policy lists it" if strangers else "",
         ),

@@ -61,6 +61,7 @@ from hitoku.checks.principles import (
 from hitoku.checks.principles import group_principles as principles
 from hitoku.checks.unit_records import COMPLETE, Groups, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
+from hitoku.messages import Text
 from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers, Mask
 
 STATISTICS = ("mean", "share", "lorenz")
@@ -269,7 +270,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
             principle=Principle.UNITS,
             reason="too_few_units",
             unsafe=few,
-            rule=f"at least {policy.least_units} units in every step",
+            rule=Text("at least {least_units} units in every step", least_units=policy.least_units),
             numbers={"minimum": policy.least_units, "smallest": fewest, "steps": n_steps},
             remedy="take fewer quantile groups, or larger groups",
             follows=rest,
@@ -278,7 +279,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
             principle=Principle.DOMINANCE,
             reason="dominated",
             unsafe=dominated,
-            rule=f"({policy.dominance.n}, {policy.dominance.k:g}) dominance in every step",
+            rule=Text("({n}, {k:g}) dominance in every step", n=policy.dominance.n, k=policy.dominance.k),
             numbers={"n": policy.dominance.n, "k": policy.dominance.k, "largest_share": share},
             remedy="take fewer quantile groups, or larger groups",
             follows=rest,
@@ -287,7 +288,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
             principle=Principle.GROUP,
             reason="nearly_all_equal",
             unsafe=alike,
-            rule=f"no value that of more than {policy.group.share:.0%} of the units",
+            rule=Text("no value that of more than {share:.0%} of the units", share=policy.group.share),
             numbers={"share": policy.group.share},
             remedy="take larger groups, or leave these groups out",
         )

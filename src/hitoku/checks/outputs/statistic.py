@@ -49,6 +49,7 @@ from hitoku.checks.principles import (
 from hitoku.checks.principles import group_principles as principles
 from hitoku.checks.unit_records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.messages import Text
 from hitoku.model import LIMIT, Floats
 
 AVERAGES = ("mean", "sum")
@@ -165,7 +166,11 @@ class Average(GroupStatistic[AmountEvidence]):
 
     def said(self, evidence: AmountEvidence) -> Iterator[Said]:
         """Say that the means leave; sums are means times the number of units. Weights nobody knows."""
-        return said_of(evidence, self.value, MEAN if self.weight is None else f"{MEAN} by {self.weight}")
+        return said_of(
+            evidence,
+            self.value,
+            MEAN if self.weight is None else Text("{mean} by {weight}", mean=MEAN, weight=self.weight),
+        )
 
     def measures(self, records: Records) -> dict[str, Measure]:
         """Return the amounts by unit; with weights, those times their weight, and of means nothing."""
@@ -266,7 +271,7 @@ class Percentile(GroupStatistic[PercentileEvidence]):
             principle=Principle.INDIVIDUAL_VALUE,
             reason="too_near_the_end",
             unsafe=np.asarray(fewest < side),
-            rule=f"at least {side} units on each side",
+            rule=Text("at least {side} units on each side", side=side),
             numbers={"side": side, "smallest": int(fewest.min())},
             remedy="take a percentile nearer to the middle, or larger groups",
         )
@@ -370,7 +375,7 @@ class Mode(GroupStatistic[ModeEvidence]):
             principle=Principle.INDIVIDUAL_VALUE,
             reason="mode_of_few",
             unsafe=evidence.fewest_holders < policy.units.minimum,
-            rule=f"each mode the value of at least {policy.units.minimum} units",
+            rule=Text("each mode the value of at least {minimum} units", minimum=policy.units.minimum),
             numbers={
                 "minimum": policy.units.minimum,
                 "smallest": int(evidence.fewest_holders.min()),
@@ -383,7 +388,7 @@ class Mode(GroupStatistic[ModeEvidence]):
             principle=Principle.GROUP,
             reason="nearly_all_equal",
             unsafe=most - policy.mode.share * n_units > LIMIT * n_units,
-            rule=f"the mode that of at most {policy.mode.share:.0%} of the units",
+            rule=Text("the mode that of at most {share:.0%} of the units", share=policy.mode.share),
             numbers={"share": policy.mode.share},
             remedy="take larger groups, or group the values differently",
         )

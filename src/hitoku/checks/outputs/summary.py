@@ -61,6 +61,7 @@ from hitoku.checks.principles import (
 from hitoku.checks.principles import group_principles as principles
 from hitoku.checks.unit_records import COMPLETE, Groups, Records
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.messages import Text
 from hitoku.model import Floats
 
 
@@ -302,7 +303,10 @@ class Summary(GroupStatistic[SummaryEvidence]):
             principle=Principle.INDIVIDUAL_VALUE,
             status=Clearance.PASS if enough else Clearance.REVIEW,
             reason="structural",
-            text=f"said to be structural; it is the value of {fewest} unit(s) where they are fewest",
+            text=Text(
+                "said to be structural; it is the value of {fewest} unit(s) where they are fewest",
+                fewest=fewest,
+            ),
             numbers={"smallest": fewest, "minimum": policy.units.minimum},
             remedy="" if enough else "the checker decides whether the bound follows from the definition",
         )

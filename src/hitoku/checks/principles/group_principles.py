@@ -26,6 +26,7 @@ from hitoku.checks.principles.principle_verdict import (
     PrincipleVerdict,
 )
 from hitoku.errors import some
+from hitoku.messages import Text
 from hitoku.model import LIMIT, Floats, Integers, Mask
 
 
@@ -62,7 +63,7 @@ def units(evidence: GroupEvidence, policy: Policy) -> PrincipleTest:
         principle=Principle.UNITS,
         reason="too_few_units",
         unsafe=unsafe,
-        rule=f"at least {minimum} units",
+        rule=Text("at least {minimum} units", minimum=minimum),
         numbers={"minimum": minimum, "smallest": int(evidence.n_units.min())},
         remedy=merging(evidence.labels, evidence.n_units, minimum) if unsafe.any() else "",
         n_units=evidence.n_units,
@@ -83,9 +84,17 @@ def sampled(found: PrincipleVerdict, n_units: Integers, withheld: Mask, policy: 
         principle=Principle.UNITS,
         status=Clearance.REVIEW,
         reason="relaxed_by_sampling",
-        text=f"{found.text}; {n_relaxed} of {len(n_units)} leave with fewer than {asked}: a sample of "
-        f"{sample.fraction:g} shows {fewest} or more of fewer than {asked} in the population with a "
-        f"probability of at most {risk:.2g}",
+        text=Text(
+            "{met}; {n} of {total} leave with fewer than {asked}: a sample of {fraction:g} shows {fewest} or "
+            "more of fewer than {asked} in the population with a probability of at most {risk:.2g}",
+            met=found.text,
+            n=n_relaxed,
+            total=len(n_units),
+            asked=asked,
+            fraction=sample.fraction,
+            fewest=fewest,
+            risk=risk,
+        ),
         numbers={
             **found.numbers,
             "relaxed": n_relaxed,
@@ -113,24 +122,31 @@ def dominance(evidence: AmountEvidence, policy: Policy) -> PrincipleTest:
     """Test that the largest contributors hold no more than they may."""
     rule, total = policy.dominance, evidence.size
     share: Floats = evidence.largest[:, : rule.n].sum(axis=1) / np.where(total > 0, total, 1.0)
-    more = f" and the {rule.p:g} % rule" if rule.p is not None else ""
     return PrincipleTest(
         principle=Principle.DOMINANCE,
         reason="dominated",
         unsafe=dominated(evidence, policy),
-        rule=f"({rule.n}, {rule.k:g}) dominance{more}",
+        rule=Text(
+            "({n}, {k:g}) dominance" if rule.p is None else "({n}, {k:g}) dominance and the {p:g} % rule",
+            n=rule.n,
+            k=rule.k,
+            p=rule.p,
+        ),
         numbers={"n": rule.n, "k": rule.k, "largest_share": float(share.max())},
         remedy="merge these groups with others, or leave the dominant contributor's group out",
     )
 
 
-def degrees_of_freedom(freedom: Integers | Floats, policy: Policy, stated: str = "") -> PrincipleTest:
+def degrees_of_freedom(freedom: Integers | Floats, policy: Policy, *, stated: bool = False) -> PrincipleTest:
     """Test that enough degrees of freedom are behind everything that leaves."""
     return PrincipleTest(
         principle=Principle.FREEDOM,
         reason="too_few_degrees_of_freedom",
         unsafe=np.array([not policy.freedom.met(float(each)) for each in freedom], dtype=np.bool_),
-        rule=f"degrees of freedom {policy.freedom}{stated}",
+        rule=Text(
+            "degrees of freedom {freedom}, as stated" if stated else "degrees of freedom {freedom}",
+            freedom=policy.freedom,
+        ),
         numbers={"limit": policy.freedom.limit, "smallest": float(freedom.min())},
         remedy="use more units or fewer parameters",
     )
@@ -177,10 +193,10 @@ def merging(labels: Sequence[Sequence[str]], n_units: Any, minimum: int) -> str:
         if enough:
             # The smaller neighbour that is enough: as little as possible is blurred.
             other = min(enough, key=lambda each: (counts[each], each < place))
-            inside = f" in {', '.join(above)}" if above else ""
-            proposed.append(f"merge {own} with {labels[other][-1]}{inside}")
+            template = "merge {one} with {other} in {group}" if above else "merge {one} with {other}"
+            proposed.append(Text(template, one=own, other=labels[other][-1], group=", ".join(above)))
         elif beside:
-            proposed.append(f"merge {own} with both neighbours")
+            proposed.append(Text("merge {one} with both neighbours", one=own))
     return some(proposed, MAX_NAMED) if proposed else "take more units together"
 
 
@@ -231,7 +247,7 @@ def square_tests(shares: Floats | None, policy: Policy, what: str) -> Iterator[A
         principle=Principle.DOMINANCE,
         reason=DOMINATED_SQUARES,
         unsafe=np.asarray(shares - rule.k / 100 > LIMIT),
-        rule=f"no unit with more than {rule.k:g} % of {what}",
+        rule=Text("no unit with more than {k:g} % of {what}", k=rule.k, what=what),
         numbers={"k": rule.k, "largest_share": float(shares.max())},
         remedy="take larger groups, a percentile instead, or the logarithm",
         severity=square_severity(policy),

@@ -11,6 +11,7 @@ from hitoku.checks.principles.principle_verdict import Clearance, Principle, Pri
 from hitoku.checks.principles.value_principles import determined, reveals_counts
 from hitoku.checks.principles.value_principles import unknown as values_unknown
 from hitoku.errors import some
+from hitoku.messages import Text
 from hitoku.model import LIMIT
 
 
@@ -50,7 +51,7 @@ def _verdict(
 
 def _units(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
     n, minimum = evidence.n_units, policy.units.minimum
-    text = f"at least {minimum} units: {n}"
+    text = Text("at least {minimum} units: {n}", minimum=minimum, n=n)
     numbers = {"units": n, "minimum": minimum}
     return _verdict(Principle.UNITS, "too_few_units", text, numbers, "use more units", wrong=n < minimum)
 
@@ -60,7 +61,12 @@ def _freedom(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
     return _verdict(
         Principle.FREEDOM,
         "too_few_degrees_of_freedom",
-        f"degrees of freedom {policy.freedom}: {found:g} ({evidence.n_units} units)",
+        Text(
+            "degrees of freedom {freedom}: {found:g} ({n_units} units)",
+            freedom=policy.freedom,
+            found=found,
+            n_units=evidence.n_units,
+        ),
         {"freedom": found, "limit": policy.freedom.limit, "parameters": evidence.n_parameters},
         "use more units or fewer parameters",
         wrong=not policy.freedom.met(found),
@@ -74,8 +80,14 @@ def _support(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
     return _verdict(
         Principle.UNITS,
         "coefficient_of_few",
-        f"every dummy and interaction on at least {needed} units: "
-        + (f"not {some(weak, 3)}" if weak else f"met, smallest {smallest}"),
+        Text(
+            "every dummy and interaction on at least {needed} units: not {names}"
+            if weak
+            else "every dummy and interaction on at least {needed} units: met, smallest {smallest}",
+            needed=needed,
+            names=some(weak, 3),
+            smallest=smallest,
+        ),
         {"support": needed, "smallest": smallest, "terms": len(weak)},
         "merge these categories with others, or leave the terms out",
         wrong=bool(weak),
@@ -89,7 +101,12 @@ def _table(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
     if not saturated:
         text = "not a table: some regressor is a measurement, or there are fewer parameters than cells"
     else:
-        text = f"a table of {n_cells} means, each of at least {needed} units: smallest {smallest}"
+        text = Text(
+            "a table of {n_cells} means, each of at least {needed} units: smallest {smallest}",
+            n_cells=n_cells,
+            needed=needed,
+            smallest=smallest,
+        )
     return _verdict(
         Principle.GROUP,
         "saturated_with_small_cells",
@@ -112,18 +129,26 @@ def _outcomes(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict
     if not (told | two).any():
         return ()
     named = some((labels[place] for place in told.nonzero()[0].tolist()), 3)
-    rule = (
-        f"an outcome with few values, so a count: each of two that of at least {policy.least_units} units, "
-        f"and none that of more than {policy.group.share:.0%}"
+    rule = Text(
+        "an outcome with few values, so a count: each of two that of at least {least_units} units, and "
+        "none that of more than {share:.0%}",
+        least_units=policy.least_units,
+        share=policy.group.share,
     )
     counted = holders[two] if two.any() else holders
     return (
         _verdict(
             Principle.GROUP,
             "two_values",
-            f"{rule}: not met by {int(told.sum())} of {len(told)} ({named})"
+            Text(
+                "{rule}: not met by {n} of {total} ({names})",
+                rule=rule,
+                n=int(told.sum()),
+                total=len(told),
+                names=named,
+            )
             if told.any()
-            else f"{rule}: met",
+            else Text("{rule}: met", rule=rule),
             {
                 "minimum": policy.least_units,
                 "share": policy.group.share,
@@ -150,7 +175,11 @@ def _leverage(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
         principle=Principle.INDIVIDUAL_VALUE,
         status=status,
         reason="met" if status is Clearance.PASS else "leverage",
-        text=f"no record with leverage of {rule.leverage_fail:g} or more: largest {found:.2f}",
+        text=Text(
+            "no record with leverage of {leverage_fail:g} or more: largest {found:.2f}",
+            leverage_fail=rule.leverage_fail,
+            found=found,
+        ),
         numbers={"leverage": found, "fail": rule.leverage_fail, "review": rule.leverage_review},
         remedy="" if status is Clearance.PASS else remedy,
     )
@@ -167,8 +196,12 @@ def _squares(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict,
     verdict = _verdict(
         Principle.DOMINANCE,
         DOMINATED_SQUARES,
-        f"no unit with more than {rule.k:g} % of the residual sum of squares, or of what adds up to a "
-        f"coefficient: largest {found:.0%}",
+        Text(
+            "no unit with more than {k:g} % of the residual sum of squares, or of what adds up to a "
+            "coefficient: largest {found:.0%}",
+            k=rule.k,
+            found=found,
+        ),
         {"k": rule.k, "residual": evidence.residual, "influence": evidence.influence},
         "take the logarithm of the outcome, or leave out the unit that decides",
         wrong=found - rule.k / 100 > LIMIT,
@@ -182,7 +215,7 @@ def _perfect(evidence: ModelEvidence) -> PrincipleVerdict:
     if perfect:
         text = "the model predicts every outcome: coefficients and regressors give everybody's value"
     elif separated:
-        text = f"all units with one value of {some(separated, 3)} have the same outcome"
+        text = Text("all units with one value of {names} have the same outcome", names=some(separated, 3))
     else:
         text = "no perfect prediction"
     return _verdict(

@@ -16,6 +16,7 @@ import numpy as np
 
 from hitoku.checks.evidence import Evidence
 from hitoku.errors import some
+from hitoku.messages import Text
 from hitoku.model import Mask
 
 # Number of unsafe parts that a verdict names.
@@ -194,17 +195,23 @@ class PrincipleTest:
         n_unsafe, n_parts = int(self.unsafe.sum()), len(self.unsafe)
         n_leaving = int((self.unsafe & ~withheld).sum())
         met = not n_leaving and not (n_unsafe and withheld.all())
-        if met:
-            found = f"{n_unsafe} of {n_parts} withheld" if n_unsafe else "met"
-        else:
-            labels = map(evidence.label, np.flatnonzero(self.unsafe).tolist())
-            named = some((", ".join(label) or "all" for label in labels), MAX_NAMED)
-            found = f"not met by {n_unsafe} of {n_parts} ({named})"
+        labels = (evidence.label(part) for part in ([] if met else np.flatnonzero(self.unsafe).tolist()))
+        text = Text(
+            "{rule}: not met by {n} of {total} ({names})"
+            if not met
+            else "{rule}: {n} of {total} withheld"
+            if n_unsafe
+            else "{rule}: met",
+            rule=Text(self.rule),
+            n=n_unsafe,
+            total=n_parts,
+            names=some((", ".join(label) or "all" for label in labels), MAX_NAMED),
+        )
         return PrincipleVerdict(
             principle=self.principle,
             status=Clearance.PASS if met else self.severity,
             reason=self.reason if not met else "withheld" if n_unsafe else "met",
-            text=f"{self.rule}: {found}",
+            text=text,
             numbers={**self.numbers, "unsafe": n_unsafe, "published": n_leaving},
             remedy=self.remedy if n_unsafe else "",
         )

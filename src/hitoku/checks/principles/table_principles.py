@@ -27,6 +27,7 @@ from hitoku.checks.principles.value_principles import unknown
 from hitoku.coalitions import CoalitionSearch, contributions_in
 from hitoku.errors import NeedError, some
 from hitoku.evidence import audit
+from hitoku.messages import Text
 from hitoku.methods import Method, against_insiders
 from hitoku.methods.greedy import Greedy
 from hitoku.model import LIMIT, Floats, Integers, Mask, Need, Protection, Release, Table
@@ -51,10 +52,12 @@ def attack_on(table: Table, withheld: Mask) -> tuple[Insider | None, str]:
     """Return the contributors to withheld cells, as far as they can be tried, and who they are in words."""
     inside = [one for one in contributions_in(table) if withheld[one.cell]]
     alone = [one for one in inside if one.sole]
-    for some_of_them, words in ((inside, "sole and largest contributors"), (alone, "sole contributors")):
+    both = Text("sole and largest contributors to withheld cells who know their own amounts")
+    sole = Text("sole contributors to withheld cells who know their own amounts")
+    for some_of_them, words in ((inside, both), (alone, sole)):
         if _n_people(some_of_them) <= MAX_INSIDERS:
             return Insider(tuple(some_of_them)), words
-    return None, "sole contributors"
+    return None, sole
 
 
 def _n_people(contributions: list[Contribution]) -> int:
@@ -67,19 +70,29 @@ def insider_verdicts(table: Table, need: Need, withheld: Mask) -> tuple[Principl
         return ()
     attack, words = attack_on(table, withheld)
     if attack is None:
-        text = f"{words} to withheld cells who know their own amounts: more than {MAX_INSIDERS:,}, not tried"
+        text = Text("{who}: more than {n:,}, not tried", who=words, n=MAX_INSIDERS)
         return (_of_insiders(Clearance.REVIEW, "insiders_not_tried", text, {"limit": MAX_INSIDERS}),)
     release = Release.of(table, Protection.withhold(table, withheld, need))
     found = CoalitionSearch(table, need, release, attack).verdict()
-    told = f"{words} to withheld cells who know their own amounts, {found.tried:,} of them:"
+    told = Text("{who}, {n:,} of them:", who=words, n=found.tried)
     numbers = {"insiders": found.tried, "open": len(found.cells)}
     if found.undecided and not found.cells:
-        text = f"{told} not decided for {found.undecided:,} of them within the work limit"
+        text = Text(
+            "{told} not decided for {undecided:,} of them within the work limit",
+            told=told,
+            undecided=found.undecided,
+        )
         return (_of_insiders(Clearance.REVIEW, "insiders_not_tried", text, numbers),)
     if not found.cells:
-        return (_of_insiders(Clearance.PASS, "insiders_kept_out", f"{told} none comes too close", numbers),)
+        return (
+            _of_insiders(
+                Clearance.PASS, "insiders_kept_out", Text("{told} none comes too close", told=told), numbers
+            ),
+        )
     places = some((f"[{table.describe(cell)}]" for cell in found.cells), 3)
-    text = f"{told} some come too close to {len(found.cells)} cell(s): {places}"
+    text = Text(
+        "{told} some come too close to {n} cell(s): {places}", told=told, n=len(found.cells), places=places
+    )
     return (_of_insiders(Clearance.REVIEW, "open_to_insiders", text, numbers),)
 
 
@@ -193,17 +206,29 @@ def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> Pr
     found = audit(table, need, release)
     numbers = {key: found.summary[key] for key in ("unsafe", "withheld", "secondary", "open")}
     if found.safe:
-        text = f"{asked}: proved for {numbers['unsafe']} cell(s), {numbers['withheld']} withheld in all"
+        text = Text(
+            "{asked}: proved for {unsafe} cell(s), {withheld} withheld in all",
+            asked=asked,
+            unsafe=numbers["unsafe"],
+            withheld=numbers["withheld"],
+        )
         return PrincipleVerdict(
             principle=Principle.INTERVAL, status=Clearance.PASS, reason="proved", text=text, numbers=numbers
         )
     failing = [f"[{f.place}]" for f in found.findings if f.severity == "fail"]
-    what = "cell(s)" if numbers["open"] else "group(s)"
+    text = Text(
+        "{asked}: not met in {n} cell(s): {places}"
+        if numbers["open"]
+        else "{asked}: not met in {n} group(s): {places}",
+        asked=asked,
+        n=numbers["open"] or len(failing),
+        places=some(failing, 3),
+    )
     return PrincipleVerdict(
         principle=Principle.INTERVAL,
         status=Clearance.FAIL,
         reason="interval_too_narrow",
-        text=f"{asked}: not met in {numbers['open'] or len(failing)} {what}: {some(failing, 3)}",
+        text=text,
         numbers=numbers,
         remedy="withhold further cells in the same rows and columns, or merge categories",
     )
@@ -239,8 +264,12 @@ def few_tests(evidence: MagnitudeEvidence, policy: Policy) -> Iterator[Applied]:
             principle=Principle.GROUP,
             reason="two_values",
             unsafe=unsafe,
-            rule=f"a variable with few values, so a count: each of two that of at least "
-            f"{policy.least_units} units, and none that of more than {policy.group.share:.0%}",
+            rule=Text(
+                "a variable with few values, so a count: each of two that of at least {least_units} "
+                "units, and none that of more than {share:.0%}",
+                least_units=policy.least_units,
+                share=policy.group.share,
+            ),
             numbers={"minimum": policy.least_units, "share": policy.group.share},
             remedy="merge these categories with others, or ask for a frequency table",
         )
@@ -266,7 +295,8 @@ def merge_remedy(evidence: TableEvidence, policy: Policy) -> str:
                 left = int(((joined > 0) & (joined < policy.least_units)).sum())
                 gained = int(hit[place] + hit[other]) - left
                 if gained > 0:
-                    text = f"merge {name} {codes[place]} with {codes[other]}"
+                    one = f"{name} {codes[place]}"
+                    text = Text("merge {one} with {other}", one=one, other=codes[other])
                     proposed.append((int(small.sum()) - gained, int(step < 0), text))
     return min(proposed)[2] if proposed else ""
 
@@ -276,7 +306,10 @@ def group_remedy(evidence: TableEvidence) -> str:
     periods = [] if evidence.period else [name for name in evidence.by if evidence.comes_back(name)]
     if periods:
         name = periods[0]
-        return f'the same units come back in {name}: if it is a period, open the session with period="{name}"'
+        return Text(
+            'the same units come back in {name}: if it is a period, open the session with period="{name}"',
+            name=name,
+        )
     return "merge the category with others, or leave this breakdown out"
 
 
@@ -290,7 +323,7 @@ def count_tests(
         principle=Principle.UNITS,
         reason="too_few_units",
         unsafe=rules["min_frequency"],
-        rule=f"at least {policy.least_units} units",
+        rule=Text("at least {least_units} units", least_units=policy.least_units),
         numbers={"minimum": policy.least_units, "smallest": smallest},
         remedy=merge_remedy(evidence, policy),
         n_units=counts,
@@ -300,8 +333,13 @@ def count_tests(
         principle=Principle.GROUP,
         reason="group_disclosure",
         unsafe=rules["group_disclosure"],
-        rule=f"no cell above {policy.group.share:.0%} of its row or column"
-        + (f", within each {evidence.period}" if evidence.repeats else ""),
+        rule=Text(
+            "no cell above {share:.0%} of its row or column, within each {period}"
+            if evidence.repeats
+            else "no cell above {share:.0%} of its row or column",
+            share=policy.group.share,
+            period=evidence.period,
+        ),
         numbers={"share": policy.group.share},
         remedy=group_remedy(evidence),
     )

@@ -24,6 +24,7 @@ from hitoku.checks.policies import Policy
 from hitoku.checks.principles.principle_verdict import Clearance, Principle, PrincipleTest, PrincipleVerdict
 from hitoku.checks.principles.value_principles import reveals_counts
 from hitoku.errors import some
+from hitoku.messages import Text
 from hitoku.model import Mask
 
 MEAN, SPREAD = "mean", "spread"
@@ -96,10 +97,19 @@ class Said:
 def rules(policy: Policy) -> dict[Determined, str]:
     """Return what is asked of statistics that are judged together, in words."""
     return {
-        Determined.NEAR: f"at least {policy.least_between} units from one percentile to the next",
-        Determined.COUNTS: f"as many statistics as few values have, so counts: each of at least "
-        f"{policy.least_units} units, and of at most {policy.group.share:.0%}",
-        Determined.FREEDOM: f"degrees of freedom {policy.freedom} beside all other statistics of the group",
+        Determined.NEAR: Text(
+            "at least {least_between} units from one percentile to the next",
+            least_between=policy.least_between,
+        ),
+        Determined.COUNTS: Text(
+            "as many statistics as few values have, so counts: each of at least {least_units} units, and "
+            "of at most {share:.0%}",
+            least_units=policy.least_units,
+            share=policy.group.share,
+        ),
+        Determined.FREEDOM: Text(
+            "degrees of freedom {freedom} beside all other statistics of the group", freedom=policy.freedom
+        ),
     }
 
 

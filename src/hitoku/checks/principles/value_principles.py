@@ -29,6 +29,7 @@ from hitoku.checks.principles.principle_verdict import (
     PrincipleTest,
     PrincipleVerdict,
 )
+from hitoku.messages import Text
 from hitoku.model import LIMIT, Integers, Mask
 
 # A statistic with at most this many decimals belongs to many tables of counts.
@@ -141,7 +142,7 @@ def _by_trying(
             text=f"up to {COUNTED} different values, one that of fewer than {policy.least_units} units, in "
             f"{open_} of {len(told)}: with all digits of the statistic the counts can be found by trying",
             numbers={"minimum": policy.least_units, "most": COUNTED, "groups": open_},
-            remedy=f"decimals={MAX_SAFE_DECIMALS}, or take larger groups",
+            remedy=Text("decimals={decimals}, or take larger groups", decimals=MAX_SAFE_DECIMALS),
         )
 
 
@@ -154,7 +155,7 @@ def nearly_all_equal(evidence: ValuesEvidence, policy: Policy) -> Applied:
         principle=Principle.GROUP,
         reason="nearly_all_equal",
         unsafe=nearly_alike(evidence.n_units, evidence.holders, policy),
-        rule=f"no value that of more than {policy.group.share:.0%} of the units",
+        rule=Text("no value that of more than {share:.0%} of the units", share=policy.group.share),
         numbers={"share": policy.group.share, "largest_share": float(most.max())},
         remedy="take larger groups, or leave these groups out",
     )
@@ -224,7 +225,9 @@ def entering_tests(
         principle=Principle.UNITS,
         reason="group_of_few",
         unsafe=np.asarray(small),
-        rule=f"at least {policy.least_tested} units in every group that is compared",
+        rule=Text(
+            "at least {least_tested} units in every group that is compared", least_tested=policy.least_tested
+        ),
         numbers={
             "minimum": policy.least_tested,
             "smallest": int(tested.entering[tested.entering > 0].min(initial=everybody)),
@@ -237,8 +240,12 @@ def entering_tests(
             principle=Principle.GROUP,
             reason="two_values",
             unsafe=told & follows,
-            rule=f"two values in a group, so counts: each of at least {policy.least_units} units, "
-            f"and of at most {policy.group.share:.0%}",
+            rule=Text(
+                "two values in a group, so counts: each of at least {least_units} units, and of at most "
+                "{share:.0%}",
+                least_units=policy.least_units,
+                share=policy.group.share,
+            ),
             numbers={
                 "minimum": policy.least_units,
                 "share": policy.group.share,
@@ -248,11 +255,17 @@ def entering_tests(
         )
     open_ = told & ~follows & ~evidence.withheld
     if tested.exact and open_.any():
-        text = (
-            f"counts of few units, or of nearly all of a category, in {int(open_.sum())} of {len(open_)}: "
-            "with all digits of the statistic and the totals they can be found by trying"
+        text = Text(
+            "counts of few units, or of nearly all of a category, in {n} of {total}: with all digits of the "
+            "statistic and the totals they can be found by trying",
+            n=int(open_.sum()),
+            total=len(open_),
         )
-        yield _review("small_cells", text, f"decimals={MAX_SAFE_DECIMALS}, or merge categories")
+        yield _review(
+            "small_cells",
+            text,
+            Text("decimals={decimals}, or merge categories", decimals=MAX_SAFE_DECIMALS),
+        )
 
 
 def _review(reason: str, text: str, remedy: str) -> PrincipleVerdict:

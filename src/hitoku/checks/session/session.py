@@ -31,6 +31,7 @@ from hitoku.checks.session.pandas_api import PandasApi
 from hitoku.checks.submission import DraftLedger, write_submission
 from hitoku.checks.unit_records import Records
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.messages import Text
 from hitoku.model import Verdict
 from hitoku.toml import Origin, validated
 
@@ -368,7 +369,10 @@ def _in_order(verdict: PrincipleVerdict, others: Sequence[str]) -> PrincipleVerd
     named = [name for name in others if name in verdict.text]
     if not named or verdict.principle is not Principle.DIFFERENCING:
         return verdict
-    advice = f"remove {named[0]} and ask for it again after this one: it takes over what this one withholds"
+    advice = Text(
+        "remove {name} and ask for it again after this one: it takes over what this one withholds",
+        name=named[0],
+    )
     return replace(verdict, remedy=advice)
 
 

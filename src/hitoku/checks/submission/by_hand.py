@@ -23,6 +23,7 @@ from hitoku.checks.submission.differencing import not_tested
 from hitoku.checks.submission.rechecked import Recheck, Rechecked
 from hitoku.checks.submission.submission import Submission
 from hitoku.errors import ParameterError
+from hitoku.messages import Text
 from hitoku.model import Finding, Mask, Need, Table
 from hitoku.rules import merge_withheld
 
@@ -128,7 +129,9 @@ def _by_counts(evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdic
         text="not testable: the largest contributions are not given",
         remedy="give the columns with the largest contributions of every cell",
     )
-    asked = f"intervals of withheld values at least {policy.interval.share:.0%} of them wide"
+    asked = Text(
+        "intervals of withheld values at least {share:.0%} of them wide", share=policy.interval.share
+    )
     return (
         *verdicts(tables.count_tests(evidence, need.rules, policy), evidence),
         unknown,

@@ -34,6 +34,7 @@ from hitoku.checks.submission.same_variable import judge_together, said_by
 from hitoku.checks.submission.submission import Submission
 from hitoku.checks.unit_records import Records
 from hitoku.errors import HitokuError, some
+from hitoku.messages import Text
 
 UNSOUND = "its evidence is not to be trusted"
 
@@ -114,7 +115,7 @@ def not_tested(text: str) -> PrincipleVerdict:
         principle=Principle.DIFFERENCING,
         status=Clearance.REVIEW,
         reason="not_testable",
-        text=f"not testable: {text}",
+        text=Text("not testable: {text}", text=text),
         remedy="check again with the data, or have a person compare it with everything released",
     )
 
@@ -123,7 +124,7 @@ def scope(ledger: bool, records: Records | None, depth: int) -> str:
     """Say how far differences were tested; never "safe"."""
     before = "this submission and the ledger" if ledger else "this submission only"
     if records is None:
-        return f"tested through codes, {before}; what only the data tell was not tested"
+        return Text("tested through codes, {before}; what only the data tell was not tested", before=before)
     return f"{tested(depth)}, {before}"
 
 
@@ -237,7 +238,13 @@ def _compared(
     tested = f"tested through codes with {len(earlier)} output(s), {how}"
     if unjoined:
         names = some(list(dict.fromkeys(unjoined)), 20)
-        return (not_tested(f"only the data tell what it gives away with {names}; {tested}"),)
+        return (
+            not_tested(
+                Text(
+                    "only the data tell what it gives away with {names}; {tested}", names=names, tested=tested
+                )
+            ),
+        )
     return (_passed(tested if earlier else "nothing before it", len(earlier)),)
 
 

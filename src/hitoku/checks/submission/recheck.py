@@ -23,6 +23,7 @@ from hitoku.checks.submission.rechecked import Recheck, Rechecked, fault
 from hitoku.checks.submission.submission import Submission, read_submission
 from hitoku.checks.unit_records import Records
 from hitoku.errors import DataError, ParameterError
+from hitoku.messages import Text
 from hitoku.model import Finding, Severity
 
 # What the principles say about an output by itself, and what is wrong with it.
@@ -296,7 +297,7 @@ def _other_unit(submission: Submission, centre: Centre) -> tuple[Finding, ...]:
 
 
 def _by(unit: str | None) -> str:
-    return "every record as a unit" if unit is None else f"by {unit}"
+    return "every record as a unit" if unit is None else Text("by {unit}", unit=unit)
 
 
 def _unit_words(submission: Submission, centre: Centre) -> str:

@@ -12,6 +12,7 @@ from hitoku.evidence import Disclosure, arithmetic, explain_recomputable
 from hitoku.io.number_texts import percent, times
 from hitoku.io.release_cells import Cells
 from hitoku.io.report.pictures import Waterfall, group_sum, waterfall
+from hitoku.messages import Text
 from hitoku.metrics import loss
 from hitoku.model import Colour, Finding, Row, Severity, Status, Verdict
 
@@ -89,17 +90,32 @@ def figures(cells: Cells) -> tuple[Figure, ...]:
     withheld, unsafe = protection.withheld, need.unsafe
     rules = tuple(f"{name}: {int(hits.sum()):,}" for name, hits in need.rules.items())
     found = [
-        Figure("cells", f"{n:,}", (f"{lost.n_inner:,} inner cells", f"{n - lost.n_inner:,} sums")),
-        Figure("unsafe", f"{int(unsafe.sum()):,}", (f"{percent(unsafe.sum() / n)} of all cells", *rules)),
+        Figure(
+            "cells",
+            f"{n:,}",
+            (Text("{n_inner:,} inner cells", n_inner=lost.n_inner), Text("{n:,} sums", n=n - lost.n_inner)),
+        ),
+        Figure(
+            "unsafe",
+            f"{int(unsafe.sum()):,}",
+            (Text("{share} of all cells", share=percent(unsafe.sum() / n)), *rules),
+        ),
     ]
     if cells.adjusted is not None:
         useful = cells.adjusted.utility
         found += [
-            Figure("cells changed", f"{lost.n_changed:,}", (f"{percent(lost.n_changed / n)} of all cells",)),
+            Figure(
+                "cells changed",
+                f"{lost.n_changed:,}",
+                (Text("{share} of all cells", share=percent(lost.n_changed / n)),),
+            ),
             Figure(
                 "mean change",
                 percent(useful["mean"]),
-                (f"largest {percent(useful['largest'])}", f"safe cells {percent(useful['safe_mean'])}"),
+                (
+                    Text("largest {share}", share=percent(useful["largest"])),
+                    Text("safe cells {share}", share=percent(useful["safe_mean"])),
+                ),
             ),
         ]
     else:
@@ -109,17 +125,20 @@ def figures(cells: Cells) -> tuple[Figure, ...]:
             Figure(
                 "withheld",
                 f"{lost.n_withheld:,}",
-                (f"{primary:,} unsafe (primary)", f"{secondary:,} to protect them (secondary)"),
+                (
+                    Text("{primary:,} unsafe (primary)", primary=primary),
+                    Text("{secondary:,} to protect them (secondary)", secondary=secondary),
+                ),
             ),
             Figure(
                 "cells lost",
                 percent(lost.share),
-                (f"{percent(_share(lost.n_inner_withheld, lost.n_inner))} of inner cells",),
+                (Text("{share} of inner cells", share=percent(_share(lost.n_inner_withheld, lost.n_inner))),),
             ),
             Figure(
                 "value lost",
                 percent(lost.inner_value_share),
-                ("of the sum of inner cells", f"{percent(lost.value_share)} with all sums"),
+                ("of the sum of inner cells", Text("{share} with all sums", share=percent(lost.value_share))),
             ),
         ]
     known = cells.reached[unsafe & np.isfinite(cells.reached)]
@@ -140,7 +159,11 @@ def classes(cells: Cells) -> tuple[tuple[str, int], ...]:
     edges = (*CLASSES, np.inf)
     counts = [("not protected", int(failing.sum()))]
     for low, high in pairwise(edges):
-        named = f"{low:g} to {high:g} times" if np.isfinite(high) else f"{low:g} times or more"
+        named = (
+            Text("{low:g} to {high:g} times", low=low, high=high)
+            if np.isfinite(high)
+            else Text("{low:g} times or more", low=low)
+        )
         inside = (found >= low) & (found < high) if np.isfinite(high) else found >= low
         counts.append((named, int(inside.sum())))
     return tuple(counts)
@@ -164,13 +187,13 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
             AuditStep(
                 "distance",
                 "takes what is published for the truth",
-                f"{close:,} unsafe cells are published closer to their value than required",
+                Text("{close:,} unsafe cells are published closer to their value than required", close=close),
                 "bad" if close else "good",
             ),
             AuditStep(
                 "sums",
                 "adds up what is published",
-                f"{broken:,} sums do not hold",
+                Text("{broken:,} sums do not hold", broken=broken),
                 "bad" if broken else "good",
             ),
         )
@@ -186,7 +209,7 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
         ),
         AuditStep(
             "interval",
-            f"also knows that {_knowledge(cells)}, and solves linear programs",
+            Text("also knows that {knowledge}, and solves linear programs", knowledge=_knowledge(cells)),
             f"{s['narrow']:,} unsafe cells can be inferred more closely than required"
             + (f", {s['undecided']:,} could not be decided" if s["undecided"] else "")
             + f"; {s['programs']:,} linear programs, {s['witnesses']:,} witnesses{_not_gone_into(cells)}",
@@ -198,7 +221,11 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
             AuditStep(
                 "group",
                 "asks where the people of a whole group must be, whatever the counts are",
-                f"{s['groups']:,} groups looked at; {s['open_groups']:,} are given away",
+                Text(
+                    "{groups:,} groups looked at; {open_groups:,} are given away",
+                    groups=s["groups"],
+                    open_groups=s["open_groups"],
+                ),
                 "bad" if s["open_groups"] else "good",
             )
         )
@@ -208,8 +235,12 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
             AuditStep(
                 "insider",
                 "contributed to withheld cells and knows the own amounts",
-                f"{s['insiders_tried']:,} contributors or coalitions tried; they come too close to "
-                f"{s['open_to_insiders']:,} unsafe cells"
+                Text(
+                    "{insiders_tried:,} contributors or coalitions tried; they come too close to "
+                    "{open_to_insiders:,} unsafe cells",
+                    insiders_tried=s["insiders_tried"],
+                    open_to_insiders=s["open_to_insiders"],
+                )
                 + (f"; {n_open:,} are not decided within the work limit" if n_open else ""),
                 "bad" if s["open_to_insiders"] else "review" if n_open else "good",
             )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from hitoku.evidence import Arithmetic, Summand
 from hitoku.io.number_texts import MINUS, number
+from hitoku.messages import Text, join
 
 BAR_WIDTH, EDGE = 200.0, 6.0
 # So many times the requirement is shown on either side of the value; what reaches further gets an arrow.
@@ -277,14 +278,18 @@ def _steps(terms: Sequence[Summand], name: Callable[[int], str]) -> Iterator[_St
             others.setdefault(kind, []).append(term)
     for kind, small in others.items():
         amount = sum((term.share * term.number for term in small), Fraction(0))
-        yield _Step(kind, "", f"{len(small):,} smaller cell(s)", amount, (amount or small[0].share) > 0)
+        yield _Step(
+            kind, "", Text("{n:,} smaller cell(s)", n=len(small)), amount, (amount or small[0].share) > 0
+        )
 
 
 def _kind(term: Summand) -> str:
     return "known" if term.bound else "total" if term.share > 0 else "part"
 
 
+NOTES = {"": "", "upper": Text("withheld, upper bound"), "lower": Text("withheld, lower bound")}
+
+
 def _note(term: Summand) -> str:
     times = "" if abs(term.share) == 1 else f"\N{MULTIPLICATION SIGN} {number(float(abs(term.share)))}"
-    bound = f"withheld, {term.bound} bound" if term.bound else ""
-    return ", ".join(filter(None, [times, bound]))
+    return join([times, NOTES[term.bound]], "{first}, {second}")
