@@ -20,6 +20,7 @@ from hitoku.feasibility import NetworkCirculation
 from hitoku.methods import METHODS, auto, circulation, insiders, whole_numbers
 from hitoku.methods.flagged_groups import witness_walk
 from hitoku.methods.greedy import STOPPED, greedy
+from hitoku.methods.tuning import AUTO, FLAGGED_GROUPS
 from hitoku.model import Colour, Status
 from hitoku.solver import quadratic_program
 from hitoku.solver.integer import IntegerProgram
@@ -224,7 +225,7 @@ def test_the_audit_says_what_it_did_not_decide(monkeypatch):
 def test_closing_in_whole_numbers_stops_at_its_limit(monkeypatch):
     table, need = cube(4)
     withheld = np.array(need.unsafe)
-    monkeypatch.setattr(whole_numbers, "MAX_WORK", 1)
+    monkeypatch.setattr(whole_numbers, "SECONDS", 1)
     found = ht.Protection.withhold(table, withheld, need)
     closed = whole_numbers.close_in_whole_numbers(ht.Greedy(), table, need, found)
     assert closed.withheld.sum() >= withheld.sum()
@@ -318,11 +319,10 @@ def test_an_active_set_method_that_goes_round_in_circles_is_stopped(monkeypatch)
 
 def _narrow_limits(patch) -> None:
     """Lower the limits that are not among the parameters of a method."""
-    patch.setattr(greedy, "MAX_WALK_WORK", 0)
+    patch.setattr(greedy, "MINUTES", 0)
     patch.setattr(circulation.circulation, "MAX_WORK", 1)
-    patch.setattr(auto, "WORK", 1)
-    patch.setattr(auto, "FLAT_WORK", 1)
-    patch.setattr(witness_walk, "ROUNDS", 0)
+    patch.setattr(auto, "AUTO", replace(AUTO, small_work=1, flat_work=1))
+    patch.setattr(witness_walk, "FLAGGED_GROUPS", replace(FLAGGED_GROUPS, rounds=0))
 
 
 COUNTS = ht.Table.from_array([[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
@@ -427,7 +427,7 @@ def test_session_whose_comparison_stops_at_its_limit_asks_for_review():
 
 def test_auto_takes_the_other_heuristic_where_the_walk_reaches_its_limit(monkeypatch):
     table, need = cube(9)
-    monkeypatch.setattr(greedy, "MAX_WALK_WORK", 0)
+    monkeypatch.setattr(greedy, "MINUTES", 0)
     found = ht.Auto().protect(table, need)
     assert found.method == "circulation"
     assert ht.audit(table, need, ht.Release.of(table, found)).safe

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from tests.methods.circulation.test_circulation import hierarchy, linked
 
 from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.evidence import audit
-from hitoku.methods import Auto, kept, least_cost
+from hitoku.methods import AUTO, Auto, kept, least_cost
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
@@ -51,15 +53,14 @@ def test_the_method_follows_from_the_table_and_is_named(table, method, said):
 
 
 def test_linked_tables_are_circulated(monkeypatch):
-    monkeypatch.setattr("hitoku.methods.auto.SMALL", 5)
-    monkeypatch.setattr("hitoku.methods.auto.CLOSING", 5)
+    monkeypatch.setattr("hitoku.methods.auto.AUTO", replace(AUTO, max_small=5, max_compared=5))
     table = linked(np.random.default_rng(1))
     protection = Auto().protect(table, small_counts(table))
     assert protection.note.startswith("circulation, for linked tables")
 
 
 def test_a_search_that_runs_out_says_how_far_it_is_from_the_least(monkeypatch):
-    monkeypatch.setattr("hitoku.methods.auto.WORK", 1)
+    monkeypatch.setattr("hitoku.methods.auto.AUTO", replace(AUTO, small_work=1))
     table, need = hierarchy(4, sides=((3, 2), (3, 2), (2,)))
     protection = Auto().protect(table, need)
     least = Optimal(cost="value").protect(table, need)
@@ -72,7 +73,7 @@ def test_a_search_that_runs_out_says_how_far_it_is_from_the_least(monkeypatch):
 
 
 def test_between_small_and_large_the_cheaper_of_two_patterns_is_taken(monkeypatch):
-    monkeypatch.setattr("hitoku.methods.auto.SMALL", 5)
+    monkeypatch.setattr("hitoku.methods.auto.AUTO", replace(AUTO, max_small=5))
     table, need = hierarchy(4, sides=((3, 2), (3, 2), (2,)))
     both = (
         Circulation().protect(table, need).cost,
@@ -131,7 +132,7 @@ def test_a_known_method_refuses_what_it_does_not_treat():
 
 
 def test_a_flat_table_is_searched_from_a_tidy_pattern(monkeypatch):
-    monkeypatch.setattr("hitoku.methods.auto.FLAT_WORK", 1)
+    monkeypatch.setattr("hitoku.methods.auto.AUTO", replace(AUTO, flat_work=1))
     table = flat(25, 25, seed=3)
     need = Need(unsafe=(table.value > 0) & (table.value < 3) & (np.arange(table.n_cells) % 3 == 0), width=4)
     protection = Auto().protect(table, need)

@@ -27,6 +27,9 @@ from hitoku.methods.method import traits_of as traits_of
 from hitoku.methods.optimal import Optimal as Optimal
 from hitoku.methods.randomised import Randomised as Randomised
 from hitoku.methods.redundant_suppressions import redundant_suppressions as redundant_suppressions
+from hitoku.methods.tuning import AUTO as AUTO
+from hitoku.methods.tuning import FLAGGED_GROUPS as FLAGGED_GROUPS
+from hitoku.methods.tuning import GREEDY as GREEDY
 from hitoku.methods.whole_numbers import narrow_in_whole_numbers as narrow_in_whole_numbers
 from hitoku.methods.whole_numbers import shown_by_moves as shown_by_moves
 

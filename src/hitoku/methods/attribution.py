@@ -26,15 +26,23 @@ from hitoku.errors import NeedError, ScopeError, some
 from hitoku.methods.costs import prices_of
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Progress, traits_of
-from hitoku.model import Attributions, Floats, Mask, Need, Protection, Reason, Release, Step, Table
+from hitoku.model import (
+    BOUND,
+    LEVEL,
+    Attributions,
+    Floats,
+    Mask,
+    Need,
+    Protection,
+    Reason,
+    Release,
+    Step,
+    Table,
+)
 from hitoku.solver.linear import LinearProgram, solve
 
-# A cell that moves by a smaller share of what is asked for has not moved.
-STILL = 1e-7
-# What is withheld already costs next to nothing.
-WITHHELD = 1e-4
 # What is asked of values that are moved, so that rounding does not fall short of a level.
-MOVED = 1 + 1e-6
+MOVED = 1 + LEVEL
 # Whole numbers may need a little more room than real ones; beyond this many units more it is something else.
 MOST_MORE = 3
 
@@ -222,7 +230,7 @@ def _pushed(
     relations = sparse.csr_array(table.relations[:, cells])
     row = sparse.csr_array(one.sums[:, cells])
     missing = float(one.goal[0] - (one.sums @ table.value)[0]) + extra
-    weight = np.where(withheld[cells], WITHHELD, price[cells])
+    weight = np.where(withheld[cells], 0.0, price[cells])
     both = sparse.vstack([sparse.hstack([relations, -relations]), sparse.hstack([row, -row])], format="csr")
     n_rows = relations.shape[0]
     found = solve(
@@ -240,7 +248,7 @@ def _pushed(
         return None
     k = len(cells)
     moved = np.zeros(table.n_cells, dtype=np.bool_)
-    moved[cells[np.abs(found.x[:k] - found.x[k:]) > STILL]] = True
+    moved[cells[np.abs(found.x[:k] - found.x[k:]) > BOUND]] = True
     return moved
 
 

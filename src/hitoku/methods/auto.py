@@ -19,24 +19,13 @@ from hitoku.methods.keep import Keep, by_hand, kept
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
+from hitoku.methods.tuning import AUTO
 from hitoku.model import Need, Protection, Table
 from hitoku.parameters import Limit, check_parameters, shown_parameters
 from hitoku.rules import Rule
+from hitoku.solver.work import SECONDS
 
 LOGGER = logging.getLogger(__name__)
-
-# Up to so many cells the optimal method is given a fair amount of work; see bench/large.py.
-SMALL, WORK = 500, 2_000
-# Up to so many cells two heuristics are affordable, and the cheaper pattern is taken; up to the first number
-# the second one is also tidied.
-MIDDLE, CLOSING = 1_500, 4_000
-# Flat two-way tables are networks: flows serve them up to here. A tidy pattern is near the cheapest, and from
-# there so much work takes the optimal method seconds.
-FLAT, FLAT_WORK = 20_000, 8_000
-# What the programs of one tidying may look at: half a minute.
-TIDY_WORK = 3e9
-# Inner cells for which drawing and auditing by lot takes seconds.
-BY_LOT = 25
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -116,13 +105,15 @@ class Auto:
         """
         if not self.secret:
             return self._known(table, need, progress)
-        if table.n_cells <= SMALL:
+        if table.n_cells <= AUTO.max_small:
             return self._small(table, need, progress)
         flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
-        if flat and table.n_cells <= FLAT:
+        if flat and table.n_cells <= AUTO.max_flat:
             start = self._walked(table, need, tidy=True)
             if start is not None:
-                return self._searched(table, need, start, FLAT_WORK, "for a flat two-way table", progress)
+                return self._searched(
+                    table, need, start, AUTO.flat_work, "for a flat two-way table", progress
+                )
         found, why = self._circulated(table, need, progress)
         return self._told(table, need, found, why)
 
@@ -132,8 +123,8 @@ class Auto:
         if cover_of(table) is None:
             return found, "for relations that are no cross table"
         # A note says that the search was cut short: then nothing else is searched.
-        if table.n_cells <= CLOSING and not found.note:
-            other = self._second(table, need, tidy=table.n_cells <= MIDDLE)
+        if table.n_cells <= AUTO.max_compared and not found.note:
+            other = self._second(table, need, tidy=table.n_cells <= AUTO.max_tidied)
             cheaper = found if other is None or found.cost <= other.cost else other
             return cheaper, f"the cheaper of two for {table.n_cells:,} cells"
         return (
@@ -163,7 +154,7 @@ class Auto:
                 fix="leave out keep and start",
             )
         flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
-        if flat and table.inner.sum() <= BY_LOT:
+        if flat and table.inner.sum() <= AUTO.max_randomised:
             found = Randomised(rules=self.rules, width=self.width).protect(table, need, progress)
             return replace(found, note="randomised, for a small table whose readers may know the method")
         found = Blocks(rules=self.rules, width=self.width).protect(table, need, progress)
@@ -172,11 +163,11 @@ class Auto:
     def _small(self, table: Table, need: Need, progress: Progress | None) -> Protection:
         """Search for the cheapest pattern; where that does not end, go on from a heuristic's better one."""
         why = "for a small table"
-        found = self._searched(table, need, None, WORK, why, progress)
+        found = self._searched(table, need, None, AUTO.small_work, why, progress)
         if not found.proven:
             other = self._second(table, need, tidy=True)
             if other is not None and other.cost < found.cost:
-                found = self._searched(table, need, other, WORK, why, progress)
+                found = self._searched(table, need, other, AUTO.small_work, why, progress)
         return found
 
     def _searched(
@@ -212,7 +203,7 @@ class Auto:
             prefer="closing",
             tidy=tidy,
             record="cells",
-            work_limit=TIDY_WORK,
+            work_limit=SECONDS,
         )
         try:
             return greedy.protect(table, need)

@@ -17,12 +17,10 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.methods.method import COSTS, traits_of
-from hitoku.model import MAX_DECIMALS, Floats, Mask, Need, Protection, Table
+from hitoku.model import MAX_DECIMALS, SOLVED, SUM_ROUNDING, Floats, Mask, Need, Protection, Table
 
 # Whole costs whose sum stays below this are exact in doubles with room to spare.
-LARGEST = 2.0**46
-# Subtracted before rounding up, so that floating-point error does not add a percent.
-SLIGHT = 1e-9
+MAX_SUM = 2.0**46
 
 
 def costs(table: Table, cost: str | ArrayLike, power: float | None = None) -> Floats:
@@ -138,10 +136,10 @@ class CostScale:
             return cls(cost, 1.0, whole=True)
         for decimals in range(MAX_DECIMALS + 1):
             scaled = cost * 10.0**decimals
-            if scaled.sum() >= LARGEST:
+            if scaled.sum() >= MAX_SUM:
                 break
             whole = np.rint(scaled)
-            if np.all(np.abs(scaled - whole) <= 1e-12 * np.maximum(1.0, scaled)):
+            if np.all(np.abs(scaled - whole) <= SUM_ROUNDING * np.maximum(1.0, scaled)):
                 divisor = int(np.gcd.reduce(whole.astype(np.int64)))
                 return cls(whole / divisor, divisor / 10.0**decimals, whole=True)
         unit = largest
@@ -234,9 +232,9 @@ def above(cost: float, least: float) -> str:
         return "nothing cheaper is safe"
     if not least > 0:
         return "nothing is proven about cheaper patterns"
-    # Rounded up: the sentence is a promise.
+    # Rounded up: the sentence is a promise. Subtracted before, so that floating-point error adds no percent.
     if cost < 2 * least:
         return (
-            f"at most {math.ceil(100 * (cost - least) / least - SLIGHT)}% above the least cost that is safe"
+            f"at most {math.ceil(100 * (cost - least) / least - SOLVED)}% above the least cost that is safe"
         )
-    return f"at most {math.ceil(10 * cost / least - SLIGHT) / 10:.1f} times the least cost that is safe"
+    return f"at most {math.ceil(10 * cost / least - SOLVED) / 10:.1f} times the least cost that is safe"

@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from hitoku.attacks import Interval
-from hitoku.model import Floats, Mask, Need, Protection, Reason, Release, Step, Table
+from hitoku.model import BOUND, Floats, Mask, Need, Protection, Reason, Release, Step, Table
 
 # A cell that cannot move by this share of the least that is asked of any (of one, where that is smaller) is a
 # point; a hundred times what the attack takes for rounding. Its own size does not matter: beside a count of
 # three a million that can move by two is no point.
-STIR = 1e-5
+STIR = 100 * BOUND
 
 
 def redundant_suppressions(table: Table, withheld: Mask, among: Mask, least: float = 1.0) -> Mask:

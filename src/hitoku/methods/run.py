@@ -18,11 +18,8 @@ from hitoku.errors import NeedError, SolverError, must_be, some
 from hitoku.methods.attribution import open_groups
 from hitoku.methods.method import Progress, promised, traits_of
 from hitoku.methods.whole_numbers import close_in_whole_numbers
-from hitoku.model import Floats, Integers, Mask, Need, Protection, Table, groups_by_size, slack
+from hitoku.model import SUM_ROUNDING, Floats, Integers, Mask, Need, Protection, Table, groups_by_size, slack
 from hitoku.solver.linear import LinearProgram, SolverStatus, opened
-
-# Values and levels that are further apart than this are out of scale.
-DIGITS = 12
 
 
 def orders_apart(table: Table, need: Need) -> float:
@@ -56,7 +53,7 @@ def within_scale(table: Table, need: Need) -> Table:
 
 def refuse_cramped(table: Table, need: Need, withheld: Mask) -> None:
     """Raise when levels and values are far apart and some cell is not shown to be wide enough."""
-    if orders_apart(table, need) <= 10.0**DIGITS:
+    if orders_apart(table, need) * SUM_ROUNDING <= 1:
         return
     cells = [
         cell for group, far in _groups(table, need) for cell in _cramped(table, need, withheld, group, far)
@@ -67,7 +64,7 @@ def refuse_cramped(table: Table, need: Need, withheld: Mask) -> None:
 
 def out_of_scale(table: Table, need: Need, error: SolverError) -> NeedError | SolverError:
     """Return the error for a solver that gave up: the scale, where that is to blame."""
-    if orders_apart(table, need) <= 10.0**DIGITS:
+    if orders_apart(table, need) * SUM_ROUNDING <= 1:
         return error
     return _refusal(table, need, f"{int(need.unsafe.sum()):,} unsafe cells of {table.n_cells:,}")
 

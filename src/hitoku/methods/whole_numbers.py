@@ -21,10 +21,7 @@ from hitoku.methods.costs import prices_of
 from hitoku.methods.keep import staying
 from hitoku.methods.method import promised, traits_of
 from hitoku.model import Floats, Integers, Mask, Moves, Need, Protection, Reason, Release, Step, Table, slack
-from hitoku.solver.work import CountedWork, Deadline
-
-# What flows and programs over whole numbers may look at, for one table.
-MAX_WORK = 3e9
+from hitoku.solver.work import SECONDS, CountedWork, Deadline
 
 
 def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protection) -> Protection:
@@ -50,7 +47,7 @@ def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protect
     withheld, steps = np.array(found.withheld), list(found.steps)
     cost = prices_of(table, method)
     eligible = ~staying(table, method) & (table.upper > table.lower)
-    limit = Deadline(work=CountedWork(MAX_WORK))
+    limit = Deadline(work=CountedWork(SECONDS))
     while len(narrow := narrow_in_whole_numbers(table, asked, withheld, limit)):
         if not traits_of(method).adds_cells:
             raise _unreachable(table, narrow)

@@ -64,6 +64,7 @@ from hitoku.model.table_parts import frame_parts as frame_parts
 from hitoku.model.tolerance import ADDITIVITY as ADDITIVITY
 from hitoku.model.tolerance import BOUND as BOUND
 from hitoku.model.tolerance import EXACT_SUMS as EXACT_SUMS
+from hitoku.model.tolerance import LEVEL as LEVEL
 from hitoku.model.tolerance import LIMIT as LIMIT
 from hitoku.model.tolerance import MAX_DECIMALS as MAX_DECIMALS
 from hitoku.model.tolerance import ROUNDING as ROUNDING

@@ -19,7 +19,8 @@ from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.evidence import verify, verify_blocks, verify_witnesses
 from hitoku.methods.blocks import Blocks, Terms, expectation
 from hitoku.methods.flagged_groups import FlaggedGroups, closure, flagged, groups_of
-from hitoku.methods.flagged_groups.flags import AMPLE, PARTS
+from hitoku.methods.flagged_groups.flags import PARTS
+from hitoku.methods.tuning import FLAGGED_GROUPS
 from hitoku.model import Need, Release, Table
 from hitoku.pipeline import protect_table
 from hitoku.rules import MinFrequency, PPercent, assess
@@ -141,7 +142,9 @@ def test_the_verifier_withholds_what_the_method_withholds(seed, size, count):
     assert flags.marked == {(int(i), int(j)) for i, j in np.argwhere(marked)}
     if unsafe.any():
         mine = closure(marked, expected, 3, count)
-        lines = verify_witnesses.ClosedLines(flags.marked, expected.tolist(), AMPLE * 3 * PARTS, count)
+        lines = verify_witnesses.ClosedLines(
+            flags.marked, expected.tolist(), FLAGGED_GROUPS.ample_share * 3 * PARTS, count
+        )
         assert lines.closed() == {(int(i), int(j)) for i, j in np.argwhere(mine)}
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -9,7 +11,7 @@ from tests.strategies import count_tables, magnitude_tables, protections
 
 from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ParameterError, ProtectionError
-from hitoku.methods import costs, kept
+from hitoku.methods import GREEDY, costs, kept
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Need, Protection, Reason, Release, Table
 from hitoku.rules import GroupDisclosure, MinFrequency, PPercent, assess
@@ -213,7 +215,7 @@ def test_every_step_tells_what_it_did(data, table):
     [("auto", 16, True), ("auto", 15, False), ("cells", 16, False), ("full", 15, True)],
 )
 def test_intervals_are_recorded_for_tables_that_are_not_too_large(record, limit, known, monkeypatch):
-    monkeypatch.setattr("hitoku.methods.greedy.greedy.FULLY_RECORDED", limit)
+    monkeypatch.setattr("hitoku.methods.greedy.greedy.GREEDY", replace(GREEDY, max_recorded=limit))
     table = Table.from_array(FIGURE_2)
     steps = Greedy(record=record).protect(table, Need(unsafe=table.value == 7, width=11)).steps
     steps = [step for step in steps if step.reason is not Reason.POINT]  # for nobody's sake

@@ -21,21 +21,14 @@ from hitoku.methods.adjust.senses import AllowedDeviations, senses
 from hitoku.methods.keep import Keep, kept
 from hitoku.methods.method import Progress, Promise, Traits
 from hitoku.methods.run import run
+from hitoku.methods.tuning import ADJUST
 from hitoku.model import ADDITIVITY, Attributions, Floats, Integers, Need, Protection, Table
 from hitoku.parameters import Gap, Limit, LimitOrZero, Positive, check_parameters
 from hitoku.solver.closest import PENALTY, Closest, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import SolverStatus
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import MINUTES, CountedWork
 
-# Costs that differ by no more than this share are the same: solvers, and six decimals, are no more exact.
-PROVEN = 1e-6
-
-# Numbers that the programs may look at: about five minutes.
-WORK = 3e10
 STOPPED = "stopped at its work limit: a closer table may be safe"
-
-# Weight of a sum of cells that nobody prints, as a share of the least weight.
-FREE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -137,7 +130,7 @@ class Adjust:
     key: str = field(default="", repr=False)
     time_limit_s: Limit | None = None
     gap: Gap = 0.0
-    work_limit: LimitOrZero | None = WORK
+    work_limit: LimitOrZero | None = MINUTES
 
     traits: ClassVar[Traits] = Traits(promise=Promise.ADJUSTED, decides_again=True, keeps=("keep",))
 
@@ -169,7 +162,7 @@ class Adjust:
             senses = np.append(np.asarray(senses, dtype=np.float64), ones)
         return replace(
             self,
-            weights=np.append(weight, FREE * float(weight.min()) * ones),
+            weights=np.append(weight, ADJUST.unprinted_weight * float(weight.min()) * ones),
             senses=senses,
             keep=np.append(kept(table, self.keep), ones == 0),
         )
@@ -197,7 +190,7 @@ class Adjust:
         cost = problem.cost(deviation, self.norm)
         gap = max(cost - chosen.bound, 0.0) / cost if cost > 0 else 0.0
         # In L2 a cost may be right to seven digits and the table still not be the closest one.
-        proven = gap <= PROVEN and (self.norm != "l2" or found.exact)
+        proven = gap <= ADJUST.gap and (self.norm != "l2" or found.exact)
         nowhere = np.zeros(table.n_cells, dtype=bool)
         protection = Protection(
             withheld=nowhere,

@@ -15,15 +15,13 @@ from hitoku.errors import SolverError, some
 from hitoku.methods.adjust.disjunction import Disjunction
 from hitoku.methods.adjust.senses import DOWN, UP, AllowedDeviations, fewest_changes
 from hitoku.methods.method import Progress
-from hitoku.model import Floats, Integers, Labels
+from hitoku.methods.tuning import ADJUST
+from hitoku.model import SOLVED, Floats, Integers, Labels
 from hitoku.solver import integer, quadratic
 from hitoku.solver.closest import Closest, DeviationProgram, Norm, closest
 from hitoku.solver.quadratic import QuadraticProgram, solve
 from hitoku.solver.solution import SolverStatus
 from hitoku.solver.work import CountedWork
-
-# Two costs closer than this share of the larger are not told apart: the solver's own accuracy.
-SAME = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress |
         return _branch(task, form, best, progress)
     try:
         found = integer.solve(
-            form.integer(), gap=max(task.gap, SAME), time_limit_s=task.time_limit_s, work=task.work
+            form.integer(), gap=max(task.gap, ADJUST.gap), time_limit_s=task.time_limit_s, work=task.work
         )
     except SolverError:
         # The best of the starts stands, without a proof.
@@ -155,7 +153,7 @@ def _branch(task: AdjustmentProblem, form: Disjunction, best: Chosen, progress: 
     while heap:
         bound, _, fixed = heapq.heappop(heap)
         cost = best.found.cost
-        if bound >= cost * (1 - max(task.gap, SAME)):
+        if bound >= cost * (1 - max(task.gap, ADJUST.gap)):
             return Chosen(best.sense, best.found, min(bound, unsolved, cost))
         late = task.time_limit_s is not None and time.monotonic() - began > task.time_limit_s
         if late or task.work.over:
@@ -203,10 +201,6 @@ def both_ways(levels: AllowedDeviations) -> list[Floats]:
     up = np.where(levels.unsafe, np.where(can_up, UP, DOWN), 0)
     down = np.where(levels.unsafe, np.where(can_down, DOWN, UP), 0)
     return [up.astype(np.float64), down.astype(np.float64)]
-
-
-# Multipliers below this share of the largest are rounding.
-NOTHING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,13 +260,13 @@ def conflict(task: AdjustmentProblem, sense: Floats) -> Conflict | None:
         ),
         work=task.work,
     )
-    if found.x is None or found.duals is None or found.reduced is None or found.value <= NOTHING:
+    if found.x is None or found.duals is None or found.reduced is None or found.value <= SOLVED:
         return None
     ties, demands = np.split(found.duals * np.concatenate([np.ones(len(zero)), level]), [len(zero)])
     pull = np.abs(found.reduced[:n] / unit)
     return Conflict(
-        short=cells[found.x[n:] > NOTHING],
-        unsafe=cells[np.abs(demands) > NOTHING],
-        held=np.flatnonzero((pull > NOTHING * pull.max(initial=0.0)) & ~levels.unsafe),
-        relations=np.flatnonzero(np.abs(ties) > NOTHING * np.abs(ties).max(initial=0.0)),
+        short=cells[found.x[n:] > SOLVED],
+        unsafe=cells[np.abs(demands) > SOLVED],
+        held=np.flatnonzero((pull > SOLVED * pull.max(initial=0.0)) & ~levels.unsafe),
+        relations=np.flatnonzero(np.abs(ties) > SOLVED * np.abs(ties).max(initial=0.0)),
     )

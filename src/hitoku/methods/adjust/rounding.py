@@ -15,14 +15,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.model import MAX_DECIMALS, Floats, Integers, Mask
+from hitoku.methods.tuning import ADJUST
+from hitoku.model import EXACT_SUMS, MAX_DECIMALS, WHOLE, Floats, Integers, Mask
 from hitoku.solver import integer, quadratic
 from hitoku.solver.work import CountedWork
-
-# Beyond this many numbers the ties among inner cells are not worked out.
-MOST_TIES = 40_000_000
-# Coefficients stay far below this, or rounding errors add up to more than they are worth.
-MOST_FOLD = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ class Sums:
         tied = sparse.csr_array(sparse.vstack([relations @ filled, filled[np.flatnonzero(kept & ~inner)]]))
         tied.eliminate_zeros()
         tied = tied[np.flatnonzero(np.diff(tied.indptr))]
-        if tied.shape[0] * tied.shape[1] > MOST_TIES:
+        if tied.shape[0] * tied.shape[1] > ADJUST.max_tie_entries:
             return None
         solved = _solved(np.unique(tied.toarray().astype(np.int32), axis=0))
         if solved is None:
@@ -158,7 +154,7 @@ def _solved(rows: Any) -> tuple[Integers, Any] | None:
         before = rows[others] != 0
         rows[others] -= rows[others, column][:, None] * rows[row]
         after = rows[others] != 0
-        if np.abs(rows[others]).max(initial=0) > MOST_FOLD:
+        if np.abs(rows[others]).max(initial=0) > ADJUST.max_tie_coefficient:
             return None
         in_row[others] = after.sum(axis=1)
         in_column += after.sum(axis=0) - before.sum(axis=0)
@@ -171,18 +167,8 @@ def _solved(rows: Any) -> tuple[Integers, Any] | None:
     return np.array(pivots, dtype=np.int64), ties
 
 
-# Doubles hold whole numbers up to 2**53 exactly; sums of two of them must fit too.
-LARGEST = 2.0**51
-# A double that is this near to a grid point, in steps, stands for it.
-NEAR = 0.05
-# A solution this near to whole numbers is one.
-NEAR_WHOLE = 1e-6
-# Controlled rounding is near enough when no other is nearer by a larger share.
-NEAREST = 1e-3
 # Neighbours on either side that controlled rounding may take before it gives up.
 WINDOWS = (0, 1, 5)
-# Times that sums may fall short, and the point be found again, before controlled rounding takes over.
-ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +179,17 @@ class RoundingGrid:
 
     def up(self, number: Floats) -> Floats:
         """Next grid point at or above, in steps."""
-        return np.ceil(number * self.scale - NEAR)
+        return np.ceil(number * self.scale - ADJUST.grid_slack)
 
     def down(self, number: Floats) -> Floats:
         """Next grid point at or below, in steps."""
-        return np.floor(number * self.scale + NEAR)
+        return np.floor(number * self.scale + ADJUST.grid_slack)
 
     def holds(self, value: Floats) -> bool:
         """Tell whether all values lie on the grid, and can be told apart there."""
         steps = value * self.scale
-        near = np.abs(steps - np.rint(steps)) <= np.minimum(NEAR, 1e-12 * np.abs(steps) + 1e-9)
-        return bool(np.all(near) and np.abs(steps).max(initial=0.0) < LARGEST)
+        near = np.abs(steps - np.rint(steps)) <= np.minimum(ADJUST.grid_slack, 1e-12 * np.abs(steps) + 1e-9)
+        return bool(np.all(near) and np.abs(steps).max(initial=0.0) < 2 * EXACT_SUMS)
 
 
 def finest(value: Floats) -> RoundingGrid | None:
@@ -216,7 +202,7 @@ def finest(value: Floats) -> RoundingGrid | None:
     """
     for decimals in range(MAX_DECIMALS, -1, -1):
         grid = RoundingGrid(10**decimals)
-        if 2 * np.abs(value).max(initial=0.0) * grid.scale < LARGEST:
+        if 2 * np.abs(value).max(initial=0.0) * grid.scale < 2 * EXACT_SUMS:
             return grid if grid.holds(value) else None
     return None
 
@@ -248,7 +234,7 @@ def round_and_add_up(
     lower, upper = low, high
     if sums is None:
         return None
-    for _ in range(ATTEMPTS):
+    for _ in range(ADJUST.rounding_attempts):
         added = sums.add_up(np.clip(np.rint(deviation * grid.scale), low, high))
         if np.any(relations @ added):
             return None
@@ -295,7 +281,7 @@ def round_controlled(
             continue
         steps = near.steps(found.x)
         if steps is None:
-            whole = integer.solve(near.whole(), gap=NEAREST, time_limit_s=time_limit_s, work=work)
+            whole = integer.solve(near.whole(), gap=ADJUST.rounding_gap, time_limit_s=time_limit_s, work=work)
             steps = near.steps(whole.x)
         if steps is not None and not np.any(relations @ steps):
             return steps / grid.scale
@@ -316,9 +302,9 @@ class _Near:
     @classmethod
     def of(cls, relations: Any, steps: Floats, low: Floats, high: Floats, window: int) -> _Near | None:
         """Take ``window`` more neighbours on either side than the nearest."""
-        floor = np.floor(steps + NEAR_WHOLE)
+        floor = np.floor(steps + WHOLE)
         below = np.clip(floor - window, low, high)
-        above = np.clip(np.ceil(steps - NEAR_WHOLE) + window, low, high)
+        above = np.clip(np.ceil(steps - WHOLE) + window, low, high)
         if np.any(low > high):
             return None
         floor = np.clip(floor, below, above)
@@ -346,7 +332,7 @@ class _Near:
 
     def steps(self, x: Floats | None) -> Floats | None:
         """Return the grid points of a solution; None when it has fractions."""
-        if x is None or np.any(np.abs(x - np.rint(x)) > NEAR_WHOLE):
+        if x is None or np.any(np.abs(x - np.rint(x)) > WHOLE):
             return None
         k, steps = len(self.moving), self.floor.copy()
         steps[self.moving] += np.rint(x[:k] + x[k : 2 * k] - x[2 * k :])

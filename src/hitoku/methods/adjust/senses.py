@@ -7,6 +7,7 @@ So its sense may depend on the cell alone: on who is behind it, not on the table
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from hashlib import blake2b
 from typing import Any
 
@@ -18,7 +19,15 @@ from hitoku.model import Floats, Mask, Need, Table
 from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
 from hitoku.solver.work import CountedWork
 
-UP, DOWN = 1, -1
+
+class Sense(IntEnum):
+    """Direction in which an unsafe cell moves."""
+
+    UP = 1
+    DOWN = -1
+
+
+UP, DOWN = Sense
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +116,6 @@ def _refuse(table: Table, wrong: Mask, what: str, fix: str) -> None:
 
 
 SENSES = ("up", "down", "hash", "optimal")
-# Contributions may be added up in another order in another table: so many digits are compared.
-DIGITS = 9
 
 
 def senses(table: Table, levels: AllowedDeviations, chosen: Any, key: str) -> Floats:
@@ -206,7 +213,8 @@ def hashed(table: Table, cells: Any, key: str) -> Floats:
     totals = {d.name: d.total for d in table.dimensions}
     for cell in cells:
         if known is not None and known.largest.shape[1]:
-            largest = ",".join(f"{share:.{DIGITS}g}" for share in known.largest[cell])
+            # Nine digits: another table may add the contributions up in another order.
+            largest = ",".join(f"{share:.9g}" for share in known.largest[cell])
             text = f"{table.measure}\x1e{known.count[cell]}\x1e{largest}"
         else:
             codes = zip(table.labels.names, table.labels.codes_of(int(cell)), strict=True)

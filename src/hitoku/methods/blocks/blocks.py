@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError
-from hitoku.methods.blocks.expectation import PLENTY, expectation, tree_of
+from hitoku.methods.blocks.expectation import expectation, tree_of
 from hitoku.methods.blocks.levels import by_sections, level_by_level
-from hitoku.methods.blocks.magnitudes import ROUNDING, in_units, levels_of, magnitude_pattern
+from hitoku.methods.blocks.magnitudes import in_units, levels_of, magnitude_pattern
 from hitoku.methods.blocks.rectangles import pattern, same_release, tree
 from hitoku.methods.blocks.terms import (
-    LARGEST_TOTAL,
     Terms,
     claim,
     of_counts,
@@ -29,7 +28,8 @@ from hitoku.methods.blocks.terms import (
 )
 from hitoku.methods.method import Progress, Traits, rules_and_width
 from hitoku.methods.run import run
-from hitoku.model import Integers, Mask, Need, Protection, Table
+from hitoku.methods.tuning import BLOCKS
+from hitoku.model import WHOLE, Integers, Mask, Need, Protection, Table
 from hitoku.parameters import check_parameters
 from hitoku.rules import Rule
 
@@ -132,7 +132,7 @@ class Blocks:
             refuse_other_needs(table, need, lowest.width.ravel(), lowest.unsafe(counts).ravel())
             return protection_of(table, need, chosen.ravel(), None)
         terms, values = of_flat_counts(table, need, rules, width)
-        plenty = PLENTY * (int(terms.last.max()) + 1)
+        plenty = BLOCKS.plenty * (int(terms.last.max()) + 1)
         expected = expectation(*totals(table, *values.shape), self.expected, plenty)
         if terms.free is not None:
             expected = expected * terms.free
@@ -173,7 +173,7 @@ class Blocks:
         asked = levels_of(table, need, rules, self.width, scale)
         rows, columns = values.sum(axis=1), values.sum(axis=0)
         # Products of totals must fit 64 bits; what is expected need not be exact.
-        less = 2 ** max(0, int(rows.sum()).bit_length() - LARGEST_TOTAL.bit_length())
+        less = 2 ** max(0, int(rows.sum()).bit_length() - BLOCKS.max_total.bit_length())
         given = (
             None if self.expected is None else np.asarray(self.expected, dtype=np.float64) * (scale / less)
         )
@@ -199,5 +199,5 @@ class Blocks:
             "split": split,
             "expected": None if self.expected is None else expected.tolist(),
         }
-        whole = np.all(np.abs(table.value * scale - np.rint(table.value * scale)) <= ROUNDING)
+        whole = np.all(np.abs(table.value * scale - np.rint(table.value * scale)) <= WHOLE)
         return protection_of(table, need, withheld.ravel(), reader if whole else None)

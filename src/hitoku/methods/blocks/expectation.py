@@ -18,9 +18,6 @@ PARTS = 1024
 SPLITS = ("count", "mass")
 # Sixteenths by which drawn cells differ from what is expected: quantiles of a lognormal law, sigma one half.
 SPREAD = np.array([6, 8, 9, 10, 11, 12, 13, 15, 16, 17, 19, 21, 24, 28, 33, 46])
-# How many times the first safe count is plenty.
-PLENTY = 2
-# Tables drawn to choose between splits; for large tables one is enough.
 DRAWN, LARGE = 3, 250_000
 
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, ScopeError, did_you_mean, some
-from hitoku.methods.blocks.expectation import PLENTY, expectation
+from hitoku.methods.blocks.expectation import expectation
 from hitoku.methods.blocks.reach import FAR
 from hitoku.methods.blocks.rectangles import pattern, tree
 from hitoku.methods.blocks.terms import (
-    LEAST_WIDTH,
+    MIN_WIDTH,
     PUBLIC,
     Terms,
     large_counts,
@@ -28,6 +28,7 @@ from hitoku.methods.blocks.terms import (
     small_counts,
 )
 from hitoku.methods.randomised import whole_width
+from hitoku.methods.tuning import BLOCKS
 from hitoku.model import Dimension, Floats, Integers, Mask, Need, Table
 from hitoku.rules import MinFrequency, Rule, assess
 
@@ -70,7 +71,7 @@ def patterns(
                 withheld[at] = True
                 continue
             local = None if expected is None else expected[at]
-            plenty = PLENTY * (int(terms.last[at].max()) + 1)
+            plenty = BLOCKS.plenty * (int(terms.last[at].max()) + 1)
             plan = expectation(values[rows, columns_of], values[rows_of, columns], local, plenty)
             parts = (part[at] for part in (terms.first, terms.last, terms.large, terms.width))
             withheld[at] = pattern(tree(plan, split), values[at], Terms(*parts))
@@ -96,7 +97,7 @@ def one_rule(table: Table, rules: Sequence[Rule], width: ArrayLike) -> Terms:
     most = np.full(len(places), int(table.value.max()))
     first, last = small_counts(table, places, most, rules)
     large = large_counts(table, places, most, last, rules)
-    asked = np.maximum(whole_width(width, table)[places], LEAST_WIDTH)
+    asked = np.maximum(whole_width(width, table)[places], MIN_WIDTH)
     alike = all(len(np.unique(part)) == 1 for part in (first, last, asked))
     if not alike or np.any(large < FAR) or last[0] < first[0]:
         raise ScopeError(

@@ -19,13 +19,9 @@ from numpy.typing import ArrayLike
 from hitoku.errors import HitokuError, NeedError, ScopeError, some
 from hitoku.methods.blocks.reach import FAR, Local, Reach, reach_alone
 from hitoku.methods.blocks.rectangles import Nodes
-from hitoku.model import Contributors, Floats, Integers, Mask, Need, Table
+from hitoku.methods.tuning import BLOCKS
+from hitoku.model import EXACT_SUMS, WHOLE, Contributors, Floats, Integers, Mask, Need, Table
 from hitoku.rules import Rule, assess
-
-# A cell of one unit gives a leaf a reason, whoever contributes it: the ends of a class are such tables.
-TINY = 1
-# How often families of tables are given up whose single unit would not be blurred far enough.
-ROUNDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +73,8 @@ def magnitude_pattern(
            [0, 0, 0, 0]])
     """
     withheld = np.zeros(values.shape, dtype=np.bool_)
-    marked = asked.unsafe | (values == TINY)
+    # A cell of one unit gives a leaf a reason, whoever contributes it: the ends of a class are such tables.
+    marked = asked.unsafe | (values == 1)
     calls = np.zeros(1 + max(int(nodes.number.max()) for level in levels for nodes in level), dtype=np.bool_)
     for level in reversed(levels):
         for nodes in level:
@@ -123,7 +120,7 @@ def reached(rows: Integers, columns: Integers, axis: int, cut: int, sole: tuple[
     kept = np.ones((2, *rows.shape), dtype=np.bool_)
     empty = (rows[:, :, None] == 0) | (columns[:, None, :] == 0)
     below, above, width = sole
-    for _ in range(ROUNDS):
+    for _ in range(BLOCKS.family_rounds):
         reach = Reach.nowhere(local)
         for inside, lines in zip(parts, kept, strict=True):
             reach.widen(local, inside, ones[:, :, 0], lines.astype(np.int64))
@@ -137,16 +134,6 @@ def reached(rows: Integers, columns: Integers, axis: int, cut: int, sole: tuple[
     return Reach(np.where(settled, reach.least, FAR), np.where(settled, reach.most, -FAR))
 
 
-# Totals in units: as fine as they are printed, up to so many decimals and so large.
-DECIMALS, LARGEST = 9, 2**50
-# Where totals are no decimals at all, a unit is this small beside the grand total.
-FINE = 10**9
-# Equal contributors of a cell that no rule should mind.
-MANY = 1_000
-# What counts as rounding, in units.
-ROUNDING = 1e-6
-
-
 def in_units(table: Table) -> tuple[Integers, int]:
     """Write the inner cells as whole numbers, and how many of them are one; the totals alone decide that.
 
@@ -158,18 +145,18 @@ def in_units(table: Table) -> tuple[Integers, int]:
     """
     sums, shape = table.value[~table.inner], [len(d.leaves) for d in table.dimensions]
     largest = float(sums.max())
-    scales = [10**d for d in range(DECIMALS + 1) if largest * 10**d <= LARGEST] or [1]
+    scales = [10**d for d in range(BLOCKS.max_decimals + 1) if largest * 10**d <= EXACT_SUMS] or [1]
     if table.integer:
         scales = [1]
-    whole = (s for s in scales if np.all(np.abs(sums * s - np.rint(sums * s)) <= ROUNDING))
-    scale = next(whole, None) or max([s for s in scales if largest * s <= FINE], default=1)
-    if largest * scale > LARGEST:
+    whole = (s for s in scales if np.all(np.abs(sums * s - np.rint(sums * s)) <= WHOLE))
+    scale = next(whole, None) or max([s for s in scales if largest * s <= BLOCKS.fine_total], default=1)
+    if largest * scale > EXACT_SUMS:
         raise ScopeError(
             "total_too_large",
             "a total is larger than {most:_}",
             where="blocks",
             fix="publish thousands or millions",
-            most=LARGEST,
+            most=int(EXACT_SUMS),
         )
     return np.rint(table.value[table.inner] * scale).astype(np.int64).reshape(shape), scale
 
@@ -197,7 +184,7 @@ def levels_of(
     shape = [len(d.leaves) for d in table.dimensions]
 
     def whole(level: Floats) -> Integers:
-        units = np.ceil(level * scale - ROUNDING).astype(np.int64) + np.where(level > 0, more, 0)
+        units = np.ceil(level * scale - WHOLE).astype(np.int64) + np.where(level > 0, more, 0)
         return units[table.inner].reshape(shape)
 
     unsafe = need.unsafe[table.inner].reshape(shape)
@@ -211,7 +198,7 @@ def levels_of(
 def _in_units(need: Need, scale: int, more: int) -> tuple[int, int, int]:
     lower, upper, width = (float(level[0]) for level in (need.lower, need.upper, need.width))
     below, above, across = (
-        int(np.ceil(level * scale - ROUNDING)) + (more if level > 0 else 0) for level in (lower, upper, width)
+        int(np.ceil(level * scale - WHOLE)) + (more if level > 0 else 0) for level in (lower, upper, width)
     )
     # Below a unit there is nothing but zero.
     return min(below, 1), max(above, 1), across
@@ -223,7 +210,7 @@ def probe(table: Table, rules: Sequence[Rule], width: ArrayLike | None, unit: fl
     top = 2 if known is None else known.largest.shape[1]
     largest = np.zeros((2, top))
     largest[0, 0], largest[1] = unit, unit
-    count, total = np.array([1, MANY]), np.array([unit, MANY * unit])
+    count, total = np.array([1, BLOCKS.many_contributors]), np.array([unit, BLOCKS.many_contributors * unit])
     units = Contributors(count=count, largest=largest, total=total)
     cells = Table(
         value=total, relations=np.zeros((0, 2)), frequency=count, units=units, integer=table.integer

@@ -18,9 +18,6 @@ from hitoku.methods.blocks.structural_zeros import Rectangle, push_beside, wide_
 from hitoku.methods.blocks.terms import Terms
 from hitoku.model import Integers, Mask, Moves
 
-# A node with fewer lines than this is not cut across them.
-LINES = 4
-
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
@@ -115,7 +112,8 @@ def cuts(local: Integers, split: str) -> tuple[Integers, Integers]:
     n, n_rows, n_columns = local.shape
     ways = []
     for axis, size in ((0, n_rows), (1, n_columns)):
-        if size >= LINES:
+        # Two lines at least on either side of a cut.
+        if size >= 4:
             turned = local if axis == 0 else local.swapaxes(1, 2)
             cut = middle(turned.sum(axis=2), split)
             upper = np.take_along_axis(turned.cumsum(axis=1), (cut - 1)[:, None, None], axis=1)[:, 0]

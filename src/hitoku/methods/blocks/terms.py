@@ -16,18 +16,15 @@ from numpy.typing import ArrayLike
 from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ScopeError, some
 from hitoku.methods.blocks.reach import FAR, Local
-from hitoku.methods.randomised import judge_counts, whole_width
+from hitoku.methods.randomised import MAX_COUNT, judge_counts, whole_width
+from hitoku.methods.tuning import BLOCKS
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
 from hitoku.rules import Rule
 
-# Products of two totals fit 64 bits up to here.
-LARGEST_TOTAL = 2**31
-# The first safe count is looked for up to here.
-LARGEST_THRESHOLD = 10_000
 # Steps from cell to cell in the mixtures of counts that show whether rules judge cell by cell.
 MIXTURES = (1, 7)
 # A cell that moves by less than two can be pinned by its neighbours: a single one in its line.
-LEAST_WIDTH = 2
+MIN_WIDTH = 2
 PUBLIC = "this follows from the published totals alone, whatever the inner cells are"
 
 
@@ -62,7 +59,7 @@ class Terms:
         >>> Terms.below((1, 3), 5, 9).unsafe(np.array([[0, 4, 5]])).tolist()
         [[False, True, False]]
         """
-        parts = (0 if zeros else 1, threshold - 1, FAR, max(width, LEAST_WIDTH))
+        parts = (0 if zeros else 1, threshold - 1, FAR, max(width, MIN_WIDTH))
         return cls(*(np.full(shape, part, dtype=np.int64) for part in parts))
 
     def unsafe(self, values: Integers) -> Mask:
@@ -100,7 +97,7 @@ def terms_of(table: Table, rules: Sequence[Rule], width: ArrayLike) -> Terms:
     most = np.minimum(row_sums[:, None], column_sums[None, :]).ravel()
     first, last = small_counts(table, inner, most, rules)
     large = large_counts(table, inner, most, last, rules)
-    asked = np.maximum(whole_width(width, table)[inner], LEAST_WIDTH)
+    asked = np.maximum(whole_width(width, table)[inner], MIN_WIDTH)
     free = None if table.fixed is None else ~table.fixed[inner].reshape(shape)
     terms = Terms(*(part.reshape(shape) for part in (first, last, large, asked)), free=free)
     refuse_unsafe_totals(table, judge_counts(table, inner, 0, rules))
@@ -139,7 +136,7 @@ def small_counts(
     zero = judge_counts(table, inner, 0, rules)[inner]
     first, last = np.where(zero, 0, 1), np.zeros(len(inner), dtype=np.int64)
     going = np.ones(len(inner), dtype=np.bool_)
-    for count in range(1, LARGEST_THRESHOLD + 1):
+    for count in range(1, MAX_COUNT + 1):
         # Counts that a cell cannot have decide nothing.
         going &= judge_counts(table, inner, count, rules)[inner] | (count > most)
         if not np.any(going & (count <= most)):
@@ -150,7 +147,7 @@ def small_counts(
         "counts of {threshold:_} are unsafe",
         where="blocks, rules",
         fix="use rules for small counts",
-        threshold=LARGEST_THRESHOLD,
+        threshold=MAX_COUNT,
     )
 
 
@@ -202,13 +199,13 @@ def refuse_other_kinds(table: Table) -> None:
             where="blocks",
             fix="use optimal, and measure what the matching attack learns",
         )
-    if of_counts(table) and table.value.max() > LARGEST_TOTAL:
+    if of_counts(table) and table.value.max() > BLOCKS.max_total:
         raise ScopeError(
             "total_too_large",
             "a total is larger than {most:_}",
             where="blocks",
             fix="split the table, or use optimal",
-            most=LARGEST_TOTAL,
+            most=BLOCKS.max_total,
         )
 
 

@@ -12,12 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.methods.blocks import PARTS
+from hitoku.methods.tuning import FLAGGED_GROUPS
 from hitoku.model import Integers, Mask
-
-# How many times the width is expected in a cell that is to give way.
-AMPLE = 6
-# A line with so many flagged cells for each one that is asked for gives way by itself.
-MANY = 6
 
 
 def groups_of(expected: Integers, size: int) -> Integers:
@@ -72,7 +68,7 @@ def closure(marked: Mask, expected: Integers, width: int, count: int) -> Mask:
            [0, 0, 0, 0],
            [0, 0, 0, 0]])
     """
-    lines = Lines(marked, marked.copy(), expected, AMPLE * width * PARTS, count)
+    lines = Lines(marked, marked.copy(), expected, FLAGGED_GROUPS.ample_share * width * PARTS, count)
     lines.widen()
     going = True
     while going:
@@ -107,7 +103,10 @@ class Lines:
         """Tell whether a line with withheld cells needs one more."""
         n_hidden = int(self._along(self.hidden, axis)[line].sum())
         n_marked = int(self._along(self.marked, axis)[line].sum())
-        return 0 < n_hidden < max(2, n_marked + self.count) and n_marked < MANY * self.count
+        return (
+            0 < n_hidden < max(2, n_marked + self.count)
+            and n_marked < FLAGGED_GROUPS.max_flagged * self.count
+        )
 
     def add(self, axis: int, line: int) -> bool:
         """Withhold one more cell of a line; False when there is none."""

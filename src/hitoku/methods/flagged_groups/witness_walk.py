@@ -18,10 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hitoku.methods.blocks import FAR, Cell, Terms, push
+from hitoku.methods.tuning import FLAGGED_GROUPS
 from hitoku.model import Integers, Mask
-
-# How often all cells that are not wide yet are tried, and groups that have no guard yet.
-ROUNDS, STARTS = 4, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +127,7 @@ class WitnessWalk:
     def _set_guards(self) -> bool:
         """Make one cell of every flagged group unsafe, and keep it so."""
         waiting = sorted(self.members)
-        for _ in range(STARTS):
+        for _ in range(FLAGGED_GROUPS.rounds):
             waiting = [group for group in waiting if not self._guarded(group, self.members[group])]
             if not waiting:
                 return True
@@ -237,7 +235,7 @@ class WitnessWalk:
 
     def widen(self) -> bool:
         """Go on until all cells are wide; False when that does not come about."""
-        for _ in range(ROUNDS):
+        for _ in range(FLAGGED_GROUPS.rounds):
             for group, cell in self.narrow():
                 if self.guards[group] == cell:
                     self._relieve(group)

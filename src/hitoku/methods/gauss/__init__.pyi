@@ -1,7 +1,6 @@
 from hitoku.methods.gauss.candidates import by_coalition as by_coalition
 from hitoku.methods.gauss.candidates import by_frequency as by_frequency
 from hitoku.methods.gauss.candidates import by_value as by_value
-from hitoku.methods.gauss.elimination import CHOICES as CHOICES
 from hitoku.methods.gauss.elimination import EliminationProblem as EliminationProblem
 from hitoku.methods.gauss.elimination import eliminate as eliminate
 from hitoku.methods.gauss.elimination import residues as residues
@@ -19,5 +18,6 @@ from hitoku.methods.gauss.singletons import AnySums as AnySums
 from hitoku.methods.gauss.singletons import Space as Space
 from hitoku.methods.gauss.singletons import ZeroSums as ZeroSums
 from hitoku.methods.gauss.singletons import named as named
+from hitoku.methods.gauss.span import CHOICES as CHOICES
 from hitoku.methods.gauss.span import Span as Span
 from hitoku.methods.gauss.span import walk as walk

@@ -9,12 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from hitoku.errors import ParameterError
+from hitoku.methods.tuning import GAUSS
 from hitoku.model import Floats, Integers, Table, add_up
-
-# The tie-break adds less than one to a count, so that it decides between equal counts only.
-TIE = 0.99
-# How far cells of nobody are moved to the front: past the largest key.
-AHEAD = 0.01
 
 
 def by_frequency(table: Table, *, zeros_first: bool = True) -> Integers:
@@ -67,7 +63,7 @@ def by_coalition(table: Table, k: int = 1) -> Integers:
     key = np.where(frequency == 0, float(k), np.where(frequency <= k, frequency - 1.0, frequency))
     if k == 0:
         key[frequency == 0] = frequency.max() + 1.0
-    return _falling(key + TIE * _company(table, frequency + 1.0))
+    return _falling(key + GAUSS.tie_weight * _company(table, frequency + 1.0))
 
 
 def frequency_of(table: Table) -> Integers:
@@ -83,9 +79,9 @@ def frequency_of(table: Table) -> Integers:
 
 
 def _key(table: Table, weight: Floats, nobody: Floats, *, zeros_first: bool) -> Floats:
-    key = np.abs(weight) + TIE * _company(table, weight)
+    key = np.abs(weight) + GAUSS.tie_weight * _company(table, weight)
     if zeros_first and np.any(nobody):
-        key[nobody] = AHEAD + key.max() + key[nobody]
+        key[nobody] += key.max() + 1.0
     return key
 
 

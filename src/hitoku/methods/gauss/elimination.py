@@ -17,11 +17,8 @@ from scipy import sparse
 
 from hitoku.errors import SolverError
 from hitoku.methods.gauss.singletons import AnySums, Firms, Space, ZeroSums, group_sums, pair_sums
-from hitoku.methods.gauss.span import Column, Judge, walk
+from hitoku.methods.gauss.span import CHOICES, Column, Judge, walk
 from hitoku.model import Integers, Mask
-
-# Primes 2**61 - c. The second one repeats the whole computation as a check.
-CHOICES = (1, 31)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,11 +26,9 @@ from hitoku.methods.method import Progress, Promise, Traits
 from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
 from hitoku.parameters import AtLeastZero, LimitOrZero, Whole, check_parameters
-from hitoku.solver.work import Deadline
+from hitoku.solver.work import MINUTES, Deadline
 
 Zeros = Literal["publish", "withhold", "structural"]
-# Numbers that the attacks of all rounds may look at: some minutes.
-WORK = 3e10
 STOPPED = "stopped at its work limit: intervals may be narrower than asked"
 Order = Literal["size", "frequency", "value", "coalition"]
 
@@ -238,7 +236,7 @@ class Gauss:
     hidden: ArrayLike = ()
     keep: Keep | ArrayLike | None = None
     k: Whole | None = None
-    work_limit: LimitOrZero | None = WORK
+    work_limit: LimitOrZero | None = MINUTES
 
     def __post_init__(self) -> None:
         check_parameters(self)

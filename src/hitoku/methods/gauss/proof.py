@@ -15,13 +15,11 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import SolverError
-from hitoku.methods.gauss.elimination import CHOICES, residues
+from hitoku.methods.gauss.elimination import residues
+from hitoku.methods.gauss.span import CHOICES
+from hitoku.methods.tuning import GAUSS
 from hitoku.model import Integers, Mask
 
-# Weights of the free columns. Small ones keep the fractions small; a chance cancellation only costs one more
-# vector.
-LARGEST_WEIGHT = 64
-MOST_VECTORS = 60
 # Digits of 61 bits that are tried before giving up.
 DIGITS = (1, 2, 4, 8, 16, 32)
 
@@ -54,7 +52,7 @@ def proof(relations: Any, withheld: Mask, unsafe: Mask) -> tuple[dict[int, int],
     found: list[dict[int, int]] = []
     draw = np.random.default_rng(0)
     while open_cells.any():
-        if len(found) == MOST_VECTORS or not len(lifted.free):
+        if len(found) == GAUSS.max_vectors or not len(lifted.free):
             raise SolverError(
                 "unsafe_cells_not_moved",
                 "{n} unsafe cell(s) were not moved by any vector that was found",
@@ -62,7 +60,7 @@ def proof(relations: Any, withheld: Mask, unsafe: Mask) -> tuple[dict[int, int],
                 fix="audit the release: these cells may be exposed",
                 n=int(open_cells.sum()),
             )
-        weights = draw.integers(1, LARGEST_WEIGHT + 1, size=len(lifted.free))
+        weights = draw.integers(1, GAUSS.max_weight + 1, size=len(lifted.free))
         weights[draw.integers(0, 2, size=len(weights)) == 1] *= -1
         move = lifted.move(weights)
         changed = np.array([number != 0 for number in move], dtype=bool)

@@ -20,8 +20,10 @@ import numpy as np
 
 from hitoku.model import Integers
 
-PRIME = 2**61 - 1
-ONE = np.uint64(1)
+# Primes 2**61 - c. The second one repeats the whole computation as a check.
+CHOICES = (1, 31)
+PRIME = 2**61 - CHOICES[0]
+ONE = np.uint64(CHOICES[0])
 
 # Rows and residues.
 Column = dict[int, int]

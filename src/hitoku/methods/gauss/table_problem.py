@@ -21,6 +21,7 @@ from hitoku.methods.gauss.incidence import incidence_of
 from hitoku.methods.gauss.singletons import MAGNITUDE
 from hitoku.methods.gauss.span import PRIME, Column
 from hitoku.methods.greedy import Greedy
+from hitoku.methods.tuning import GAUSS
 from hitoku.model import Floats, Integers, Labels, Mask, Need, Protection, Release, Table
 from hitoku.solver.work import Deadline
 
@@ -217,10 +218,6 @@ def next_to_withhold(table: Table, order: Integers, cells: Integers, closed: Mas
     return chosen
 
 
-# Totals that get withheld on the way change what a group needs, so the attack is asked again.
-MOST_ROUNDS = 50
-
-
 def unpin(table: Table, need: Need, withheld: Mask, keep: Mask, attack: Any) -> Mask:
     """Return the withheld cells, and as many more as it takes for the attack to find nothing.
 
@@ -236,7 +233,8 @@ def unpin(table: Table, need: Need, withheld: Mask, keep: Mask, attack: Any) -> 
         Finds groups: cells of a ``total``, ``inside`` and ``outside``; at most ``k`` of them are outside.
     """
     known: dict[Any, float] = {}
-    for _ in range(MOST_ROUNDS):
+    # Totals that get withheld on the way change what a group needs, so the attack is asked again.
+    for _ in range(GAUSS.unpin_rounds):
         found = attack.find(Release.of(table, Protection.withhold(table, withheld)))
         if not found:
             return withheld

@@ -22,17 +22,14 @@ from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.redundant_suppressions import publish_redundant
 from hitoku.methods.run import run
+from hitoku.methods.tuning import GREEDY
 from hitoku.model import Floats, Integers, Mask, Need, Protection, Reason, Step, Table
 from hitoku.parameters import LimitOrZero, check_parameters, shown_parameters
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import MINUTES, CountedWork
 
 Prefer = Literal["smallest", "closing"]
 Record = Literal["auto", "cells", "full"]
 Every = Literal["unsafe", "withheld"]
-# Tables of up to so many cells record intervals unless told otherwise: three times the work, about a second.
-FULLY_RECORDED = 3_000
-# What the flows and programs of a walk may look at: some minutes; tables that finish take a hundredth of it.
-MAX_WALK_WORK = 2e10
 STOPPED = "tidying stopped at its work limit: a longer search may withhold less"
 
 
@@ -158,7 +155,7 @@ class Greedy:
         refuse_hopeless(table, need, eligible | first)
         walk = Walk(table, need, first, eligible, cost, self.prefer)
         steps = list(walk.steps(progress))
-        if self.record == "full" or (self.record == "auto" and table.n_cells <= FULLY_RECORDED):
+        if self.record == "full" or (self.record == "auto" and table.n_cells <= GREEDY.max_recorded):
             steps = with_intervals(table, need, first, steps)
         withheld, note = np.array(walk.audit.pattern.withheld), ""
         if self.tidy:
@@ -220,7 +217,7 @@ class Walk:
                 yield self._withhold(self._smallest(given_away), int(cell), given_away, Reason.ALONE)
         self.audit.show(self._unsafe)
         for done, cell in enumerate(self._unsafe):
-            if self.audit.work.done > MAX_WALK_WORK:
+            if self.audit.work.done > MINUTES:
                 raise not_decided(len(self._unsafe) - done, len(self._unsafe))
             while not self.audit.met(int(cell)):
                 relations, reason, tier = self._where(int(cell))

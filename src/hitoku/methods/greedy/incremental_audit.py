@@ -15,7 +15,7 @@ import numpy as np
 
 from hitoku.feasibility import Levels, NetworkCirculation, Pattern, Problem, Propagation, push_engine
 from hitoku.methods.method import Progress
-from hitoku.model import Floats, Integers, Mask, Need, Table, level_slack
+from hitoku.model import SUM_ROUNDING, Floats, Integers, Mask, Need, Table, level_slack
 from hitoku.solver.work import CountedWork
 
 # Rounds of propagation before a solver is asked: longer chains of relations are rare.
@@ -31,8 +31,6 @@ OUTDATED = 0.1
 MANY = 50
 NONE = -1
 NO_CELLS: Integers = np.zeros(0, dtype=np.int64)
-# Rounding of a sum of doubles, as a share of it, with room for thousands of terms.
-ROUNDING = 1e-12
 
 
 class DeviationRange:
@@ -117,7 +115,7 @@ class IncrementalAudit:
         self._moved: list[Integers] = []
         self._programs: dict[int, DeviationRange] = {}
         self._whole: DeviationRange | None = None
-        self._propagation = Propagation(self.pattern.relations, np.full(table.n_cells, np.inf), ROUNDING)
+        self._propagation = Propagation(self.pattern.relations, np.full(table.n_cells, np.inf), SUM_ROUNDING)
         # Bounds of deviations, and the cells whose bounds have not been passed on yet.
         self._limits: tuple[Floats, Floats] | None = None
         self._news = NO_CELLS

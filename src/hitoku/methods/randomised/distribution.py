@@ -15,10 +15,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
-from hitoku.model import Floats, Integers, Mask
-
-# Likelihoods are sums of rounded numbers; the audit stays on the strict side of its ratio by this share.
-ROUNDING = 1e-9
+from hitoku.model import ADDITIVITY, Floats, Integers, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +129,8 @@ class PatternDistribution:
         problem = self._problem(pattern, candidates)
         total = np.zeros(len(candidates))
         weights(*problem, True, total)
-        enough = total.min() * ratio * (1 - ROUNDING)
+        # Likelihoods are sums of rounded numbers: stay on the strict side of the ratio.
+        enough = total.min() * ratio * (1 - ADDITIVITY)
         return bool(np.isfinite(enough) and spread(*problem, enough, pattern & unsafe.any(axis=0)))
 
     def _problem(self, pattern: Mask, candidates: Integers) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from hitoku.model import Integers, Mask, Table
 from hitoku.rules import Rule, assess
 
 # Counts up to here are shown to the rules one by one.
-LARGEST_COUNT = 10_000
+MAX_COUNT = 10_000
 # Steps from cell to cell in the mixtures that show whether rules judge cell by cell.
 MIXTURES = (1, 2, 3, 7, 11)
 
@@ -63,13 +63,13 @@ class PublicKnowledge:
         rows, columns = (len(d.leaves) for d in table.dimensions)
         inner = np.flatnonzero(table.inner)
         low, high = reach(table, rows, columns)
-        if high.max() > LARGEST_COUNT:
+        if high.max() > MAX_COUNT:
             raise ScopeError(
                 "count_too_large",
                 "a cell may be larger than {most:_}",
                 where="randomised",
                 fix="use it for small counts; large ones are better off with optimal",
-                most=LARGEST_COUNT,
+                most=MAX_COUNT,
             )
         verdict = np.zeros((len(inner), int(high.max()) + 1), dtype=bool)
         for number in range(verdict.shape[1]):
@@ -188,7 +188,7 @@ def whole_width(width: ArrayLike, table: Table) -> Integers:
             shape=asked.shape,
             n_cells=table.n_cells,
         )
-    if not np.isfinite(asked).all() or np.any(asked <= 0) or np.any(asked > LARGEST_COUNT):
+    if not np.isfinite(asked).all() or np.any(asked <= 0) or np.any(asked > MAX_COUNT):
         raise ParameterError(
             "width_not_positive",
             "a width is not positive",
