@@ -405,7 +405,7 @@ def test_no_proof_is_named_where_there_is_none(tmp_path):
     asked = CliRunner().invoke(app, ["verify", str(tmp_path / "out")])
     assert isinstance(asked.exception, CertificateError)
     assert "no certificate in checker/, so nothing is proved" in asked.exception.what
-    assert "written without a proof" in asked.exception.fix
+    assert "the release has no proof" in asked.exception.fix
 
 
 def test_every_file_that_the_notice_names_is_there(together):
