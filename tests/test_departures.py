@@ -37,7 +37,7 @@ HELD = {
     "ties in R's order": "tests/methods/gauss/test_gauss.py::test_order_decides_which_cells_are_withheld",
     "p%: safe if": "tests/rules/test_p_percent.py::test_a_remainder_of_exactly_p_percent",
     "a threshold of 10 *elements*": "tests/test_departures.py::test_a_width_of_ten_is_eleven_counts",
-    "dominance is asked of sums": "papers/tests/test_kikuchi_minami_2017.py::"
+    "dominance applies to sums": "papers/tests/test_kikuchi_minami_2017.py::"
     "test_what_differs_from_the_paper_is_known_and_explained",
     "mode: from more than 10": "papers/tests/test_kikuchi_minami_2017.py::"
     "test_what_differs_from_the_paper_is_known_and_explained",

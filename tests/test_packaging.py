@@ -72,7 +72,7 @@ def explained(text: str) -> set[str]:
 
 
 def test_every_dependency_is_explained():
-    assert explained(section(PAGE, "Always")) == names(PROJECT["dependencies"])
+    assert explained(section(PAGE, "Required")) == names(PROJECT["dependencies"])
     extras = {
         name
         for extra, needed in PROJECT["optional-dependencies"].items()
