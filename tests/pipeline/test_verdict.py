@@ -178,31 +178,6 @@ def test_releases_made_apart_are_not_called_safe_together(tmp_path):
     assert rows["tables"] == "not decided"
 
 
-def test_counts_beside_magnitudes_are_judged_separately():
-    """S7: the count of a withheld magnitude is published as zero."""
-    rng = np.random.default_rng(29)
-    a, b, n = int(rng.integers(3, 6)), int(rng.integers(3, 6)), int(rng.integers(10, 60))
-    firms = pd.DataFrame(
-        {
-            "a": [f"a{i}" for i in np.minimum(rng.geometric(0.4, n) - 1, a - 1)],
-            "b": [f"b{i}" for i in np.minimum(rng.geometric(0.4, n) - 1, b - 1)],
-            "v": np.round(rng.lognormal(3, 1, n)) + 1,
-        }
-    )
-    done = ht.suppress_magnitude(
-        ht.tabulate(firms, by=["a", "b"], value="v"),
-        [ht.Dominance(n=1, k=75), ht.PPercent(p=10)],
-        method=ht.Optimal(cost="value", work_limit=2000),
-        frequency_rules=[ht.MinFrequency(int(rng.integers(2, 4)))],
-        frequency_width=float(rng.choice([2, 3])),
-        insiders="singletons",
-    )
-    for verdict in (done.verdict, done.frequency.verdict, done.magnitude.verdict):
-        assert verdict.colour is not Colour.GREEN
-        assert verdict["tables"].status is Status.NOT_DECIDED
-        assert "judged separately" in verdict["tables"].reason
-
-
 def rounded(table, base):
     """Round a table to a base such that everything adds up; None where that is impossible."""
     true = table.value

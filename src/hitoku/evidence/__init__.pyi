@@ -10,6 +10,12 @@ from hitoku.evidence.certificate import asks_for_less as asks_for_less
 from hitoku.evidence.certificate import claim as claim
 from hitoku.evidence.certificate import hash_files as hash_files
 from hitoku.evidence.certificate import is_about as is_about
+from hitoku.evidence.counts_beside import ANY_CONTRIBUTION as ANY_CONTRIBUTION
+from hitoku.evidence.counts_beside import Beside as Beside
+from hitoku.evidence.counts_beside import amounts_that_fit as amounts_that_fit
+from hitoku.evidence.counts_beside import checked_contribution as checked_contribution
+from hitoku.evidence.counts_beside import companion_of as companion_of
+from hitoku.evidence.counts_beside import counts_that_fit as counts_that_fit
 from hitoku.evidence.derivable_groups import DerivableGroups as DerivableGroups
 from hitoku.evidence.derivable_groups import derivable_groups as derivable_groups
 from hitoku.evidence.differences import WholeDifferences as WholeDifferences

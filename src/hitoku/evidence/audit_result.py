@@ -16,6 +16,7 @@ import numpy as np
 from hitoku.coalitions import InsiderVerdict
 from hitoku.evidence.attributed import Attributed
 from hitoku.evidence.certificate import Certificate
+from hitoku.evidence.counts_beside import Beside
 from hitoku.evidence.disclosure import Disclosure, explain_recomputable, shorten, write_arithmetic
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
@@ -79,6 +80,8 @@ class Audit:
     reader
         What the method claims about a reader who knows it; the certificate repeats it, and verifying that
         one checks it.
+    beside
+        The other measure that leaves with the release, where bounds of cells take it into account.
     """
 
     table: Table
@@ -95,6 +98,7 @@ class Audit:
     groups: Attributed | None = None
     insiders: InsiderVerdict | None = None
     reader: Mapping[str, Any] | None = None
+    beside: Beside | None = None
 
     @property
     def safe(self) -> bool:
@@ -121,6 +125,7 @@ class Audit:
             reader=self.reader,
             groups=self.groups,
             hidden=tuple(np.flatnonzero(~self.table.shown).tolist()),
+            beside=self.beside,
         )
 
     @cached_property

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.evidence.attributed import Attributed, required_of
+from hitoku.evidence.counts_beside import Beside
 from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.json_stream import AT_ONCE, Stream, pieces
 from hitoku.evidence.problem import AuditProblem
@@ -30,7 +31,7 @@ NAMES = ("certificate.json", "certificate.json.gz")
 # How hard files are compressed: the last percent costs more time than everything else.
 PRESSURE = 6
 # What a certificate holds beside its claim.
-BESIDE = {"witnesses", "reader", "hidden", "remarks", "tables", "files", "verdict", "sha256"}
+BESIDE = {"witnesses", "reader", "beside", "hidden", "remarks", "tables", "files", "verdict", "sha256"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,7 +41,8 @@ class Certificate:
     Made by :func:`hitoku.audit`. Same table, same release, same bytes. A ``reader`` is a claim about somebody
     who knows the method. Cells that are in no public file are named as ``hidden``; ``remarks`` say what it
     leaves open; ``tables`` say which cells the public files of linked tables show, and what they are called
-    there; ``files`` are the hashes of everything in ``public/``; ``verdict`` has one row per attacker.
+    there; ``beside`` is the other measure that leaves with it; ``files`` are the hashes of everything in
+    ``public/``; ``verdict`` has one row per attacker.
     """
 
     release: Release
@@ -54,6 +56,7 @@ class Certificate:
     tables: Mapping[str, tuple[Labels, Sequence[int]]] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     verdict: Mapping[str, Any] | None = None
+    beside: Beside | None = None
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
@@ -68,6 +71,7 @@ class Certificate:
         parts |= {"remarks": list(self.remarks)} if self.remarks else {}
         tables = {name: _written(labels, cells) for name, (labels, cells) in self.tables.items()}
         parts |= {"tables": tables} if tables else {}
+        parts |= {} if self.beside is None else {"beside": self.beside.written()}
         parts |= {"files": dict(self.files)} if self.files else {}
         return parts | ({} if self.verdict is None else {"verdict": dict(self.verdict)})
 

@@ -80,7 +80,7 @@ def judge(
         _contributors(audit, insiders),
         _attributes(audit),
         method,
-        _tables(tables),
+        _tables(tables, audit),
         Row(
             attacker="released",
             status=Status.NOT_CONSIDERED,
@@ -399,8 +399,11 @@ def _group_results(audit: Audit) -> tuple[int, int, int, tuple[Finding, ...]]:
     return groups.n_open - undecided, undecided, len(groups), tuple(groups.findings(audit.table.labels))
 
 
-def _tables(why: str) -> Row:
-    """Judge what the tables of a recipe show together: nothing decides that yet."""
+def _tables(why: str, audit: Audit) -> Row:
+    """Judge what tables show together: of counts beside amounts that is decided, of others not yet."""
+    beside = None if isinstance(audit, AdjustedAudit) else audit.beside
+    if beside is not None and not why:
+        return _beside(beside.kind, audit)
     if not why:
         return Row(
             attacker="tables",
@@ -409,3 +412,23 @@ def _tables(why: str) -> Row:
             applies=False,
         )
     return Row(attacker="tables", status=Status.NOT_DECIDED, reason=why)
+
+
+def _beside(kind: str, audit: Audit) -> Row:
+    """Judge a release that leaves with the other measure of its cells: its audit takes that into account."""
+    outcomes = set(audit.outcomes.values())
+    if outcomes <= {CellOutcome.SAFE}:
+        proved = audit.certificate is not None
+        how = "the certificate proves it" if proved else "audited without a certificate"
+        return Row(
+            attacker="tables",
+            status=Status.PROVED if proved else Status.PASSED,
+            reason=f"judged together with the {kind} that leave with it; {how}",
+        )
+    decided = CellOutcome.UNDECIDED not in outcomes
+    return Row(
+        attacker="tables",
+        status=Status.FAILED if decided else Status.NOT_DECIDED,
+        reason=f"some unsafe cells are closer than required, or not decided, beside the {kind}",
+        fix="let a method choose the withheld cells of both tables: auto, optimal, circulation, greedy",
+    )

@@ -378,6 +378,8 @@ def prove(content: dict[str, Any]) -> str:
     safe += [f"{len(content['groups'])} groups"] if content.get("groups") else []
     answer = f"{' and '.join(safe)} are safe, {len(witnesses)} witnesses prove it" if safe else ""
     answer = "; ".join([*([] if unsafe else [NONE_UNSAFE]), *([answer] if answer else [])])
+    if "beside" in content:
+        answer += "; " + beside("verify_beside.py").fits(content, table, demand, number)
     if "reader" in content:
         answer += "; " + beside("verify_blocks.py").withstood(content, table, withheld, demand, beside)
     return answer

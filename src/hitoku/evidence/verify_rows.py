@@ -19,6 +19,7 @@ LABELS = {
     "groups": "derivable groups of units",
     "attributes": "attribute disclosure (group, direct)",
     "method": "an attacker who knows the method",
+    "tables": "the tables of this recipe together",
 }
 STATUSES = ("proved", "passed", "failed", "not decided", "not considered")
 NONE_UNSAFE = "no cell is listed as unsafe"
@@ -62,4 +63,5 @@ def proved(content: dict[str, Any]) -> dict[str, str]:
     n_unsafe, n_groups = len(content["unsafe"]), len(content.get("groups", []))
     found = {"outsider": f"proved again here for {n_unsafe} unsafe cells" if n_unsafe else NONE_UNSAFE}
     found |= {"attributes": f"proved again here for {n_groups} groups"} if n_groups else {}
+    found |= {"tables": "proved again here for counts and amounts"} if "beside" in content else {}
     return found | ({"method": "proved again here: the method was run again"} if "reader" in content else {})

@@ -1,8 +1,11 @@
 """Magnitude tables: their own rules, and the cells withheld in the table of counts, in one procedure.
 
 The procedure of Kikuchi and Minami (2017), Figure 5. Rules on the contributions (dominance, p%) find cells of
-the magnitudes; separately the table of counts of the same breakdown is protected; what is withheld there is
-withheld in the magnitudes as well; then further cells are withheld until every one of these is blurred.
+the magnitudes; the table of counts of the same breakdown is protected; what is withheld there is withheld in
+the magnitudes as well; then further cells are withheld until every one of these is blurred.
+
+Both tables leave together, so bounds of cells say what readers of one know from the other: a cell with an
+amount has a contributor, and one without contributors has no amount (:mod:`hitoku.evidence.counts_beside`).
 """
 
 from __future__ import annotations
@@ -16,19 +19,27 @@ from numpy.typing import ArrayLike
 
 from hitoku.coalitions import Insiders, choose_insiders
 from hitoku.errors import ParameterError, RuleError, TableError
-from hitoku.evidence import combine
-from hitoku.methods import Method, Progress, requires_groups
-from hitoku.model import Protection, Table, Verdict, broken, counted_table
+from hitoku.evidence import (
+    ANY_CONTRIBUTION,
+    Beside,
+    amounts_that_fit,
+    checked_contribution,
+    combine,
+    companion_of,
+    counts_that_fit,
+)
+from hitoku.methods import Method, Progress, extended, requires_groups
+from hitoku.model import Mask, Need, Protection, Table, Verdict, broken, counted_table
 from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.protect import Report, WritableOutcome, attack_and_audit, promises_intervals
 from hitoku.rules import Rule, assess, merge_withheld
 
 # What the paper asks for: no count known to within fewer than 10, no magnitude to within 30 % of its value.
 COUNT_WIDTH = 10.0
-# Row "tables" of both verdicts.
+# Row "tables" of both verdicts where a method has a promise of its own, which holds for single tables.
 SEPARATELY = (
     "counts and magnitudes were judged separately: a published count may narrow a withheld magnitude, and a "
-    "published magnitude a withheld count"
+    "published magnitude a withheld count; auto, optimal, circulation and greedy protect both together"
 )
 WIDTH_SHARE = 0.3
 
@@ -68,6 +79,7 @@ def suppress_magnitude(
     frequency_width: ArrayLike | None = COUNT_WIDTH,
     frequency_withheld: ArrayLike | Protection | None = None,
     width_share: ArrayLike = WIDTH_SHARE,
+    contribution_bounds: tuple[float, float] = ANY_CONTRIBUTION,
     insiders: Any = None,
     groups: bool = True,
     report: Report | None = None,
@@ -96,6 +108,8 @@ def suppress_magnitude(
     width_share
         Required length of the interval of every cell withheld for its own sake or because its count is, as a
         share of its size: one number, or one per cell.
+    contribution_bounds
+        Least and largest amount that one contributor may have in a cell, as far as readers know.
     insiders
         Whom to protect the magnitudes from beside outsiders; see :func:`hitoku.protect`.
     groups
@@ -108,6 +122,11 @@ def suppress_magnitude(
     A share of zero is zero: a cell of value zero that is withheld must not be worked out exactly, no more
     (the rule ``zero`` asks for more). Structural zeros are published in both tables. With values below
     zero, shares are those of the size, and nobody knows a lower bound.
+
+    Readers of both tables know that a cell with an amount has a contributor and that one without contributors
+    has no amount. Counts are protected from somebody who knows all amounts, and amounts from somebody who
+    knows of every published count, and every count that follows from these, whether it is zero. Methods with
+    promises of their own (``Gauss``, ``Blocks``, ``Randomised``, ``Adjust``) protect each table by itself.
 
     Examples
     --------
@@ -130,16 +149,21 @@ def suppress_magnitude(
     tell = report or (lambda _stage: None)
     share = _share(table, width_share)
     inside = choose_insiders(table, insiders, blurred=promises_intervals(method))
-    tell("assess")
-    own = assess(table, rules, width=share * np.abs(table.value), groups=groups and requires_groups(method))
-    counts = counts_of(table)
     by = frequency_method or method
+    together = requires_groups(method) and requires_groups(by)
+    tell("assess")
+    own = _own_need(table, rules, share, groups=groups and requires_groups(method))
+    counts = counts_of(table)
+    contribution = checked_contribution(table, counts, contribution_bounds)
+    if together:
+        counts = counts_that_fit(counts, table, contribution)
     made: Made | None = None
     need = assess(counts, frequency_rules, width=frequency_width, groups=groups and requires_groups(by))
     tell("protect")
     if frequency_withheld is None:
         chosen = by.protect(counts, need, progress)
-        made = Made(frequency_rules, by, frequency_width, groups)
+        # Bounds of the counts follow from the amounts, and no matching attack on the counts knows these.
+        made = None if together else Made(frequency_rules, by, frequency_width, groups)
     else:
         given = frequency_withheld
         chosen = Protection.withhold(counts, given.withheld if isinstance(given, Protection) else given, need)
@@ -149,16 +173,54 @@ def suppress_magnitude(
     tell("assess")
     # Nobody publishes a hidden cell, so that its count is withheld says nothing about it.
     withheld = frequency.release.withheld & (table.shown | need.unsafe)
-    merged = merge_withheld(table, own, withheld, share)
+    companion = counts.value
+    if together:
+        companion = counts.value if contribution[0] > 0 else companion_of(counts, frequency.release)
+        table = amounts_that_fit(table, companion, contribution)
+        own = _own_need(table, rules, share, groups=groups and requires_groups(method))
+    merged = merge_withheld(table, own, withheld & ~_known(table), share)
     tell("protect")
     chosen = method.protect(table, merged, progress)
+    if np.any(withheld & ~chosen.withheld):
+        # Empty as everybody can tell, and withheld as the count is.
+        more = chosen.withheld | withheld
+        chosen = extended(table, merged, chosen, method, more, steps=chosen.steps, purpose="counts")
     magnitude = attack_and_audit(
         table, merged, chosen, method, inside, tell, progress, rules=rules, groups=groups
     )
-    return MagnitudeOutcome(
-        frequency=replace(frequency, tables=SEPARATELY, made=made),
-        magnitude=replace(magnitude, tables=SEPARATELY),
+    if not together:
+        return MagnitudeOutcome(
+            frequency=replace(frequency, tables=SEPARATELY, made=made),
+            magnitude=replace(magnitude, tables=SEPARATELY),
+        )
+    beside_counts = Beside(
+        kind="amounts",
+        table=table,
+        withheld=magnitude.release.withheld,
+        companion=table.value,
+        contribution=contribution,
     )
+    beside_amounts = Beside(
+        kind="counts",
+        table=counts,
+        withheld=frequency.release.withheld,
+        companion=companion,
+        contribution=contribution,
+    )
+    return MagnitudeOutcome(
+        frequency=replace(frequency, audit=replace(frequency.audit, beside=beside_counts)),
+        magnitude=replace(magnitude, audit=replace(magnitude.audit, beside=beside_amounts)),
+    )
+
+
+def _own_need(table: Table, rules: Sequence[Rule], share: Any, *, groups: bool) -> Need:
+    """Apply the rules on the magnitudes; what readers know from the counts cannot be blurred."""
+    return assess(table, rules, width=share * np.abs(table.value), groups=groups).only(~_known(table))
+
+
+def _known(table: Table) -> Mask:
+    """Tell which cells everybody knows without the release."""
+    return np.asarray(table.lower == table.upper)
 
 
 def counts_of(table: Table) -> Table:

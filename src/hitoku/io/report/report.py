@@ -15,6 +15,7 @@ from typing import Any
 from hitoku.evidence import (
     Outcome,
     verify,
+    verify_beside,
     verify_blocks,
     verify_files,
     verify_premises,
@@ -181,16 +182,19 @@ def page(
         versions=dict(versions or {}),
         sha256=dict(sha256 or {}),
         fingerprint=fingerprint(sha256 or {}),
-        verifiers=_verifiers(getattr(cells.audit, "reader", None)),
+        verifiers=_verifiers(cells.audit),
         linked=linked,
         lang=lang,
         _=say,
     )
 
 
-def _verifiers(reader: Mapping[str, Any] | None) -> dict[str, str]:
-    """Name the files that check the release, with their hashes; a claim about readers takes further ones."""
+def _verifiers(audit: Any) -> dict[str, str]:
+    """Name the files that check the release, with their hashes; further claims take further ones."""
     modules = [verify, verify_files, verify_premises, verify_rows]
+    reader = getattr(audit, "reader", None)
+    if getattr(audit, "beside", None) is not None:
+        modules.append(verify_beside)
     if reader is not None:
         modules.append(verify_blocks)
     if reader is not None and "steps" in reader:

@@ -1,0 +1,79 @@
+"""Check that a release is safe beside the other measure of the same cells; verify.py loads this file.
+
+Where counts and amounts of one breakdown leave together, a reader knows that a cell without contributors has
+no amount. The certificate of each lists the other measure, and one table of it: the companion. This file
+demands that
+
+1. the other measure adds up as the certified one does;
+2. the companion adds up, is not negative where it counts, and has the true value in every published cell;
+3. whatever keeps the certified bounds fits the companion: an amount is zero where the companion counts
+   nobody, a count is at least one where the companion has an amount, and contributions are as large as
+   readers know.
+
+Every witness keeps the certified bounds, so each of them is possible together with the companion. This file
+needs nothing but Python itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+Demand = Callable[..., None]
+Exact = Callable[[Any, str], Fraction]
+End = Fraction | None
+
+
+def fits(content: dict[str, Any], table: Any, demand: Demand, number: Exact) -> str:
+    """Check that the companion fits all witnesses; say so."""
+    other, n = content["beside"], table.size
+    kind = other["kind"]
+    demand(kind in {"counts", "amounts"}, "the other measure is neither counts nor amounts", 2)
+    values = [number(x, f"{kind} beside") for x in other["values"]]
+    demand(len(values) == n, f"{kind} beside: not one value for each cell", 2)
+    demand(table.broken(values) is None, f"{kind} beside: they do not add up")
+    withheld = set(other["withheld"])
+    world = list(values)
+    cells, moves = other["companion"]["cells"], other["companion"]["differences"]
+    demand(len(cells) == len(moves) == len(set(cells)), f"{kind} beside: the companion is malformed", 2)
+    for cell, move in zip(cells, moves, strict=True):
+        demand(type(cell) is int and 0 <= cell < n, f"{kind} beside: no such cell", 2)
+        demand(
+            cell in withheld,
+            f"{kind} beside: the companion changes cell {table.name(cell)}, which is published",
+        )
+        world[cell] += number(move, f"{kind} beside")
+    demand(table.broken(world) is None, f"{kind} beside: the companion does not add up")
+    ends = [None if end is None else number(end, "bounds of a contribution") for end in other["contribution"]]
+    demand(len(ends) == 2 and ends[0] is not None, "bounds of a contribution are none", 2)
+    low, high = Fraction(ends[0]), ends[1]  # type: ignore[arg-type]  # demanded above
+    demand(low >= 0 and (high is None or low <= high), "bounds of a contribution are none", 2)
+    for cell, x in enumerate(world):
+        least, most = table.lower[cell], table.upper[cell]
+        of = (least, most, x, low, high)
+        wrong = amount_beside(*of) if kind == "counts" else count_beside(*of)
+        demand(wrong == "", f"cell {table.name(cell)}: {wrong}")
+    return f"every witness fits the {kind} that leave with them"
+
+
+def amount_beside(least: End, most: End, count: Fraction, low: Fraction, high: End) -> str:
+    """Say what is wrong with the bounds of an amount beside a count; nothing where they fit."""
+    if count < 0 or count.denominator != 1:
+        return "the companion is no count"
+    if count == 0:
+        return "" if least == most == 0 else "an amount is possible where nobody is counted"
+    if low and (least is None or least < low * count):
+        return "contributions are too small"
+    return (
+        "" if high is None or (most is not None and most <= high * count) else "contributions are too large"
+    )
+
+
+def count_beside(least: End, most: End, amount: Fraction, low: Fraction, high: End) -> str:
+    """Say what is wrong with the bounds of a count beside an amount; nothing where they fit."""
+    if amount and (least is None or least < 1):
+        return "nobody need be counted where an amount is"
+    if amount and high is not None and (least is None or least * high < abs(amount)):
+        return "contributions are too large"
+    return "" if not low or (most is not None and most * low <= amount) else "contributions are too small"
