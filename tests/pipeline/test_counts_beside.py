@@ -16,7 +16,7 @@ from hitoku.errors import NeedError, ParameterError
 from hitoku.evidence import companion_of
 from hitoku.evidence.verify import fingerprint
 from hitoku.model import Release, Status
-from hitoku.pipeline import counts_of, magnitude_tables
+from hitoku.pipeline import counts_of
 from hitoku.rules import assess
 
 METHODS = (
@@ -85,7 +85,7 @@ def test_trial_s7_is_decided_and_right(monkeypatch):
     for verdict in (done.verdict, done.frequency.verdict, done.magnitude.verdict):
         assert verdict["tables"].status is Status.PROVED, str(verdict)
     # Without bounds from the other table the pattern is that of before, and the oracle finds the firm.
-    monkeypatch.setattr(magnitude_tables, "requires_groups", lambda _method: False)
+    monkeypatch.setattr("hitoku.pipeline.magnitude_tables.requires_groups", lambda _method: False)
     before = ht.suppress_magnitude(table, method=method, insiders="singletons", **asked)
     assert before.verdict["tables"].status is Status.NOT_DECIDED
     assert "amount of a=a3, b=b2" in disclosed(table, before, asked)
