@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.messages import join
 from hitoku.model import Row, Status, Verdict
 
 # A principle that needs review is decided by a person, not by the program.
@@ -16,8 +17,6 @@ STATUSES = {
 }
 # Verdicts on intervals that are about contributors who know their own amounts.
 INSIDERS = ("insiders_kept_out", "open_to_insiders", "insiders_not_tried")
-# How these verdicts begin where large contributors were tried with those who are alone in a cell.
-LARGEST_TOO = "sole and largest contributors"
 
 
 def output_verdict(
@@ -26,7 +25,6 @@ def output_verdict(
     ledger: bool,
     units: bool = True,
     against: Sequence[str] | None = None,
-    say: Callable[[str], str] = str,
 ) -> Verdict:
     """Return the verdict on one output of a session or submission.
 
@@ -43,8 +41,6 @@ def output_verdict(
         Whether it is known who is in its cells; otherwise outputs are compared through their codes.
     against
         Attackers that the colour depends on, ``policy.against``; None for all that the principles consider.
-    say
-        Translates the reasons.
 
     Examples
     --------
@@ -67,26 +63,26 @@ def output_verdict(
     through_codes = Row(
         attacker="groups",
         status=Status.NOT_DECIDED,
-        reason=say("compared through codes; who is in the cells is not known"),
-        fix=say("check it with the data: --data"),
+        reason="compared through codes; who is in the cells is not known",
+        fix="check it with the data: --data",
         in_scope=True,
     )
     found = Verdict(
         (
-            _row("outsider", cells, say),
-            _searched("groups", compared, alone or stopped, say)
+            _row("outsider", cells),
+            _searched("groups", compared, alone or stopped)
             if units or alone or not compared
             else through_codes,
-            _row("singletons", inside, say),
-            _row("contributors", [each for each in inside if each.text.startswith(LARGEST_TOO)], say),
-            _row("attributes", groups, say),
-            _searched("released", compared, together, say)
+            _row("singletons", inside),
+            _row("contributors", [each for each in inside if each.numbers.get("largest")]),
+            _row("attributes", groups),
+            _searched("released", compared, together)
             if ledger or worst(together) is Clearance.FAIL
             else Row(
                 attacker="released",
                 status=Status.NOT_CONSIDERED,
-                reason=say("without a ledger, outputs are compared with those of the same submission only"),
-                fix=say("give the ledger: --ledger, or Session(ledger=...)"),
+                reason="without a ledger, outputs are compared with those of the same submission only",
+                fix="give the ledger: --ledger, or Session(ledger=...)",
             ),
         )
     )
@@ -102,21 +98,19 @@ def _found(verdict: PrincipleVerdict) -> bool:
     return verdict.reason in {"small_group", "magnitude"}
 
 
-def _row(attacker: str, verdicts: Sequence[PrincipleVerdict], say: Callable[[str], str]) -> Row:
+def _row(attacker: str, verdicts: Sequence[PrincipleVerdict]) -> Row:
     """Return the row that some verdicts make; without any, the attacker does not exist for this output."""
     if not verdicts:
-        why = say("no principle concerns this attacker")
+        why = "no principle concerns this attacker"
         return Row(attacker=attacker, status=Status.NOT_CONSIDERED, reason=why, applies=False)
     status = worst(verdicts)
     deciding = [each for each in verdicts if each.status is status]
     return Row(
         attacker=attacker,
         status=STATUSES[status],
-        reason="; ".join(dict.fromkeys(say(each.text) for each in deciding)),
+        reason=join(dict.fromkeys(each.text for each in deciding)),
         # What would let more of the output pass is no remedy against an attacker who gets nothing.
-        fix=""
-        if status is Clearance.PASS
-        else "; ".join(dict.fromkeys(say(each.remedy) for each in deciding if each.remedy)),
+        fix="" if status is Clearance.PASS else join(dict.fromkeys(each.remedy for each in deciding)),
         in_scope=True,
     )
 
@@ -125,18 +119,15 @@ def _searched(
     attacker: str,
     compared: Sequence[PrincipleVerdict],
     own: Sequence[PrincipleVerdict],
-    say: Callable[[str], str],
 ) -> Row:
     """Return the row of a search; ``own`` are those of its verdicts that are about this attacker."""
     if own:
-        return _row(attacker, own, say)
+        return _row(attacker, own)
     if compared:
-        return Row(
-            attacker=attacker, status=Status.PASSED, reason=say("searched, nothing found"), in_scope=True
-        )
+        return Row(attacker=attacker, status=Status.PASSED, reason="searched, nothing found", in_scope=True)
     return Row(
         attacker=attacker,
         status=Status.NOT_CONSIDERED,
-        reason=say("an output that fails is not compared with others"),
+        reason="an output that fails is not compared with others",
         in_scope=True,
     )

@@ -261,7 +261,7 @@ def _section(
     check: Recheck, place: int, known: Known, changed: str, say: Callable[[str], str]
 ) -> OutputSection:
     each, submission = check.outputs[place], check.submission
-    verdict = check.verdict_of(each, say)
+    verdict = check.verdict_of(each)
     undecided = set(each.undecided)
     asks = [request for request in submission.requests if request.output == each.output.name]
     # Columns of different lengths were tampered with, and are no file.

@@ -33,7 +33,7 @@ def test_who_comes_too_close_is_told_with_the_cells_and_a_remedy():
     (found,) = insider_verdicts(ALONE, WIDE, INNER)
     assert (found.status, found.reason) == (Clearance.REVIEW, "open_to_insiders")
     # Each firm has three cells of the square, and with them the fourth.
-    assert found.numbers == {"insiders": found.numbers["insiders"], "open": 4}
+    assert found.numbers == {"insiders": found.numbers["insiders"], "open": 4, "largest": 1}
     assert "[row=1, column=1], [row=1, column=2], [row=2, column=1] and 1 more" in found.text
     assert found.remedy
 
@@ -52,37 +52,17 @@ def test_where_nothing_or_everything_is_withheld_nothing_is_said(withheld):
 @pytest.mark.parametrize(
     ("alone", "others", "tried"),
     [
-        pytest.param(
-            400,
-            600,
-            (1000, "sole and largest contributors to withheld cells who know their own amounts"),
-            id="a thousand are tried",
-        ),
-        pytest.param(
-            400,
-            601,
-            (400, "sole contributors to withheld cells who know their own amounts"),
-            id="of more those who are alone",
-        ),
-        pytest.param(
-            1000,
-            10,
-            (1000, "sole contributors to withheld cells who know their own amounts"),
-            id="a thousand of them",
-        ),
-        pytest.param(
-            1001,
-            0,
-            (None, "sole contributors to withheld cells who know their own amounts"),
-            id="of more than that nobody",
-        ),
+        pytest.param(400, 600, (1000, True), id="a thousand are tried"),
+        pytest.param(400, 601, (400, False), id="of more those who are alone"),
+        pytest.param(1000, 10, (1000, False), id="a thousand of them"),
+        pytest.param(1001, 0, (None, False), id="of more than that nobody"),
     ],
 )
 def test_a_thousand_contributors_are_tried_and_no_more(alone, others, tried):
     count = np.r_[np.ones(alone, dtype=int), np.full(others, 5)]
     table = behind(np.full(alone + others, 9.0), [*count, count.sum()], largest=2.0)
-    attack, words = attack_on(table, table.inner)
-    assert (attack and len(attack.contributions), words) == tried
+    attack, largest = attack_on(table, table.inner)
+    assert (attack and len(attack.contributions), largest) == tried
 
 
 class Stubborn:

@@ -21,7 +21,7 @@ from hitoku.checks.evidence import column_known
 from hitoku.checks.ledger.published_quantities import FEWEST
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, SumTerm
 from hitoku.errors import some
-from hitoku.messages import Text
+from hitoku.messages import Text, join
 
 # A sum with more cells than this is told by how many they are.
 MAX_TERMS = 6
@@ -37,7 +37,7 @@ RANK = (
 
 
 # The suggested fix where one of the largest contributors would follow.
-OF_LARGEST = f"release one of them, or ratios that differ by {FEWEST} contributors or more"
+OF_LARGEST = Text("release one of them, or ratios that differ by {n} contributors or more", n=FEWEST)
 
 
 class Concern(StrEnum):
@@ -98,6 +98,7 @@ class DifferencingFinding:
             text=self.text,
             numbers={"outputs": len(self.outputs), "groups": self.n_groups, "units": self.n_units},
             remedy=self.remedy,
+            outputs=self.outputs,
             terms=self.terms,
         )
 
@@ -205,12 +206,18 @@ class Speaker:
     def _sentence(
         self, told: ClassifiedGroup, group: SingledOut, names: Sequence[str], n_more: int, because: str
     ) -> str:
-        who = told.group or "a group"
-        outputs = " and ".join(self.shown(name) for name in names)
-        more = f"; {n_more} more group{'s' if n_more > 1 else ''}" if n_more else ""
-        units = self.unit if len(group) == 1 else f"{self.unit}s"
-        text = f"{who}: {self.added_up(group.certificate)} = {len(group)} {units}, from {outputs}"
-        return f"{text} ({told.basis}){because}{more}"
+        who = told.group or Text("a group")
+        text = Text(
+            "{group}: {sum} = {n} {units}, from {outputs} ({basis})",
+            group=who,
+            sum=self.added_up(group.certificate),
+            n=len(group),
+            units=self.unit if len(group) == 1 else f"{self.unit}s",
+            outputs=join(map(self.shown, names), "{first} and {second}"),
+            basis=Text(told.basis),
+        )
+        more = Text("{n} more groups" if n_more > 1 else "{n} more group", n=n_more)
+        return join([join([text, because], "{first}, {second}"), more if n_more else ""])
 
     def added_up(self, certificate: Certificate) -> str:
         """Write a sum as its numbers, what is added first."""
@@ -273,7 +280,7 @@ def suggest_remedy(
             advice.append(
                 Text("cover the same units as before: the filter on {names} differs", names=", ".join(named))
             )
-    return "; ".join(advice) or "merge cells of the new output, or use the groups of the earlier one"
+    return join(advice) or "merge cells of the new output, or use the groups of the earlier one"
 
 
 def reuse(variable: str, new: Definition, released: Sequence[Definition]) -> str:
@@ -296,12 +303,14 @@ def reuse(variable: str, new: Definition, released: Sequence[Definition]) -> str
         before = set[int]().union(*(_cuts(codes, numbers) for codes in known))
         if not _cuts(own, numbers) - before:
             return ""
-        points = ", ".join(map(str, sorted(before)))
-        return f"reuse the cut points of {variable} already released: {points or 'none'}"
+        points = ", ".join(map(str, sorted(before))) or Text("none")
+        return Text("reuse the cut points of {name} already released: {points}", name=variable, points=points)
     if any(_blocks(own) == _blocks(codes) for codes in known):
         return ""
     groups = sorted({group for codes in known for group in codes.values() if group is not None})
-    return f"reuse the groups of {variable} already released: {some(groups, 8)}"
+    return Text(
+        "reuse the groups of {name} already released: {groups}", name=variable, groups=some(groups, 8)
+    )
 
 
 def _cuts(codes: Mapping[str, str | None], numbers: Mapping[str, int]) -> set[int]:
@@ -324,7 +333,7 @@ def not_testable(names: Sequence[str], what: str) -> DifferencingFinding:
     return DifferencingFinding(
         concern=Concern.NOT_TESTABLE,
         outputs=tuple(names),
-        text=f"{what} against {some(names, 20)}",
+        text=Text("{what} against {names}", what=what, names=some(names, 20)),
         remedy="give a definition and the units of every cell, or have a person compare them",
     )
 

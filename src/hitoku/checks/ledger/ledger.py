@@ -40,6 +40,7 @@ from hitoku.checks.ledger.units import (
 )
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, Said
 from hitoku.errors import ParameterError, some
+from hitoku.messages import Text, join
 from hitoku.rules import Rule
 
 
@@ -183,10 +184,11 @@ class Ledger:
         """How far the test goes; never "safe"."""
         said, known = [tested(self.search.depth)], self._n_known
         if known and (new := self._numbering.n_new(known)):
-            said.append(f"{new:,} of {self._numbering.n_own:,} units are new to the ledger")
+            n = self._numbering.n_own
+            said.append(Text("{new:,} of {n:,} units are new to the ledger", new=new, n=n))
         if stopped := [self._shown(key) for key, entry in self._entries.items() if entry.left_out]:
-            said.append(f"of {some(stopped, 3)} not all that follows is known")
-        return "; ".join(said)
+            said.append(Text("of {names} not all that follows is known", names=some(stopped, 3)))
+        return join(said)
 
     @property
     def _n_known(self) -> int:
@@ -232,7 +234,7 @@ class Ledger:
         key = self._free(name)
         if parts is None:
             known = list(self._entries)
-            return [self._not_testable(known, f"{name} is not testable")] if known else []
+            return [self._not_testable(known, Text("{name} is not testable", name=name))] if known else []
         own = self._own(key, parts, definition)
         small = self.search.check(own)
         every = {**self._parts, key: own}
@@ -249,7 +251,8 @@ class Ledger:
         for group in (each for each in small if not allowed(each, publishes)):
             common = frozenset[str].intersection(*(publishes[name] for name in group.outputs))
             said = sorted(each for each in common if not published_ranks([each]))
-            what = "" if publishes_counts(common) else f", by what is said of {some(said, 3)}"
+            named = Text("by what is said of {names}", names=some(said, 3))
+            what = "" if publishes_counts(common) else named
             by_what.setdefault(what, []).append(group)
         findings = [
             finding
@@ -259,7 +262,7 @@ class Ledger:
         if measures and rules:
             findings += self._magnitudes(own, measures, rules, percent, speaker)
         if self._unknown:
-            findings.append(self._not_testable(self._unknown, "not testable"))
+            findings.append(self._not_testable(self._unknown, Text("not testable")))
         found = self.search.searched(own)
         if found.left_out or found.unfinished:
             findings.append(stopped(found.left_out, found.unfinished))
@@ -295,7 +298,9 @@ class Ledger:
             principle=Principle.DIFFERENCING,
             status=Clearance.PASS,
             reason="nothing_found",
-            text=f"{self.scope}, against {n_outputs} released before" if n_outputs else "nothing before it",
+            text=Text("{scope}, against {n} released before", scope=self.scope, n=n_outputs)
+            if n_outputs
+            else "nothing before it",
             numbers={"outputs": n_outputs, "together": self.search.depth},
         )
         return (passed,)
@@ -464,7 +469,9 @@ class Ledger:
                 by_rule.setdefault(rule, []).append(common[place])
             for rule, failed in by_rule.items():
                 verify(failed, places)
-                findings += speaker.findings(failed, Concern.MAGNITUDE, f", {name} fails {rule}")
+                findings += speaker.findings(
+                    failed, Concern.MAGNITUDE, Text("{name} fails {rule}", name=name, rule=rule)
+                )
         return findings
 
     def _not_testable(self, keys: Sequence[str], what: str) -> DifferencingFinding:

@@ -15,15 +15,16 @@ from hitoku.checks.policies import Policy
 from hitoku.checks.policies import policy as policy_named
 from hitoku.errors import DataError, ParameterError
 from hitoku.files import read_file
+from hitoku.messages import Text
 
 # How many outputs are tested together where nobody says otherwise: by a session, a check and a new ledger
 # alike, so that a researcher is told what the checker will be. Four hardly cost more than three.
 DEPTH = 4
-WORDS = {
-    1: "one output alone",
-    2: "two outputs together",
-    3: "three outputs together",
-    4: "four outputs together",
+TESTED = {
+    1: Text("tested up to one output alone"),
+    2: Text("tested up to two outputs together"),
+    3: Text("tested up to three outputs together"),
+    4: Text("tested up to four outputs together"),
 }
 
 
@@ -177,7 +178,7 @@ def required_settings(path: str | Path) -> Settings:
 
 def tested(depth: int) -> str:
     """Say how many outputs were tested together."""
-    return f"tested up to {WORDS.get(depth, f'{depth} outputs together')}"
+    return TESTED.get(depth) or Text("tested up to {n} outputs together", n=depth)
 
 
 def _key(path: Path) -> bytes:

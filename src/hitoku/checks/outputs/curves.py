@@ -399,8 +399,12 @@ class LifeTable(TimedEvents[LifeEvidence]):
             principle=Principle.UNITS,
             reason="too_few_units",
             unsafe=np.ones_like(unfit) if evidence.withheld.all() else unfit,
-            rule=f"at least {policy.least_units} units with the event in every step, as many or none last "
-            f"seen in it, as many left after it, and no more than {policy.group.share:.0%} with the event",
+            rule=Text(
+                "at least {least_units} units with the event in every step, as many or none last seen in it, "
+                "as many left after it, and no more than {share:.0%} with the event",
+                least_units=policy.least_units,
+                share=policy.group.share,
+            ),
             numbers={"minimum": policy.least_units, "share": policy.group.share, "steps": n_steps},
             remedy="take longer intervals, larger groups, or fewer of them",
         )

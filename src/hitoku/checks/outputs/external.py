@@ -204,7 +204,10 @@ class HandedOver(OutputType[HandedEvidence]):
             principle=Principle.INDIVIDUAL_VALUE,
             status=Clearance.REVIEW,
             reason="computed_elsewhere",
-            text=f"computed elsewhere, so that nothing but the stated numbers is tested: {evidence.method}",
+            text=Text(
+                "computed elsewhere, so that nothing but the stated numbers is tested: {method}",
+                method=evidence.method,
+            ),
             remedy="the checker decides; what a session can compute itself passes without",
         )
 
@@ -345,7 +348,11 @@ class FreeFile(OutputType[FileEvidence]):
             principle=Principle.INDIVIDUAL_VALUE,
             status=Clearance.REVIEW,
             reason="free_file",
-            text=f"a {word_of(evidence.name)}, and only a person can say what it shows: {self.what}",
+            text=Text(
+                "a {kind}, and only a person can say what it shows: {what}",
+                kind=Text(word_of(evidence.name)),
+                what=self.what,
+            ),
             numbers={"bytes": evidence.n_bytes},
             remedy="the checker decides; charts and tables that a session makes itself pass without",
         )

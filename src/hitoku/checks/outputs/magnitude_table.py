@@ -30,7 +30,14 @@ from hitoku.checks.outputs.group_statistic import own_name, sum_measures
 from hitoku.checks.outputs.output_type import Fact, TableClaim, contribution_facts
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import MEAN as MEAN_OF
-from hitoku.checks.principles import Applied, Principle, PrincipleTest, Said, insider_verdicts
+from hitoku.checks.principles import (
+    Applied,
+    Principle,
+    PrincipleTest,
+    Said,
+    dominance_rule,
+    insider_verdicts,
+)
 from hitoku.checks.principles import table_principles as tables
 from hitoku.checks.unit_records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
@@ -139,13 +146,12 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         rule = policy.dominance
         largest, size = evidence.largest, evidence.size
         share = largest[:, : rule.n].sum(axis=1) / np.where(size > 0, size, 1.0)
-        more = f" and the {rule.p:g} % rule" if rule.p is not None else ""
         yield from tables.count_tests(evidence, count_need.rules, policy)
         yield PrincipleTest(
             principle=Principle.DOMINANCE,
             reason="dominated",
             unsafe=np.logical_or.reduce([need.rules[name] for name in need.rules if name != FROM_COUNTS]),
-            rule=f"({rule.n}, {rule.k:g}) dominance{more}",
+            rule=dominance_rule(policy),
             numbers={"n": rule.n, "k": rule.k, "largest_share": float(share.max())},
             remedy="merge these categories with others",
         )

@@ -288,13 +288,13 @@ def _segmented(
     }
     strangers = {name: codes for name, codes in wrong.items() if codes}
     told = "; ".join(f"{name} {some(codes, 3)}" for name, codes in strangers.items())
-    rule = f"predefined codes of {', '.join(allowed)}"
+    rule = Text("predefined codes of {names}", names=", ".join(allowed))
     return (
         PrincipleVerdict(
             principle=Principle.DIFFERENCING,
             status=Clearance.FAIL if strangers else Clearance.PASS,
             reason="segmentation" if strangers else "met",
-            text=f"{rule}: not {told}" if strangers else Text("{rule}: met", rule=rule),
+            text=Text("{rule}: not {names}" if strangers else "{rule}: met", rule=rule, names=told),
             numbers={"variables": len(allowed), "strangers": sum(map(len, strangers.values()))},
             remedy="recode the variable as the policy lists it" if strangers else "",
         ),

@@ -299,7 +299,10 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 principle=Principle.GROUP,
                 reason="two_values",
                 unsafe=two,
-                rule=f"two values in a step, so a count: each that of at least {policy.least_units} units",
+                rule=Text(
+                    "two values in a step, so a count: each that of at least {least_units} units",
+                    least_units=policy.least_units,
+                ),
                 numbers={"minimum": policy.least_units},
                 remedy="take fewer quantile groups, or ask for a frequency table",
                 follows=rest,

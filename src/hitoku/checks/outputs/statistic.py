@@ -263,7 +263,8 @@ class Percentile(GroupStatistic[PercentileEvidence]):
         if self.percent in {0, 100}:
             name = "minimum" if self.percent == 0 else "maximum"
             yield principles.individual(
-                f"the {name} is the value of one unit", "take a percentile further inside, such as 5 or 95"
+                Text("the {name} is the value of one unit", name=name),
+                "take a percentile further inside, such as 5 or 95",
             )
             return
         side, fewest = policy.percentile.side, np.minimum(evidence.low, evidence.high)

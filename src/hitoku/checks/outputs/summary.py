@@ -293,7 +293,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
     def _extreme(self, evidence: SummaryEvidence, policy: Policy) -> PrincipleVerdict:
         if not self.structural:
             return principles.individual(
-                f"the {self.statistic} is the value of one unit",
+                Text("the {name} is the value of one unit", name=self.statistic),
                 "give a percentile further inside, or structural=True where it follows from the definition",
             )
         leaving = ~evidence.withheld

@@ -5,6 +5,7 @@ from hitoku.checks.principles import together as together
 from hitoku.checks.principles import value_principles as value_principles
 from hitoku.checks.principles.group_principles import UNEXPLAINED as UNEXPLAINED
 from hitoku.checks.principles.group_principles import degrees_of_freedom as degrees_of_freedom
+from hitoku.checks.principles.group_principles import dominance_rule as dominance_rule
 from hitoku.checks.principles.group_principles import few_units as few_units
 from hitoku.checks.principles.group_principles import in_order as in_order
 from hitoku.checks.principles.group_principles import largest_share as largest_share

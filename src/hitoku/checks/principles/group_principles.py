@@ -118,6 +118,13 @@ def dominated(evidence: AmountEvidence, policy: Policy) -> Mask:
     return np.asarray(unsafe)
 
 
+def dominance_rule(policy: Policy) -> Text:
+    """Return the dominance rule of a policy in words."""
+    rule = policy.dominance
+    template = "({n}, {k:g}) dominance" if rule.p is None else "({n}, {k:g}) dominance and the {p:g} % rule"
+    return Text(template, n=rule.n, k=rule.k, p=rule.p)
+
+
 def dominance(evidence: AmountEvidence, policy: Policy) -> PrincipleTest:
     """Test that the largest contributors hold no more than they may."""
     rule, total = policy.dominance, evidence.size
@@ -126,12 +133,7 @@ def dominance(evidence: AmountEvidence, policy: Policy) -> PrincipleTest:
         principle=Principle.DOMINANCE,
         reason="dominated",
         unsafe=dominated(evidence, policy),
-        rule=Text(
-            "({n}, {k:g}) dominance" if rule.p is None else "({n}, {k:g}) dominance and the {p:g} % rule",
-            n=rule.n,
-            k=rule.k,
-            p=rule.p,
-        ),
+        rule=dominance_rule(policy),
         numbers={"n": rule.n, "k": rule.k, "largest_share": float(share.max())},
         remedy="merge these groups with others, or leave the dominant contributor's group out",
     )
@@ -260,7 +262,7 @@ def squares_unknown() -> PrincipleVerdict:
         principle=Principle.DOMINANCE,
         status=Clearance.REVIEW,
         reason="not_testable",
-        text="not testable: how much one unit makes up of it is not known",
+        text=Text("not testable: {text}", text=Text("how much one unit makes up of it is not known")),
         remedy="the checker decides",
     )
 
@@ -282,7 +284,9 @@ def perfect_fit(fit: Floats | None) -> PrincipleTest | PrincipleVerdict:
             principle=Principle.INDIVIDUAL_VALUE,
             status=Clearance.REVIEW,
             reason="not_testable",
-            text="not testable: how well one variable gives the other is not known",
+            text=Text(
+                "not testable: {text}", text=Text("how well one variable gives the other is not known")
+            ),
             remedy="have it made again, or the checker decides",
         )
     return PrincipleTest(

@@ -130,8 +130,9 @@ def _outcomes(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict
         return ()
     named = some((labels[place] for place in told.nonzero()[0].tolist()), 3)
     rule = Text(
-        "an outcome with few values, so a count: each of two that of at least {least_units} units, and "
-        "none that of more than {share:.0%}",
+        "{variable} with few values, so a count: each of two that of at least {least_units} units, and none "
+        "that of more than {share:.0%}",
+        variable=Text("an outcome"),
         least_units=policy.least_units,
         share=policy.group.share,
     )

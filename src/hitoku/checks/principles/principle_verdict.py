@@ -86,6 +86,8 @@ class PrincipleVerdict:
         What the sentence rests on.
     remedy
         The suggested fix; empty when none is needed.
+    outputs
+        Names of the outputs that a difference is between, or could not be tested with.
     terms
         The cells to add and subtract, where the verdict is about a sum of published cells and all of them
         have codes. For pages; not written into files.
@@ -106,6 +108,7 @@ class PrincipleVerdict:
     text: str
     numbers: Mapping[str, float] = field(default_factory=dict)
     remedy: str = ""
+    outputs: tuple[str, ...] = field(default=(), compare=False)
     terms: tuple[SumTerm, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -124,6 +127,7 @@ class PrincipleVerdict:
             "text": self.text,
             "numbers": dict(self.numbers),
             "remedy": self.remedy,
+            **({"outputs": list(self.outputs)} if self.outputs else {}),
         }
 
     @classmethod
@@ -136,6 +140,9 @@ class PrincipleVerdict:
             raise ValueError("numbers that are none")
         if plain.get("status") not in tuple(Clearance):
             raise ValueError("the status of a verdict must be pass, review or fail")
+        outputs = plain.get("outputs", [])
+        if not isinstance(outputs, list) or not all(isinstance(name, str) for name in outputs):
+            raise ValueError("outputs that are not names")
         return cls(
             principle=Principle(str(plain.get("principle"))),
             status=Clearance(plain["status"]),
@@ -143,6 +150,7 @@ class PrincipleVerdict:
             text=plain["text"],
             numbers=plain["numbers"],
             remedy=plain["remedy"],
+            outputs=tuple(outputs),
         )
 
 

@@ -48,34 +48,43 @@ def kept_out(table: Table, need: Need, protection: Protection, method: Method) -
         return protection.withheld
 
 
-def attack_on(table: Table, withheld: Mask) -> tuple[Insider | None, str]:
-    """Return the contributors to withheld cells, as far as they can be tried, and who they are in words."""
+def attack_on(table: Table, withheld: Mask) -> tuple[Insider | None, bool]:
+    """Return the contributors to withheld cells, and whether the largest are among them, not only sole ones.
+
+    None where even the sole contributors are more than can be tried.
+    """
     inside = [one for one in contributions_in(table) if withheld[one.cell]]
     alone = [one for one in inside if one.sole]
-    both = Text("sole and largest contributors to withheld cells who know their own amounts")
-    sole = Text("sole contributors to withheld cells who know their own amounts")
-    for some_of_them, words in ((inside, both), (alone, sole)):
+    for some_of_them, largest in ((inside, True), (alone, False)):
         if _n_people(some_of_them) <= MAX_INSIDERS:
-            return Insider(tuple(some_of_them)), words
-    return None, sole
+            return Insider(tuple(some_of_them)), largest
+    return None, False
 
 
 def _n_people(contributions: list[Contribution]) -> int:
     return len({one.contributor for one in contributions})
 
 
+# Who is tried, by whether the largest contributors are.
+WHO = {
+    True: Text("sole and largest contributors to withheld cells who know their own amounts"),
+    False: Text("sole contributors to withheld cells who know their own amounts"),
+}
+
+
 def insider_verdicts(table: Table, need: Need, withheld: Mask) -> tuple[PrincipleVerdict, ...]:
     """Let contributors attack; nothing to say when nothing, or everything, is withheld."""
     if not withheld.any() or withheld.all():
         return ()
-    attack, words = attack_on(table, withheld)
+    attack, largest = attack_on(table, withheld)
+    who = WHO[largest]
     if attack is None:
-        text = Text("{who}: more than {n:,}, not tried", who=words, n=MAX_INSIDERS)
+        text = Text("{who}: more than {n:,}, not tried", who=who, n=MAX_INSIDERS)
         return (_of_insiders(Clearance.REVIEW, "insiders_not_tried", text, {"limit": MAX_INSIDERS}),)
     release = Release.of(table, Protection.withhold(table, withheld, need))
     found = CoalitionSearch(table, need, release, attack).verdict()
-    told = Text("{who}, {n:,} of them:", who=words, n=found.tried)
-    numbers = {"insiders": found.tried, "open": len(found.cells)}
+    told = Text("{who}, {n:,} of them:", who=who, n=found.tried)
+    numbers = {"insiders": found.tried, "open": len(found.cells), "largest": int(largest)}
     if found.undecided and not found.cells:
         text = Text(
             "{told} not decided for {undecided:,} of them within the work limit",
@@ -265,8 +274,9 @@ def few_tests(evidence: MagnitudeEvidence, policy: Policy) -> Iterator[Applied]:
             reason="two_values",
             unsafe=unsafe,
             rule=Text(
-                "a variable with few values, so a count: each of two that of at least {least_units} "
-                "units, and none that of more than {share:.0%}",
+                "{variable} with few values, so a count: each of two that of at least {least_units} units, "
+                "and none that of more than {share:.0%}",
+                variable=Text("a variable"),
                 least_units=policy.least_units,
                 share=policy.group.share,
             ),

@@ -179,7 +179,9 @@ def own_verdicts(said: Iterable[Said], policy: Policy) -> tuple[PrincipleVerdict
             principle=PRINCIPLES[problem],
             status=Clearance.FAIL,
             reason=str(problem),
-            text=f"{asked[problem]}: not met by {some(sorted(found[problem]), 3)}",
+            text=Text(
+                "{rule}: not met by {names}", rule=asked[problem], names=some(sorted(found[problem]), 3)
+            ),
             numbers={"unsafe": len(found[problem])},
             remedy=REMEDIES[problem],
         )
@@ -196,7 +198,8 @@ def named(group: Iterable[tuple[str, str]], variable: str) -> str:
     >>> named([("region", "N")], "income"), named([], "income")
     ('income in region=N', 'income in all')
     """
-    return f"{variable} in {', '.join(f'{key}={code}' for key, code in sorted(group)) or 'all'}"
+    cell = ", ".join(f"{key}={code}" for key, code in sorted(group)) or Text("all")
+    return Text("{variable} in {group}", variable=variable, group=cell)
 
 
 def nearest(said: Sequence[Said]) -> float:

@@ -114,8 +114,13 @@ def few_values(
             principle=Principle.GROUP,
             reason="two_values",
             unsafe=unsafe,
-            rule=f"{word} with few values, so a count: each of two that of at least "
-            f"{policy.least_units} units, and none that of more than {policy.group.share:.0%}",
+            rule=Text(
+                "{variable} with few values, so a count: each of two that of at least {least_units} units, "
+                "and none that of more than {share:.0%}",
+                variable=Text(word),
+                least_units=policy.least_units,
+                share=policy.group.share,
+            ),
             numbers={
                 "minimum": policy.least_units,
                 "share": policy.group.share,
@@ -139,8 +144,14 @@ def _by_trying(
             principle=Principle.GROUP,
             status=Clearance.REVIEW,
             reason="few_values",
-            text=f"up to {COUNTED} different values, one that of fewer than {policy.least_units} units, in "
-            f"{open_} of {len(told)}: with all digits of the statistic the counts can be found by trying",
+            text=Text(
+                "up to {most} different values, one that of fewer than {least_units} units, in {n} of "
+                "{total}: with all digits of the statistic the counts can be found by trying",
+                most=COUNTED,
+                least_units=policy.least_units,
+                n=open_,
+                total=len(told),
+            ),
             numbers={"minimum": policy.least_units, "most": COUNTED, "groups": open_},
             remedy=Text("decimals={decimals}, or take larger groups", decimals=MAX_SAFE_DECIMALS),
         )
@@ -167,7 +178,7 @@ def unknown() -> PrincipleVerdict:
         principle=Principle.GROUP,
         status=Clearance.REVIEW,
         reason="not_testable",
-        text="not testable: how many units have the same value is not known",
+        text=Text("not testable: {text}", text=Text("how many units have the same value is not known")),
         remedy="have it made again, or the checker decides",
     )
 
@@ -216,7 +227,8 @@ def entering_tests(
 ) -> Iterator[Applied]:
     """Test that every group that enters a test has enough units, and that no count follows that may not."""
     if tested is None:
-        text = "not testable: how many units are in the groups of the test is not known"
+        why = Text("how many units are in the groups of the test is not known")
+        text = Text("not testable: {text}", text=why)
         yield _review("not_testable", text, "have it made again, or the checker decides")
         return
     small = ((tested.entering > 0) & (tested.entering < policy.least_tested)).any(axis=1)

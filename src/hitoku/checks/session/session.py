@@ -366,7 +366,7 @@ def _refuse_no_text(given: object, what: str) -> None:
 
 def _in_order(verdict: PrincipleVerdict, others: Sequence[str]) -> PrincipleVerdict:
     """Say how two outputs about the same cells fit: the one that withholds more comes first."""
-    named = [name for name in others if name in verdict.text]
+    named = [name for name in others if name in verdict.outputs]
     if not named or verdict.principle is not Principle.DIFFERENCING:
         return verdict
     advice = Text(

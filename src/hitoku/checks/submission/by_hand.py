@@ -126,7 +126,7 @@ def _by_counts(evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdic
         principle=Principle.DOMINANCE,
         status=Clearance.REVIEW,
         reason="not_testable",
-        text="not testable: the largest contributions are not given",
+        text=Text("not testable: {text}", text=Text("the largest contributions are not given")),
         remedy="give the columns with the largest contributions of every cell",
     )
     asked = Text(

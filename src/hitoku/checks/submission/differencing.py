@@ -34,7 +34,7 @@ from hitoku.checks.submission.same_variable import judge_together, said_by
 from hitoku.checks.submission.submission import Submission
 from hitoku.checks.unit_records import Records
 from hitoku.errors import HitokuError, some
-from hitoku.messages import Text
+from hitoku.messages import Text, join
 
 UNSOUND = "its evidence is not to be trusted"
 
@@ -109,23 +109,24 @@ def warned(output: Output) -> tuple[PrincipleVerdict, ...]:
     )
 
 
-def not_tested(text: str) -> PrincipleVerdict:
-    """Say that something was not tested: a person has to look."""
+def not_tested(text: str, outputs: Sequence[str] = ()) -> PrincipleVerdict:
+    """Return the verdict that something was not tested, and could not be with these outputs."""
     return PrincipleVerdict(
         principle=Principle.DIFFERENCING,
         status=Clearance.REVIEW,
         reason="not_testable",
-        text=Text("not testable: {text}", text=text),
+        text=Text("not testable: {text}", text=Text(text)),
+        outputs=tuple(outputs),
         remedy="check again with the data, or have a person compare it with everything released",
     )
 
 
 def scope(ledger: bool, records: Records | None, depth: int) -> str:
     """Say how far differences were tested; never "safe"."""
-    before = "this submission and the ledger" if ledger else "this submission only"
+    before = Text("this submission and the ledger" if ledger else "this submission only")
     if records is None:
         return Text("tested through codes, {before}; what only the data tell was not tested", before=before)
-    return f"{tested(depth)}, {before}"
+    return Text("{tested}, {before}", tested=tested(depth), before=before)
 
 
 # Combinations of codes that all outputs together may tell apart; beyond that two at a time are compared, up
@@ -190,7 +191,7 @@ def counted(output: Output) -> Defined | str:
     try:
         definition = describe(output, cells, [[cells.labels[place] for place in kept]])
     except HitokuError as error:
-        return f"its codes cannot be read: {error.what}"
+        return Text("its codes cannot be read: {reason}", reason=error.what)
     sizes = tuple(int(cells.n_units[place]) for place in kept)
     return Defined(output.name, definition, (sizes,), output.asked.publishes)
 
@@ -235,16 +236,11 @@ def _compared(
     if found:
         return found
     unjoined += [each.name for each in earlier if each.publishes & own.publishes and _unrelated(each, own)]
-    tested = f"tested through codes with {len(earlier)} output(s), {how}"
+    tested = Text("tested through codes with {n} output(s), {how}", n=len(earlier), how=Text(how))
     if unjoined:
-        names = some(list(dict.fromkeys(unjoined)), 20)
-        return (
-            not_tested(
-                Text(
-                    "only the data tell what it gives away with {names}; {tested}", names=names, tested=tested
-                )
-            ),
-        )
+        names = list(dict.fromkeys(unjoined))
+        template = "only the data tell what it gives away with {names}; {tested}"
+        return (not_tested(Text(template, names=some(names, 20), tested=tested), names),)
     return (_passed(tested if earlier else "nothing before it", len(earlier)),)
 
 
@@ -266,8 +262,18 @@ def _next_to_one_another(own: Defined, earlier: Sequence[Defined]) -> tuple[Prin
                     principle=Principle.DIFFERENCING,
                     status=Clearance.FAIL,
                     reason="small_group",
-                    text=f"{abs(n - m)} of the largest contributors to {value} follow(s) in {len(cells)} "
-                    f"group(s): {max(n, m)} - {min(n, m)}, from {other.name} and {own.name} (by definition)",
+                    text=Text(
+                        "{follow} of the largest contributors to {value} follow(s) in {groups} group(s): "
+                        "{more} - {fewer}, from {one} and {other} (by definition)",
+                        follow=abs(n - m),
+                        value=value,
+                        groups=len(cells),
+                        more=max(n, m),
+                        fewer=min(n, m),
+                        one=other.name,
+                        other=own.name,
+                    ),
+                    outputs=(other.name, own.name),
                     numbers={"outputs": 2, "groups": len(cells), "units": abs(n - m)},
                     remedy=OF_LARGEST,
                 )
@@ -310,7 +316,7 @@ def _told(
     verdicts = []
     for names, own_groups in list(sets.items())[:SHOWN]:
         group, worst = min(own_groups, key=lambda each: (each[1].most, each[1].group))
-        more = f"; {len(own_groups) - 1} more" if len(own_groups) > 1 else ""
+        more = Text("{n} more", n=len(own_groups) - 1) if len(own_groups) > 1 else ""
         text = worst.describe({place: each.name for place, each in enumerate(group)}, "unit")
         involved = [group[place].definition for place in worst.releases if group[place] is not own]
         verdicts.append(
@@ -318,7 +324,8 @@ def _told(
                 principle=Principle.DIFFERENCING,
                 status=Clearance.FAIL,
                 reason="small_group",
-                text=f"{text} (by definition){more}",
+                text=join([Text("{text} ({basis})", text=text, basis=Text("by definition")), more]),
+                outputs=names,
                 numbers={"outputs": len(names), "groups": len(own_groups), "units": worst.most},
                 remedy=suggest_remedy(own.definition, involved, [each.definition for each in earlier]),
                 terms=_terms(group, worst, own),

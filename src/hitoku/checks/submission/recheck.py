@@ -235,13 +235,13 @@ def _named_before(
     checked: Sequence[Rechecked], store: LedgerStore | None, project: str
 ) -> dict[str, Mapping[str, list[Any]]]:
     """Return what left before and is named in a difference."""
-    texts = [v.text for each in checked for v in each.verdicts if v.principle is Principle.DIFFERENCING]
+    named = {name for each in checked for verdict in each.verdicts for name in verdict.outputs}
     found: dict[str, Mapping[str, list[Any]]] = {}
     for body in [] if store is None else store.of("output"):
         known = f"{body['name']} (project {body['project'] or 'without a name'})"
         name = body["name"] if body["project"] == project else known
-        for shown in {name, known}:
-            if isinstance(body["published"], dict) and any(shown in text for text in texts):
+        for shown in {name, known} & named:
+            if isinstance(body["published"], dict):
                 found[shown] = body["published"]
     return found
 
@@ -275,7 +275,11 @@ def _other_policy(submission: Submission, own: Policy) -> tuple[Finding, ...]:
     """Say so when the session worked under another policy than the checker's."""
     if own.hash == submission.policy.hash:
         return ()
-    reason = f"the session worked under another policy than {own.name} {own.version} as the checker has it"
+    reason = Text(
+        "the session worked under another policy than {name} {version} as the checker has it",
+        name=own.name,
+        version=own.version,
+    )
     return (fault("policy", reason, "the verdicts here are by the checker's copy"),)
 
 
@@ -284,29 +288,35 @@ def _other_unit(submission: Submission, centre: Centre) -> tuple[Finding, ...]:
     found: list[Finding] = []
     records, fixed = centre.records, centre.settings
     if fixed is not None and submission.unit != fixed.unit:
-        reason = f"the session counted {_by(submission.unit)}, the centre counts {_by(fixed.unit)}"
+        own, centres = _by(submission.unit), _by(fixed.unit)
+        reason = Text("the session counted {own}, the centre counts {centres}", own=own, centres=centres)
         found.append(fault("unit", reason, "have it made again with the centre's unit"))
     if records is not None and submission.n_records is not None:
         theirs, ours = (submission.n_units, submission.n_records), (records.n_units, len(records))
         if theirs != ours:
-            reason = (
-                f"it says {theirs[0]} units and {theirs[1]} records, the data have {ours[0]} and {ours[1]}"
+            reason = Text(
+                "it says {units} units and {records} records, the data have {n_units} and {n_records}",
+                units=theirs[0],
+                records=theirs[1],
+                n_units=ours[0],
+                n_records=ours[1],
             )
             found.append(fault("unit", reason, "ask how this came about"))
     return tuple(found)
 
 
-def _by(unit: str | None) -> str:
-    return "every record as a unit" if unit is None else Text("by {unit}", unit=unit)
+def _by(unit: str | None) -> Text:
+    return Text("every record as a unit") if unit is None else Text("by {unit}", unit=unit)
 
 
 def _unit_words(submission: Submission, centre: Centre) -> str:
     """Say what counted as a unit, and who says so."""
     if centre.settings is not None:
-        return f"{_by(centre.settings.unit)}, as the centre fixed it"
+        return Text("{unit}, as the centre fixed it", unit=_by(centre.settings.unit))
     if centre.records is not None:
-        return f"{_by(centre.records.unit_column)}, as the checker said"
-    return f"{_by(submission.unit)}, as the session says; nobody at the centre has fixed it"
+        return Text("{unit}, as the checker said", unit=_by(centre.records.unit_column))
+    template = "{unit}, as the session says; nobody at the centre has fixed it"
+    return Text(template, unit=_by(submission.unit))
 
 
 def _open_data(data: Any, unit: str | None, submission: Submission) -> Records:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -151,12 +150,12 @@ class Recheck:
     ledger: bool = False
     units: bool = False
 
-    def verdict_of(self, each: Rechecked, say: Callable[[str], str] = str) -> Verdict:
+    def verdict_of(self, each: Rechecked) -> Verdict:
         """Return the verdict on an output, one row per attacker; of one that is broken nothing is claimed."""
         if each.state is OutputState.BROKEN:
             return Verdict(())
         return output_verdict(
-            each.verdicts, ledger=self.ledger, units=self.units, against=self.policy.against, say=say
+            each.verdicts, ledger=self.ledger, units=self.units, against=self.policy.against
         )
 
     def other_sides(self, each: Rechecked) -> dict[str, Mapping[str, list[Any]]]:
@@ -166,13 +165,13 @@ class Recheck:
         stands in its own place.
         """
         told = [v for v in each.verdicts if v.principle is Principle.DIFFERENCING and v.status != "pass"]
-        compared = [v.text for v in told if v.reason != "not_testable"]
-        every = [v.text for v in told]
+        every = {name for v in told for name in v.outputs}
+        compared = {name for v in told if v.reason != "not_testable" for name in v.outputs}
         beside = {other.output.name: other.output.published for other in self.outputs if other is not each}
         return {
             name: published
             for name, published in {**self.released, **beside}.items()
-            if any(_names(text, name) for text in (compared if name in beside else every))
+            if name in (compared if name in beside else every)
         }
 
     @property
@@ -226,11 +225,6 @@ class Recheck:
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {status}" for status, n in self.tally.items() if n)
         return f"Recheck({self.submission.name!r}: {counts})"
-
-
-def _names(text: str, name: str) -> bool:
-    """Tell whether a text about differences names an output, as a whole word."""
-    return re.search(rf"(?:from|and|with|,) {re.escape(name)}(?=$|[ ,;.)])", text) is not None
 
 
 def fault(place: str, reason: str, advice: str) -> Finding:

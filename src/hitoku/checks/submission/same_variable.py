@@ -27,6 +27,7 @@ from hitoku.checks.principles import (
 )
 from hitoku.checks.submission.judge_output import group_of
 from hitoku.checks.unit_records import Records
+from hitoku.messages import Text, join
 from hitoku.model import ADDITIVITY, Floats
 
 # Columns that differ among the first so many records differ; most do.
@@ -168,12 +169,19 @@ def _verdict(
 ) -> PrincipleVerdict:
     ordered = sorted(places, key=lambda each: (sorted(each[0][0]), each[0][1]))
     (group, variable), others = ordered[0]
-    more = f"; {len(ordered) - 1} more" if len(ordered) > 1 else ""
+    text = Text(
+        "{rule}: not met by {place}, from {outputs}",
+        rule=rule,
+        place=named(group, variable),
+        outputs=" and ".join([*others, name]),
+    )
+    more = Text("{n} more", n=len(ordered) - 1) if len(ordered) > 1 else ""
     return PrincipleVerdict(
         principle=Principle.DIFFERENCING,
         status=Clearance.FAIL,
         reason=str(problem),
-        text=f"{rule}: not met by {named(group, variable)}, from {' and '.join([*others, name])}{more}",
+        text=join([text, more]),
+        outputs=(*others, name),
         numbers={"outputs": len(others) + 1, "groups": len(ordered)},
         remedy=REMEDIES[problem],
     )
