@@ -28,7 +28,7 @@ from hitoku.solver.integer import solve as solve_integer
 from hitoku.solver.linear import LinearProgram, SolverStatus, opened
 from hitoku.solver.quadratic import QuadraticProgram
 from hitoku.solver.quadratic import solve as solve_quadratic
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import SET_UP, CountedWork
 
 
 def thin(codes: int) -> tuple[ht.Table, ht.Need]:
@@ -140,6 +140,34 @@ def test_tidying_stops_at_its_limit_says_so_and_is_safe():
     longer = ht.Greedy(prefer="closing", tidy=True).protect(table, need)
     assert longer.note == ""
     assert longer.withheld.sum() < found.withheld.sum()
+
+
+def test_a_program_of_the_walk_stops_at_the_limit_of_the_walk(monkeypatch):
+    """Half of the work of the first program: it must not run to its end before the limit is looked at."""
+    table, need = cube(6)
+    walks, inner = [], greedy.IncrementalAudit
+
+    def noted(*given, **options):
+        walks.append(inner(*given, **options))
+        return walks[-1]
+
+    monkeypatch.setattr(greedy, "IncrementalAudit", noted)
+    monkeypatch.setattr(greedy, "MINUTES", 2e5)
+    with pytest.raises(SolverError, match=rf"not decided.*of {need.unsafe.sum()} unsafe cells open"):
+        ht.Greedy().protect(table, need)
+    per_step = table.relations.nnz + sum(table.relations.shape)
+    assert walks[-1].work.done <= 2e5 + (SET_UP + 1) * per_step
+
+
+def test_intervals_of_steps_are_left_out_at_the_limit(monkeypatch):
+    table, need = cube(4)
+    every = ht.Greedy(record="cells").protect(table, need).steps
+    steps = [step for step in every if step.protects >= 0]
+    assert not np.isnan([s.after for s in greedy.with_intervals(table, need, need.unsafe, steps)]).any()
+    monkeypatch.setattr(greedy, "MINUTES", 1)
+    limited = greedy.with_intervals(table, need, need.unsafe, steps)
+    assert [step.cell for step in limited] == [step.cell for step in steps]
+    assert np.isnan(limited[-1].after).all()
 
 
 def test_the_optimal_method_stops_at_its_limit_and_is_safe():

@@ -19,6 +19,7 @@ from hitoku.feasibility.pattern import Pattern as Pattern
 from hitoku.feasibility.problem import Levels as Levels
 from hitoku.feasibility.problem import Problem as Problem
 from hitoku.feasibility.problem import contradiction as contradiction
+from hitoku.feasibility.push import PUSH_WORK_LIMIT as PUSH_WORK_LIMIT
 from hitoku.feasibility.push import FlowPush as FlowPush
 from hitoku.feasibility.push import LinearPush as LinearPush
 from hitoku.feasibility.push import push_engine as push_engine

@@ -18,6 +18,9 @@ from hitoku.model import ROUNDING, Floats, Integers
 from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, Warm
 from hitoku.solver.work import CountedWork
 
+# Code of the error of a push that its work limit ends.
+PUSH_WORK_LIMIT = "push_work_limit"
+
 
 class Push(Protocol):
     """Protocol of both engines; cells are column numbers."""
@@ -36,7 +39,10 @@ class Push(Protocol):
 
 
 def push_engine(matrix: sparse.csr_array, down: Floats, up: Floats, work: CountedWork | None = None) -> Push:
-    """Return the engine for a matrix of relations by cells; ``work`` counts what it looks at."""
+    """Return the engine for a matrix of relations by cells.
+
+    ``work`` counts what it looks at. A linear program that reaches its limit raises ``PUSH_WORK_LIMIT``.
+    """
     work = work or CountedWork()
     relations = Incidence.of(matrix)
     parts = relations.parts
@@ -115,6 +121,13 @@ class LinearPush:
 
 
 def _point(solution: Solution) -> Floats:
+    if solution.status is SolverStatus.LIMIT:
+        raise SolverError(
+            PUSH_WORK_LIMIT,
+            "not decided: the search reached its work limit",
+            where="feasibility",
+            fix="protect fewer linked tables at once, or merge codes",
+        )
     if solution.status is not SolverStatus.OPTIMAL or solution.x is None:
         # Zero always fits, so anything but an optimum is a failure of the solver.
         raise SolverError(

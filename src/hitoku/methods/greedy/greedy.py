@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, SolverError, some
+from hitoku.feasibility import PUSH_WORK_LIMIT
 from hitoku.messages import Text
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit, unnecessary
@@ -197,7 +198,7 @@ class Walk:
     def __init__(
         self, table: Table, need: Need, first: Mask, eligible: Mask, cost: Floats, prefer: Prefer
     ) -> None:
-        self.audit = IncrementalAudit(table, need, first)
+        self.audit = IncrementalAudit(table, need, first, work=CountedWork(MINUTES))
         self._table = table
         self._unsafe = np.flatnonzero(need.unsafe)
         self._prefer = prefer
@@ -215,15 +216,21 @@ class Walk:
         for cell in self._unsafe:
             while len(given_away := self._alone(int(cell))):
                 yield self._withhold(self._smallest(given_away), int(cell), given_away, Reason.ALONE)
-        self.audit.show(self._unsafe)
-        for done, cell in enumerate(self._unsafe):
-            if self.audit.work.done > MINUTES:
-                raise not_decided(len(self._unsafe) - done, len(self._unsafe))
-            while not self.audit.met(int(cell)):
-                relations, reason, tier = self._where(int(cell))
-                yield self._withhold(self._smallest(relations, tier), int(cell), relations, reason)
-            if progress is not None:
-                progress(done + 1, len(self._unsafe))
+        n_unsafe, done = len(self._unsafe), 0
+        try:
+            self.audit.show(self._unsafe)
+            for done, cell in enumerate(self._unsafe):
+                while not self.audit.met(int(cell)):
+                    if self.audit.work.over:
+                        raise not_decided(n_unsafe - done, n_unsafe)
+                    relations, reason, tier = self._where(int(cell))
+                    yield self._withhold(self._smallest(relations, tier), int(cell), relations, reason)
+                if progress is not None:
+                    progress(done + 1, n_unsafe)
+        except SolverError as error:
+            if error.code != PUSH_WORK_LIMIT:
+                raise
+            raise not_decided(n_unsafe - done, n_unsafe) from error
 
     def _alone(self, cell: int) -> Integers:
         """Relations that give a cell away, narrowed to those with a cell that is not zero if any has one."""
@@ -291,15 +298,22 @@ class Walk:
 
 
 def with_intervals(table: Table, need: Need, first: Mask, steps: list[Step]) -> list[Step]:
-    """Walk through the steps once more and add what each did to the interval of the protected cell."""
-    audit = IncrementalAudit(table, need, first)
+    """Walk through the steps once more and add what each did to the interval of the protected cell.
+
+    Steps beyond the work limit stay without intervals.
+    """
+    audit = IncrementalAudit(table, need, first, work=CountedWork(MINUTES))
     told: list[Step] = []
-    for place, step in enumerate(steps):
-        repeated = place > 0 and steps[place - 1].protects == step.protects
-        before = told[-1].after if repeated else audit.interval(step.protects)
-        audit.withhold(step.cell)
-        told.append(replace(step, before=before, after=audit.interval(step.protects)))
-    return told
+    try:
+        for place, step in enumerate(steps):
+            repeated = place > 0 and steps[place - 1].protects == step.protects
+            before = told[-1].after if repeated else audit.interval(step.protects)
+            audit.withhold(step.cell)
+            told.append(replace(step, before=before, after=audit.interval(step.protects)))
+    except SolverError as error:
+        if error.code != PUSH_WORK_LIMIT:
+            raise
+    return told + steps[len(told) :]
 
 
 def not_decided(n_open: int, n_unsafe: int) -> SolverError:

@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.feasibility import Levels, NetworkCirculation, Pattern, Problem, Propagation, push_engine
+from hitoku.errors import SolverError
+from hitoku.feasibility import (
+    PUSH_WORK_LIMIT,
+    Levels,
+    NetworkCirculation,
+    Pattern,
+    Problem,
+    Propagation,
+    push_engine,
+)
 from hitoku.methods.method import Progress
 from hitoku.model import SUM_ROUNDING, Floats, Integers, Mask, Need, Table, level_slack
 from hitoku.solver.work import CountedWork
@@ -94,12 +103,21 @@ class IncrementalAudit:
     low, high
         Per cell how far some deviation that fits is known to move it.
     work
-        What flows and programs have looked at; it is counted here, and limited by the caller between cells.
+        What flows and programs look at. A program that reaches its limit raises ``PUSH_WORK_LIMIT``; flows
+        are short, and the caller looks at the limit between cells.
     """
 
-    def __init__(self, table: Table, need: Need, withheld: Mask, *, shrinking: bool = False) -> None:
+    def __init__(
+        self,
+        table: Table,
+        need: Need,
+        withheld: Mask,
+        *,
+        shrinking: bool = False,
+        work: CountedWork | None = None,
+    ) -> None:
         self.pattern = Pattern(table.relations, table.upper > table.lower, withheld)
-        self.work = CountedWork()
+        self.work = work or CountedWork()
         self._shrinking = shrinking
         self._need = need
         self._unsafe = need.unsafe
@@ -364,23 +382,25 @@ def unnecessary(
     [1, 4, 5, 6, 9]
     """
     work = work or CountedWork()
-    audit = IncrementalAudit(table, need, withheld, shrinking=True)
+    audit = IncrementalAudit(table, need, withheld, shrinking=True, work=work)
     unsafe = np.flatnonzero(need.unsafe)
-    audit.show(unsafe)
-    for cell in unsafe:
-        audit.met(int(cell))
     tried = np.flatnonzero(removable & withheld)
     tried = tried[np.lexsort((tried, -cost[tried]))]
-    spared: list[int] = []
+    place, spared = 0, list[int]()
     try:
+        audit.show(unsafe)
+        for cell in unsafe:
+            audit.met(int(cell))
         for place, cell in enumerate(tried):
-            work.done = audit.work.done
             if work.over:
                 break
             if audit.publish_if_met(int(cell)):
                 spared.append(int(cell))
             if progress is not None:
                 progress(place + 1, len(tried))
+    except SolverError as error:
+        if error.code != PUSH_WORK_LIMIT:
+            raise
     except KeyboardInterrupt:
         # What was tried so far may be published, and the rest of the pattern is safe as it is.
         LOGGER.warning("interrupted: %s of %s cells were tried, the others stay withheld", place, len(tried))
