@@ -10,17 +10,14 @@ import pytest
 
 import hitoku as ht
 from hitoku import metrics
-from hitoku.attacks import ATTACKS
 from hitoku.attacks.adjustment import Adjustment
 from hitoku.checks.principles import Clearance, Principle
 from hitoku.coalitions import InsiderVerdict, contributions_in
-from hitoku.errors import NeedError, SolverError, TableError
+from hitoku.errors import SolverError, TableError
 from hitoku.evidence import CellOutcome, judge, judge_attack, outcome, witness_search
 from hitoku.feasibility import NetworkCirculation
-from hitoku.methods import METHODS, auto, circulation, insiders, whole_numbers
-from hitoku.methods.flagged_groups import witness_walk
+from hitoku.methods import circulation, insiders, whole_numbers
 from hitoku.methods.greedy import STOPPED, greedy
-from hitoku.methods.tuning import AUTO, FLAGGED_GROUPS
 from hitoku.model import Colour, Status
 from hitoku.solver import quadratic_program
 from hitoku.solver.integer import IntegerProgram
@@ -177,14 +174,14 @@ def test_the_optimal_method_stops_at_its_limit_and_is_safe():
     assert ht.audit(table, need, ht.Release.of(table, found)).safe
 
 
-def _linear_only(table: ht.Table) -> ht.Table:
-    """Take the names of its variables from a table, so that only linear programs serve it."""
+def linear_only(table: ht.Table) -> ht.Table:
+    """Return a table without the names of its variables, so that only linear programs serve it."""
     return ht.Table(value=table.value, relations=table.relations, integer=table.integer)
 
 
 def test_the_circulation_ends_without_a_pattern_at_its_limit_and_says_so(monkeypatch):
     table, need = cube(4)
-    table = _linear_only(table)
+    table = linear_only(table)
     assert ht.Circulation().protect(table, need).withheld.any()
     monkeypatch.setattr(circulation.circulation, "MAX_WORK", 1)
     with pytest.raises(SolverError, match="not decided"):
@@ -193,7 +190,7 @@ def test_the_circulation_ends_without_a_pattern_at_its_limit_and_says_so(monkeyp
 
 def test_claims_that_share_changes_are_safe(monkeypatch):
     table, need = cube(5)
-    table = _linear_only(table)
+    table = linear_only(table)
     monkeypatch.setattr(circulation.circulation, "SHARED_WORK", -1)
     found = ht.Circulation(rounds=0).protect(table, need)
     assert ht.audit(table, need, ht.Release.of(table, found)).safe
@@ -343,94 +340,6 @@ def test_an_active_set_method_that_goes_round_in_circles_is_stopped(monkeypatch)
     monkeypatch.setattr(quadratic_program, "engine", noted)
     assert solve_quadratic(program).x is not None
     assert set(given) == {quadratic_program.STEPS_PER_LINE * 3}
-
-
-def _narrow_limits(patch) -> None:
-    """Lower the limits that are not among the parameters of a method."""
-    patch.setattr(greedy, "MINUTES", 0)
-    patch.setattr(circulation.circulation, "MAX_WORK", 1)
-    patch.setattr(auto, "AUTO", replace(AUTO, small_work=1, flat_work=1))
-    patch.setattr(witness_walk, "FLAGGED_GROUPS", replace(FLAGGED_GROUPS, rounds=0))
-
-
-COUNTS = ht.Table.from_array([[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
-KNOWN = {"rules": [ht.MinFrequency(5)], "width": 9}
-# For every method: one with a tiny limit, its table, and what its note or its error says.
-TINY_METHODS = {
-    "adjust": (METHODS["adjust"](senses="optimal", norm="l2", work_limit=1), "cube", "not decided"),
-    "auto": (METHODS["auto"](), "linear", "not decided"),
-    "blocks": (METHODS["blocks"](**KNOWN), "counts", ""),  # has no search
-    "circulation": (METHODS["circulation"](), "linear", "not decided"),
-    "flagged_groups": (METHODS["flagged_groups"](**KNOWN), "counts", "no tables were found"),
-    "gauss": (METHODS["gauss"](width=True, work_limit=1), "cube", "stopped at its work limit"),
-    "greedy": (METHODS["greedy"](), "cube", "not decided"),
-    "optimal": (METHODS["optimal"](work_limit=1), "cube", ""),
-    # Its limit counts candidates; beyond it no draw passes, and everything is withheld.
-    "randomised": (METHODS["randomised"](limit=1, seed=1, **KNOWN), "counts", "everything"),
-}
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_every_method_ends_at_a_tiny_limit_and_says_so(name, monkeypatch):
-    method, kind, told = TINY_METHODS[name]
-    table, need = cube(9 if name == "auto" else 4)
-    if kind == "linear":
-        table = _linear_only(table)
-    if kind == "counts":
-        table, need = COUNTS, ht.assess(COUNTS, **KNOWN, groups=False)
-    _narrow_limits(monkeypatch)
-    try:
-        found = method.protect(table, need)
-    except (SolverError, NeedError) as error:
-        assert told
-        assert told in str(error)  # noqa: PT017
-        return
-    assert not found.proven
-    if told == "everything":
-        assert found.withheld[table.inner].all()
-        return
-    assert told in found.note
-    if name == "optimal":
-        assert ht.audit(table, need, ht.Release.of(table, found)).safe
-
-
-def _attacked(name: str) -> tuple[object, ht.Release, ht.Table, ht.Need]:
-    """Return an attack with a tiny limit, and a release on which it does not decide everything."""
-    table, need = cube(4)
-    release = ht.Release.of(table, ht.Protection.withhold(table, table.inner, need))
-    one = [ht.Contribution("A", cell=0, amount=1, sole=True)]
-    if name == "adjustment":
-        release = ht.Release.of(table, ht.Adjust(senses="up", norm="l2").protect(table, need))
-        known = metrics.known(table, need, release, norm="l2")
-        return ATTACKS[name](scenario="B2", norm="l2", work_limit=1, known=known), release, table, need
-    if name == "matching":
-        table, need = COUNTS, ht.assess(COUNTS, **KNOWN)
-        release = ht.Release.of(table, ht.Optimal(keep="margins").protect(table, need))
-        return ATTACKS[name](method=ht.Greedy(), limit=1, **KNOWN), release, table, need
-    made = {
-        "group": lambda: ATTACKS[name](k=1, work_limit=1),
-        "insider": lambda: ATTACKS[name](one, work_limit=1),
-        "interval": lambda: ATTACKS[name](work_limit=1),
-    }
-    return made[name](), release, table, need
-
-
-@pytest.mark.parametrize("name", ATTACKS)
-def test_every_attack_ends_at_a_tiny_limit_and_says_so(name):
-    attack, release, table, need = _attacked(name)
-    inferred = attack.infer(release)
-    if inferred.bounds is not None:
-        assert inferred.bounds.unknown[release.withheld].any()
-        assert np.all(inferred.bounds.lower <= table.value + 1e-6)
-        assert np.all(inferred.bounds.upper >= table.value - 1e-6)
-    elif inferred.estimates is not None:
-        assert inferred.estimates.undecided.all()
-    else:
-        assert inferred.findings
-        assert {one.severity.value for one in inferred.findings} == {"review"}
-        assert all("not decided" in one.reason for one in inferred.findings)
-    if name != "insider":
-        assert {one.severity.value for one in judge_attack(attack, table, need, release)} <= {"review"}
 
 
 def test_session_whose_comparison_stops_at_its_limit_asks_for_review():
