@@ -138,6 +138,7 @@ REACH_INSIDE = {
     "tests/tabulation/test_spark.py",
     "tests/tabulation/test_spill.py",
     "tests/tabulation/test_tabulate.py",
+    "tests/test_tiny_limits.py",
     "tests/test_work_limits.py",
     "bench/proof.py",
     "bench/stages.py",
