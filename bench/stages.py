@@ -25,10 +25,10 @@ import hitoku as ht
 from bench import keep
 from bench.large import RULES
 from hitoku.coalitions import (
-    BoxDeviations,
     CellSearch,
     CoalitionSearch,
     Deviations,
+    HypercubeDeviations,
     choose_insiders,
     coalition_search,
 )
@@ -40,7 +40,7 @@ Answer = dict[str, object]
 Stage = tuple[object, str, object]
 AUDIT = {
     "circulation": (WitnessSearch, "push_in_circles", lambda *_: None),
-    "hypercubes": (WitnessSearch, "push_boxes", lambda *_: None),
+    "hypercubes": (WitnessSearch, "push_hypercubes", lambda *_: None),
     "near each cell": (prover, "settle_nearby", lambda *_: True),
     "inside a change": (nearby, "_reach_within", lambda *_: None),
     "summed programs": (WitnessSearch, "push_all", lambda *_: None),
@@ -48,7 +48,7 @@ AUDIT = {
 }
 COALITIONS = {
     "propagation": (CoalitionSearch, "_possible", lambda _, reach, __: reach.missing | True),
-    "hypercubes": (BoxDeviations, "found", lambda *_: Deviations.none()),
+    "hypercubes": (HypercubeDeviations, "found", lambda *_: Deviations.none()),
     "repair": (CoalitionSearch, "_repair", lambda *_: None),
     "all at once": (CoalitionSearch, "_push", lambda *_: None),
     "both ways": (CellSearch, "_both_ways", lambda *_: iter(())),

@@ -111,7 +111,7 @@ REACH_INSIDE = {
     "tests/checks/submission/test_faults.py",
     "tests/cli/test_protect_recipe.py",
     "tests/cli/test_warm_up.py",
-    "tests/coalitions/test_box_deviations.py",
+    "tests/coalitions/test_hypercube_deviations.py",
     "tests/coalitions/test_cell_witnesses.py",
     "tests/coalitions/test_coalition_search.py",
     "tests/coalitions/test_near_cell.py",

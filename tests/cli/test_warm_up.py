@@ -12,7 +12,7 @@ from hitoku.cli.warm_up import BY_THEIR_CALLERS
 
 JOBS = jobs()
 # Modules whose kernels are called by kernels of others alone, and compiled with those.
-WITHIN = {"cheapest_box": "box_search"}
+WITHIN = {"cheapest_hypercube": "hypercube_routing"}
 
 
 def test_jobs_name_modules_that_are_there():

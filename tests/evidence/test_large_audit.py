@@ -77,7 +77,7 @@ def test_boxes_prove_a_pattern_that_comes_without_witnesses(register):
     table, need, protection = register
     release = ht.Release.of(table, protection)
     search = WitnessSearch(AuditProblem.of(Grid.of(table.value), need, release), frozenset())
-    search.push_boxes(release)
+    search.push_hypercubes(release)
     # Witnesses come from boxes and sums of boxes that the method laid elsewhere; nearly all are found again.
     assert len(search.unsettled()) < 0.1 * need.unsafe.sum()
     assert audit(table, need, release).safe
@@ -159,7 +159,7 @@ def test_what_takes_too_much_work_is_undecided_and_never_safe(register, monkeypa
     assert audit(table, need, release).safe
     monkeypatch.setattr(prover, "SMALL", 0)
     monkeypatch.setattr(nearby, "MOST_WORK", 0)
-    monkeypatch.setattr(WitnessSearch, "push_boxes", lambda *_: None)
+    monkeypatch.setattr(WitnessSearch, "push_hypercubes", lambda *_: None)
     found = audit(table, need, release)
     undecided = [cell for cell, outcome in found.outcomes.items() if outcome is CellOutcome.UNDECIDED]
     assert not found.safe

@@ -32,7 +32,7 @@ def tried(monkeypatch):
         usual = getattr(owner, name)
         monkeypatch.setattr(owner, name, lambda *given: (entered.append(name), usual(*given))[1])
 
-    for stage in ("propagate", "push_boxes", "push_all"):
+    for stage in ("propagate", "push_hypercubes", "push_all"):
         watch(WitnessSearch, stage)
     watch(prover, "settle_nearby")
     return entered
@@ -43,7 +43,7 @@ def tried(monkeypatch):
     [
         pytest.param(8, 8, ["push_all"], id="neither long nor large"),
         pytest.param(7, 8, ["propagate", "push_all"], id="long"),
-        pytest.param(8, 7, ["push_boxes"], id="large: boxes settle it, and nothing is left"),
+        pytest.param(8, 7, ["push_hypercubes"], id="large: boxes settle it, and nothing is left"),
     ],
 )
 def test_what_is_tried_depends_on_the_number_of_withheld_cells(monkeypatch, tried, short, large, stages):

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hitoku.kernels.bits import positions
-from hitoku.kernels.boxes import any_table
+from hitoku.kernels.count_bounds import any_table
 from hitoku.kernels.fibre import count, list_tables
 from hitoku.kernels.random_walk import walk
 from hitoku.kernels.shave import outer, shave, sift

@@ -104,7 +104,7 @@ BY_THEIR_CALLERS: Mapping[Callable[[], None], tuple[str, ...]] = {
     attack_a_little: ("flow", "elimination", "presolve"),
     eliminate_a_little: ("basis", "gauss"),
     walk_a_little: ("echelon",),
-    circulate_a_little: ("cheapest_box", "box_search", "packing"),
+    circulate_a_little: ("cheapest_hypercube", "hypercube_routing", "packing"),
     look_inside_a_little: ("repair",),
     # Its kernels are called by those of the tableau.
     partial(call_warm_up, "attacker_tableau"): ("attacker_cuts",),

@@ -1,9 +1,9 @@
-from hitoku.coalitions.box_deviations import AttackerView as AttackerView
-from hitoku.coalitions.box_deviations import BoxDeviations as BoxDeviations
 from hitoku.coalitions.cell_witnesses import CellWitnesses as CellWitnesses
 from hitoku.coalitions.cell_witnesses import CoalitionRange as CoalitionRange
 from hitoku.coalitions.cell_witnesses import Deviations as Deviations
 from hitoku.coalitions.coalition_search import CoalitionSearch as CoalitionSearch
+from hitoku.coalitions.hypercube_deviations import AttackerView as AttackerView
+from hitoku.coalitions.hypercube_deviations import HypercubeDeviations as HypercubeDeviations
 from hitoku.coalitions.insider_choice import INSIDERS as INSIDERS
 from hitoku.coalitions.insider_choice import Insiders as Insiders
 from hitoku.coalitions.insider_choice import choose_insiders as choose_insiders

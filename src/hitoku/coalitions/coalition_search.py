@@ -27,8 +27,8 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.attacks import Coalition, Insider, shares_of
-from hitoku.coalitions.box_deviations import AttackerView, BoxDeviations
 from hitoku.coalitions.cell_witnesses import CellWitnesses, CoalitionRange
+from hitoku.coalitions.hypercube_deviations import AttackerView, HypercubeDeviations
 from hitoku.coalitions.insider_verdict import InsiderVerdict, TooClose
 from hitoku.coalitions.knowledge import Knowledge, KnownBounds, Shares
 from hitoku.coalitions.near_cell import CellSearch
@@ -129,9 +129,9 @@ class CoalitionSearch:
         known = everybody[1] - everybody[0] <= self._knowledge.dust
         self.open = np.flatnonzero(need.unsafe & release.withheld & ~known)
         price = np.where(watched, 1.0, UNKNOWN_COST)
-        self._boxes = BoxDeviations(table, release.withheld, price, room)
+        self._hypercubes = HypercubeDeviations(table, release.withheld, price, room)
         if before is None:
-            self.witnesses.add_all(self._boxes.found([self.wanted(self.open, self._outsiders)]))
+            self.witnesses.add_all(self._hypercubes.found([self.wanted(self.open, self._outsiders)]))
         # What everybody can infer is not what insiders learn.
         self.outside = self.examine(NOBODY).cells
         self.open = np.setdiff1d(self.open, self.outside)
@@ -221,7 +221,7 @@ class CoalitionSearch:
                 self.work.add(len(reach.cells) * self._release.n_cells)
                 asked = reach.missing & self._possible(reach, known)
                 wanted.append(self.wanted(reach.cells[asked], known))
-        self.witnesses.add_all(self._boxes.found(wanted))
+        self.witnesses.add_all(self._hypercubes.found(wanted))
         return lacking
 
     def wanted(self, cells: Integers, known: KnownBounds) -> AttackerView:

@@ -46,7 +46,7 @@ def prove(
         search.propagate()
     if len(problem.cells) > SMALL:
         if release is not None:
-            search.push_boxes(release)
+            search.push_hypercubes(release)
         if not settle_nearby(search):
             return search.proof()
     if search.open(up=True) or search.open(up=False):

@@ -14,9 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hitoku.evidence.box_witnesses import box_witnesses
 from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
+from hitoku.evidence.hypercube_witnesses import hypercube_witnesses
 from hitoku.evidence.problem import AuditProblem, Demand, Witness
 from hitoku.evidence.propagation import ruled_out
 from hitoku.feasibility import NetworkCirculation
@@ -190,9 +190,9 @@ class WitnessSearch:
             n_cells = len(self.problem.demands)
             self.progress(n_cells - len(self.unsettled()), n_cells)
 
-    def push_boxes(self, release: Release) -> None:
+    def push_hypercubes(self, release: Release) -> None:
         """Go along boxes through withheld cells: they serve nearly all cells of a large cross table."""
-        for found in box_witnesses(release, self.problem, np.array(self.unsettled(), dtype=np.int64)):
+        for found in hypercube_witnesses(release, self.problem, np.array(self.unsettled(), dtype=np.int64)):
             self._push_as_given(found)
             self.tell()
 

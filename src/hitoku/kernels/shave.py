@@ -5,7 +5,7 @@ some rival beats it, and beats a whole part of the box with it; cut that part of
 left. To find the interval of a cell, search what lies outside the counts met so far, until nothing is left
 there.
 
-Words and inputs are those of :mod:`hitoku.kernels.rivals` and :mod:`hitoku.kernels.boxes`.
+Words and inputs are those of :mod:`hitoku.kernels.rivals` and :mod:`hitoku.kernels.count_bounds`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.kernels.boxes import squeeze, sums_of, table_in
 from hitoku.kernels.compiled import compiled
+from hitoku.kernels.count_bounds import squeeze, sums_of, table_in
 from hitoku.kernels.line_masks import put
 from hitoku.kernels.rivals import (
     COLUMNS,

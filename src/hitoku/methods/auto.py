@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, SolverError
-from hitoku.feasibility.hypercubes import cover_of
+from hitoku.feasibility.hypercubes import cross_table_of
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.costs import above, costs, least_cost, least_known
@@ -120,7 +120,7 @@ class Auto:
     def _circulated(self, table: Table, need: Need, progress: Progress | None) -> tuple[Protection, str]:
         """Look for circulations; of cross tables that are not too large, take the cheaper of two patterns."""
         found = self._circulation().protect(table, need, progress)
-        if cover_of(table) is None:
+        if cross_table_of(table) is None:
             return found, "for relations that are no cross table"
         # A note says that the search was cut short: then nothing else is searched.
         if table.n_cells <= AUTO.max_compared and not found.note:

@@ -21,9 +21,9 @@ from typing import Any, cast
 import numpy as np
 
 from hitoku.attacks import Coalition, Insider
-from hitoku.coalitions import BoxDeviations, CoalitionSearch, Deviations, TooClose
+from hitoku.coalitions import CoalitionSearch, Deviations, HypercubeDeviations, TooClose
 from hitoku.errors import NeedError, some
-from hitoku.feasibility.hypercubes import cover_of
+from hitoku.feasibility.hypercubes import cross_table_of
 from hitoku.methods.circulation import LARGEST_SWEPT, Circulation, prices
 from hitoku.methods.costs import above, least_known, prices_of
 from hitoku.methods.greedy import Greedy
@@ -76,10 +76,10 @@ def against_insiders(
     found = [one for one in _examined(search, search.coalitions(), progress) if len(one.cells)]
     # Cells that witnesses move: none of them is a point.
     moving = np.zeros(table.n_cells, dtype=np.bool_)
-    if found and traits_of(method).hypercubes and _by_boxes(table):
-        boxes = _boxes_for(table, need, method, withheld, search, found)
-        search.witnesses.add_all(boxes)
-        moving[boxes.cells] = True
+    if found and traits_of(method).hypercubes and _by_hypercubes(table):
+        hypercubes = _hypercubes_for(table, need, method, withheld, search, found)
+        search.witnesses.add_all(hypercubes)
+        moving[hypercubes.cells] = True
         withheld |= moving
         search = CoalitionSearch(table, need, _released(table, need, withheld), attack, search)
         found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
@@ -159,15 +159,15 @@ def _released(table: Table, need: Need, withheld: Mask) -> Release:
     return Release.of(table, Protection.withhold(table, withheld, need))
 
 
-def _by_boxes(table: Table) -> bool:
+def _by_hypercubes(table: Table) -> bool:
     """Tell whether what is withheld for insiders comes from boxes, as does all that the method withholds.
 
     In smaller tables the method makes more of few cells than boxes do: linear programs over the whole table.
     """
-    return table.n_cells > LARGEST_SWEPT and cover_of(table) is not None
+    return table.n_cells > LARGEST_SWEPT and cross_table_of(table) is not None
 
 
-def _boxes_for(
+def _hypercubes_for(
     table: Table,
     need: Need,
     method: Method,
@@ -179,8 +179,8 @@ def _boxes_for(
     stay = staying(table, method) & ~withheld
     movable = ~stay & (table.upper > table.lower)
     price = prices(table, need, prices_of(table, method), withheld)
-    boxes = BoxDeviations(table, movable, price, search.room)
-    return boxes.found([search.wanted(one.cells, one.known) for one in found])
+    hypercubes = HypercubeDeviations(table, movable, price, search.room)
+    return hypercubes.found([search.wanted(one.cells, one.known) for one in found])
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +231,7 @@ def go_on(method: Method, table: Table, withheld: Mask) -> Method:
     Those that cannot, and those that promise no intervals, hand over to the greedy one.
     """
     traits = traits_of(method)
-    if traits.hypercubes and _by_boxes(table):
+    if traits.hypercubes and _by_hypercubes(table):
         # Few cells are left: nothing is gained by going through the whole pattern for each of them.
         return Circulation(
             cost=prices_of(table, method), keep=staying(table, method) & ~withheld, start=withheld, rounds=0

@@ -12,7 +12,7 @@ from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ParameterError, ProtectionError
 from hitoku.evidence import audit
 from hitoku.evidence.verify import verify
-from hitoku.feasibility.hypercubes import Claims, Rooms, cover_of
+from hitoku.feasibility.hypercubes import Requirements, Rooms, cross_table_of
 from hitoku.methods.circulation import Batches, Circulation, WitnessBatch, free_moves, levelled
 from hitoku.methods.circulation.reach import CHEAPEST, DEAREST
 from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Table, add_up
@@ -130,7 +130,7 @@ def linked(random, sides=(3, 3, 3)):
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
 def test_linked_tables_are_protected_on_their_cover(seed, data):
     table = linked(np.random.default_rng(seed))
-    assert cover_of(table) is not None
+    assert cross_table_of(table) is not None
     judged(table, needs(data.draw, table))
 
 
@@ -142,7 +142,7 @@ def test_a_table_that_is_told_no_dimensions_is_protected_by_linear_programs(data
         value=told.value, relations=told.relations, integer=told.integer, lower=told.lower, upper=told.upper,
         fixed=told.fixed,
     )  # fmt: skip
-    assert cover_of(table) is None
+    assert cross_table_of(table) is None
     judged(table, needs(data.draw, table))
 
 
@@ -316,11 +316,11 @@ def test_two_way_cells_that_protect_each_other_claim_nothing_more(data, hierarch
     need = needs(data.draw, table)
     rooms = Rooms.of(table.value, table.lower, table.upper, table.upper > table.lower, integer=table.integer)
     try:
-        claims = Claims.of(need, rooms, table.describe)
+        requirements = Requirements.of(need, rooms, table.describe)
     except NeedError:
         return
-    before = claims.amount.copy()
-    moves = free_moves(table.relations, rooms, claims, need.unsafe)
+    before = requirements.amount.copy()
+    moves = free_moves(table.relations, rooms, requirements, need.unsafe)
     low, high = np.zeros(table.n_cells), np.zeros(table.n_cells)
     for move in moves:
         change = np.zeros(table.n_cells)
@@ -329,15 +329,15 @@ def test_two_way_cells_that_protect_each_other_claim_nothing_more(data, hierarch
         assert not np.any(change[~need.unsafe])
         assert np.all((-rooms.down <= change) & (change <= rooms.up))
         low, high = np.minimum(low, change), np.maximum(high, change)
-    claimed = claims.amount.reshape(2, -1).any(axis=0)
-    served = claims.cells[~claimed]
+    claimed = requirements.amount.reshape(2, -1).any(axis=0)
+    served = requirements.cells[~claimed]
     assert np.all(low[served] <= -need.lower[served])
     assert np.all(high[served] >= need.upper[served])
     assert np.all((high - low)[served] >= np.maximum(need.width[served], 1))
-    np.testing.assert_array_equal(claims.amount[np.tile(claimed, 2)], before[np.tile(claimed, 2)])
+    np.testing.assert_array_equal(requirements.amount[np.tile(claimed, 2)], before[np.tile(claimed, 2)])
     if not hierarchical:
         # Flat tables are networks, so that flows decide: nothing more could be had for nothing.
-        assert not np.any(alone(table, need)[claims.cells[claimed]])
+        assert not np.any(alone(table, need)[requirements.cells[claimed]])
 
 
 def test_a_flat_table_whose_unsafe_cells_protect_each_other_loses_no_other():
@@ -363,8 +363,8 @@ def test_large_amounts_are_multiples_of_steps(level, value, step):
     table = Table.from_array([[value, 8_999], [7_777, 9_999]])
     need = Need(unsafe=np.arange(9) == 0, lower=level, upper=level)
     rooms = Rooms.of(table.value, table.lower, table.upper, np.ones(9, dtype=bool), integer=table.integer)
-    claims = Claims.of(need, rooms, table.describe)
-    state = Batches(rooms, claims, np.ones(9), np.ones(9, dtype=bool))
+    requirements = Requirements.of(need, rooms, table.describe)
+    state = Batches(rooms, requirements, np.ones(9), np.ones(9, dtype=bool))
     change = np.array([1, -1, 0, -1, 1, 0, 0, 0, 0]) * 4_000.0
     (batch,) = state.assigned([WitnessBatch(change, np.zeros(0, dtype=np.int64), 1.0, even=True)])
     low, high = (np.rint(ends * batch.unit) for ends in state.ends(batch, np.arange(9)))

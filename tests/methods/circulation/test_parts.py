@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.methods.circulation.test_circulation import cross_tables, hierarchy, judged, needs
 
 from hitoku.errors import NeedError
-from hitoku.feasibility.hypercubes import Claims, Rooms
+from hitoku.feasibility.hypercubes import Requirements, Rooms
 from hitoku.methods.circulation import CellReach, Circulation, Clock, PartSearch, Search
 from hitoku.model import Need, Table
 
@@ -19,13 +19,13 @@ def begun(table, need, cost):
     movable = (table.upper > table.lower) & (True if table.fixed is None else ~table.fixed)
     rooms = Rooms.of(table.value, table.lower, table.upper, movable, integer=table.integer)
     price = np.where(need.unsafe, 0.0, cost)
-    run = Search(table, rooms, Claims.of(need, rooms, table.describe), price, movable)
+    run = Search(table, rooms, Requirements.of(need, rooms, table.describe), price, movable)
     run.run(0, Clock(0.0, None, 1, None))
     return run, rooms, price, CellReach(table, movable, 1)
 
 
-def used(boxes):
-    return np.unique(boxes.shown_entries()[1])
+def used(hypercubes):
+    return np.unique(hypercubes.shown_entries()[1])
 
 
 @settings(deadline=None, max_examples=25)
@@ -37,28 +37,28 @@ def test_parts_that_are_searched_anew_serve_all_claims_at_no_higher_price(data, 
         run, rooms, price, reach = begun(table, needs(data.draw, table), cost)
     except NeedError:
         return
-    before = price[used(run.boxes)].sum()
-    parts = PartSearch(table.relations, rooms, price, run.boxes, reach)
+    before = price[used(run.hypercubes)].sum()
+    parts = PartSearch(table.relations, rooms, price, run.hypercubes, reach)
     parts.run(2_000, lambda: True)
-    assert price[used(run.boxes)].sum() <= before
-    assert np.array_equal(parts.pattern & (price > 0), _held(run.boxes, price))
-    claim, cell, amount = run.boxes.shown_entries()
-    claims = run.boxes.claims
-    for each in claims.made.tolist():
+    assert price[used(run.hypercubes)].sum() <= before
+    assert np.array_equal(parts.pattern & (price > 0), _held(run.hypercubes, price))
+    requirement, cell, amount = run.hypercubes.shown_entries()
+    requirements = run.hypercubes.requirements
+    for each in requirements.made.tolist():
         change = np.zeros(table.n_cells)
-        change[cell[claim == each]] = amount[claim == each]
-        own = change[claims.cells[each % len(claims.cells)]] * claims.sign[each]
-        assert own >= claims.amount[each]
+        change[cell[requirement == each]] = amount[requirement == each]
+        own = change[requirements.cells[each % len(requirements.cells)]] * requirements.sign[each]
+        assert own >= requirements.amount[each]
         assert not np.any(table.relations @ change)
         assert np.all(change <= rooms.up)
         assert np.all(-change <= rooms.down)
-        if claims.even[each]:
+        if requirements.even[each]:
             assert np.all(np.abs(change) <= rooms.even)
 
 
-def _held(boxes, price):
+def _held(hypercubes, price):
     held = np.zeros(len(price), dtype=bool)
-    held[used(boxes)] = True
+    held[used(hypercubes)] = True
     return held & (price > 0)
 
 
@@ -68,13 +68,13 @@ def test_a_part_finds_what_one_box_after_the_other_does_not():
     unsafe = table.value == 5
     need = Need(unsafe=unsafe, lower=4.0 * unsafe, upper=4.0 * unsafe)
     run, rooms, price, reach = begun(table, need, np.ones(table.n_cells))
-    boxes, position = run.boxes, run.boxes.cover.position
-    for claim, cells in enumerate(([0, 2, 5, 7], [1, 3, 11, 13])):
-        boxes.put(claim, position[np.array(cells)], np.array([4, -4, -4, 4]))
-    assert _held(boxes, price).sum() == 6
-    PartSearch(table.relations, rooms, price, boxes, reach).run(1_000, lambda: True)
+    hypercubes, position = run.hypercubes, run.hypercubes.cross_table.position
+    for requirement, cells in enumerate(([0, 2, 5, 7], [1, 3, 11, 13])):
+        hypercubes.put(requirement, position[np.array(cells)], np.array([4, -4, -4, 4]))
+    assert _held(hypercubes, price).sum() == 6
+    PartSearch(table.relations, rooms, price, hypercubes, reach).run(1_000, lambda: True)
     # The two protect each other: a rectangle through both needs two more cells, and nothing needs one.
-    assert _held(boxes, price).sum() == 2
+    assert _held(hypercubes, price).sum() == 2
 
 
 @pytest.mark.parametrize("seed", [1, 4])

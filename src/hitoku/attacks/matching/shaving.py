@@ -147,7 +147,7 @@ def flat(release: Release) -> bool:
 
 def first_table(release: Release) -> Integers | None:
     """Complete a flat release in one way; None when it cannot be completed."""
-    from hitoku.kernels.boxes import any_table  # noqa: PLC0415 - loads numba
+    from hitoku.kernels.count_bounds import any_table  # noqa: PLC0415 - loads numba
 
     printed = np.where(release.withheld, 0, release.published).astype(np.int64)
     printed = printed.reshape([len(d) for d in release.dimensions])

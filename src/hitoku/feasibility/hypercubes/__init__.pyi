@@ -1,7 +1,7 @@
-from hitoku.feasibility.hypercubes.claims import Claims as Claims
-from hitoku.feasibility.hypercubes.claims import Rooms as Rooms
-from hitoku.feasibility.hypercubes.cover import Cover as Cover
-from hitoku.feasibility.hypercubes.cover import cover_of as cover_of
+from hitoku.feasibility.hypercubes.cross_table import CrossTable as CrossTable
+from hitoku.feasibility.hypercubes.cross_table import cross_table_of as cross_table_of
 from hitoku.feasibility.hypercubes.hypercube_search import LARGE as LARGE
-from hitoku.feasibility.hypercubes.hypercube_search import Boxes as Boxes
+from hitoku.feasibility.hypercubes.hypercube_search import HypercubeSearch as HypercubeSearch
 from hitoku.feasibility.hypercubes.packs import packed as packed
+from hitoku.feasibility.hypercubes.requirements import Requirements as Requirements
+from hitoku.feasibility.hypercubes.requirements import Rooms as Rooms

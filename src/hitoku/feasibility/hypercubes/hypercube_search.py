@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.feasibility.hypercubes.claims import Claims, Rooms
-from hitoku.feasibility.hypercubes.cover import Cover
+from hitoku.feasibility.hypercubes.cross_table import CrossTable
+from hitoku.feasibility.hypercubes.requirements import Requirements, Rooms
 from hitoku.model import Floats, Integers, Mask
 
 # Share of its cost that a cell in use still has for others, divided by the number of users.
@@ -35,37 +35,39 @@ CAPACITY = 2**21
 Tick = Callable[[float], bool]
 
 
-class Boxes:
+class HypercubeSearch:
     """Witnesses of all claims over a cover, and the cost of the cells that they use.
 
     Parameters
     ----------
-    cover
+    cross_table
         The cross of all codes.
-    rooms, claims
+    rooms, requirements
         What may move, and what must.
     cost
         Price of each cell; zero where it is withheld in any case.
     """
 
-    def __init__(self, cover: Cover, rooms: Rooms, claims: Claims, cost: Floats) -> None:
-        self.cover, self.claims = cover, claims
-        size = cover.size
+    def __init__(
+        self, cross_table: CrossTable, rooms: Rooms, requirements: Requirements, cost: Floats
+    ) -> None:
+        self.cross_table, self.requirements = cross_table, requirements
+        size = cross_table.size
         self.cost = np.zeros(size)
-        self.cost[cover.position] = cost
+        self.cost[cross_table.position] = cost
         self.ground = np.empty((2, size, 3))
         self.ground[:, :, 0], self.ground[:, :, 1:] = self.cost, np.inf
         for column, room in ((1, rooms.down), (2, rooms.up)):
-            self.ground[0, cover.position, column] = room
-            self.ground[1, cover.position, column] = rooms.even
+            self.ground[0, cross_table.position, column] = room
+            self.ground[1, cross_table.position, column] = rooms.even
         self.use = np.zeros(size, dtype=np.int64)
-        longest = cover.longest_box
+        longest = cross_table.longest_hypercube
         self._longest = max(longest, 4_096)
-        n = len(claims.amount)
+        n = len(requirements.amount)
         self._cells = np.empty(CAPACITY, dtype=np.int64)
         self._amounts = np.empty(CAPACITY, dtype=np.int64)
         self._begins, self._lengths = np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        widest = max(cover.shape)
+        widest = max(cross_table.shape)
         self._scratch = (
             np.empty(longest, dtype=np.int64),
             np.empty(longest, dtype=np.int64),
@@ -76,7 +78,7 @@ class Boxes:
 
     @cached_property
     def _space(self) -> tuple[Any, ...]:
-        return self.cover.space()
+        return self.cross_table.space()
 
     @property
     def _book(self) -> tuple[Integers, Integers, Integers, Integers]:
@@ -84,7 +86,7 @@ class Boxes:
 
     @property
     def _effort(self) -> tuple[int, int, int]:
-        return EFFORT if self.cover.size <= LARGE else EFFORT_LARGE
+        return EFFORT if self.cross_table.size <= LARGE else EFFORT_LARGE
 
     @property
     def _prices(self) -> tuple[Integers, Floats, float]:
@@ -97,16 +99,16 @@ class Boxes:
 
     def open(self) -> Integers:
         """Claims without a witness."""
-        made = self.claims.made
+        made = self.requirements.made
         return np.asarray(made[self._lengths[made] == 0])
 
     @cached_property
     def _places(self) -> tuple[Integers, Integers]:
-        position = self.cover.position[self.claims.cells]
-        return np.concatenate([position, position]), self.claims.sign
+        position = self.cross_table.position[self.requirements.cells]
+        return np.concatenate([position, position]), self.requirements.sign
 
     def _asked(self) -> tuple[Integers, Integers, Floats, Mask]:
-        return *self._places, self.claims.amount, self.claims.even
+        return *self._places, self.requirements.amount, self.requirements.even
 
     def route(
         self,
@@ -117,7 +119,7 @@ class Boxes:
         tick: Tick | None = None,
     ) -> None:
         """Give claims a witness, or a cheaper one, in this order; stop early when told to."""
-        from hitoku.kernels.box_search import route  # noqa: PLC0415 - loads numba
+        from hitoku.kernels.hypercube_routing import route  # noqa: PLC0415 - loads numba
 
         asked, effort = self._asked(), effort or self._effort
         chunk = max(16, min(CHUNK, CAPACITY // (2 * self._longest)))
@@ -136,29 +138,29 @@ class Boxes:
 
         What is open afterwards is out of reach of boxes, as far as this search can tell.
         """
-        self.route(self.by_size(self.claims.made), tick=tick)
+        self.route(self.by_size(self.requirements.made), tick=tick)
         self.route(self.by_size(self.open()), effort=EFFORT_OPEN)
-        if self.cover.size > LARGE:
+        if self.cross_table.size > LARGE:
             # Sums of many boxes take a hundred times as long as one: only where one will not do.
             self.route(self.by_size(self.open()), effort=EFFORT_HARD)
         self.route(self.by_size(self.open()), effort=EFFORT_HARD, pieces=MANY)
-        for claim in self.open().tolist():
-            if self.claims.even[claim]:
-                cell = self.claims.cells[claim]
-                self.claims.split(claim, float(rooms.down[cell]), float(rooms.up[cell]))
+        for requirement in self.open().tolist():
+            if self.requirements.even[requirement]:
+                cell = self.requirements.cells[requirement]
+                self.requirements.split(requirement, float(rooms.down[cell]), float(rooms.up[cell]))
         self.route(self.by_size(self.open()), effort=EFFORT_HARD, pieces=MANY)
 
-    def by_size(self, claims: Integers) -> Integers:
+    def by_size(self, requirements: Integers) -> Integers:
         """Put the largest claims first."""
-        return np.asarray(claims[np.lexsort((claims, -self.claims.amount[claims]))])
+        return np.asarray(requirements[np.lexsort((requirements, -self.requirements.amount[requirements]))])
 
     def avoid(self, tick: Tick | None = None) -> None:
         """Lead witnesses round cells in use, the dearest first, where that makes the pattern cheaper."""
-        from hitoku.kernels.box_search import avoid  # noqa: PLC0415 - loads numba
+        from hitoku.kernels.hypercube_routing import avoid  # noqa: PLC0415 - loads numba
 
         dear = np.flatnonzero((self.use > 0) & (self.cost > 0))
         dear = dear[np.lexsort((dear, -self.cost[dear]))]
-        asked, chunk = self._asked(), 10 * CHUNK if self.cover.size > LARGE else CHUNK
+        asked, chunk = self._asked(), 10 * CHUNK if self.cross_table.size > LARGE else CHUNK
         for first in range(0, len(dear), chunk):
             self._make_room()
             cells = dear[first : first + chunk]
@@ -171,52 +173,52 @@ class Boxes:
 
     def _users(self, cells: Integers) -> tuple[Integers, Integers]:
         """List for each cell the claims whose witness moves it."""
-        claim, where, _ = self.entries()
+        requirement, where, _ = self.entries()
         rank = np.full(len(self.use), -1, dtype=np.int64)
         rank[cells] = np.arange(len(cells))
         place = rank[where]
-        claim, place = claim[place >= 0], place[place >= 0]
-        order = np.lexsort((claim, place))
+        requirement, place = requirement[place >= 0], place[place >= 0]
+        order = np.lexsort((requirement, place))
         ends = np.searchsorted(place[order], np.arange(len(cells) + 1))
-        return ends.astype(np.int64), claim[order]
+        return ends.astype(np.int64), requirement[order]
 
     def entries(self) -> tuple[Integers, Integers, Integers]:
         """All witnesses: claim, position and amount of every cell they move."""
-        claim = np.repeat(np.arange(len(self._lengths)), self._lengths)
+        requirement = np.repeat(np.arange(len(self._lengths)), self._lengths)
         places = _ranges(self._begins[:-1], self._lengths)
-        return claim, self._cells[places], self._amounts[places]
+        return requirement, self._cells[places], self._amounts[places]
 
     def shown_entries(self) -> tuple[Integers, Integers, Integers]:
         """All witnesses by cells of the table: claim, cell and amount; what no table shows is left out."""
-        cell_of = np.full(self.cover.size, -1, dtype=np.int64)
-        cell_of[self.cover.position] = np.arange(len(self.cover.position))
-        claim, position, amount = self.entries()
+        cell_of = np.full(self.cross_table.size, -1, dtype=np.int64)
+        cell_of[self.cross_table.position] = np.arange(len(self.cross_table.position))
+        requirement, position, amount = self.entries()
         shown = cell_of[position] >= 0
-        return claim[shown], cell_of[position[shown]], amount[shown]
+        return requirement[shown], cell_of[position[shown]], amount[shown]
 
-    def served(self, claim: int) -> bool:
+    def served(self, requirement: int) -> bool:
         """Tell whether a claim owns a witness."""
-        return bool(self._lengths[claim] > 0)
+        return bool(self._lengths[requirement] > 0)
 
-    def forget(self, claim: int) -> None:
+    def forget(self, requirement: int) -> None:
         """Take a claim's witness away."""
-        self.put(claim, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        self.put(requirement, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
-    def put(self, claim: int, positions: Integers, amounts: Integers) -> None:
+    def put(self, requirement: int, positions: Integers, amounts: Integers) -> None:
         """Take a witness that was found otherwise."""
-        from hitoku.kernels.box_search import charge  # noqa: PLC0415 - loads numba
+        from hitoku.kernels.hypercube_routing import charge  # noqa: PLC0415 - loads numba
 
         self._make_room(len(positions))
-        charge(self._book, claim, -1, self.use, self.cost, SHARE, self.ground)
+        charge(self._book, requirement, -1, self.use, self.cost, SHARE, self.ground)
         free = int(self._begins[-1])
         self._cells[free : free + len(positions)] = positions
         self._amounts[free : free + len(positions)] = amounts
-        self._begins[claim], self._lengths[claim], self._begins[-1] = (
+        self._begins[requirement], self._lengths[requirement], self._begins[-1] = (
             free,
             len(positions),
             free + len(positions),
         )
-        charge(self._book, claim, 1, self.use, self.cost, SHARE, self.ground)
+        charge(self._book, requirement, 1, self.use, self.cost, SHARE, self.ground)
 
     def _make_room(self, wanted: int = CAPACITY // 2) -> None:
         """Close the gaps that replaced witnesses left, and see that there is space for more."""

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.feasibility import Pattern
-from hitoku.feasibility.hypercubes import Claims, Rooms
+from hitoku.feasibility.hypercubes import Requirements, Rooms
 from hitoku.methods.circulation.reach import FAR, CellReach, levelled
 from hitoku.model import Floats, Integers, Mask, Moves
 from hitoku.solver.linear import LinearProgram, Warm, opened
@@ -46,7 +46,7 @@ class Batches:
 
     Parameters
     ----------
-    rooms, claims
+    rooms, requirements
         What may move, and what must.
     price
         Of each cell; zero where it is withheld in any case.
@@ -54,9 +54,9 @@ class Batches:
         Cells by whose prices those of others are levelled: all but zeros, which are dear by agreement.
     """
 
-    def __init__(self, rooms: Rooms, claims: Claims, price: Floats, ordinary: Mask) -> None:
-        self.price, self.ordinary, self._claims = price, ordinary, claims
-        self._cell = np.concatenate([claims.cells, claims.cells])
+    def __init__(self, rooms: Rooms, requirements: Requirements, price: Floats, ordinary: Mask) -> None:
+        self.price, self.ordinary, self._requirements = price, ordinary, requirements
+        self._cell = np.concatenate([requirements.cells, requirements.cells])
         even = np.minimum(rooms.even, FAR)
         self._rooms = {
             True: (even, even),
@@ -65,21 +65,21 @@ class Batches:
 
     def assigned(self, batches: Iterable[WitnessBatch]) -> list[WitnessBatch]:
         """Give each claim to the first batch that serves it; batches that serve none are dropped."""
-        claims, kept = self._claims, []
-        left = claims.amount > 0
+        requirements, kept = self._requirements, []
+        left = requirements.amount > 0
         for batch in batches:
-            mine = np.flatnonzero(left & (claims.even == batch.even))
+            mine = np.flatnonzero(left & (requirements.even == batch.even))
             served = mine[self._reached(batch.change, mine, even=batch.even)]
             if len(served):
                 left[served] = False
-                unit = float(np.median(claims.amount[served]))
+                unit = float(np.median(requirements.amount[served]))
                 kept.append(WitnessBatch(batch.change, served, unit, batch.even))
         return kept
 
-    def _reached(self, change: Floats, claims: Integers, *, even: bool) -> Mask:
-        far = change[self._cell[claims]]
-        far = np.abs(far) if even else far * self._claims.sign[claims]
-        return np.asarray(far >= self._claims.amount[claims])
+    def _reached(self, change: Floats, requirements: Integers, *, even: bool) -> Mask:
+        far = change[self._cell[requirements]]
+        far = np.abs(far) if even else far * self._requirements.sign[requirements]
+        return np.asarray(far >= self._requirements.amount[requirements])
 
     def moved(self, batches: Iterable[WitnessBatch]) -> Mask:
         """Tell which cells some batch moves."""
@@ -94,7 +94,7 @@ class Batches:
 
     def ends(self, batch: WitnessBatch, cells: Integers, held: Mask | None = None) -> tuple[Floats, Floats]:
         """Write how far cells go, in units of the batch: up first, then down; claims are least distances."""
-        amount = self._claims.amount[batch.served]
+        amount = self._requirements.amount[batch.served]
         coarse = [step for step in GRIDS if MULTIPLE * step <= amount.min(initial=np.inf)]
         for step in (*coarse[:1], 1.0):
             low, high = self._ends(batch, cells, held, step)
@@ -105,7 +105,7 @@ class Batches:
     def _ends(
         self, batch: WitnessBatch, cells: Integers, held: Mask | None, step: float
     ) -> tuple[Floats, Floats]:
-        n, amount = len(cells), step * np.ceil(self._claims.amount[batch.served] / step)
+        n, amount = len(cells), step * np.ceil(self._requirements.amount[batch.served] / step)
         far = FARTHEST * float(amount.max(initial=1.0))
         down, up = (step * np.floor(np.minimum(room[cells], far) / step) for room in self._rooms[batch.even])
         if held is not None:

@@ -20,7 +20,15 @@ from scipy import sparse
 
 from hitoku.errors import SolverError
 from hitoku.feasibility import Incidence, Levels, NetworkCirculation, Problem
-from hitoku.feasibility.hypercubes import LARGE, Boxes, Claims, Cover, Rooms, cover_of, packed
+from hitoku.feasibility.hypercubes import (
+    LARGE,
+    CrossTable,
+    HypercubeSearch,
+    Requirements,
+    Rooms,
+    cross_table_of,
+    packed,
+)
 from hitoku.methods.circulation.batches import (
     AGAIN,
     SHARPNESS,
@@ -143,9 +151,9 @@ class Circulation:
         first = need.unsafe | start
         movable = (~stay | first) & (table.upper > table.lower)
         rooms = Rooms.of(table.value, table.lower, table.upper, movable, integer=table.integer)
-        claims = Claims.of(need, rooms, table.describe)
-        free = free_moves(table.relations, rooms, claims, first)
-        search = Search(table, rooms, claims, prices(table, need, cost, first), movable)
+        requirements = Requirements.of(need, rooms, table.describe)
+        free = free_moves(table.relations, rooms, requirements, first)
+        search = Search(table, rooms, requirements, prices(table, need, cost, first), movable)
         clock = Clock(began, self.time_limit_s, 1 + self.rounds, progress)
         search.run(self.rounds, clock)
         withheld = first.copy()
@@ -163,25 +171,25 @@ class Circulation:
         )
 
 
-def free_moves(relations: sparse.csr_array, rooms: Rooms, claims: Claims, held: Mask) -> Moves:
+def free_moves(relations: sparse.csr_array, rooms: Rooms, requirements: Requirements, held: Mask) -> Moves:
     """Serve claims through cells that are withheld in any case; what is served is claimed no more.
 
     Parameters
     ----------
     relations
         Of the table.
-    rooms, claims
+    rooms, requirements
         What may move, and what must; the amounts of claims that are served become zero.
     held
         Cells that are withheld in any case.
     """
     cells = np.flatnonzero(Incidence.of(relations).movable(held & (rooms.down + rooms.up > 0)))
-    n, place = len(claims.cells), np.searchsorted(cells, claims.cells)
-    loose = np.isin(claims.cells, cells)
+    n, place = len(requirements.cells), np.searchsorted(cells, requirements.cells)
+    loose = np.isin(requirements.cells, cells)
     levels = Levels.none(len(cells))
     levels.required[place[loose]] = True
-    levels.down[place[loose]], levels.up[place[loose]] = claims.lower[loose], claims.upper[loose]
-    levels.width[place[loose]] = claims.width[loose]
+    levels.down[place[loose]], levels.up[place[loose]] = requirements.lower[loose], requirements.upper[loose]
+    levels.width[place[loose]] = requirements.width[loose]
     found: list[tuple[Integers, Integers]] = []
     part = sparse.csr_array(relations[:, cells])
     problem = Problem.deviations(part, -rooms.down[cells], rooms.up[cells])
@@ -192,8 +200,8 @@ def free_moves(relations: sparse.csr_array, rooms: Rooms, claims: Claims, held: 
             found.append((cells[network.cells[moved]], change[moved].astype(np.int64)))
         lacking = network.lacking
         served = cells[network.cells[network.levels.required & ~(lacking[0] | lacking[1])]]
-        free = np.flatnonzero(np.isin(claims.cells, served))
-        claims.amount[free] = claims.amount[n + free] = 0.0
+        free = np.flatnonzero(np.isin(requirements.cells, served))
+        requirements.amount[free] = requirements.amount[n + free] = 0.0
     return Moves.of(found, int(rooms.scale))
 
 
@@ -262,15 +270,17 @@ class Clock:
 class Search:
     """One run: from the first witnesses to those that are left in the end."""
 
-    def __init__(self, table: Table, rooms: Rooms, claims: Claims, price: Floats, movable: Mask) -> None:
-        self._table, self._rooms, self._claims, self._price = table, rooms, claims, price
+    def __init__(
+        self, table: Table, rooms: Rooms, requirements: Requirements, price: Floats, movable: Mask
+    ) -> None:
+        self._table, self._rooms, self._requirements, self._price = table, rooms, requirements, price
         self._movable = movable
         self._reach: CellReach | None = None
         self.work, self._known = CountedWork(MAX_WORK), KnownChanges(table.n_cells)
-        cover = cover_of(table)
-        self._crossed = cover is not None
-        self._cover = cover or Cover((table.n_cells,), (), np.arange(table.n_cells))
-        self.boxes = Boxes(self._cover, rooms, claims, price)
+        cross_table = cross_table_of(table)
+        self._crossed = cross_table is not None
+        self._cross_table = cross_table or CrossTable((table.n_cells,), (), np.arange(table.n_cells))
+        self.hypercubes = HypercubeSearch(self._cross_table, rooms, requirements, price)
 
     def moves(self, rounds: int, clock: Clock) -> Moves:
         """Add witnesses up to few common changes; on tables that are not too large, make these cheaper."""
@@ -278,24 +288,24 @@ class Search:
             return self._few(rounds, clock)
         except KeyboardInterrupt:
             clock.interrupt()
-            for claim in self.boxes.open().tolist():
-                self._reached(claim)
-            return packed(self.boxes, self._rooms)[0]
+            for requirement in self.hypercubes.open().tolist():
+                self._reached(requirement)
+            return packed(self.hypercubes, self._rooms)[0]
 
     def _few(self, rounds: int, clock: Clock) -> Moves:
         small = self._table.n_cells <= SMALL
         if rounds == 0 or not clock.searches or self._table.n_cells > LARGEST_SWEPT:
-            return packed(self.boxes, self._rooms)[0]
+            return packed(self.hypercubes, self._rooms)[0]
         if self._crossed and not self._sweeps and small:
             self._search_parts(clock)
-        moves, _ = packed(self.boxes, self._rooms)
+        moves, _ = packed(self.hypercubes, self._rooms)
         return self._cheaper(moves, rounds, clock) if len(moves) else moves
 
     def _cheaper(self, moves: Moves, rounds: int, clock: Clock) -> Moves:
         """Make common changes cheaper; return what was given where nothing is."""
         small = self._table.n_cells <= SMALL
-        state = Batches(self._rooms, self._claims, self._price, self._table.value != 0)
-        batches = read_batches(*packed(self.boxes, self._rooms, SPREAD), self._table.n_cells)
+        state = Batches(self._rooms, self._requirements, self._price, self._table.value != 0)
+        batches = read_batches(*packed(self.hypercubes, self._rooms, SPREAD), self._table.n_cells)
         relations = self._table.relations
         program = BatchProgram(
             self.reach, relations, state, np.flatnonzero((self._rooms.even > 0) | state.moved(batches))
@@ -321,7 +331,7 @@ class Search:
 
     def _search_parts(self, clock: Clock) -> None:
         """Search the pattern anew, part by part."""
-        parts = PartSearch(self._table.relations, self._rooms, self._price, self.boxes, self.reach)
+        parts = PartSearch(self._table.relations, self._rooms, self._price, self.hypercubes, self.reach)
         parts.run(SEARCHED, clock.goes_on)
 
     @property
@@ -336,64 +346,70 @@ class Search:
 
     def run(self, rounds: int, clock: Clock) -> None:
         """Give every claim a witness, then make them cheaper together."""
-        claims, boxes = self._claims, self.boxes
+        requirements, hypercubes = self._requirements, self.hypercubes
         if self._crossed:
-            boxes.serve(self._rooms, tick=_telling(clock))
-        for claim in boxes.by_size(boxes.open()).tolist():
+            hypercubes.serve(self._rooms, tick=_telling(clock))
+        for requirement in hypercubes.by_size(hypercubes.open()).tolist():
             if self.work.over:
-                raise not_decided(len(boxes.open()), len(claims.made))
-            self._reached(claim)
+                raise not_decided(len(hypercubes.open()), len(requirements.made))
+            self._reached(requirement)
         try:
             more = clock.passed()
             for _ in range(rounds if self._crossed and not self._sweeps else 0):
                 if not more:
                     return
-                if self._cover.size <= LARGE:
+                if self._cross_table.size <= LARGE:
                     # Every claim once more, now that it is known what others use.
-                    boxes.route(boxes.by_size(claims.made))
-                boxes.avoid(tick=clock.tick)
+                    hypercubes.route(hypercubes.by_size(requirements.made))
+                hypercubes.avoid(tick=clock.tick)
                 more = clock.passed()
         except KeyboardInterrupt:
             # Kernels end before they are interrupted, so every claim still has a witness.
             clock.interrupt()
 
-    def _reached(self, claim: int) -> None:
+    def _reached(self, requirement: int) -> None:
         """Give one claim a witness by linear programs, or say that there is none."""
-        boxes, claims, n = self.boxes, self._claims, len(self._claims.cells)
-        if boxes.served(claim):
+        hypercubes, requirements, n = self.hypercubes, self._requirements, len(self._requirements.cells)
+        if hypercubes.served(requirement):
             return
-        place = claim % n
-        if self._linear(claim):
+        place = requirement % n
+        if self._linear(requirement):
             return
-        cell, rooms = int(claims.cells[place]), (self._rooms.down, self._rooms.up)
-        asked = float(claims.lower[place] + claims.upper[place] + claims.width[place])
+        cell, rooms = int(requirements.cells[place]), (self._rooms.down, self._rooms.up)
+        asked = float(requirements.lower[place] + requirements.upper[place] + requirements.width[place])
         down, up = self.reach.farthest(cell, rooms, asked)
-        if not claims.split(place, down, up):
+        if not requirements.split(place, down, up):
             raise unreachable(self._table, [cell])
         for side in (place, n + place):
-            boxes.forget(side)
-            if claims.amount[side] > 0 and not (self._linear(side) or self._linear(side, whole=True)):
+            hypercubes.forget(side)
+            if requirements.amount[side] > 0 and not (self._linear(side) or self._linear(side, whole=True)):
                 raise unreachable(self._table, [cell])
 
-    def _linear(self, claim: int, *, whole: bool = False) -> bool:
+    def _linear(self, requirement: int, *, whole: bool = False) -> bool:
         """Look for a witness by linear programs, or by integer programs over neighbourhoods."""
-        boxes, claims, n = self.boxes, self._claims, len(self._claims.cells)
+        hypercubes, requirements, n = self.hypercubes, self._requirements, len(self._requirements.cells)
         rooms = (
-            (self._rooms.even, self._rooms.even) if claims.even[claim] else (self._rooms.down, self._rooms.up)
+            (self._rooms.even, self._rooms.even)
+            if requirements.even[requirement]
+            else (self._rooms.down, self._rooms.up)
         )
-        sign, cell, amount = 1 if claim < n else -1, int(claims.cells[claim % n]), float(claims.amount[claim])
+        sign, cell, amount = (
+            1 if requirement < n else -1,
+            int(requirements.cells[requirement % n]),
+            float(requirements.amount[requirement]),
+        )
         found = None
         if self.work.done > SHARED_WORK:
-            found = self._known.serving(cell, sign, amount, even=bool(claims.even[claim]))
+            found = self._known.serving(cell, sign, amount, even=bool(requirements.even[requirement]))
         if found is not None:
-            boxes.put(claim, self._cover.position[found.cells], found.amounts)
+            hypercubes.put(requirement, self._cross_table.position[found.cells], found.amounts)
             return True
-        price = np.where(boxes.use[self._cover.position] > 0, 0.01, 1.0) * self._price + 1e-9
+        price = np.where(hypercubes.use[self._cross_table.position] > 0, 0.01, 1.0) * self._price + 1e-9
         search = self.reach.whole_change if whole else self.reach.change
         found = search(cell, sign, amount, rooms, price)
         if found is not None:
-            self._known.add(found, even=bool(claims.even[claim]))
-            boxes.put(claim, self._cover.position[found.cells], found.amounts)
+            self._known.add(found, even=bool(requirements.even[requirement]))
+            hypercubes.put(requirement, self._cross_table.position[found.cells], found.amounts)
         return found is not None
 
     @property
@@ -406,7 +422,7 @@ class Search:
         return self._reach
 
 
-def not_decided(n_open: int, n_claims: int) -> SolverError:
+def not_decided(n_open: int, n_requirements: int) -> SolverError:
     """Make the error for a search that ends without a pattern."""
     return SolverError(
         "circulation_work_limit",
@@ -414,7 +430,7 @@ def not_decided(n_open: int, n_claims: int) -> SolverError:
         where="method circulation",
         fix="protect fewer linked tables at once, merge codes, or name another method, such as gauss",
         n_open=n_open,
-        n_claims=n_claims,
+        n_requirements=n_requirements,
     )
 
 

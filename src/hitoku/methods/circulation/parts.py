@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.feasibility import Incidence
-from hitoku.feasibility.hypercubes import Boxes, Rooms
+from hitoku.feasibility.hypercubes import HypercubeSearch, Rooms
 from hitoku.methods.circulation.reach import CellReach, Change
 from hitoku.methods.costs import CostScale
 from hitoku.methods.optimal import (
@@ -31,7 +31,7 @@ from hitoku.methods.optimal import (
 from hitoku.model import Floats, Integers, Mask
 
 # Withheld cells that are set free together; others that may come in; claims that a part may ask again.
-FREED, CANDIDATES, MOST_CLAIMS = 10, 100, 120
+FREED, CANDIDATES, MOST_REQUIREMENTS = 10, 100, 120
 # Nodes of one branch and cut; what a witness by linear program counts beside a problem of the search.
 NODES, PER_WITNESS = 8, 10
 # Cells are drawn from a fixed seed: one table, one answer.
@@ -45,21 +45,26 @@ class PartSearch:
     ----------
     relations, rooms, price
         Of the table's cells; prices are zero where they are withheld in any case.
-    boxes
+    hypercubes
         The witnesses; better ones replace them.
     reach
         Linear programs for single claims.
     """
 
     def __init__(
-        self, relations: sparse.csr_array, rooms: Rooms, price: Floats, boxes: Boxes, reach: CellReach
+        self,
+        relations: sparse.csr_array,
+        rooms: Rooms,
+        price: Floats,
+        hypercubes: HypercubeSearch,
+        reach: CellReach,
     ) -> None:
-        self._rooms, self._boxes, self._reach = rooms, boxes, reach
+        self._rooms, self._hypercubes, self._reach = rooms, hypercubes, reach
         self._relations, self._pinned = Incidence.of(relations), price <= 0
         self._able = (rooms.up > 0) | (rooms.down > 0)
         n, grid, nothing = len(price), CostScale.of(price), np.zeros(0, dtype=np.int64)
         self._step = 1.0 if grid.whole else 0.0
-        self._used = _used(boxes, n)
+        self._used = _used(hypercubes, n)
         signed = Instance(
             cells=np.arange(n),
             relations=relations,
@@ -102,14 +107,14 @@ class PartSearch:
 
     def improve(self, freed: Mask, budget: Budget) -> bool:
         """Search the pattern anew where some of its cells are set free; tell whether it became cheaper."""
-        pattern, claims = self.pattern, self._boxes.claims
+        pattern, requirements = self.pattern, self._hypercubes.requirements
         kept = pattern & ~freed
         touched = np.flatnonzero(self._used[:, freed].any(axis=1))
-        if len(touched) > MOST_CLAIMS:
+        if len(touched) > MOST_REQUIREMENTS:
             return False
         alive = freed | self._used[touched].any(axis=0)
         alive |= self._candidates(freed, pattern)
-        both_ways = bool(claims.even[touched].all())
+        both_ways = bool(requirements.even[touched].all())
         problem = self._problems[both_ways]
         alive &= self._relations.movable(alive & self._able)
         levels = self._levels(touched, both_ways=both_ways)
@@ -138,20 +143,25 @@ class PartSearch:
 
     def _levels(self, touched: Integers, *, both_ways: bool) -> ProtectionLevels:
         """Write claims as levels; where one claim is signed, those that hold both ways are two levels."""
-        claims = self._boxes.claims
-        n = len(claims.cells)
-        down = touched[:0] if both_ways else touched[claims.even[touched]]
-        claim = np.concatenate([touched, down])
-        side = np.where(claim < n, UP, DOWN).astype(np.int8)
+        requirements = self._hypercubes.requirements
+        n = len(requirements.cells)
+        down = touched[:0] if both_ways else touched[requirements.even[touched]]
+        requirement = np.concatenate([touched, down])
+        side = np.where(requirement < n, UP, DOWN).astype(np.int8)
         side[len(touched) :] = DOWN
-        return ProtectionLevels(claims.cells[claim % n], side, claims.amount[claim])
+        return ProtectionLevels(requirements.cells[requirement % n], side, requirements.amount[requirement])
 
     def _replaced(self, lost: Integers, cells: Integers) -> bool:
         """Give claims other witnesses through some cells; all or none."""
-        boxes, claims, rooms = self._boxes, self._boxes.claims, self._rooms
-        n = len(claims.cells)
+        hypercubes, requirements, rooms = self._hypercubes, self._hypercubes.requirements, self._rooms
+        n = len(requirements.cells)
         asked = [
-            (int(claims.cells[k % n]), 1 if k < n else -1, float(claims.amount[k]), bool(claims.even[k]))
+            (
+                int(requirements.cells[k % n]),
+                1 if k < n else -1,
+                float(requirements.amount[k]),
+                bool(requirements.even[k]),
+            )
             for k in lost.tolist()
         ]
         ends = {True: (rooms.even, rooms.even), False: (rooms.down, rooms.up)}
@@ -160,16 +170,16 @@ class PartSearch:
             if change is None:
                 return False
             found.append(change)
-        for claim, change in zip(lost.tolist(), found, strict=True):
-            boxes.put(claim, boxes.cover.position[change.cells], change.amounts)
-            self._used[claim] = False
-            self._used[claim, change.cells] = True
+        for requirement, change in zip(lost.tolist(), found, strict=True):
+            hypercubes.put(requirement, hypercubes.cross_table.position[change.cells], change.amounts)
+            self._used[requirement] = False
+            self._used[requirement, change.cells] = True
         return True
 
 
-def _used(boxes: Boxes, n_cells: int) -> Mask:
+def _used(hypercubes: HypercubeSearch, n_cells: int) -> Mask:
     """Tell for each claim which cells its witness moves."""
-    claim, cell, _ = boxes.shown_entries()
-    used = np.zeros((len(boxes.claims.amount), n_cells), dtype=bool)
-    used[claim, cell] = True
+    requirement, cell, _ = hypercubes.shown_entries()
+    used = np.zeros((len(hypercubes.requirements.amount), n_cells), dtype=bool)
+    used[requirement, cell] = True
     return used

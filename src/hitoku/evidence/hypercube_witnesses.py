@@ -12,14 +12,21 @@ from collections.abc import Iterator
 import numpy as np
 
 from hitoku.evidence.problem import AuditProblem
-from hitoku.feasibility.hypercubes import Boxes, Claims, Cover, Rooms, cover_of, packed
+from hitoku.feasibility.hypercubes import (
+    CrossTable,
+    HypercubeSearch,
+    Requirements,
+    Rooms,
+    cross_table_of,
+    packed,
+)
 from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Moves, Release
 
 # Starts of every search, published cells that further boxes may cancel, up to how many leaves all are tried.
 WITHIN, THROUGH = (8, 0, 2**20), (8, 24, 2**20)
 
 
-def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> Iterator[Moves]:
+def hypercube_witnesses(release: Release, problem: AuditProblem, places: Integers) -> Iterator[Moves]:
     """Search for boxes that move unsafe cells as far as they must; nothing where a table has no boxes.
 
     First boxes that lie in withheld cells; then sums of boxes, which may pass through published cells where
@@ -35,8 +42,8 @@ def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> 
     places
         The unsafe cells to look at, by position among the withheld.
     """
-    cover = cover_of(release)
-    if cover is None:
+    cross_table = cross_table_of(release)
+    if cross_table is None:
         return
     withheld, steps = release.withheld, problem.in_doubles
     down, up = np.zeros(release.n_cells), np.zeros(release.n_cells)
@@ -55,28 +62,28 @@ def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> 
     for room, effort, apart in ((rooms, WITHIN, False), (through, THROUGH, False), (through, THROUGH, True)):
         if wanted.shape[1] == 0:
             return
-        boxes = Boxes(cover, room, _claims(wanted, room, apart=apart), price)
-        boxes.route(boxes.by_size(boxes.claims.made), effort=effort)
-        _forget_visible(boxes, cover, withheld)
-        yield packed(boxes, rooms)[0]
+        hypercubes = HypercubeSearch(cross_table, room, _requirements(wanted, room, apart=apart), price)
+        hypercubes.route(hypercubes.by_size(hypercubes.requirements.made), effort=effort)
+        _forget_visible(hypercubes, cross_table, withheld)
+        yield packed(hypercubes, rooms)[0]
         lacking = np.zeros(wanted.shape[1], dtype=np.bool_)
-        lacking[boxes.open() % len(lacking)] = True
+        lacking[hypercubes.open() % len(lacking)] = True
         wanted = wanted[:, lacking]
 
 
-def _claims(wanted: Floats, rooms: Rooms, *, apart: bool) -> Claims:
+def _requirements(wanted: Floats, rooms: Rooms, *, apart: bool) -> Requirements:
     """Ask for both directions at once, or for each apart."""
     cells, (lower, upper, width) = wanted[0].astype(np.int64), wanted[1:]
-    claims = Claims.within(cells, lower, upper, width, rooms.down[cells], rooms.up[cells])
+    requirements = Requirements.within(cells, lower, upper, width, rooms.down[cells], rooms.up[cells])
     for place, cell in enumerate(cells.tolist() if apart else ()):
-        claims.split(place, float(rooms.down[cell]), float(rooms.up[cell]))
-    return claims
+        requirements.split(place, float(rooms.down[cell]), float(rooms.up[cell]))
+    return requirements
 
 
-def _forget_visible(boxes: Boxes, cover: Cover, withheld: Mask) -> None:
+def _forget_visible(hypercubes: HypercubeSearch, cross_table: CrossTable, withheld: Mask) -> None:
     """Drop witnesses that still move a published cell."""
-    published = np.zeros(cover.size, dtype=np.bool_)
-    published[cover.position] = ~withheld
-    claim, position, _ = boxes.entries()
-    for seen in np.unique(claim[published[position]]).tolist():
-        boxes.forget(seen)
+    published = np.zeros(cross_table.size, dtype=np.bool_)
+    published[cross_table.position] = ~withheld
+    requirement, position, _ = hypercubes.entries()
+    for seen in np.unique(requirement[published[position]]).tolist():
+        hypercubes.forget(seen)

@@ -76,7 +76,7 @@ def _ceiled(level: Floats) -> Floats:
 
 
 @dataclass(eq=False)
-class Claims:
+class Requirements:
     """How far unsafe cells must be able to go: two claims each, up (or both ways at once) and down."""
 
     cells: Integers
@@ -91,7 +91,7 @@ class Claims:
     """What the need asks for, in steps."""
 
     @classmethod
-    def of(cls, need: Need, rooms: Rooms, describe: Callable[[int], str]) -> Claims:
+    def of(cls, need: Need, rooms: Rooms, describe: Callable[[int], str]) -> Requirements:
         """Split every need into claims: both ways at once where the cell itself has room for that.
 
         ``describe`` names a cell in an error.
@@ -123,7 +123,7 @@ class Claims:
     @classmethod
     def within(
         cls, cells: Integers, lower: Floats, upper: Floats, width: Floats, down: Floats, up: Floats
-    ) -> Claims:
+    ) -> Requirements:
         """Make claims of levels in steps that the rooms of the cells allow.
 
         Parameters
@@ -135,16 +135,16 @@ class Claims:
         down, up
             How far each can go.
         """
-        claims = cls(
+        requirements = cls(
             cells, np.zeros(2 * len(cells)), np.zeros(2 * len(cells), dtype=bool), lower, upper, width
         )
         level = np.maximum(np.maximum(lower, upper), np.ceil(width / 2))
         both = np.minimum(down, up) >= level
-        claims.amount[: len(cells)] = np.where(both, level, 0.0)
-        claims.even[: len(cells)] = both
+        requirements.amount[: len(cells)] = np.where(both, level, 0.0)
+        requirements.even[: len(cells)] = both
         for place in np.flatnonzero(~both).tolist():
-            claims.split(place, float(down[place]), float(up[place]))
-        return claims
+            requirements.split(place, float(down[place]), float(up[place]))
+        return requirements
 
     def split(self, place: int, down: float, up: float) -> bool:
         """Ask for both directions apart, given how far the cell can go; tell whether that is far enough."""

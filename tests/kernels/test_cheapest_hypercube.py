@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracles.boxes import boxes_through, cheapest
+from tests.oracles.hypercubes import cheapest, hypercubes_through
 from tests.strategies import count_tables
 
-from hitoku.feasibility.hypercubes import cover_of
-from hitoku.kernels.cheapest_box import NO_ROOM, cheapest_box, near_of, product_of
+from hitoku.feasibility.hypercubes import cross_table_of
+from hitoku.kernels.cheapest_hypercube import NO_ROOM, cheapest_hypercube, near_of, product_of
 from hitoku.model import Table
 
 TABLES = st.one_of(
@@ -17,13 +17,13 @@ TABLES = st.one_of(
 )
 
 
-def scratch(cover):
-    longest = cover.longest_box
+def scratch(cross_table):
+    longest = cross_table.longest_hypercube
     return (
         np.empty(longest, dtype=np.int64),
         np.empty(longest, dtype=np.int64),
-        np.empty((max(cover.shape), 2)),
-        np.full(cover.size, -1, dtype=np.int32),
+        np.empty((max(cross_table.shape), 2)),
+        np.full(cross_table.size, -1, dtype=np.int32),
         np.empty((longest, 3)),
     )
 
@@ -41,16 +41,16 @@ def test_a_box_is_one_of_those_that_can_be_listed_and_no_listed_one_is_cheaper(t
         ],
         axis=1,
     )
-    cover = cover_of(table)
-    space, room = cover.space(), scratch(cover)
-    box = np.empty((len(cover.shape), 2), dtype=np.int64)
-    price = cheapest_box(space, ground, cell, 1, 1.0, (12, 0, 64), box, room)
-    n = product_of(space, box, -1, room[0], room[1])
+    cross_table = cross_table_of(table)
+    space, room = cross_table.space(), scratch(cross_table)
+    hypercube = np.empty((len(cross_table.shape), 2), dtype=np.int64)
+    price = cheapest_hypercube(space, ground, cell, 1, 1.0, (12, 0, 64), hypercube, room)
+    n = product_of(space, hypercube, -1, room[0], room[1])
     change = np.zeros(table.n_cells, dtype=np.int64)
     change[room[0][:n]] = room[1][:n]
     assert np.count_nonzero(change) == n
     assert change[cell] == 1
-    assert any(np.array_equal(change, listed) for listed in boxes_through(table, cell))
+    assert any(np.array_equal(change, listed) for listed in hypercubes_through(table, cell))
     assert not np.any(table.relations @ change)
     best = cheapest(table, cell, 1, *ground.T)
     if price < NO_ROOM:
@@ -64,9 +64,11 @@ def test_with_prices_alone_a_flat_two_way_table_has_its_cheapest_box_found(table
     # Descent may end beside the cheapest box; one price everywhere leaves it no such place to end at.
     cell = data.draw(st.integers(0, table.n_cells - 1))
     ground = np.ones((table.n_cells, 3))
-    cover = cover_of(table)
-    box = np.empty((2, 2), dtype=np.int64)
-    price = cheapest_box(cover.space(), ground, cell, 1, 1.0, (8, 0, 64), box, scratch(cover))
+    cross_table = cross_table_of(table)
+    hypercube = np.empty((2, 2), dtype=np.int64)
+    price = cheapest_hypercube(
+        cross_table.space(), ground, cell, 1, 1.0, (8, 0, 64), hypercube, scratch(cross_table)
+    )
     assert price == cheapest(table, cell, 1, *ground.T)
 
 
@@ -76,14 +78,14 @@ def test_of_many_leaves_some_are_looked_at_and_what_is_found_is_a_box_all_the_sa
     ground = np.stack(
         [random.random(table.n_cells), *random.integers(0, 3, (2, table.n_cells))], axis=1
     ).astype(float)
-    cover = cover_of(table)
-    space, room = cover.space(), scratch(cover)
+    cross_table = cross_table_of(table)
+    space, room = cross_table.space(), scratch(cross_table)
     prices = []
     for cell in random.integers(0, table.n_cells, 40).tolist():
         for effort in ((6, 0, 48), (6, 0, 64)):
-            box = np.empty((2, 2), dtype=np.int64)
-            prices.append(cheapest_box(space, ground, cell, 1, 1.0, effort, box, room))
-            n = product_of(space, box, -1, room[0], room[1])
+            hypercube = np.empty((2, 2), dtype=np.int64)
+            prices.append(cheapest_hypercube(space, ground, cell, 1, 1.0, effort, hypercube, room))
+            n = product_of(space, hypercube, -1, room[0], room[1])
             change = np.zeros(table.n_cells, dtype=np.int64)
             change[room[0][:n]] = room[1][:n]
             assert change[cell] == 1
@@ -105,10 +107,10 @@ def near_by_sets(variable, code):
 @settings(deadline=None, max_examples=39)
 @given(table=TABLES)
 def test_leaves_near_a_code_are_those_of_the_smallest_wider_code_without_its_own(table):
-    cover = cover_of(table)
-    space = cover.space()
-    for v, variable in enumerate(cover.variables):
-        chosen = np.empty((len(cover.shape), variable.n_leaves), dtype=np.int64)
+    cross_table = cross_table_of(table)
+    space = cross_table.space()
+    for v, variable in enumerate(cross_table.variables):
+        chosen = np.empty((len(cross_table.shape), variable.n_leaves), dtype=np.int64)
         for code in range(len(variable.below)):
             place, wider = space[1][v] + code, space[1][v] + space[8][space[1][v] + code]
             n = near_of(space, place, wider, variable.n_leaves, 0, chosen, v, 0)
@@ -118,6 +120,6 @@ def test_leaves_near_a_code_are_those_of_the_smallest_wider_code_without_its_own
 def test_memory_grows_with_codes_not_with_their_square():
     sizes = []
     for codes in (100, 1_000):
-        space = cover_of(Table.from_array(np.ones((codes, 2), dtype=int))).space()
+        space = cross_table_of(Table.from_array(np.ones((codes, 2), dtype=int))).space()
         sizes.append(sum(np.size(part) for part in space))
     assert sizes[1] < 11 * sizes[0]

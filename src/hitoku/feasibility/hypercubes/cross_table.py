@@ -17,7 +17,7 @@ from hitoku.model import Dimension, Integers, Labels
 # A cover of more positions would take more memory than the tables are worth.
 MAX_SIZE = 2**26
 # A box of so many cells costs more than what it protects.
-MAX_BOX = 2**15
+MAX_HYPERCUBE = 2**15
 
 
 class LabelledRelations(Protocol):
@@ -41,7 +41,7 @@ class LabelledRelations(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class CoverVariable:
+class CrossVariable:
     """One variable: for each code the leaves below it, sorted."""
 
     below: tuple[Integers, ...]
@@ -69,12 +69,12 @@ class CoverVariable:
 
 
 @dataclass(frozen=True, eq=False)
-class Cover:
+class CrossTable:
     """Where each cell of a table lies in the cross of all codes."""
 
     shape: tuple[int, ...]
     """Codes per variable."""
-    variables: tuple[CoverVariable, ...]
+    variables: tuple[CrossVariable, ...]
     """Their trees."""
     position: Integers
     """Of each cell, row-major in the cross."""
@@ -84,12 +84,12 @@ class Cover:
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
-    def longest_box(self) -> int:
+    def longest_hypercube(self) -> int:
         """Cells of the largest box there is."""
         return int(np.prod([2 * max(map(len, v.above())) for v in self.variables], dtype=np.float64))
 
     def space(self) -> tuple[Any, ...]:
-        """Write the variables as :mod:`hitoku.kernels.cheapest_box` reads them.
+        """Write the variables as :mod:`hitoku.kernels.cheapest_hypercube` reads them.
 
         In the end the wider code of each code, and for each leaf below a code how many leaves of its wider
         code come before it that are not below it: which leaves are near follows, without a list per code.
@@ -117,33 +117,37 @@ class Cover:
         )
 
 
-def cover_of(table: LabelledRelations) -> Cover | None:
+def cross_table_of(table: LabelledRelations) -> CrossTable | None:
     """Find the cover of a table or release; None where relations are not sums of codes of one variable each.
 
     Examples
     --------
     >>> from hitoku.model import Table
-    >>> cover_of(Table.from_array([[20, 15], [72, 1]])).shape
+    >>> cross_table_of(Table.from_array([[20, 15], [72, 1]])).shape
     (3, 3)
     """
     if table.dimensions:
         variables = tuple(
-            CoverVariable(
+            CrossVariable(
                 tuple(np.split(d.closure.indices.astype(np.int64), d.closure.indptr[1:-1])), len(d.leaves)
             )
             for d in table.dimensions
         )
         shape = tuple(len(d) for d in table.dimensions)
-        cover = Cover(shape, variables, np.arange(table.n_cells))
+        cross_table = CrossTable(shape, variables, np.arange(table.n_cells))
     else:
         linked = _linked(table)
         if linked is None:
             return None
-        cover = linked
-    return cover if cover.size <= MAX_SIZE and cover.longest_box <= MAX_BOX else None
+        cross_table = linked
+    return (
+        cross_table
+        if cross_table.size <= MAX_SIZE and cross_table.longest_hypercube <= MAX_HYPERCUBE
+        else None
+    )
 
 
-def _linked(table: LabelledRelations) -> Cover | None:
+def _linked(table: LabelledRelations) -> CrossTable | None:
     """Read the variables of linked tables off their labels and relations."""
     labels = table.labels
     if labels.positions is None:
@@ -158,7 +162,7 @@ def _linked(table: LabelledRelations) -> Cover | None:
     variables = [_variable(n, groups) for n, groups in zip(shape, splits, strict=True)]
     if any(variable is None for variable in variables):
         return None
-    return Cover(shape, tuple(v for v in variables if v is not None), position)
+    return CrossTable(shape, tuple(v for v in variables if v is not None), position)
 
 
 def _splits(table: LabelledRelations, n_variables: int) -> list[set[tuple[int, tuple[int, ...]]]] | None:
@@ -181,7 +185,7 @@ def _splits(table: LabelledRelations, n_variables: int) -> list[set[tuple[int, t
     return found
 
 
-def _variable(n_codes: int, groups: set[tuple[int, tuple[int, ...]]]) -> CoverVariable | None:
+def _variable(n_codes: int, groups: set[tuple[int, tuple[int, ...]]]) -> CrossVariable | None:
     """Work out the leaves below every code; None where two sums of a code disagree."""
     sums = {code for code, _ in groups}
     leaves = [code for code in range(n_codes) if code not in sums]
@@ -198,7 +202,7 @@ def _variable(n_codes: int, groups: set[tuple[int, tuple[int, ...]]]) -> CoverVa
                 return None
         done = set(ready)
         left = [group for group in left if group not in done]
-    return CoverVariable(
+    return CrossVariable(
         tuple(np.array(sorted(below[code]), dtype=np.int64) for code in range(n_codes)), len(leaves)
     )
 

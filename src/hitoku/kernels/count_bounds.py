@@ -1,4 +1,4 @@
-"""Boxes of two-way counts: every withheld cell between a least and a largest count, lines with given sums.
+"""Bounds of two-way counts: every withheld cell between a least and a largest count, lines with given sums.
 
 Cells, lines and patterns are as in :mod:`hitoku.kernels.line_masks`. Sums are one per line, rows first, and
 count withheld cells only.

@@ -9,8 +9,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
-from hitoku.coalitions import AttackerView, BoxDeviations
-from hitoku.coalitions.box_deviations import EFFORTS
+from hitoku.coalitions import AttackerView, HypercubeDeviations
+from hitoku.coalitions.hypercube_deviations import EFFORTS
 from hitoku.model import Table
 
 
@@ -32,12 +32,12 @@ def test_deviations_keep_sums_rooms_and_what_is_known(table, seed):
         np.where(known, 0.0, table.value - table.lower),
         np.where(known, 0.0, table.upper - table.value),
     )
-    boxes = BoxDeviations(
+    hypercubes = HypercubeDeviations(
         table, withheld, np.where(known, 1.0, 0.01), (table.value - table.lower, table.upper - table.value)
     )
     told = np.flatnonzero(known)
     wanted = [AttackerView(cells, (level, level, 2 * level), told, (down[told], up[told])) for _ in range(2)]
-    found = boxes.found(wanted)
+    found = hypercubes.found(wanted)
     event(f"found: {len(found.owner) > 0}")
     levels = dict(zip(cells.tolist(), level.tolist(), strict=True))
     for own, change in changes_of(found, table.n_cells):
@@ -52,14 +52,16 @@ def test_an_insider_sees_through_boxes_that_move_the_own_cell():
     grid = Table.from_array(np.full((3, 3), 10.0))
     cells, level, nothing = np.array([0]), np.array([2.0]), np.zeros(0, dtype=np.int64)
     room = grid.value - grid.lower, grid.upper - grid.value
-    boxes = BoxDeviations(grid, grid.inner, np.full(grid.n_cells, 0.01), room)
+    hypercubes = HypercubeDeviations(grid, grid.inner, np.full(grid.n_cells, 0.01), room)
     outsider = AttackerView(cells, (level, level, level), nothing, (np.zeros(0), np.zeros(0)))
-    (_, first), (_, opposite) = changes_of(boxes.found([outsider]), grid.n_cells)
+    (_, first), (_, opposite) = changes_of(hypercubes.found([outsider]), grid.n_cells)
     np.testing.assert_array_equal(first, -opposite)
     # Whoever knows one of the other three corners knows that this cannot be; another box does it.
     corner = np.flatnonzero(first)[1:2]
     insider = AttackerView(cells, (level, level, level), corner, (np.zeros(1), np.zeros(1)))
-    assert [bool(c[corner[0]]) for _, c in changes_of(boxes.found([insider]), grid.n_cells)] == [False] * 2
+    assert [bool(c[corner[0]]) for _, c in changes_of(hypercubes.found([insider]), grid.n_cells)] == [
+        False
+    ] * 2
 
 
 def test_what_one_knows_is_forgotten_when_the_next_one_looks():
@@ -67,64 +69,68 @@ def test_what_one_knows_is_forgotten_when_the_next_one_looks():
     square = Table.from_array(np.full((2, 2), 10.0))
     cells, level, nothing = np.array([0]), np.array([2.0]), np.zeros(0, dtype=np.int64)
     room = square.value - square.lower, square.upper - square.value
-    boxes = BoxDeviations(square, square.inner, np.full(square.n_cells, 0.01), room)
+    hypercubes = HypercubeDeviations(square, square.inner, np.full(square.n_cells, 0.01), room)
     insider = AttackerView(cells, (level, level, level), np.array([1]), (np.zeros(1), np.zeros(1)))
     outsider = AttackerView(cells, (level, level, level), nothing, (np.zeros(0), np.zeros(0)))
-    assert [len(boxes.found(wanted).owner) for wanted in ([insider], [insider, outsider])] == [0, 2]
+    assert [len(hypercubes.found(wanted).owner) for wanted in ([insider], [insider, outsider])] == [0, 2]
 
 
 def square_of(value, **levels):
     """Two by two cells, and what somebody wants of the first of them."""
     square = Table.from_array(np.full((2, 2), value))
     room = square.value - square.lower, square.upper - square.value
-    boxes = BoxDeviations(square, square.inner, np.full(square.n_cells, 0.01), room)
+    hypercubes = HypercubeDeviations(square, square.inner, np.full(square.n_cells, 0.01), room)
     asked = tuple(np.array([levels.get(side, 0.0)]) for side in ("lower", "upper", "width"))
-    return boxes, AttackerView(np.array([0]), asked, np.array([1]), (np.zeros(1), np.zeros(1)))
+    return hypercubes, AttackerView(np.array([0]), asked, np.array([1]), (np.zeros(1), np.zeros(1)))
 
 
 def test_room_for_a_single_step_is_room():
     """Somebody knows that the first cell cannot fall, and the second one only by one."""
-    boxes, wanted = square_of(10.0, upper=1.0)
+    hypercubes, wanted = square_of(10.0, upper=1.0)
     known = replace(wanted, known=np.array([0, 1]), room=(np.array([0.0, 1.0]), np.array([np.inf, 0.0])))
-    assert [change[:2].tolist() for _, change in changes_of(boxes.found([known]), 9)] == [[1, -1]]
+    assert [change[:2].tolist() for _, change in changes_of(hypercubes.found([known]), 9)] == [[1, -1]]
 
 
 def test_what_is_shown_to_one_is_no_witness_for_anybody_else():
     """The one box of the square moves what both know; that the levels differ makes two claims of each."""
-    boxes, wanted = square_of(10.0, lower=2.0, upper=9.0)
-    assert [len(boxes.found([wanted] * n).owner) for n in (1, 2, 3)] == [0, 0, 0]
+    hypercubes, wanted = square_of(10.0, lower=2.0, upper=9.0)
+    assert [len(hypercubes.found([wanted] * n).owner) for n in (1, 2, 3)] == [0, 0, 0]
 
 
 def test_cells_without_a_box_are_looked_at_with_more_and_more_effort(monkeypatch):
-    boxes, wanted = square_of(10.0)  # Nothing is asked for but that it moves by the smallest step.
-    efforts, look = [], boxes._found
+    hypercubes, wanted = square_of(10.0)  # Nothing is asked for but that it moves by the smallest step.
+    efforts, look = [], hypercubes._found
     monkeypatch.setattr(
-        boxes, "_found", lambda cover, asked, effort: efforts.append(effort) or look(cover, asked, effort)
+        hypercubes,
+        "_found",
+        lambda cross_table, asked, effort: efforts.append(effort) or look(cross_table, asked, effort),
     )
-    boxes.found([wanted])
+    hypercubes.found([wanted])
     assert efforts == list(EFFORTS)
     efforts.clear()
-    boxes.found([replace(wanted, known=np.zeros(0, dtype=np.int64), room=(np.zeros(0), np.zeros(0)))])
+    hypercubes.found([replace(wanted, known=np.zeros(0, dtype=np.int64), room=(np.zeros(0), np.zeros(0)))])
     assert efforts == [EFFORTS[0]]
 
 
 def test_a_claim_beyond_the_rooms_is_left_to_linear_programs():
-    boxes, wanted = square_of(10.0, lower=3.0)
+    hypercubes, wanted = square_of(10.0, lower=3.0)
     nobody = replace(wanted, known=np.zeros(0, dtype=np.int64), room=(np.zeros(0), np.zeros(0)))
-    assert len(boxes.found([nobody]).owner) == 2
+    assert len(hypercubes.found([nobody]).owner) == 2
     # The first cell cannot fall by more than it has, nor by more than somebody knows.
-    assert not len(boxes.found([replace(nobody, levels=(np.full(1, 11.0), np.zeros(1), np.zeros(1)))]).owner)
+    assert not len(
+        hypercubes.found([replace(nobody, levels=(np.full(1, 11.0), np.zeros(1), np.zeros(1)))]).owner
+    )
     own = replace(wanted, known=np.array([0]), room=(np.full(1, 2.0), np.full(1, np.inf)))
-    assert not len(boxes.found([own]).owner)
-    assert len(boxes.found([replace(own, room=(np.full(1, 3.0), np.zeros(1)))]).owner) == 1
+    assert not len(hypercubes.found([own]).owner)
+    assert len(hypercubes.found([replace(own, room=(np.full(1, 3.0), np.zeros(1)))]).owner) == 1
 
 
 def test_who_knows_how_far_a_cell_falls_asks_no_more_of_it():
     """Three by three cells; the second one of those asked for can fall by two, not by three as it must."""
     grid = Table.from_array(np.full((3, 3), 10.0))
     room = grid.value - grid.lower, grid.upper - grid.value
-    boxes = BoxDeviations(grid, grid.inner, np.full(grid.n_cells, 0.01), room)
+    hypercubes = HypercubeDeviations(grid, grid.inner, np.full(grid.n_cells, 0.01), room)
     levels = np.full(3, 3.0), np.zeros(3), np.zeros(3)
     one = AttackerView(np.array([1, 0, 2]), levels, np.array([0]), (np.full(1, 2.0), np.full(1, np.inf)))
     for wanted in ([one], [one, one]):
-        assert set(boxes.found(wanted).owner.tolist()) == {1, 2}
+        assert set(hypercubes.found(wanted).owner.tolist()) == {1, 2}

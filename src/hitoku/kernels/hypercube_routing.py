@@ -1,8 +1,10 @@
 """Witnesses made of boxes, without a linear program: one for every claim, then cheaper ones.
 
 A *claim* is an unsafe cell, a direction and how far it must go; its *witness* is a sum of boxes, kept as
-cells and amounts. ``space`` and ``ground`` are as :mod:`hitoku.kernels.cheapest_box` reads them; the ground
-is there twice, the second time with the room that there is both ways. ``book`` holds witnesses one after the
+cells and amounts. ``space`` and ``ground`` are as :mod:`hitoku.kernels.cheapest_hypercube` reads them; the
+ground
+is there twice, the second time with the room that there is both ways. ``witnesses`` holds witnesses one after
+the
 other: cells, amounts, and per claim where its witness begins and how long it is; the last of the beginnings
 is where free space begins.
 """
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.kernels.cheapest_box import NO_ROOM, NONE, cheapest_box, product_of
+from hitoku.kernels.cheapest_hypercube import NO_ROOM, NONE, cheapest_hypercube, product_of
 from hitoku.kernels.compiled import compiled, inlined
 
 Floats = NDArray[np.float64]
@@ -26,7 +28,7 @@ CHEAPER = 1e-12
 
 @compiled
 def lay(
-    space: Any, ground: Floats, box: Integers, change: int, n: int, cells: Integers, amounts: Integers,
+    space: Any, ground: Floats, hypercube: Integers, change: int, n: int, cells: Integers, amounts: Integers,
     scratch: Any,
 ) -> int:  # fmt: skip
     """Add a box to a growing witness; return its length, or -1 where there is no space left for it.
@@ -34,7 +36,7 @@ def lay(
     Cells that it moves cost nothing more and have the room that is left; ``scratch`` keeps what they had.
     """
     offsets, signs, _, mark, saved = scratch
-    size = product_of(space, box, np.int64(NONE), offsets, signs)
+    size = product_of(space, hypercube, np.int64(NONE), offsets, signs)
     if n + size > min(len(cells), len(saved)):
         return -1
     for e in range(size):
@@ -59,7 +61,7 @@ def polish(
 ) -> int:  # fmt: skip
     """Cancel the dearest cells of a growing witness by further boxes that cost less; return its length."""
     saved = scratch[4]
-    box = np.empty((len(space[0]), 2), dtype=np.int64)
+    hypercube = np.empty((len(space[0]), 2), dtype=np.int64)
     # What the claim asks for stays.
     ground[position, 1 if sign > 0 else 2] = 0.0
     ceiling = np.inf
@@ -72,9 +74,11 @@ def polish(
             break
         ceiling = saved[dear, 0]
         amount, direction = abs(amounts[dear]), -1 if amounts[dear] > 0 else 1
-        price = cheapest_box(space, ground, cells[dear], direction, float(amount), effort, box, scratch)
+        price = cheapest_hypercube(
+            space, ground, cells[dear], direction, float(amount), effort, hypercube, scratch
+        )
         if price < saved[dear, 0]:
-            longer = lay(space, ground, box, direction * amount, n, cells, amounts, scratch)
+            longer = lay(space, ground, hypercube, direction * amount, n, cells, amounts, scratch)
             if longer == -1:
                 break
             n = longer
@@ -93,17 +97,17 @@ def compose(
     A piece for which there is no box is halved, some times. ``ground`` is restored.
     """
     mark, saved = scratch[3], scratch[4]
-    box = np.empty((len(space[0]), 2), dtype=np.int64)
+    hypercube = np.empty((len(space[0]), 2), dtype=np.int64)
     n, left, part = np.int64(0), amount, np.ceil(amount / pieces)
-    boxes = 1 if pieces == 1 else 4 * pieces
-    while left > 0 and boxes > 0 and part >= 1:
-        boxes -= 1
+    hypercubes = 1 if pieces == 1 else 4 * pieces
+    while left > 0 and hypercubes > 0 and part >= 1:
+        hypercubes -= 1
         part = min(part, left)
-        price = cheapest_box(space, ground, position, sign, part, effort, box, scratch)
+        price = cheapest_hypercube(space, ground, position, sign, part, effort, hypercube, scratch)
         if price >= NO_ROOM:
             part = np.floor(part / 2)
             continue
-        longer = lay(space, ground, box, sign * int(part), n, cells, amounts, scratch)
+        longer = lay(space, ground, hypercube, sign * int(part), n, cells, amounts, scratch)
         if longer == -1:
             break
         n = longer
@@ -145,12 +149,12 @@ def find_witness(
 
 @compiled
 def charge(
-    book: Any, claim: int, change: int, use: Integers, cost: Floats, share: float, ground: Floats
+    witnesses: Any, requirement: int, change: int, use: Integers, cost: Floats, share: float, ground: Floats
 ) -> float:  # fmt: skip
     """Count the cells of a witness as used once more, or once less; return how the pattern's cost grows."""
-    cells, _, begins, lengths = book
+    cells, _, begins, lengths = witnesses
     grown = 0.0
-    for k in range(begins[claim], begins[claim] + lengths[claim]):
+    for k in range(begins[requirement], begins[requirement] + lengths[requirement]):
         cell = cells[k]
         if use[cell] == 0:
             grown += cost[cell]
@@ -166,63 +170,67 @@ def charge(
 
 @inlined
 def replace(
-    space: Any, ground: Floats, book: Any, claims: Any, claim: int, prices: Any, effort: Any,
+    space: Any, ground: Floats, witnesses: Any, requirements: Any, requirement: int, prices: Any, effort: Any,
     pieces: Integers, room: int, scratch: Any,
 ) -> tuple[float, bool]:  # fmt: skip
     """Give a claim another witness in the free space of the book; return the change of cost, and whether."""
-    cells, amounts, begins, lengths = book
-    position, sign, amount, even = claims
+    cells, amounts, begins, lengths = witnesses
+    position, sign, amount, even = requirements
     use, cost, share = prices
     free = begins[-1]
     n = find_witness(
-        space, ground[int(even[claim])], position[claim], sign[claim], amount[claim], effort, pieces,
-        cells[free : free + room], amounts[free : free + room], scratch,
+        space, ground[int(even[requirement])], position[requirement], sign[requirement], amount[requirement],
+        effort, pieces, cells[free : free + room], amounts[free : free + room], scratch,
     )  # fmt: skip
     if n == 0:
         return 0.0, False
-    begins[claim], lengths[claim], begins[-1] = free, n, free + n
-    return charge(book, claim, np.int64(1), use, cost, share, ground), True
+    begins[requirement], lengths[requirement], begins[-1] = free, n, free + n
+    return charge(witnesses, requirement, np.int64(1), use, cost, share, ground), True
 
 
 @inlined
-def restore(book: Any, claim: int, old: Integers, replaced: bool, prices: Any, ground: Floats) -> float:
+def restore(
+    witnesses: Any, requirement: int, old: Integers, replaced: bool, prices: Any, ground: Floats
+) -> float:
     """Go back to the witness that a claim had; return the change of cost."""
-    begins, lengths = book[2], book[3]
+    begins, lengths = witnesses[2], witnesses[3]
     use, cost, share = prices
-    grown = charge(book, claim, np.int64(-1), use, cost, share, ground) if replaced else 0.0
-    begins[claim], lengths[claim] = old[0], old[1]
-    return float(grown + charge(book, claim, np.int64(1), use, cost, share, ground))
+    grown = charge(witnesses, requirement, np.int64(-1), use, cost, share, ground) if replaced else 0.0
+    begins[requirement], lengths[requirement] = old[0], old[1]
+    return float(grown + charge(witnesses, requirement, np.int64(1), use, cost, share, ground))
 
 
 @compiled
 def route(
-    space: Any, ground: Floats, book: Any, claims: Any, order: Integers, prices: Any, effort: Any,
+    space: Any, ground: Floats, witnesses: Any, requirements: Any, order: Integers, prices: Any, effort: Any,
     pieces: Integers, room: int, scratch: Any,
 ) -> None:  # fmt: skip
     """Give every claim of a list a witness, or a cheaper one than it has."""
-    begins, lengths = book[2], book[3]
+    begins, lengths = witnesses[2], witnesses[3]
     use, cost, share = prices
     old = np.empty(2, dtype=np.int64)
-    for claim in order:
-        old[0], old[1] = begins[claim], lengths[claim]
+    for requirement in order:
+        old[0], old[1] = begins[requirement], lengths[requirement]
         free = begins[-1]
-        freed = charge(book, claim, np.int64(-1), use, cost, share, ground)
-        grown, replaced = replace(space, ground, book, claims, claim, prices, effort, pieces, room, scratch)
+        freed = charge(witnesses, requirement, np.int64(-1), use, cost, share, ground)
+        grown, replaced = replace(
+            space, ground, witnesses, requirements, requirement, prices, effort, pieces, room, scratch
+        )
         if not replaced or (freed + grown > CHEAPER and old[1] > 0):
-            restore(book, claim, old, replaced, prices, ground)
+            restore(witnesses, requirement, old, replaced, prices, ground)
             begins[-1] = free
 
 
 @compiled
-def users_of(book: Any, cell: int, listed: Integers) -> Integers:
+def users_of(witnesses: Any, cell: int, listed: Integers) -> Integers:
     """Return those of some claims whose witness moves a cell now."""
-    cells, _, begins, lengths = book
+    cells, _, begins, lengths = witnesses
     users = np.empty(len(listed), dtype=np.int64)
     n = 0
-    for claim in listed:
-        for k in range(begins[claim], begins[claim] + lengths[claim]):
+    for requirement in listed:
+        for k in range(begins[requirement], begins[requirement] + lengths[requirement]):
             if cells[k] == cell:
-                users[n] = claim
+                users[n] = requirement
                 n += 1
                 break
     return users[:n]
@@ -240,34 +248,34 @@ def swap_room(ground: Floats, cell: int, room: Floats) -> None:
 
 @compiled
 def avoid(
-    space: Any, ground: Floats, book: Any, claims: Any, dear: Integers, listed: Any, prices: Any, effort: Any,
-    pieces: Integers, most: int, room: int, scratch: Any,
+    space: Any, ground: Floats, witnesses: Any, requirements: Any, dear: Integers, listed: Any, prices: Any,
+    effort: Any, pieces: Integers, most: int, room: int, scratch: Any,
 ) -> None:  # fmt: skip
     """Lead all witnesses round one cell after the other, where what they need instead costs less.
 
     ``listed`` holds for each of these cells claims that use it; those that came later are left alone, and so
     is their cell.
     """
-    begins, lengths = book[2], book[3]
+    begins, lengths = witnesses[2], witnesses[3]
     use, cost, share = prices
     room_before = np.empty((2, 2))
     for place in range(len(dear)):
         cell = dear[place]
         if use[cell] == 0 or use[cell] > most:
             continue
-        users = users_of(book, cell, listed[1][listed[0][place] : listed[0][place + 1]])
+        users = users_of(witnesses, cell, listed[1][listed[0][place] : listed[0][place + 1]])
         if len(users) < use[cell]:
             continue
         old = np.empty((len(users), 2), dtype=np.int64)
         gain, free, routed = 0.0, begins[-1], 0
         for k in range(len(users)):
             old[k, 0], old[k, 1] = begins[users[k]], lengths[users[k]]
-            gain += charge(book, users[k], np.int64(-1), use, cost, share, ground)
+            gain += charge(witnesses, users[k], np.int64(-1), use, cost, share, ground)
         room_before.fill(-1.0)
         swap_room(ground, cell, room_before)
         while routed < len(users) and gain < -CHEAPER:
             grown, found = replace(
-                space, ground, book, claims, users[routed], prices, effort, pieces, room, scratch
+                space, ground, witnesses, requirements, users[routed], prices, effort, pieces, room, scratch
             )
             if not found:
                 break
@@ -276,5 +284,5 @@ def avoid(
         swap_room(ground, cell, room_before)
         if routed < len(users) or gain >= -CHEAPER:
             for k in range(len(users)):
-                restore(book, users[k], old[k], k < routed, prices, ground)
+                restore(witnesses, users[k], old[k], k < routed, prices, ground)
             begins[-1] = free

@@ -51,7 +51,7 @@ def move_of(space: Any, v: int, up: int, down: int, codes: Integers, signs: Inte
 
 
 @compiled
-def product_of(space: Any, box: Integers, left_out: int, offsets: Integers, signs: Integers) -> int:
+def product_of(space: Any, hypercube: Integers, left_out: int, offsets: Integers, signs: Integers) -> int:
     """Write positions and signs of a box, one variable left out (none for -1); return how many."""
     stride = space[0]
     codes, directions = np.empty(space[7], dtype=np.int64), np.empty(space[7], dtype=np.int64)
@@ -60,7 +60,7 @@ def product_of(space: Any, box: Integers, left_out: int, offsets: Integers, sign
     for v in range(len(stride)):
         if v == left_out:
             continue
-        m = move_of(space, v, box[v, 0], box[v, 1], codes, directions)
+        m = move_of(space, v, hypercube[v, 0], hypercube[v, 1], codes, directions)
         for e in range(m - 1, -1, -1):
             for k in range(n):
                 offsets[e * n + k] = offsets[k] + codes[e] * stride[v]
@@ -108,22 +108,23 @@ def pair_price(space: Any, v: int, up: int, down: int, weight: Floats) -> float:
 
 @inlined
 def best_move(
-    space: Any, v: int, rising: Integers, falling: Integers, counts: Integers, weight: Floats, box: Integers
+    space: Any, v: int, rising: Integers, falling: Integers, counts: Integers, weight: Floats, hypercube:
+    Integers
 ) -> float:  # fmt: skip
     """Change one variable's move for the best of some leaves, one end at a time; return its price."""
-    best = pair_price(space, v, box[v, 0], box[v, 1], weight)
+    best = pair_price(space, v, hypercube[v, 0], hypercube[v, 1], weight)
     for _ in range(2):
         before = best
         for k in range(counts[v, 1]):
-            price = pair_price(space, v, box[v, 0], falling[v, k], weight)
+            price = pair_price(space, v, hypercube[v, 0], falling[v, k], weight)
             if price < best:
                 best = price
-                box[v, 1] = falling[v, k]
+                hypercube[v, 1] = falling[v, k]
         for k in range(counts[v, 0]):
-            price = pair_price(space, v, rising[v, k], box[v, 1], weight)
+            price = pair_price(space, v, rising[v, k], hypercube[v, 1], weight)
             if price < best:
                 best = price
-                box[v, 0] = rising[v, k]
+                hypercube[v, 0] = rising[v, k]
         if not best < before or counts[v, 0] == 1:
             break
     return float(best)
@@ -231,8 +232,8 @@ def codes_above(
 
 
 @compiled
-def cheapest_box(
-    space: Any, ground: Floats, position: int, sign: int, amount: float, effort: Any, box: Integers,
+def cheapest_hypercube(
+    space: Any, ground: Floats, position: int, sign: int, amount: float, effort: Any, hypercube: Integers,
     scratch: Any,
 ) -> float:  # fmt: skip
     """Find a cheap box through a position by descent over the variables; return its price.
@@ -275,5 +276,5 @@ def cheapest_box(
         if price < best:
             best = price
             for v in range(n_variables):
-                box[v, 0], box[v, 1] = trial[v, 0], trial[v, 1]
+                hypercube[v, 0], hypercube[v, 1] = trial[v, 0], trial[v, 1]
     return best

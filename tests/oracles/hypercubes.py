@@ -22,7 +22,7 @@ def moves_through(dimension, code):
     return found
 
 
-def boxes_through(table, cell):
+def hypercubes_through(table, cell):
     """Every box that takes a cell up, as changes of all cells."""
     codes = np.unravel_index(cell, table.shape)
     for moves in product(*(moves_through(d, c) for d, c in zip(table.dimensions, codes, strict=True))):
@@ -35,7 +35,7 @@ def boxes_through(table, cell):
 def cheapest(table, cell, amount, price, down, up):
     """Price of the cheapest box with room for an amount; infinite where there is none."""
     best = np.inf
-    for change in boxes_through(table, cell):
+    for change in hypercubes_through(table, cell):
         rises, falls = change > 0, change < 0
         if np.all(up[rises] >= amount) and np.all(down[falls] >= amount):
             best = min(best, price[change != 0].sum())

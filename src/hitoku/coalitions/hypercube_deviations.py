@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hitoku.coalitions.cell_witnesses import Deviations
-from hitoku.feasibility.hypercubes import Boxes, Claims, Cover, Rooms, cover_of
+from hitoku.feasibility.hypercubes import CrossTable, HypercubeSearch, Requirements, Rooms, cross_table_of
 from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Table
 
 # Starts of every search, cells that further boxes may cancel, up to how many leaves all are tried: for all
@@ -35,7 +35,7 @@ class AttackerView:
     """How far these can go down and up."""
 
 
-class BoxDeviations:
+class HypercubeDeviations:
     """The search for boxes of a table that move some of its cells.
 
     Parameters
@@ -51,7 +51,7 @@ class BoxDeviations:
     """
 
     def __init__(self, table: Table, movable: Mask, price: Floats, room: tuple[Floats, Floats]) -> None:
-        self._cover = cover_of(table)
+        self._cross_table = cross_table_of(table)
         rooms = Rooms.of(table.value, table.lower, table.upper, movable, integer=table.integer)
         self._scale = rooms.scale
         self._down, self._up = (
@@ -68,39 +68,39 @@ class BoxDeviations:
     def found(self, wanted: Sequence[AttackerView]) -> Deviations:
         """Look for deviations that take cells far enough; none where a table has no boxes."""
         found = Deviations.none()
-        if self._cover is None:
+        if self._cross_table is None:
             return found
         for effort in EFFORTS:
             wanted = [one for one in wanted if len(one.cells)]
             if wanted:
-                more, wanted = self._found(self._cover, wanted, effort)
+                more, wanted = self._found(self._cross_table, wanted, effort)
                 found = found.and_then(more)
         return found
 
     def _found(
-        self, cover: Cover, wanted: Sequence[AttackerView], effort: tuple[int, int, int]
+        self, cross_table: CrossTable, wanted: Sequence[AttackerView], effort: tuple[int, int, int]
     ) -> tuple[Deviations, Sequence[AttackerView]]:
         """Look with some effort; return what is found, and what is still wanted."""
-        claims, place, whose = self._claims(wanted)
+        requirements, place, whose = self._requirements(wanted)
         through = (np.where(self._moving, side, np.inf) for side in (self._down, self._up))
-        boxes = Boxes(cover, Rooms(self._scale, *through), claims, self._price)
-        made = boxes.by_size(claims.made)
+        hypercubes = HypercubeSearch(cross_table, Rooms(self._scale, *through), requirements, self._price)
+        made = hypercubes.by_size(requirements.made)
         order = made[np.argsort(whose[made % max(len(whose), 1)], kind="stable")]
         begins = np.searchsorted(whose[order % max(len(whose), 1)], np.arange(len(wanted) + 1))
         for number, one in enumerate(wanted):
             part = order[begins[number] : begins[number + 1]]
             if len(part):
-                position, had = self._tell(boxes, cover, one)
-                boxes.route(part, effort=effort)
-                boxes.ground[:, position] = had
-        hidden = self._hidden(boxes, wanted, whose)
+                position, had = self._tell(hypercubes, cross_table, one)
+                hypercubes.route(part, effort=effort)
+                hypercubes.ground[:, position] = had
+        hidden = self._hidden(hypercubes, wanted, whose)
         # A cell has what it wants when all its claims have, one or two of them.
         n = len(whose)
-        lacking = (claims.amount > 0) & ~hidden
+        lacking = (requirements.amount > 0) & ~hidden
         open_places = place[lacking[:n] | lacking[n:]]
-        return self._written(boxes, hidden), _restricted(wanted, open_places)
+        return self._written(hypercubes, hidden), _restricted(wanted, open_places)
 
-    def _claims(self, wanted: Sequence[AttackerView]) -> tuple[Claims, Integers, Integers]:
+    def _requirements(self, wanted: Sequence[AttackerView]) -> tuple[Requirements, Integers, Integers]:
         """Make claims of what is wanted as far as it is possible; say of which cells of all, and whose."""
         whose = np.repeat(np.arange(len(wanted)), [len(one.cells) for one in wanted])
         cells = np.concatenate([one.cells for one in wanted])
@@ -119,7 +119,7 @@ class BoxDeviations:
         possible = (lower <= down) & (upper <= up) & (width <= down + up)
         possible &= np.maximum(np.maximum(lower, upper), width) < EXACT_SUMS
         some = (each[possible] for each in (cells, lower, upper, width, down, up))
-        return Claims.within(*some), np.flatnonzero(possible), whose[possible]
+        return Requirements.within(*some), np.flatnonzero(possible), whose[possible]
 
     def _room_of(self, one: AttackerView) -> tuple[Floats, Floats, Mask]:
         """Return how many steps cells can go down and up for somebody who knows them, and whether any."""
@@ -129,44 +129,48 @@ class BoxDeviations:
         )
         return down, up, self._moving[one.known] & (down + up > 0)
 
-    def _tell(self, boxes: Boxes, cover: Cover, one: AttackerView) -> tuple[Integers, Floats]:
+    def _tell(
+        self, hypercubes: HypercubeSearch, cross_table: CrossTable, one: AttackerView
+    ) -> tuple[Integers, Floats]:
         """Let the search see cells as somebody does who knows some; return these, and how they were."""
-        position = cover.position[one.known]
-        had = boxes.ground[:, position].copy()
+        position = cross_table.position[one.known]
+        had = hypercubes.ground[:, position].copy()
         down, up, moving = self._room_of(one)
         even = np.minimum(down, up)
         for kind, sides in enumerate(((down, up), (even, even))):
-            boxes.ground[kind, position, 0] = np.where(moving, had[kind, :, 0], self._published)
+            hypercubes.ground[kind, position, 0] = np.where(moving, had[kind, :, 0], self._published)
             for way, side in enumerate(sides):
-                boxes.ground[kind, position, 1 + way] = np.where(moving, side, np.inf)
+                hypercubes.ground[kind, position, 1 + way] = np.where(moving, side, np.inf)
         return position, had
 
-    def _hidden(self, boxes: Boxes, wanted: Sequence[AttackerView], whose: Integers) -> Mask:
+    def _hidden(self, hypercubes: HypercubeSearch, wanted: Sequence[AttackerView], whose: Integers) -> Mask:
         """Tell which claims have a witness that moves no cell seen by the one for whom it was found."""
-        claim, cell, _ = boxes.shown_entries()
+        requirement, cell, _ = hypercubes.shown_entries()
         n = len(whose)
         seen = ~self._moving[cell]
-        of = whose[claim % n] if n else claim
+        of = whose[requirement % n] if n else requirement
         order = np.argsort(of, kind="stable")
         ends = np.searchsorted(of[order], np.arange(len(wanted) + 1))
         for number, one in enumerate(wanted):
             part = order[ends[number] : ends[number + 1]]
             own, place = _places(one.known, cell[part])
             seen[part[own]] |= ~self._room_of(one)[2][place]
-        return np.asarray((np.bincount(claim, seen, 2 * n) == 0) & (np.bincount(claim, minlength=2 * n) > 0))
+        return np.asarray(
+            (np.bincount(requirement, seen, 2 * n) == 0) & (np.bincount(requirement, minlength=2 * n) > 0)
+        )
 
-    def _written(self, boxes: Boxes, which: Mask) -> Deviations:
+    def _written(self, hypercubes: HypercubeSearch, which: Mask) -> Deviations:
         """Return the witnesses of some claims, and their opposites where these are feasible too."""
-        claim, cell, amount = boxes.shown_entries()
-        lengths = np.bincount(claim, minlength=len(which))[which]
-        claims, entries, n = boxes.claims, which[claim], max(len(which) // 2, 1)
+        requirement, cell, amount = hypercubes.shown_entries()
+        lengths = np.bincount(requirement, minlength=len(which))[which]
+        requirements, entries, n = hypercubes.requirements, which[requirement], max(len(which) // 2, 1)
         found = Deviations(
-            claims.cells[np.flatnonzero(which) % n],
+            requirements.cells[np.flatnonzero(which) % n],
             np.concatenate([[0], np.cumsum(lengths)]),
             cell[entries],
             amount[entries] / self._scale,
         )
-        return found.and_then(found.opposite(claims.even[which]))
+        return found.and_then(found.opposite(requirements.even[which]))
 
 
 def _restricted(wanted: Sequence[AttackerView], places: Integers) -> list[AttackerView]:
