@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.checks.submissions import resealed
+from tests.raising import raises
 
 import hitoku as ht
 from hitoku.checks.evidence import read_fitted
 from hitoku.checks.principles import Clearance, Principle
 from hitoku.checks.submission import recheck
-from hitoku.errors import DataError
 
 N = 240
 RNG = np.random.default_rng(2)
@@ -73,14 +73,14 @@ def test_a_classifier_is_a_model_of_a_binary_outcome():
     assert out.status is Clearance.PASS
     # Three classes are three equations.
     three = models.LogisticRegression().fit(PEOPLE[TERMS], np.arange(N) % 3)
-    with pytest.raises(DataError, match="unequal lengths"):
+    with raises("model_lengths_differ"):
         ht.Session("s", PEOPLE).regression(three, exog=PEOPLE[TERMS], endog=np.arange(N) % 3)
 
 
 def test_an_estimator_without_its_design_is_refused():
     models = pytest.importorskip("sklearn.linear_model")
     fitted = models.LinearRegression().fit(PEOPLE[TERMS], PEOPLE["income"])
-    with pytest.raises(DataError, match="does not say what it was fitted on") as caught:
+    with raises("model_without_design") as caught:
         ht.Session("s", PEOPLE).regression(fitted)
     assert "exog=X, endog=y" in caught.value.fix
 
@@ -88,7 +88,7 @@ def test_an_estimator_without_its_design_is_refused():
 def test_a_tree_has_no_coefficients():
     trees = pytest.importorskip("sklearn.tree")
     fitted = trees.DecisionTreeRegressor(max_depth=2).fit(PEOPLE[TERMS], PEOPLE["income"])
-    with pytest.raises(DataError, match="is no fitted model that can be read"):
+    with raises("not_a_fitted_model"):
         ht.Session("s", PEOPLE).regression(fitted, exog=PEOPLE[TERMS], endog=PEOPLE["income"])
 
 
@@ -156,5 +156,5 @@ def test_a_panel_that_one_unit_decides_fails():
 
 
 def test_what_is_none_of_them():
-    with pytest.raises(DataError, match="is no fitted model that can be read"):
+    with raises("not_a_fitted_model"):
         read_fitted(object())

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.raising import raises
 
 import hitoku as ht
 from hitoku.checks import Decision
@@ -19,7 +20,7 @@ from hitoku.checks.evidence import clean_file
 from hitoku.checks.ledger import init
 from hitoku.checks.principles import Clearance
 from hitoku.checks.submission import recheck, release
-from hitoku.errors import DataError, ParameterError
+from hitoku.errors import DataError
 from hitoku.files import sha256
 from hitoku.io import page, write_report
 
@@ -152,19 +153,19 @@ def test_a_forged_file_is_found(tmp_path):
         {"name": "a.csv"},
         forged,
     ):
-        with pytest.raises(DataError):
+        with raises("evidence_invalid"):
             kind.from_dict({**plain, **wrong}, "o")
 
 
 def test_files_that_cannot_be_taken_say_the_remedy(tmp_path):
     work = ht.Session("s", PEOPLE)
     (tmp_path / "a.csv").write_text("a\n")
-    with pytest.raises(DataError) as caught:
+    with raises("attached_file_invalid") as caught:
         work.hand_over_file(tmp_path / "a.csv", "numbers")
     assert "hand_over" in caught.value.fix
-    with pytest.raises(DataError, match="no file or folder"):
+    with raises("no_file_or_folder"):
         work.hand_over_file(tmp_path / "b.py", "code")
-    with pytest.raises(ParameterError, match="nobody says"):
+    with raises("file_without_description"):
         work.hand_over_file(_written(tmp_path / "c.py"), " ")
     assert work.outputs == []
 

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from tests.raising import raises
 
 import hitoku as ht
 from hitoku.checks import Records
@@ -12,7 +13,6 @@ from hitoku.checks.outputs import Regression
 from hitoku.checks.policies import policy
 from hitoku.checks.principles import Clearance, Principle, worst
 from hitoku.checks.submission import recheck
-from hitoku.errors import DataError, ParameterError
 
 JAPAN = policy("japan-2017")
 
@@ -151,16 +151,16 @@ def test_several_records_of_a_unit_are_no_freedom():
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(DataError, match="no fitted model"):
+    with raises("not_a_fitted_model"):
         run(SimpleNamespace(), 10)
-    with pytest.raises(ParameterError, match="did you mean 'logit'"):
+    with raises("unknown_model"):
         Regression("y ~ x", "logti")
 
 
 def test_unequal_lengths_are_refused():
     fitted = least_squares(noise(30), x=np.arange(30.0))
     fitted.model.endog = fitted.model.endog[:-1]
-    with pytest.raises(DataError, match="unequal lengths"):
+    with raises("model_lengths_differ"):
         run(fitted, 30)
 
 
@@ -223,7 +223,7 @@ def test_units_of_a_sample_that_left_records_out_are_counted():
 def test_a_sample_of_unknown_people_with_several_records_is_refused():
     frame = incomplete().assign(id=[0] * 83 + list(range(1, 11)))
     fitted = least_squares(frame["y"].to_numpy()[:60], x=np.arange(60.0))
-    with pytest.raises(DataError, match="nobody can tell whose"):
+    with raises("model_records_unknown"):
         ht.Session("s", frame, unit="id").regression(fitted)
 
 

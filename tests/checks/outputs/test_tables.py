@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.raising import raises
 
 import hitoku as ht
 from hitoku.checks.outputs import Output
 from hitoku.checks.policies import policy
 from hitoku.checks.principles import Clearance, Principle
-from hitoku.errors import DataError, HitokuError
+from hitoku.errors import HitokuError
 
 JAPAN = policy("japan-2017")
 
@@ -157,7 +158,7 @@ def test_weights_do_not_make_units():
 def test_missing_codes_are_an_error_or_a_code():
     frame = people([[20, 30], [25, 40]])
     frame.loc[:14, "region"] = None
-    with pytest.raises(DataError, match="15 missing code"):
+    with raises("missing_codes", n=15):
         session(frame).frequency_table(by=["region", "job"], missing="error")
     out = session(frame).frequency_table(by=["region", "job"], missing="code")
     assert "missing" in out.frame.index
@@ -189,7 +190,7 @@ def test_a_clear_error(call):
 def test_duplicated_labels_are_an_error():
     frame = people([[20, 30], [25, 40]])
     frame.columns = ["region", "region", "id", "income"]
-    with pytest.raises(DataError, match="same name"):
+    with raises("duplicate_column_names"):
         session(frame)
 
 

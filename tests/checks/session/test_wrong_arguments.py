@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.raising import raises
 
 import hitoku as ht
 from hitoku.checks.session import OutputMethods, PandasApi
-from hitoku.errors import HitokuError, ParameterError
+from hitoku.errors import HitokuError
 
 rng = np.random.default_rng(11)
 PEOPLE = pd.DataFrame(
@@ -88,7 +89,7 @@ def test_every_way_to_ask_is_tried():
 def test_an_option_with_a_slip_is_not_ignored(method):
     # Without its filter the output would be about everybody, and nobody would notice.
     call = {name: given for name, given in CALLS[method].items() if name != "name"}
-    with pytest.raises(ParameterError, match="'wher'") as refused:
+    with raises("unknown_option", option="wher") as refused:
         getattr(ht.Session("study", PEOPLE), method)(**call, wher={"region": ["N"]})
     assert refused.value.fix == "did you mean 'where'?"
 

@@ -11,13 +11,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.checks.submission.test_let_through import TABLE_1
+from tests.raising import raises
 
 from hitoku.checks import Records, packed_texts
 from hitoku.checks.ledger import Ledger, init, joined, pseudonyms, read_store
 from hitoku.checks.principles import Clearance, Principle
 from hitoku.checks.session import Session
 from hitoku.checks.submission import definition_of, partitions, recheck, release
-from hitoku.errors import DataError, HitokuError
+from hitoku.errors import DataError
 
 PEOPLE = TABLE_1.assign(id=[f"p{k:02}" for k in range(len(TABLE_1))])
 
@@ -150,13 +151,13 @@ def test_a_ledger_grows_with_deliveries_and_reads_all_of_them(tmp_path):
 def test_other_units_other_names_and_a_damaged_list_are_refused(tmp_path):
     path = tmp_path / "x.ledger"
     released(path, PEOPLE)
-    with pytest.raises(DataError, match="other data"):
+    with raises("ledger_of_other_data"):
         Session("after", NEW, unit="id", ledger=path)
-    with pytest.raises(HitokuError, match="by their names"):
+    with raises("ledger_needs_unit_names"):
         Session("after", PEOPLE, ledger=path)
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("update vector set content = zeroblob(456) where name = 'units-0'")
-    with pytest.raises(DataError, match="changed or damaged"):
+    with raises("ledger_file_changed"):
         Session("after", PEOPLE, unit="id", ledger=path)
 
 
@@ -234,7 +235,7 @@ def test_how_far_it_looked_is_said(tmp_path):
     others = pd.concat([RICH, RICH.iloc[:20].assign(id=[f"n{k}" for k in range(20)], income=1.0)])
     out = Session("after", others, unit="id", ledger=path).mean("income")
     assert "30 of 80 units are new to the ledger" in differencing(out)[0].text
-    with pytest.raises(HitokuError, match="counts by id"):
+    with raises("ledger_counts_other_unit", ledger_unit="id"):
         Session("after", RICH, ledger=path)
 
 

@@ -12,10 +12,11 @@ from collections import Counter
 import pytest
 from bench import releases
 from bench.releases import CHECKERS, DATA, begin, concurrent, in_child, kills, submission
+from tests.raising import raises
 
 from hitoku.checks.ledger import locked_store, read_store, receipts, verify_store
 from hitoku.checks.submission import release, releasing
-from hitoku.errors import DataError, OutputError
+from hitoku.errors import OutputError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are forked and killed")
 
@@ -152,6 +153,6 @@ def test_two_that_give_somebody_away_together_do_not_both_leave(tmp_path):
 
 
 def test_whoever_waits_too_long_is_told(given):
-    with locked_store(given[0]), pytest.raises(DataError, match="somebody else is releasing"):
+    with locked_store(given[0]), raises("ledger_locked"):
         let_go(given, wait_s=0.05)
     assert let_go(given).receipt.number == 1
