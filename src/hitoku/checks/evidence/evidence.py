@@ -215,21 +215,21 @@ def _array(
 ) -> PlainValidator:
     """Read a list, or a list of equally long lists, into a read-only array; arrays are checked likewise."""
 
+    def from_lists(given: object) -> Any:
+        rows = given if ndim == 2 else [given]
+        if not isinstance(rows, list | tuple) or not all(isinstance(row, list | tuple) for row in rows):
+            raise ValueError(f"not a list of {words}")
+        if any(type(entry) not in kinds for row in rows for entry in row):
+            raise ValueError(f"not a list of {words}")
+        if len({len(row) for row in rows}) > 1:
+            raise ValueError("lists of unequal lengths")
+        try:
+            return np.array(given, dtype=dtype).reshape((len(rows), -1) if ndim == 2 else -1)
+        except (OverflowError, ValueError):
+            raise ValueError(f"not a list of {words}") from None
+
     def read(given: object) -> Any:
-        if isinstance(given, np.ndarray):
-            array = np.asarray(given, dtype=dtype)
-        else:
-            rows = given if ndim == 2 else [given]
-            if not isinstance(rows, list | tuple) or not all(isinstance(row, list | tuple) for row in rows):
-                raise ValueError(f"not a list of {words}")
-            if any(type(entry) not in kinds for row in rows for entry in row):
-                raise ValueError(f"not a list of {words}")
-            if len({len(row) for row in rows}) > 1:
-                raise ValueError("lists of unequal lengths")
-            try:
-                array = np.array(given, dtype=dtype).reshape((len(rows), -1) if ndim == 2 else -1)
-            except (OverflowError, ValueError):
-                raise ValueError(f"not a list of {words}") from None
+        array = np.asarray(given, dtype=dtype) if isinstance(given, np.ndarray) else from_lists(given)
         if array.ndim != ndim:
             raise ValueError(f"not a list of {words}")
         if finite and not np.isfinite(array).all():

@@ -273,12 +273,7 @@ def _segmented(
     asked: OutputType[Any], evidence: Evidence, where: Mapping[str, Any], policy: Policy
 ) -> tuple[PrincipleVerdict, ...]:
     """Hold codes against those that are allowed; nothing where the policy names no variable of the output."""
-    cells = asked.cells(evidence)
-    used = {name: set(codes) for name, codes in ({} if cells is None else cells.codes).items()}
-    for name, groups in ({} if cells is None else cells.above).items():
-        used[name] |= set(groups)
-    for name, codes in where.items():
-        used.setdefault(name, set()).update(MISSING if code is None else str(code) for code in codes)
+    used = _used_codes(asked.cells(evidence), where)
     allowed = {name: sets for name, sets in (policy.segmentations or {}).items() if name in used}
     if not allowed:
         return ()
@@ -299,3 +294,13 @@ def _segmented(
             remedy="recode the variable as the policy lists it" if strangers else "",
         ),
     )
+
+
+def _used_codes(cells: CodedCells | None, where: Mapping[str, Any]) -> dict[str, set[str]]:
+    """Return the codes of each variable that the cells of an output or its filter use."""
+    used: dict[str, set[str]] = {}
+    if cells is not None:
+        used = {name: {*codes, *cells.above.get(name, ())} for name, codes in cells.codes.items()}
+    for name, codes in where.items():
+        used.setdefault(name, set()).update(MISSING if code is None else str(code) for code in codes)
+    return used

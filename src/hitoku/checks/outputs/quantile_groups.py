@@ -253,11 +253,8 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         few, dominated, alike, two = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(4))
         fewest, share = int(evidence.n_units.sum()), 0.0
         for own in curves(evidence):
-            steps = published_steps(evidence.withheld[own])
             alike[own] = _alike(evidence, own, policy)
-            if steps and steps[-1][1] < len(own) - 1:
-                steps.append((steps[-1][1] + 1, len(own) - 1))  # all minus what is published
-            for step in steps or [(0, len(own) - 1)]:
+            for step in _steps_that_follow(evidence, own):
                 joined, end = evidence.joined(own, step), own[step[1]]
                 few[end] = bool(principles.few_units(joined, policy)[0])
                 dominated[end] = bool(principles.dominated(joined, policy)[0])
@@ -307,12 +304,16 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 remedy="take fewer quantile groups, or ask for a frequency table",
                 follows=rest,
             )
+        yield from determined_tests(self._determined(evidence, policy), policy)
+
+    def _determined(self, evidence: QuantileEvidence, policy: Policy) -> dict[Determined, Mask]:
+        """Mark the last published end of each curve whose steps disclose something together."""
         found = {problem: np.zeros(evidence.n_parts, dtype=np.bool_) for problem in Determined}
         for own in curves(evidence):
             shown = own[~evidence.withheld[own]]
             for problem in self._together(evidence, own, evidence.withheld, policy):
                 found[problem][shown[-1] if shown.size else own[-1]] = True
-        yield from determined_tests(found, policy)
+        return found
 
     def _rest(self, evidence: QuantileEvidence) -> Mask:
         """Tell which places end what follows although nothing is published there: all minus the steps."""
@@ -421,6 +422,14 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         if self.statistic == "mean":
             return sum_measures(records, self.value, self.weight, self.decimals, "mean")
         return sum_measures(records, self.value, self.weight, None, "sum")
+
+
+def _steps_that_follow(evidence: QuantileEvidence, own: Integers) -> list[Step]:
+    """Return the published steps of a curve, and the remainder: the group minus what is published."""
+    steps, last = published_steps(evidence.withheld[own]), len(own) - 1
+    if not steps:
+        return [(0, last)]
+    return steps if steps[-1][1] == last else [*steps, (steps[-1][1] + 1, last)]
 
 
 def _alike(evidence: QuantileEvidence, own: Integers, policy: Policy) -> bool:

@@ -62,7 +62,7 @@ from hitoku.checks.principles import group_principles as principles
 from hitoku.checks.unit_records import COMPLETE, Groups, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.messages import Text
-from hitoku.model import Floats
+from hitoku.model import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -144,39 +144,35 @@ class Summary(GroupStatistic[SummaryEvidence]):
             )
 
     def collect(self, records: Records) -> SummaryEvidence:
-        """Compute once per group."""
-        groups = records.groups(self.by, self.missing)
+        """Compute the statistic of each group."""
+        groups, numbers = records.groups(self.by, self.missing), self._numbers(records)
+        found, alike, shares = [], [], []
+        for own in slices(groups):
+            part = {name: column[own] for name, column in numbers.items()}
+            computed, n_alike = self._one(records, own, part)
+            found.append(computed)
+            alike.append(n_alike)
+            shares.append(self._share(records, own, part))
+        return SummaryEvidence.of(
+            records,
+            groups,
+            **self._value_fields(records, groups, numbers),
+            **self._entering_fields(records, groups),
+            fit=np.nan_to_num([each.fit for each in found]) if self.statistic in FITTED else None,
+            value=tuple(tuple(x if np.isfinite(x) else None for x in each.values) for each in found),
+            freedom=count_units(records, groups) - np.array([each.parameters for each in found]),
+            alike=alike,
+            squares=np.array(shares) if self.statistic in POWERS else None,
+        )
+
+    def _numbers(self, records: Records) -> dict[str, Floats]:
+        """Return the columns of numbers: x, the second variable y, and weights w, as far as they are used."""
         numbers = {} if self.statistic == "chi2" else {"x": records.numbers(self.value)}
         if self.statistic in TWO:
             numbers["y"] = records.numbers(str(self.other))
         if self.statistic not in TESTS:
             numbers["w"] = records.weights(self.weight)
-        entering = self._entering(records) if self.statistic in TESTS else None
-        rows, lost, spread, shares, fits, sets = [], [], [], [], [], []
-        for own in slices(groups):
-            part = {name: column[own] for name, column in numbers.items()}
-            found, at = self._one(records, own, part)
-            rows.append(found.values)
-            lost.append(found.parameters)
-            spread.append(at)
-            fits.append(found.fit)
-            sets += [] if entering is None else [entering(own)]
-            shares.append(self._share(records, own, part))
-        return SummaryEvidence.of(
-            records,
-            groups,
-            **(values_of(records, groups, numbers["x"]) if self.statistic in COUNTS_OF_FEW else {}),
-            **(self._others(records, groups, numbers["y"]) if "y" in numbers else {}),
-            categories=self._categories(records) if sets else None,
-            entering=np.array([each.groups for each in sets]) if sets else None,
-            parts=np.array([each.parts for each in sets]) if sets else None,
-            wholes=np.array([each.wholes for each in sets]) if sets else None,
-            fit=np.nan_to_num(fits) if self.statistic in FITTED else None,
-            value=tuple(tuple(x if np.isfinite(x) else None for x in row) for row in rows),
-            freedom=count_units(records, groups) - np.array(lost),
-            alike=spread,
-            squares=np.array(shares) if self.statistic in POWERS else None,
-        )
+        return numbers
 
     def _share(self, records: Records, own: Any, part: Mapping[str, Floats]) -> float:
         """Return the largest share of one unit in what the statistic adds up."""
@@ -198,11 +194,28 @@ class Summary(GroupStatistic[SummaryEvidence]):
                 sums.append(w * np.abs(centred(part["x"], w) * centred(part["y"], w)))
         return max(largest_share(each, who, repeated=records.repeated) for each in sums)
 
-    @staticmethod
-    def _others(records: Records, groups: Groups, values: Floats) -> dict[str, Any]:
-        """Return what is known of the values of the second variable, as fields of the evidence."""
-        found = values_of(records, groups, values)
-        return {"other_values": found["n_values"], "other_holders": found["holders"]}
+    def _value_fields(
+        self, records: Records, groups: Groups, numbers: Mapping[str, Floats]
+    ) -> dict[str, Integers]:
+        """Return the evidence fields that count the different values of each variable."""
+        fields = values_of(records, groups, numbers["x"]) if self.statistic in COUNTS_OF_FEW else {}
+        if "y" in numbers:
+            other = values_of(records, groups, numbers["y"])
+            fields |= {"other_values": other["n_values"], "other_holders": other["holders"]}
+        return fields
+
+    def _entering_fields(self, records: Records, groups: Groups) -> dict[str, Any]:
+        """Return the evidence fields about the groups that enter a test; none for other statistics."""
+        if self.statistic not in TESTS:
+            return {}
+        count = self._entering(records)
+        entering = [count(own) for own in slices(groups)]
+        return {
+            "categories": self._categories(records),
+            "entering": np.array([each.groups for each in entering]),
+            "parts": np.array([each.parts for each in entering]),
+            "wholes": np.array([each.wholes for each in entering]),
+        }
 
     def _categories(self, records: Records) -> tuple[str, ...]:
         """Return the codes of the groups that enter a test, of chi square those of both variables."""
@@ -340,6 +353,17 @@ class Summary(GroupStatistic[SummaryEvidence]):
     def contradictions(self, evidence: SummaryEvidence) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
         yield from super().contradictions(evidence)
+        yield from self._contradicting_counts(evidence)
+        width = 2 if self.statistic in TESTS else 1
+        if any(len(row) != width for row in evidence.value):
+            yield "value: not the numbers of such a statistic"
+            return
+        yield from self._contradicting_values(evidence)
+        if self.statistic == "chi2" and np.array_equal(evidence.n_units, evidence.n_records):
+            yield from self._cells_of(evidence)
+
+    def _contradicting_counts(self, evidence: SummaryEvidence) -> Iterator[str]:
+        """Compare degrees of freedom, and units that have the same value, with the number of units."""
         n_units, freedom, alike = evidence.n_units, evidence.freedom, evidence.alike
         known: dict[str, int] = {
             name: lost for name, (_, lost) in [*ONE.items(), *TWO.items()]
@@ -352,25 +376,22 @@ class Summary(GroupStatistic[SummaryEvidence]):
                 yield "an extreme that nobody has"
         elif np.any((alike != 0) & (alike != n_units)):
             yield "alike: neither nobody nor all units"
-        width = 2 if self.statistic in TESTS else 1
-        if any(len(row) != width for row in evidence.value):
-            yield "value: not the numbers of such a statistic"
-            return
+
+    def _contradicting_values(self, evidence: SummaryEvidence) -> Iterator[str]:
+        """Compare the statistic with its range, its p value, and the square of a correlation."""
         rows = [row for row in evidence.value if None not in row]
         low, high = RANGES.get(self.statistic, (-np.inf, np.inf))
         yield from compare_range(
             np.array([row[0] for row in rows], dtype=np.float64), low, high, self.statistic
         )
         if self.statistic in TESTS and rows:
-            counted = [int(each[0]) for each in (n_units, evidence.n_records, freedom)]
+            counted = [int(each[0]) for each in (evidence.n_units, evidence.n_records, evidence.freedom)]
             yield from compare_p_value(self.statistic, rows[0], *counted)
         if self.statistic == "correlation" and evidence.fit is not None:
             squares = [min(row[0] ** 2, 1.0) for row in evidence.value if row[0] is not None]
             there = np.array([row[0] is not None for row in evidence.value])
             if not np.allclose(evidence.fit[there], squares, rtol=1e-9):
                 yield "fit: not the square of the correlation"
-        if self.statistic == "chi2" and np.array_equal(n_units, evidence.n_records):
-            yield from self._cells_of(evidence)
 
     def _cells_of(self, evidence: SummaryEvidence) -> Iterator[str]:
         """Compare every chi square with its cells."""
