@@ -1,7 +1,8 @@
-"""A researcher's session: a data set, outputs requested by name, and their verdicts.
+"""Sessions, in which a researcher makes outputs of one data set.
 
-:class:`Session` opens the data once, computes and protects outputs as usual in pandas, judges them by a
-policy and writes a submission. ``AcroApi`` offers the same under ACRO's names for its methods.
+:class:`Session` opens the data once, computes and protects each output, judges it by a policy and writes a
+submission. Its methods follow pandas where pandas has the statistic. ``AcroApi`` offers the same under the
+method names of ACRO.
 """
 
 from hitoku.lazy import facade

@@ -1,6 +1,6 @@
-"""Outputs as they are asked for in pandas: crosstab, pivot_table, describe, with pandas' arguments.
+"""Session methods with the names and arguments of pandas: crosstab, pivot_table, describe.
 
-Columns are given by name, or as the columns of the session's data themselves.
+Columns are given by name, or as columns of the session's data.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from hitoku.checks.outputs import (
     OutputType,
     Statistics,
 )
-from hitoku.checks.session.output_methods import By, Column, How, OutputMethods
+from hitoku.checks.session.output_methods import By, Column, OutputMethods, OutputOptions
 from hitoku.checks.unit_records import CODE, COMPLETE
 from hitoku.errors import ParameterError
 
-# What pandas calls a percentage of.
+# Values of pandas' ``normalize``, as the base of percentages.
 NORMALIZED = {"True": "all", "all": "all", "index": "row", "0": "row", "columns": "column", "1": "column"}
-# Names of pandas and numpy for statistics.
+# Names of statistics in pandas and numpy, where ours differ.
 WORDS = {"var": "variance", "nanmean": "mean", "nansum": "sum", "size": "count"}
 
 
-class Looks(How, total=False):
-    """What pandas takes besides, of how a table looks; accepted, and without effect."""
+class DisplayOptions(OutputOptions, total=False):
+    """Options of pandas that only change the display of a table; accepted and ignored."""
 
     rownames: Any
     colnames: Any
@@ -43,7 +43,7 @@ class Looks(How, total=False):
 
 
 class PandasApi(OutputMethods):
-    """Methods that take the arguments of pandas."""
+    """Methods with the arguments of pandas."""
 
     def crosstab(
         self,
@@ -55,28 +55,38 @@ class PandasApi(OutputMethods):
         margins: bool = False,
         normalize: bool | str = False,
         dropna: bool = True,
-        **options: Unpack[Looks],
+        **options: Unpack[DisplayOptions],
     ) -> Output:
-        """Cross tabulate, as ``pd.crosstab`` does.
+        """Cross tabulate like ``pd.crosstab``: counts, percentages, or statistics of a variable.
 
         Parameters
         ----------
         index, columns
             Variables of rows and columns: names, columns of the data, or lists of them.
-        values, aggfunc
-            Variable to aggregate, and "mean", "sum", "count", "std", "var", "median", "mode", a percentile
-            such as "p90", or a list of them; numpy's functions are known as well, and ``{"income": "mean"}``.
+        values
+            Variable to aggregate; requires ``aggfunc``. Default: count records.
+        aggfunc
+            "mean", "sum", "count", "std", "var", "median", "mode", a percentile such as "p90", or a list of
+            these. Functions of numpy, and a dict such as ``{"income": "mean"}``, are accepted, too.
         margins
-            With totals: of counts, of sums or of means. A mean with totals is withheld where its sum is.
+            Whether to add totals, for counts, sums or means. A mean is suppressed where its sum is.
         normalize
-            True or "all", "index" or 0, "columns" or 1: shares of all, of rows, of columns, in percent.
+            Base of percentages: True or "all", "index" or 0 for rows, "columns" or 1 for columns. Default:
+            counts.
         dropna
-            False puts records without a code under "missing".
+            Whether to leave out records with a missing code. Otherwise they are counted under "missing".
         options
-            ``where``, ``name`` and ``like``, as in the other methods; what pandas takes of how a table looks
-            has no effect.
+            As in :class:`OutputOptions`. The options of pandas that only change the display have no effect.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from hitoku import Session
+        >>> people = pd.DataFrame({"region": ["N"] * 40 + ["S"] * 60, "age": ["0-39", "40+"] * 50})
+        >>> Session("ages", people).crosstab("region", "age", normalize="index").frame.to_dict("index")
+        {'N': {'0-39': 50.0, '40+': 50.0}, 'S': {'0-39': 50.0, '40+': 50.0}}
         """
-        how = _meant(options)
+        how = _without_display(options)
         by = (*self._columns(index), *self._columns(columns))
         missing = COMPLETE if dropna else CODE
         if values is not None or aggfunc is not None:
@@ -85,18 +95,18 @@ class PandasApi(OutputMethods):
                     "values_without_aggfunc",
                     "values and aggfunc belong together",
                     where="crosstab",
-                    fix="give both or none",
+                    fix="give both or neither",
                 )
             if normalize:
                 raise ParameterError(
                     "shares_of_aggregate",
                     "shares of an aggregate are not published",
                     where="normalize",
-                    fix="ask for counts",
+                    fix="leave values and aggfunc out",
                 )
             value = self._values(values)
             return self.output(
-                _aggregate(by, value, _of_one(aggfunc, value), missing, margins=margins), **how
+                _aggregated(by, value, _aggregations_of(aggfunc, value), missing, margins=margins), **how
             )
         if normalize is not False:
             of = NORMALIZED.get(str(normalize))
@@ -121,20 +131,18 @@ class PandasApi(OutputMethods):
         aggfunc: Any = "mean",
         margins: bool = False,
         dropna: bool = True,
-        **options: Unpack[Looks],
+        **options: Unpack[DisplayOptions],
     ) -> Output:
-        """Aggregate a variable by others, as ``pd.pivot_table`` and the method of a frame do.
+        """Aggregate a variable by others, like ``pd.pivot_table`` and ``DataFrame.pivot_table``.
 
         Parameters
         ----------
         given
-            What stands without a name: the data, which are those of the session and need not be given; then
-            values, index, columns and aggfunc.
+            Positional arguments as in pandas: optionally the data, which are ignored, then values, index,
+            columns and aggfunc.
         values
-            The variable.
-        index, columns, aggfunc, margins, dropna
-            As in :meth:`crosstab`.
-        options
+            Variable to aggregate.
+        index, columns, aggfunc, margins, dropna, options
             As in :meth:`crosstab`.
         """
         plain = list(given[1:] if given and hasattr(given[0], "columns") else given)
@@ -144,14 +152,14 @@ class PandasApi(OutputMethods):
         return self.crosstab(*asked, margins=margins, dropna=dropna, **options)
 
     def _values(self, given: Column | Sequence[Column]) -> str:
-        """Return the one variable that is aggregated."""
+        """Return the variable to aggregate; raise ParameterError for several."""
         found = self._columns(given)
         if len(found) != 1:
             raise ParameterError(
                 "several_variables",
-                "one variable at a time",
+                "only one variable can be aggregated",
                 where="values",
-                fix="ask for an output of each: they are judged apart",
+                fix="make one output per variable: they are judged separately",
             )
         return found[0]
 
@@ -164,15 +172,50 @@ class PandasApi(OutputMethods):
         weight: Column | None = None,
         decimals: int | None = None,
         missing: str = COMPLETE,
-        **how: Unpack[How],
+        **options: Unpack[OutputOptions],
     ) -> Output:
-        """Compute several statistics of a variable side by side, n beside them; see :class:`Statistics`."""
-        given = {"value": value, "weight": weight, "missing": missing, "decimals": decimals}
-        return self._ask(Statistics, how, by=self._columns(by), statistics=statistics, **given)
+        """Compute several statistics of a variable by group, one column each.
 
-    def describe(self, value: Column, by: By = (), **how: Unpack[How]) -> Output:
-        """Describe a variable: n, mean, deviation, quartiles; minimum and maximum are somebody's values."""
-        return self._ask(Statistics, how, value=value, by=self._columns(by), statistics=DESCRIBED)
+        Parameters
+        ----------
+        by
+            Grouping variables.
+        value
+            Column of numbers.
+        statistics
+            Some of "count", "mean", "sum", "std", "variance", "cv", "skewness", "kurtosis", "median", and
+            percentiles such as "p25".
+        weight, decimals, missing
+            As in :class:`Statistics`.
+        options
+            As in :class:`OutputOptions`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from hitoku import Session
+        >>> people = pd.DataFrame({"region": ["N"] * 20 + ["S"] * 40, "income": range(60)})
+        >>> Session("incomes", people).table("region", "income").frame.to_dict("index")
+        {'N': {'count': 20, 'mean': 9.5}, 'S': {'count': 40, 'mean': 39.5}}
+        """
+        given = {"value": value, "weight": weight, "missing": missing, "decimals": decimals}
+        return self._make(Statistics, options, by=self._columns(by), statistics=statistics, **given)
+
+    def describe(self, value: Column, by: By = (), **options: Unpack[OutputOptions]) -> Output:
+        """Describe a variable by count, mean, standard deviation and quartiles.
+
+        Unlike in pandas, minimum and maximum are left out: each is the value of one unit.
+
+        Parameters
+        ----------
+        value
+            Column of numbers.
+        by
+            Grouping variables. Default: one description over all records.
+        options
+            As in :class:`OutputOptions`.
+        """
+        return self._make(Statistics, options, value=value, by=self._columns(by), statistics=DESCRIBED)
 
     def percentages(
         self,
@@ -181,20 +224,36 @@ class PandasApi(OutputMethods):
         *,
         decimals: int | None = 1,
         missing: str = COMPLETE,
-        **how: Unpack[How],
+        **options: Unpack[OutputOptions],
     ) -> Output:
-        """Give percentages of rows, columns or all; see :class:`CrossTable`."""
-        return self._ask(CrossTable, how, by=self._columns(by), of=of, missing=missing, decimals=decimals)
+        """Compute percentages of rows, of columns or of all records.
+
+        Parameters
+        ----------
+        by
+            Variables of the table: rows are the codes of the first, columns those of the last.
+        of
+            Base of the percentages: "row", "column" or "all".
+        decimals
+            Number of decimals in the percentages.
+        missing
+            As in :class:`CrossTable`.
+        options
+            As in :class:`OutputOptions`.
+        """
+        return self._make(
+            CrossTable, options, by=self._columns(by), of=of, missing=missing, decimals=decimals
+        )
 
 
-def _meant(options: Looks) -> How:
-    """Leave out what only changes how a table looks."""
-    looks = Looks.__annotations__.keys() - How.__annotations__.keys()
-    return cast("How", {name: given for name, given in options.items() if name not in looks})
+def _without_display(options: DisplayOptions) -> OutputOptions:
+    """Return the options without those that only change the display."""
+    display = DisplayOptions.__annotations__.keys() - OutputOptions.__annotations__.keys()
+    return cast("OutputOptions", {name: given for name, given in options.items() if name not in display})
 
 
-def _of_one(aggfunc: Any, value: str) -> Any:
-    """Return the aggregations of a variable, which pandas also takes by its name."""
+def _aggregations_of(aggfunc: Any, value: str) -> Any:
+    """Return the aggregations of a variable; pandas also accepts a dict by variable."""
     if not isinstance(aggfunc, Mapping):
         return aggfunc
     if list(aggfunc) != [value]:
@@ -202,17 +261,17 @@ def _of_one(aggfunc: Any, value: str) -> Any:
             "aggregation_of_other_variables",
             "aggregations of other variables than {value}",
             where="aggfunc",
-            fix="ask for an output of each: they are judged apart",
+            fix="make one output per variable: they are judged separately",
             value=value,
         )
     return aggfunc[value]
 
 
-def _aggregate(
+def _aggregated(
     by: tuple[str, ...], value: str, aggfunc: Any, missing: str, *, margins: bool
 ) -> OutputType[Any]:
-    """Return the output type that aggregates as asked."""
-    asked = [_word(each) for each in (aggfunc if isinstance(aggfunc, list | tuple) else [aggfunc])]
+    """Return the output type for an aggregation."""
+    asked = [_statistic_name(each) for each in (aggfunc if isinstance(aggfunc, list | tuple) else [aggfunc])]
     if margins and asked in (["sum"], ["mean"]):
         return MagnitudeTable(by, value, missing=missing, statistic=asked[0])
     if margins:
@@ -220,7 +279,7 @@ def _aggregate(
             "no_totals_of_output",
             "no totals of {asked}",
             where="margins",
-            fix="totals are for counts without values, sums, or means; ask for others with fewer variables",
+            fix="only counts, sums and means have totals; leave margins out, or use fewer variables",
             asked=", ".join(asked),
         )
     if asked == [Mode.kind]:
@@ -230,8 +289,8 @@ def _aggregate(
     return Statistics(value, by, tuple(asked), missing=missing)
 
 
-def _word(aggfunc: Any) -> str:
-    """Name an aggregation: a word of pandas, or a function of numpy."""
+def _statistic_name(aggfunc: Any) -> str:
+    """Return the name of an aggregation given as a word of pandas or a function of numpy."""
     known = callable(aggfunc) and getattr(np, getattr(aggfunc, "__name__", ""), None) is aggfunc
     name = aggfunc if isinstance(aggfunc, str) else aggfunc.__name__ if known else ""
     if aggfunc is len or aggfunc is sum:
@@ -239,8 +298,8 @@ def _word(aggfunc: Any) -> str:
     if not name:
         raise ParameterError(
             "aggregation_is_a_function",
-            "an aggregation of one's own cannot be checked",
+            "a custom aggregation cannot be checked",
             where="aggfunc",
-            fix='use a word, such as "mean", "median", "std", "p90"',
+            fix='name a statistic, such as "mean", "median", "std" or "p90"',
         )
     return WORDS.get(name, name)

@@ -1,4 +1,4 @@
-"""A researcher's session: ask for outputs as usual, get them protected and judged."""
+"""A researcher's session, which protects and judges every output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hitoku.checks.outputs import (
 from hitoku.checks.policies import Policy
 from hitoku.checks.policies import policy as policy_named
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
-from hitoku.checks.session.output_methods import How, Where, refuse_unknown
+from hitoku.checks.session.output_methods import OutputOptions, Where, refuse_unknown
 from hitoku.checks.session.pandas_api import PandasApi
 from hitoku.checks.submission import DraftLedger, write_submission
 from hitoku.checks.unit_records import Records
@@ -37,41 +37,66 @@ from hitoku.toml import Origin, validated
 
 
 class Session(PandasApi):
-    """Outputs about one data set, each with its evidence and verdicts.
+    """A research project on one data set, with its outputs and their verdicts.
 
-    Every method takes ``where``, a filter such as ``{"region": ["N", "S"]}``, and ``name``, which is unique.
+    Each method that makes an output, such as :meth:`frequency_table`, :meth:`mean` or :meth:`regression`,
+    suppresses the numbers that would break the policy, judges what is left, and compares it with earlier
+    outputs of the session and of the ledger. :meth:`submit` writes the outputs with the evidence that a
+    checker needs.
 
     Parameters
     ----------
     name
-        Of the project.
+        Name of the project.
     data
         pandas, polars or pyarrow frame, or the path of a Parquet or CSV file.
     unit
-        Column that names the unit; left out, every record is one.
+        Column that identifies the unit, such as a person or an enterprise. Default: every record is a unit.
     policy
-        Name of a policy, or the path of one.
+        Name of a policy that comes with hitoku, the path of a policy file, or a :class:`Policy`.
     ledger
-        Path of the ledger of this data set. It is read, not written: outputs enter it when they are released.
+        Path of the ledger of released outputs of this data set. It is only read: outputs are added when they
+        are released. Default: outputs are compared with those of this session only.
     unit_word
-        What one unit is called in texts: "person", "enterprise".
+        Singular noun for one unit in messages: "person", "enterprise".
     nested
-        Variables each of whose codes lies in one code of another, ``{"municipality": "region"}``: a reader
-        knows that, and subtracts accordingly.
+        Variables each of whose codes lies in one code of another variable, such as
+        ``{"municipality": "region"}``. An attacker who knows this can subtract the finer table from the
+        coarser one.
     researcher
-        Who submits the outputs.
+        Name of the person who submits the outputs.
     period
-        Of panel data: column whose codes are periods in which the same units come back. Tables by it are
-        judged within each period.
+        Column of periods, for panel data with the same units in every period. Shares in tables by this
+        column are judged within each period.
+
+    Attributes
+    ----------
+    outputs
+        Outputs in the order in which they were made.
+    records
+        The data.
+    policy
+        The policy.
+    comments
+        Comments on outputs for the checker, by output name.
+    requests
+        Requested exceptions.
 
     Examples
     --------
+    A table with an age group of one person. The group is suppressed, and a second one with it, because the
+    total minus the others would give it back.
+
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": ["0-18"] * 18 + ["19-20"] + ["21-25"] * 18})
     >>> work = Session("ages", people)
     >>> table = work.frequency_table(by="age")
-    >>> table, table.remedies[0]
-    (Output('frequency_table 1', frequency_table, pass), 'merge age 19-20 with 21-25')
+    >>> table
+    Output('frequency_table 1', frequency_table, pass)
+    >>> table.remedies[0]
+    'merge age 19-20 with 21-25'
+    >>> print(work.submit("submission"))  # doctest: +SKIP
+    submission
     """
 
     def __init__(
@@ -102,31 +127,37 @@ class Session(PandasApi):
         self._draft = self._begin()
         self._released = self._draft.ledger.names
 
-    def output(self, asked: OutputType[Any], **how: Unpack[How]) -> Output:
-        """Ask for an output of any type; the other methods are short for this one.
+    def output(self, asked: OutputType[Any], **options: Unpack[OutputOptions]) -> Output:
+        """Make an output of any type; the other methods call this one.
 
-        A try that failed blocks nothing: its name may be used again, and the new one takes its place.
+        The output is added to :attr:`outputs`. An output that failed does not occupy its name: a later output
+        of the same name replaces it.
 
         Parameters
         ----------
         asked
-            An output type with its parameters, such as ``Percentile("income", 50, by=("region",))``.
-        how
-            ``where``, a filter such as ``{"region": ["N", "S"]}``. ``name``, which is unique. ``like``, an
-            output of this session: what it withholds is withheld here as well. Left out, that is done with an
-            earlier one about the same cells where the two could otherwise be subtracted. ``withhold``, cells
-            such as ``[{"region": "N", "age": "19-20"}]``: a pattern of your own, which is judged as it is; a
-            variable that is left out is summed over.
+            Output type with its parameters, such as ``Percentile("income", 50, by=("region",))``.
+        options
+            ``where``, ``name``, ``like`` and ``withhold``, as in :class:`OutputOptions`.
+
+        Returns
+        -------
+        The output, protected and judged. Its :attr:`~Output.status` is "pass", "review" or "fail".
+
+        Raises
+        ------
+        ParameterError
+            If ``asked`` is not an output type, the name is in use, or an option, column or cell is unknown.
         """
         if not hasattr(asked, "variables"):
             raise ParameterError(
                 "output_without_type",
-                "output asks for a new output, by its type",
+                "an output is made from its type",
                 where="output",
-                fix='Percentile("income", 50), for example; outputs that are here already are in .outputs',
+                fix='such as Percentile("income", 50); outputs that exist are in .outputs',
             )
-        refuse_unknown(how, list(How.__annotations__))
-        name, like, where = how.get("name"), how.get("like"), how.get("where")
+        refuse_unknown(options, list(OutputOptions.__annotations__))
+        name, like, where = options.get("name"), options.get("like"), options.get("where")
         where = {} if where is None else where
         _refuse_no_text(name, "name")
         kept = [each for each in self.outputs if each.status is not Clearance.FAIL or each.name != name]
@@ -136,14 +167,14 @@ class Session(PandasApi):
                 "output_exists",
                 "there is an output {name!r} already",
                 where="name",
-                fix="give the new output a name of its own, or remove the other",
+                fix="choose another name, or remove the output",
                 name=name,
             )
         if self.period in asked.variables and hasattr(asked, "period"):
             asked = replace(asked, period=self.period)  # type: ignore[type-var]
         first = None if like is None else self._named(like)
         records = self.records.where(where)
-        collected, by_hand = collect_complete(asked, records), how.get("withhold")
+        collected, by_hand = collect_complete(asked, records), options.get("withhold")
         if by_hand is None:
             evidence = asked.protect(collected, self.policy)
         else:
@@ -156,7 +187,7 @@ class Session(PandasApi):
         return made
 
     def _judged(self, draft: Draft, like: Output | None = None) -> Output:
-        """Judge an output by itself."""
+        """Judge an output without comparing it with others."""
         asked = draft.asked
         evidence = draft.evidence if like is None else take_over(asked, draft.evidence, like)
         about, where = {*asked.variables, *draft.where}, self.records.filter_codes(draft.where)
@@ -176,13 +207,13 @@ class Session(PandasApi):
         )
 
     def _compared(self, made: Output) -> Output:
-        # What does not leave gives nothing away, and need not be compared.
+        # An output that fails is not released, so it discloses nothing.
         if made.status is Clearance.FAIL:
             return made
         return made.checked(*self._draft.compare(made, made.asked.measures(self.records)))
 
     def _fitted(self, failed: Output, draft: Draft) -> Output:
-        """Try the pattern of an earlier output about the same cells, where differences are all that fails."""
+        """Apply the pattern of an earlier output on the same cells, if only differencing fails."""
         own = [v for v in failed.verdicts if v.principle is not Principle.DIFFERENCING]
         if worst(own) is Clearance.FAIL:
             return failed
@@ -199,7 +230,7 @@ class Session(PandasApi):
         return replace(failed, verdicts=tuple(_in_order(verdict, others) for verdict in failed.verdicts))
 
     def _named(self, output: str | Output) -> Output:
-        """Find an output of this session."""
+        """Return an output of this session; raise ParameterError for an unknown name."""
         name = output.name if isinstance(output, Output) else output
         for each in self.outputs:
             if each.name == name:
@@ -214,18 +245,49 @@ class Session(PandasApi):
         )
 
     def verdict(self, output: str | Output) -> Verdict:
-        """Return the verdict on an output, one row per attacker."""
+        """Return the verdict on an output, with one row per attacker.
+
+        Parameters
+        ----------
+        output
+            The output, or its name.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> work = Session("ages", pd.DataFrame({"age": ["0-18"] * 18 + ["21-25"] * 18}))
+        >>> work.verdict(work.frequency_table("age"))["outsider"].status
+        <Status.PASSED: 'passed'>
+        """
         return output_verdict(self._named(output).verdicts, ledger=self._ledger, against=self.policy.against)
 
     def remove(self, output: str | Output) -> None:
-        """Take an output back; later ones are compared again without it."""
+        """Remove an output, with its comments and requests; later outputs are compared again without it.
+
+        Parameters
+        ----------
+        output
+            The output, or its name.
+        """
         gone = self._named(output)
         self._again([each for each in self.outputs if each is not gone])
         self.comments.pop(gone.name, None)
         self.requests = [each for each in self.requests if each.output != gone.name]
 
     def rename(self, output: str | Output, name: str) -> Output:
-        """Give an output another name."""
+        """Rename an output.
+
+        Parameters
+        ----------
+        output
+            The output, or its name.
+        name
+            New name, unique in the session and the ledger.
+
+        Returns
+        -------
+        The output under its new name.
+        """
         old = self._named(output)
         _refuse_no_text(name, "name")
         if name in {*self._released, *(each.name for each in self.outputs if each is not old)}:
@@ -233,7 +295,7 @@ class Session(PandasApi):
                 "output_exists",
                 "there is an output {name!r} already",
                 where="name",
-                fix="choose another",
+                fix="choose another name",
                 name=name,
             )
         self._again(
@@ -255,7 +317,15 @@ class Session(PandasApi):
         return self._named(name)
 
     def comment(self, output: str | Output, text: str) -> None:
-        """Say something about an output to the checker; what was said before stays."""
+        """Add a comment for the checker to an output, after earlier ones.
+
+        Parameters
+        ----------
+        output
+            The output, or its name.
+        text
+            Comment. Checkers and the researcher can read it.
+        """
         name = self._named(output).name
         _refuse_no_text(text, "text")
         self.comments[name] = "\n".join(filter(None, [self.comments.get(name, ""), text]))
@@ -269,24 +339,32 @@ class Session(PandasApi):
         cells: Sequence[Mapping[str, str]] | Literal["all"] = (),
         facts: Mapping[str, Any] | None = None,
     ) -> ExceptionRequest:
-        """Ask that an output, or some cells of it, leave although a principle says no; the checker decides.
+        """Request the release of an output, or of suppressed cells, in spite of a principle.
+
+        The checker decides; the verdicts do not change.
 
         Parameters
         ----------
         output
-            Which.
+            The output, or its name.
         principle
-            Which principle stands in the way, such as "units" or "dominance".
+            Principle that the output does not pass, such as "units" or "dominance".
         reason
-            Why it may leave all the same, in words.
+            Reason why it may be released.
         cells
-            Withheld numbers that should leave, by their codes, such as ``[{"region": "N", "age": "19-20"}]``.
+            Suppressed cells to release, by their codes, such as ``[{"region": "N", "age": "19-20"}]``, or
+            "all". Default: the output as it is.
         facts
-            What it rests on: ``sampling_fraction``, ``observability``, ``year``, ``structural_zeros``.
+            Facts about the data that support the request: ``sampling_fraction``, ``observability``, ``year``
+            and ``structural_zeros``, as in :class:`Facts`.
+
+        Returns
+        -------
+        The request, which is submitted with the outputs.
         """
         named = self._named(output)
         if not isinstance(cells, str) or cells != "all":
-            withhold_cells(named.asked, named.evidence, cells)  # refuses what is no cell
+            withhold_cells(named.asked, named.evidence, cells)  # raises for unknown cells
         asked = validated(
             ExceptionRequest,
             {
@@ -303,7 +381,7 @@ class Session(PandasApi):
         return asked
 
     def _again(self, outputs: Sequence[Output]) -> None:
-        """Compare outputs with one another from the beginning."""
+        """Compare all outputs again, in order."""
         self._draft = self._begin()
         self.outputs = []
         for each in outputs:
@@ -311,7 +389,24 @@ class Session(PandasApi):
             self.outputs.append(self._compared(replace(each, verdicts=own)))
 
     def submit(self, path: str | Path) -> Path:
-        """Write all outputs with their evidence into a new folder for ``hitoku check``; return it."""
+        """Write a submission: all outputs with their evidence, for ``hitoku check``.
+
+        The folder holds confidential evidence and must stay in the secure environment.
+
+        Parameters
+        ----------
+        path
+            New or empty folder.
+
+        Returns
+        -------
+        The folder.
+
+        Raises
+        ------
+        OutputError
+            If there is no output, or the folder is not empty or cannot be written.
+        """
         return write_submission(
             path,
             self.name,
@@ -344,7 +439,7 @@ class Session(PandasApi):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Draft:
-    """An output that was asked for, before it is judged."""
+    """A protected output that has not been judged."""
 
     asked: OutputType[Any]
     records: Records
@@ -357,9 +452,9 @@ def _refuse_no_text(given: object, what: str) -> None:
     if given is not None and not isinstance(given, str):
         raise ParameterError(
             "output_property_not_text",
-            "the {property} of an output is no text",
+            "the {property} of an output must be text",
             where=what,
-            fix="put it into quotes",
+            fix="put it in quotes",
             property=what,
         )
 
@@ -377,7 +472,7 @@ def _in_order(verdict: PrincipleVerdict, others: Sequence[str]) -> PrincipleVerd
 
 
 def free_name(kind: str, taken: Collection[str]) -> str:
-    """Return a name that no output has, neither released nor of this session.
+    """Return a name for an output that is not in use, neither in the ledger nor in the session.
 
     Examples
     --------
