@@ -1,5 +1,4 @@
 from hitoku.checks.arrow_columns import packed_texts as packed_texts
-from hitoku.checks.attackers import output_verdict as output_verdict
 from hitoku.checks.decisions import Decision as Decision
 from hitoku.checks.decisions import ExceptionRequest as ExceptionRequest
 from hitoku.checks.decisions import parse_decisions as parse_decisions

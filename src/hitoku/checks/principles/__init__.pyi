@@ -21,6 +21,7 @@ from hitoku.checks.principles.principle_verdict import Principle as Principle
 from hitoku.checks.principles.principle_verdict import PrincipleTest as PrincipleTest
 from hitoku.checks.principles.principle_verdict import PrincipleVerdict as PrincipleVerdict
 from hitoku.checks.principles.principle_verdict import SumTerm as SumTerm
+from hitoku.checks.principles.principle_verdict import output_verdict as output_verdict
 from hitoku.checks.principles.principle_verdict import unsafe_parts as unsafe_parts
 from hitoku.checks.principles.principle_verdict import verdicts as verdicts
 from hitoku.checks.principles.principle_verdict import worst as worst

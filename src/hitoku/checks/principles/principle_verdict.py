@@ -1,13 +1,14 @@
-"""Principles applied to outputs: a test of cells or groups, and its verdict pass, fail or review.
+"""Principles applied to outputs: tests of cells or groups, and their verdicts pass, fail or review.
 
-A test names the parts that do not meet a principle. Both what is withheld and the verdict on what leaves
-follow from it, so that a rule is stated once.
+A :class:`PrincipleTest` marks the parts that do not meet a principle. Both the suppression mask and the
+verdict on the published output follow from it, so that each rule is stated once. :func:`output_verdict`
+arranges the verdicts on an output by attacker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
@@ -16,8 +17,8 @@ import numpy as np
 
 from hitoku.checks.evidence import Evidence
 from hitoku.errors import some
-from hitoku.messages import Text
-from hitoku.model import Mask
+from hitoku.messages import Text, join
+from hitoku.model import Mask, Row, Status, Verdict
 
 # Number of unsafe parts that a verdict names.
 MAX_NAMED = 3
@@ -243,3 +244,137 @@ def unsafe_parts(tests: Iterable[Applied], n_parts: int) -> Mask:
 def verdicts(tests: Iterable[Applied], evidence: Evidence) -> tuple[PrincipleVerdict, ...]:
     """Return the verdicts on what leaves, in the order of the tests."""
     return tuple(each if isinstance(each, PrincipleVerdict) else each.verdict(evidence) for each in tests)
+
+
+# A principle that requires review is decided by a person, not by the program.
+STATUSES = {
+    Clearance.PASS: Status.PASSED,
+    Clearance.REVIEW: Status.NOT_DECIDED,
+    Clearance.FAIL: Status.FAILED,
+}
+# Reasons of interval verdicts about contributors who know their own amounts.
+INSIDERS = ("insiders_kept_out", "open_to_insiders", "insiders_not_tried")
+
+
+def output_verdict(
+    verdicts: Sequence[PrincipleVerdict],
+    *,
+    ledger: bool,
+    units: bool = True,
+    against: Sequence[str] | None = None,
+) -> Verdict:
+    """Return the verdict on one output of a session or submission, with one row per attacker.
+
+    Outputs are judged by principles, so rows are passed and never proved. Attackers who know the method, and
+    groups under dominance rules, have no row.
+
+    Parameters
+    ----------
+    verdicts
+        Verdicts of the principles on the output.
+    ledger
+        Whether the output was compared with everything released before.
+    units
+        Whether the units in each cell are known. Otherwise outputs are compared through their codes.
+    against
+        Attackers that determine the colour, ``policy.against``. Default: all that the principles consider.
+
+    Examples
+    --------
+    >>> few = PrincipleVerdict(
+    ...     principle=Principle.UNITS, status=Clearance.FAIL, reason="too_few", text="3 units, 10 needed"
+    ... )
+    >>> verdict = output_verdict([few], ledger=False)
+    >>> verdict.colour, verdict["outsider"].reason
+    (<Colour.RED: 'red'>, '3 units, 10 needed')
+    """
+    inside = [each for each in verdicts if each.reason in INSIDERS]
+    compared = [each for each in verdicts if each.principle is Principle.DIFFERENCING]
+    about = {Principle.GROUP, Principle.DIFFERENCING}
+    found = Verdict(
+        (
+            _row("outsider", [v for v in verdicts if v.principle not in about and v not in inside]),
+            _groups_row(compared, units=units),
+            _row("singletons", inside),
+            _row("contributors", [each for each in inside if each.numbers.get("largest")]),
+            _row("attributes", [each for each in verdicts if each.principle is Principle.GROUP]),
+            _released_row(compared, ledger=ledger),
+        )
+    )
+    if against is None:
+        return found
+    return Verdict(
+        tuple(replace(row, in_scope=row.applies and row.attacker in against) for row in found.rows)
+    )
+
+
+def _row(attacker: str, verdicts: Sequence[PrincipleVerdict]) -> Row:
+    """Return the row for an attacker; without verdicts the attacker does not apply to this output."""
+    if not verdicts:
+        why = "no principle concerns this attacker"
+        return Row(attacker=attacker, status=Status.NOT_CONSIDERED, reason=why, applies=False)
+    status = worst(verdicts)
+    deciding = [each for each in verdicts if each.status is status]
+    return Row(
+        attacker=attacker,
+        status=STATUSES[status],
+        reason=join(dict.fromkeys(each.text for each in deciding)),
+        # The remedy of a passed principle would publish more; it does not concern the attacker.
+        fix="" if status is Clearance.PASS else join(dict.fromkeys(each.remedy for each in deciding)),
+        in_scope=True,
+    )
+
+
+def _groups_row(compared: Sequence[PrincipleVerdict], *, units: bool) -> Row:
+    """Return the row for small groups that the output discloses by itself."""
+    alone = [each for each in compared if _is_alone(each)]
+    # A search that stopped at its limit is inconclusive for single outputs, too.
+    stopped = [each for each in compared if each.status is Clearance.REVIEW and not _is_disclosure(each)]
+    if units or alone or not compared:
+        return _searched_row("groups", compared, alone or stopped)
+    return Row(
+        attacker="groups",
+        status=Status.NOT_DECIDED,
+        reason="compared through codes; who is in the cells is not known",
+        fix="check it with the data: --data",
+        in_scope=True,
+    )
+
+
+def _released_row(compared: Sequence[PrincipleVerdict], *, ledger: bool) -> Row:
+    """Return the row for small groups that the output discloses together with others."""
+    together = [each for each in compared if not _is_alone(each)]
+    if ledger or worst(together) is Clearance.FAIL:
+        return _searched_row("released", compared, together)
+    return Row(
+        attacker="released",
+        status=Status.NOT_CONSIDERED,
+        reason="without a ledger, outputs are compared with those of the same submission only",
+        fix="give the ledger: --ledger, or Session(ledger=...)",
+    )
+
+
+def _is_disclosure(verdict: PrincipleVerdict) -> bool:
+    """Return whether a comparison found a disclosure, rather than only reporting how far it went."""
+    return verdict.reason in {"small_group", "magnitude"}
+
+
+def _is_alone(verdict: PrincipleVerdict) -> bool:
+    """Return whether the output discloses something without any other output."""
+    return _is_disclosure(verdict) and verdict.numbers.get("outputs") == 1
+
+
+def _searched_row(
+    attacker: str, compared: Sequence[PrincipleVerdict], own: Sequence[PrincipleVerdict]
+) -> Row:
+    """Return the row of a search; ``own`` are the verdicts among ``compared`` that concern the attacker."""
+    if own:
+        return _row(attacker, own)
+    if compared:
+        return Row(attacker=attacker, status=Status.PASSED, reason="searched, nothing found", in_scope=True)
+    return Row(
+        attacker=attacker,
+        status=Status.NOT_CONSIDERED,
+        reason="an output that fails is not compared with others",
+        in_scope=True,
+    )

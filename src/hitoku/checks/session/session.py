@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from hitoku.attacks.differencing import Nested
-from hitoku.checks.attackers import output_verdict
 from hitoku.checks.decisions import ExceptionRequest
 from hitoku.checks.evidence import Evidence
 from hitoku.checks.outputs import (
@@ -25,7 +24,7 @@ from hitoku.checks.outputs import (
 )
 from hitoku.checks.policies import Policy
 from hitoku.checks.policies import policy as policy_named
-from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, output_verdict, worst
 from hitoku.checks.session.output_methods import OutputOptions, Where, refuse_unknown
 from hitoku.checks.session.pandas_api import PandasApi
 from hitoku.checks.submission import DraftLedger, write_submission

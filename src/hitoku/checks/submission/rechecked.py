@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from hitoku.checks.attackers import output_verdict
 from hitoku.checks.decisions import Decision
 from hitoku.checks.outputs import Output
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, output_verdict, worst
 from hitoku.checks.submission.submission import Submission
 from hitoku.model import Finding, Severity, Verdict
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 from tests.checks.submissions import PEOPLE
 
-from hitoku.checks import output_verdict
 from hitoku.checks.policies import Policy, policy
-from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, output_verdict
 from hitoku.checks.session import Session
 from hitoku.checks.submission import fault, recheck
 from hitoku.model import Colour, Status
