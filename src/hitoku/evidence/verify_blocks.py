@@ -25,8 +25,7 @@ Grid = list[list[int]]
 Spans = list[list[tuple[int, int] | None]]
 # Rows and columns of a rectangle, whether it is cut across rows (0) or columns (1), where, and its parts.
 Node = tuple[list[int], list[int], int, int, list[Any]]
-SPREAD = (6, 8, 9, 10, 11, 12, 13, 15, 16, 17, 19, 21, 24, 28, 33, 46)
-PARTS, DRAWN, LARGE = 1024, 3, 250_000
+PARTS = 1024
 MILLIONTH = Fraction(1, 10**6)
 # Cells of witnesses on which the method is run again: all of small tables, a few of large ones.
 MOST_RERUN = 100_000
@@ -205,22 +204,6 @@ def blocks(tree: Node, values: Grid, rule: SmallCounts) -> set[tuple[int, int]]:
     return found
 
 
-def drawn(expected: Grid, draw: int) -> Grid:
-    """Draw the table that the choice of a split is made on; always the same one."""
-    columns, low = len(expected[0]), (1 << 64) - 1
-    table = []
-    for i, line in enumerate(expected):
-        counts = []
-        for j, part in enumerate(line):
-            x = (draw * len(expected) * columns + i * columns + j + 1) * 0x9E3779B97F4A7C15 & low
-            x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & low
-            x = (x ^ (x >> 27)) * 0x94D049BB133111EB & low
-            x ^= x >> 31
-            counts.append((part // 16 * SPREAD[x & 15] + ((x >> 8) & (PARTS - 1))) // PARTS)
-        table.append(counts)
-    return table
-
-
 def printed(table: Any, rows: int, columns: int, demand: Demand) -> list[list[Fraction]]:
     """Check that a claim is about a plain two-way table with its totals, and print it."""
     across = columns + 1
@@ -315,11 +298,6 @@ def counts(
     ends, sums = values, values[0]
     expected = expectation(claim, values, demand)
     every, split = ([*range(len(ends))], [*range(len(sums))]), claim["split"]
-    if split == "auto":
-        tables = [drawn(expected, draw) for draw in range(DRAWN if len(ends) * len(sums) <= LARGE else 1)]
-        trees = {way: rectangles(expected, *every, way) for way in ("count", "mass")}
-        cost = {way: sum(len(blocks(tree, each, rule)) for each in tables) for way, tree in trees.items()}
-        split = min(cost, key=cost.__getitem__)
     demand(split in ("count", "mass"), "a claim about an unknown split", 2)
     tree = rectangles(expected, *every, split)
     chosen = blocks(tree, values, rule)

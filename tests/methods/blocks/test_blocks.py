@@ -19,9 +19,7 @@ from hitoku.methods.blocks import (
     Blocks,
     Local,
     Terms,
-    cheaper_split,
     downwards,
-    drawn,
     expectation,
     pattern,
     raised,
@@ -257,27 +255,6 @@ def test_a_release_with_gaps_serves_as_expectation():
     release = Release.of(table, Greedy(keep="margins").protect(table, need))
     assert np.isnan(release.published).any()
     assert Blocks(rules=rules, width=9, expected=release.published).protect(table, need).withheld.any()
-
-
-def test_auto_chooses_by_what_is_expected_alone():
-    table = lognormal(30, 7)
-    terms = Terms.below((30, 30), 5, 9)
-    sums = table.value.reshape(31, 31).astype(np.int64)
-    expected = expectation(sums[:-1, -1], sums[-1, :-1], None)
-    trees = {split: tree(expected, split) for split in ("count", "mass")}
-    split = cheaper_split(expected, terms, trees)
-    need = assess(table, [MinFrequency(5)], width=9)
-    auto, named = (
-        Blocks(rules=[MinFrequency(5)], width=9, split=s).protect(table, need) for s in ("auto", split)
-    )
-    assert np.array_equal(auto.withheld, named.withheld)
-
-
-def test_drawn_tables_have_the_size_of_what_is_expected():
-    expected = expectation(np.array([400, 800, 1200]), np.full(4, 600), None)
-    mean = np.mean([drawn(expected, draw) for draw in range(200)], axis=0)
-    # The factors have mean 18 / 16.
-    np.testing.assert_allclose(mean, expected / 1024 * 18 / 16, rtol=0.15)
 
 
 def test_counts_that_fill_their_line_are_unsafe_too():

@@ -1,7 +1,5 @@
 from hitoku.methods.blocks.blocks import Blocks as Blocks
 from hitoku.methods.blocks.expectation import PARTS as PARTS
-from hitoku.methods.blocks.expectation import cheaper_split as cheaper_split
-from hitoku.methods.blocks.expectation import drawn as drawn
 from hitoku.methods.blocks.expectation import expectation as expectation
 from hitoku.methods.blocks.levels import downwards as downwards
 from hitoku.methods.blocks.levels import patterns as patterns

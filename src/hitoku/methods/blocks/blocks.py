@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError
-from hitoku.methods.blocks.expectation import expectation, tree_of
+from hitoku.methods.blocks.expectation import expectation
 from hitoku.methods.blocks.levels import by_sections, level_by_level
 from hitoku.methods.blocks.magnitudes import in_units, levels_of, magnitude_pattern
 from hitoku.methods.blocks.rectangles import pattern, same_release, tree
@@ -33,7 +33,7 @@ from hitoku.model import WHOLE, Integers, Mask, Need, Protection, Table
 from hitoku.parameters import check_parameters
 from hitoku.rules import Rule
 
-Split = Literal["auto", "count", "mass"]
+Split = Literal["count", "mass"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,7 +58,7 @@ class Blocks:
         one is treated as two. For magnitudes, rules judge a cell by its contributors, and need no width.
     split
         Where rectangles are cut: "count" after two thirds of their lines, "mass" into halves by what is
-        expected; "auto" tries both on tables drawn from what is expected, never on the table itself.
+        expected.
     expected
         A *public* expectation of the inner cells, such as last year's release: rows by columns, or all cells
         in the order of ``table.cells``; NaN where nothing is known. None: what the totals give. The better it
@@ -92,7 +92,7 @@ class Blocks:
 
     rules: Sequence[Rule] | None = None
     width: ArrayLike | None = None
-    split: Split = "auto"
+    split: Split = "count"
     expected: ArrayLike | None = None
     sections: str | Sequence[str] = ()
 
@@ -123,9 +123,7 @@ class Blocks:
             return self._magnitudes(table, need, rules)
         if any(len(d.groups) > 1 for d in table.dimensions):
             refuse_zeros(table)
-            # Sub-tables are many and small: drawing tables to choose between splits would not pay.
-            split = "count" if self.split == "auto" else self.split
-            chosen, terms = level_by_level(table, rules, width, split, self.expected)
+            chosen, terms = level_by_level(table, rules, width, self.split, self.expected)
             shape, unsafe_zeros = terms.width.shape, not terms.first.any()
             lowest = Terms.below(shape, terms.last.min() + 1, terms.width.min(), zeros=unsafe_zeros)
             counts = np.rint(table.value).astype(np.int64).reshape(shape)
@@ -136,7 +134,7 @@ class Blocks:
         expected = expectation(*totals(table, *values.shape), self.expected, plenty)
         if terms.free is not None:
             expected = expected * terms.free
-        levels = tree_of(expected, terms, self.split)
+        levels = tree(expected, self.split)
         withheld = np.zeros(np.add(values.shape, 1), dtype=np.bool_)
         withheld[:-1, :-1] = pattern(levels, values, terms)
         stated = claim(terms, None if self.expected is None else expected)
@@ -178,8 +176,7 @@ class Blocks:
             None if self.expected is None else np.asarray(self.expected, dtype=np.float64) * (scale / less)
         )
         expected = expectation(rows // less, columns // less, given)
-        split = "count" if self.split == "auto" else self.split
-        inner, lost = magnitude_pattern(tree(expected, split), values, asked)
+        inner, lost = magnitude_pattern(tree(expected, self.split), values, asked)
         if lost.any():
             raise NeedError(
                 "cell_nearly_fills_line",
@@ -196,7 +193,7 @@ class Blocks:
             "columns": values.shape[1],
             "scale": scale,
             "sole": list(asked.sole),
-            "split": split,
+            "split": self.split,
             "expected": None if self.expected is None else expected.tolist(),
         }
         whole = np.all(np.abs(table.value * scale - np.rint(table.value * scale)) <= WHOLE)
