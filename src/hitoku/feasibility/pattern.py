@@ -57,10 +57,6 @@ class Pattern:
         """
         return parts_of(self.matrix[:, np.flatnonzero(self.loose)]).row
 
-    def regroup(self) -> None:
-        """Recompute the labels: published cells may have disconnected groups."""
-        self.__dict__.pop("group", None)
-
     def withhold(self, cell: int) -> None:
         """Withhold one more cell."""
         self.withheld[cell] = True

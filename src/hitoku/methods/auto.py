@@ -36,7 +36,7 @@ class Auto:
     and a heuristic has a better pattern, it goes on from that one. Flat two-way tables of up to 20,000 cells:
     :class:`Optimal`, which begins with the pattern of :class:`Greedy`, closing and tidied. All others,
     hierarchies, linked tables and relations that are no cross of variables, of any size:
-    :class:`Circulation`, which hands its proof to the audit; of cross tables of up to 4,000 cells the better
+    :class:`Circulation`, which hands its proof to the audit; of cross tables of up to 1,500 cells the better
     of the two. The note also says how far the cost may be from the least, by a bound that is worked out
     without linear programs.
 
@@ -109,7 +109,7 @@ class Auto:
             return self._small(table, need, progress)
         flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
         if flat and table.n_cells <= AUTO.max_flat:
-            start = self._walked(table, need, tidy=True)
+            start = self._walked(table, need)
             if start is not None:
                 return self._searched(
                     table, need, start, AUTO.flat_work, "for a flat two-way table", progress
@@ -124,7 +124,7 @@ class Auto:
             return found, "for relations that are no cross table"
         # A note says that the search was cut short: then nothing else is searched.
         if table.n_cells <= AUTO.max_compared and not found.note:
-            other = self._second(table, need, tidy=table.n_cells <= AUTO.max_tidied)
+            other = self._second(table, need)
             cheaper = found if other is None or found.cost <= other.cost else other
             return cheaper, f"the cheaper of two for {table.n_cells:,} cells"
         return (
@@ -165,7 +165,7 @@ class Auto:
         why = "for a small table"
         found = self._searched(table, need, None, AUTO.small_work, why, progress)
         if not found.proven:
-            other = self._second(table, need, tidy=True)
+            other = self._second(table, need)
             if other is not None and other.cost < found.cost:
                 found = self._searched(table, need, other, AUTO.small_work, why, progress)
         return found
@@ -194,14 +194,14 @@ class Auto:
             return self._told(table, need, found, why)
         return replace(found, note=f"{found.method}, {why}: {above(found.cost, least_known(found))}")
 
-    def _walked(self, table: Table, need: Need, *, tidy: bool) -> Protection | None:
-        """Return the greedy pattern; None where the walk reached its work limit."""
+    def _walked(self, table: Table, need: Need) -> Protection | None:
+        """Return the tidied greedy pattern; None where the walk reached its work limit."""
         greedy = Greedy(
             cost=self.cost,
             keep=self.keep,
             start=self.start,
             prefer="closing",
-            tidy=tidy,
+            tidy=True,
             record="cells",
             work_limit=SECONDS,
         )
@@ -212,10 +212,10 @@ class Auto:
                 raise
             return None
 
-    def _second(self, table: Table, need: Need, *, tidy: bool) -> Protection | None:
+    def _second(self, table: Table, need: Need) -> Protection | None:
         """Return the greedy pattern beside a safe one; None where the walk has none or was interrupted."""
         try:
-            return self._walked(table, need, tidy=tidy)
+            return self._walked(table, need)
         except KeyboardInterrupt:
             LOGGER.warning("interrupted: the pattern found before is safe and kept")
             return None

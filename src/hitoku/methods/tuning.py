@@ -37,10 +37,8 @@ class AutoTuning:
     """Up to this many cells the optimal method is tried first."""
     small_work: int = 2_000
     """Work limit of the optimal method on small tables."""
-    max_tidied: int = 1_500
-    """Up to this many cells the greedy pattern compared with the circulation is also tidied."""
-    max_compared: int = 4_000
-    """Up to this many cells two heuristics run, and the cheaper pattern is taken."""
+    max_compared: int = 1_500
+    """Up to this many cells circulation is compared with a tidied greedy pattern."""
     max_flat: int = 20_000
     """Up to this many cells the optimal method improves the greedy pattern of a flat two-way table."""
     flat_work: int = 8_000
@@ -99,6 +97,13 @@ class GreedyTuning:
 
     max_recorded: int = 3_000
     """Up to this many cells steps record intervals by default: three times the work, about a second."""
+    propagation_rounds: int = 60
+    """Rounds of bound propagation before a linear program: longer chains of relations are rare."""
+    large_share: float = 0.15
+    """A group with a larger share of the movable cells is pushed in one program of the whole table, which
+    outlives the next suppression: its last basis is worth more than fewer columns."""
+    min_flows: int = 50
+    """Maximum flows are set up for more than this many unsafe cells of a group."""
 
 
 ADJUST = AdjustTuning()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,8 @@ from tests.strategies import count_tables, magnitude_tables
 import hitoku.methods.greedy.incremental_audit as module
 from hitoku.attacks import Interval, exposed
 from hitoku.feasibility import Pattern
-from hitoku.methods.greedy import Greedy, IncrementalAudit, unnecessary
+from hitoku.methods import GREEDY
+from hitoku.methods.greedy import Greedy, IncrementalAudit
 from hitoku.model import Need, Protection, Release, Table
 
 TABLES = count_tables(max_side=4, hierarchical=True) | count_tables(max_side=2, dims=3) | magnitude_tables()
@@ -81,8 +84,7 @@ def test_limits_never_cut_into_an_interval(data, table):
 def test_verdicts_are_those_of_the_intervals_while_the_pattern_grows(data, table):
     with pytest.MonkeyPatch.context() as patch:
         if data.draw(st.booleans(), label="one program for the whole table"):
-            patch.setattr(module, "LARGE", -1)
-            patch.setattr(module, "LARGE_SHARE", -1.0)
+            patch.setattr(module, "GREEDY", replace(GREEDY, large_share=-1.0))
         check_verdicts(data, table)
 
 
@@ -116,10 +118,9 @@ def test_an_end_that_is_nowhere_is_infinite_and_serves_as_proof():
     assert audit.high[0] >= 1000
 
 
-@pytest.mark.parametrize("large", [400, -1], ids=["by group", "whole table"])
+@pytest.mark.parametrize("large", [1.0, -1.0], ids=["by group", "whole table"])
 def test_a_cell_is_published_only_if_every_need_stays_met(large, monkeypatch):
-    monkeypatch.setattr(module, "LARGE", large)
-    monkeypatch.setattr(module, "LARGE_SHARE", -1.0)
+    monkeypatch.setattr(module, "GREEDY", replace(GREEDY, large_share=large))
     table = Table.from_array([[1, 9, 9], [9, 9, 9], [9, 9, 9]])
     need = Need(unsafe=table.value == 1, upper=1)
     cycle = np.isin(np.arange(16), [0, 1, 4, 5])
@@ -169,20 +170,6 @@ def test_cells_that_are_given_away_follow_by_adding_and_subtracting(data, table)
         assert int(last) in pattern.given_away(cell, nobody)
 
 
-def test_a_program_is_made_anew_when_much_of_it_is_published(monkeypatch):
-    """However early that is, verdicts stay the same, also for a cell that is refused right after it."""
-    table = Table.from_array(np.arange(9, 34).reshape(5, 5))
-    need = Need(unsafe=np.isin(np.arange(36), [0, 14]), width=5)
-    removable = table.inner & ~need.unsafe
-    answers = []
-    for share in (0.0, 0.1, 1.0):
-        monkeypatch.setattr(module, "OUTDATED", share)
-        found = unnecessary(table, need, table.inner, removable=removable, cost=table.value)
-        answers.append(found.tolist())
-    assert answers[0] == answers[1] == answers[2]
-    assert 0 < len(answers[0]) < removable.sum()
-
-
 @pytest.mark.parametrize("seed", range(30))
 def test_flows_change_no_verdict(seed, monkeypatch):
     random = np.random.default_rng(seed)
@@ -197,7 +184,7 @@ def test_flows_change_no_verdict(seed, monkeypatch):
     )
     found = []
     for many in (0, table.n_cells):
-        monkeypatch.setattr(module, "MANY", many)
+        monkeypatch.setattr(module, "GREEDY", replace(GREEDY, min_flows=many))
         found.append(Greedy().protect(table, need).withheld.tolist())
     assert found[0] == found[1]
 
@@ -207,7 +194,7 @@ def test_flows_save_programs(monkeypatch):
     need = Need(unsafe=table.inner, width=6.0)
     solved = []
     for many in (0, table.n_cells):
-        monkeypatch.setattr(module, "MANY", many)
+        monkeypatch.setattr(module, "GREEDY", replace(GREEDY, min_flows=many))
         audit = IncrementalAudit(table, need, table.inner)
         audit.show(np.flatnonzero(table.inner))
         solved.append(len(audit._programs) + (audit._whole is not None))

@@ -24,21 +24,10 @@ from hitoku.feasibility import (
     push_engine,
 )
 from hitoku.methods.method import Progress
+from hitoku.methods.tuning import GREEDY
 from hitoku.model import SUM_ROUNDING, Floats, Integers, Mask, Need, Table, level_slack
 from hitoku.solver.work import CountedWork
 
-# Rounds of propagation before a solver is asked: longer chains of relations are rare.
-MAX_ROUNDS = 60
-# Programs kept open, one per group of cells that hang together.
-MAX_PROGRAMS = 8
-# A group with more cells than this, and than this share of the table's, goes with the whole table: its
-# program outlives the next cell withheld, and its last basis is worth more than the fewer columns.
-LARGE, LARGE_SHARE = 400, 0.15
-# A program of which this share of the cells has been published is made anew, for what is left of them.
-OUTDATED = 0.1
-# Beyond this many cells flows are worth setting up.
-MANY = 50
-NONE = -1
 NO_CELLS: Integers = np.zeros(0, dtype=np.int64)
 
 
@@ -54,7 +43,6 @@ class DeviationRange:
         work: CountedWork,
     ) -> None:
         self.cells = cells
-        self.n_held = 0
         self.place = {int(cell): place for place, cell in enumerate(cells)}
         self._room = room[0][cells], room[1][cells]
         loose = pattern.loose[cells]
@@ -75,12 +63,10 @@ class DeviationRange:
 
     def hold(self, cell: int) -> None:
         """Publish a cell: it moves no more."""
-        self.n_held += 1
         self._engine.bound(self.place[cell], 0.0, 0.0)
 
     def release(self, cell: int) -> None:
         """Withhold a cell again that was held."""
-        self.n_held -= 1
         place = self.place[cell]
         self._engine.bound(place, self._room[0][place], self._room[1][place])
 
@@ -127,9 +113,9 @@ class IncrementalAudit:
         asked = np.maximum(np.maximum(need.lower, need.upper), need.width)
         self._slack = level_slack(table.value, asked)
         self.low, self.high = np.zeros(table.n_cells), np.zeros(table.n_cells)
-        # Which deviation shows it, and the cells that deviation moves.
-        self._lowest = np.full(table.n_cells, NONE)
-        self._highest = np.full(table.n_cells, NONE)
+        # Which deviation shows it, -1 for none, and the cells that deviation moves.
+        self._lowest = np.full(table.n_cells, -1)
+        self._highest = np.full(table.n_cells, -1)
         self._moved: list[Integers] = []
         self._programs: dict[int, DeviationRange] = {}
         self._whole: DeviationRange | None = None
@@ -155,7 +141,7 @@ class IncrementalAudit:
         """Tell whether limits alone show that a cell cannot move far enough; False leaves it open."""
         return self._any_held(np.array([cell]))
 
-    def limits(self, rounds: int = MAX_ROUNDS) -> tuple[Floats, Floats]:
+    def limits(self, rounds: int = GREEDY.propagation_rounds) -> tuple[Floats, Floats]:
         """Lower and upper limits of deviations under the pattern as it is, after some more rounds."""
         if self._limits is None:
             loose = self.pattern.loose
@@ -184,9 +170,9 @@ class IncrementalAudit:
         Verdicts do not depend on it: it only saves asking for one cell after the other.
         """
         groups = np.array([self.pattern.group_of(int(cell)) for cell in cells], dtype=np.int64)
-        for group in np.unique(groups[groups != NONE]):
+        for group in np.unique(groups[groups >= 0]):
             missing = self._missing(cells[groups == group])
-            if len(missing) > MANY:
+            if len(missing) > GREEDY.min_flows:
                 self._circulate(int(group), missing)
                 missing = self._missing(missing)
             while len(missing) > 1:
@@ -255,14 +241,13 @@ class IncrementalAudit:
         if program is None:
             group = self.pattern.group_of(cell)
             size = len(self.pattern.members(group))
-            if not self._shrinking and size > LARGE and size > LARGE_SHARE * self.pattern.movable.sum():
+            if not self._shrinking and size > GREEDY.large_share * self.pattern.movable.sum():
                 self._programs.clear()
                 self._whole = DeviationRange.of_table(self.pattern, (self._down, self._up), self.work)
                 return self._whole
-            while len(self._programs) >= MAX_PROGRAMS:
-                self._programs.pop(next(iter(self._programs)))
             program = DeviationRange.of_group(self.pattern, group, (self._down, self._up), self.work)
-            self._programs[group] = program
+            # Cells are treated group by group: one program is kept.
+            self._programs = {group: program}
         return program
 
     def withhold(self, cell: int) -> None:
@@ -278,9 +263,6 @@ class IncrementalAudit:
         """Publish a cell if every need stays met without it; say whether it was done."""
         if self.pattern.given_away(cell, self._unsafe) is None:
             return False
-        if any(program.n_held > OUTDATED * len(program.cells) for program in self._programs.values()):
-            self._programs.clear()
-            self.pattern.regroup()
         shown = self.low.copy(), self.high.copy(), self._lowest.copy(), self._highest.copy()
         n_deviations = len(self._moved)
         asked = self._forget(cell)
@@ -311,20 +293,20 @@ class IncrementalAudit:
         """Drop what is shown only by deviations that move a cell; return the unsafe cells concerned."""
         bent = np.zeros(len(self._moved), dtype=bool)
         in_use = np.unique(np.concatenate([self._lowest, self._highest]))
-        for number in in_use[in_use != NONE]:
+        for number in in_use[in_use >= 0]:
             bent[number] = _holds(self._moved[number], cell)
         concerned = np.zeros(len(self.low), dtype=bool)
         for known, best in ((self.low, self._lowest), (self.high, self._highest)):
-            lost = np.flatnonzero(best != NONE)
+            lost = np.flatnonzero(best >= 0)
             lost = lost[bent[best[lost]]]
-            known[lost], best[lost] = 0.0, NONE
+            known[lost], best[lost] = 0.0, -1
             concerned[lost] = True
         return np.flatnonzero(concerned)
 
     def _any_held(self, cells: Integers) -> bool:
         """Tell whether limits alone show that one of the cells cannot move far enough."""
         lower, upper = self.limits(rounds=0)
-        for _ in range(MAX_ROUNDS):
+        for _ in range(GREEDY.propagation_rounds):
             if not self.enough(cells, -lower[cells], upper[cells]).all():
                 return True
             if len(self._news) == 0:
