@@ -92,7 +92,7 @@ def measured_large(name):
     clock.append(time.process_time())
     more = against_insiders(table, need, protection, method=method, attack=attack)
     clock.append(time.process_time())
-    audit = ht.audit(table, need, ht.Release.of(table, more), insiders=attack, moves=more.moves)
+    audit = ht.audit(table, need, ht.Release.of(table, more), insiders=attack, deviations=more.deviations)
     clock.append(time.process_time())
     protect, searched, extended, audited = (b - a for a, b in pairwise(clock))
     grand = abs(table.value).max()

@@ -114,7 +114,9 @@ def certify(table: ht.Table, need: ht.Need, path: Path) -> dict[str, object]:
     protection, row["cpu_s"] = timed(lambda: ht.Circulation().protect(table, need))
     row |= told(table, protection)
     release = ht.Release.of(table, protection)
-    audit, row["audit_cpu_s"] = timed(lambda: ht.audit(table, need, release, moves=protection.moves))
+    audit, row["audit_cpu_s"] = timed(
+        lambda: ht.audit(table, need, release, deviations=protection.deviations)
+    )
     row |= {
         "safe": audit.safe,
         "programs": audit.summary["programs"],

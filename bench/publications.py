@@ -108,7 +108,7 @@ def _told(
 ) -> dict[str, Any]:
     """Audit a pattern that was just found, and list what came out."""
     marks.append(time.process_time())
-    verdict = ht.audit(whole, need, ht.Release.of(whole, found), moves=found.moves)
+    verdict = ht.audit(whole, need, ht.Release.of(whole, found), deviations=found.deviations)
     marks.append(time.process_time())
     link_s, protect_s, audit_s = np.diff(marks).round(2).tolist()
     return {

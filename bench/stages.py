@@ -26,8 +26,8 @@ from bench import keep
 from bench.large import RULES
 from hitoku.coalitions import (
     CellSearch,
+    CoalitionDeviations,
     CoalitionSearch,
-    Deviations,
     HypercubeDeviations,
     choose_insiders,
     coalition_search,
@@ -48,7 +48,7 @@ AUDIT = {
 }
 COALITIONS = {
     "propagation": (CoalitionSearch, "_possible", lambda _, reach, __: reach.missing | True),
-    "hypercubes": (HypercubeDeviations, "found", lambda *_: Deviations.none()),
+    "hypercubes": (HypercubeDeviations, "found", lambda *_: CoalitionDeviations.none()),
     "repair": (CoalitionSearch, "_repair", lambda *_: None),
     "all at once": (CoalitionSearch, "_push", lambda *_: None),
     "both ways": (CellSearch, "_both_ways", lambda *_: iter(())),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.coalitions import CellWitnesses, CoalitionRange, Deviations, cell_witnesses
+from hitoku.coalitions import CellWitnesses, CoalitionDeviations, CoalitionRange, cell_witnesses
 
 # Three by three cells: boxes of the first two rows and two columns.
 LEFT = np.array([0, 1, 3, 4]), np.array([5.0, -5.0, -5.0, 5.0])
@@ -14,9 +14,11 @@ RIGHT = np.array([1, 2, 4, 5]), np.array([2.0, -2.0, -2.0, 2.0])
 
 def listed(*made):
     """Put deviations, each with the cell it is kept for, one after the other."""
-    found = Deviations.none()
+    found = CoalitionDeviations.none()
     for own, (cells, amounts) in made:
-        found = found.and_then(Deviations(np.array([own]), np.array([0, len(cells)]), cells, amounts))
+        found = found.and_then(
+            CoalitionDeviations(np.array([own]), np.array([0, len(cells)]), cells, amounts)
+        )
     return found
 
 

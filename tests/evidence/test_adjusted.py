@@ -22,9 +22,9 @@ TABLE = Table.from_array([[20, 15], [72, 5]])
 NEED = Need(unsafe=TABLE.value == 5, lower=2.0, upper=3.0, rules={"given": TABLE.value == 5})
 
 
-def shown(moves, table=TABLE, need=NEED):
+def shown(deviations, table=TABLE, need=NEED):
     none = np.zeros(table.n_cells, dtype=bool)
-    value = table.value + np.asarray(moves, dtype=float).ravel()
+    value = table.value + np.asarray(deviations, dtype=float).ravel()
     protection = Protection(withheld=none, secondary=none, value=value, method="adjust")
     return audit(table, need, Release.of(table, protection)), protection
 
@@ -45,13 +45,13 @@ def square(a, b, c, d):
         pytest.param(square(1, 0, 0, 0), "published", -2, id="others moved, not this one"),
     ],
 )
-def test_an_unsafe_cell_must_leave_its_interval(moves, outcome, slack):
-    found, _ = shown(moves)
+def test_an_unsafe_cell_must_leave_its_interval(deviations, outcome, slack):
+    found, _ = shown(deviations)
     assert isinstance(found, AdjustedAudit)
     row = found.cells.iloc[0]
     assert row["outcome"] == outcome
     assert row["slack"] == pytest.approx(slack)
-    assert row["moved"] == np.asarray(moves)[1][1]
+    assert row["moved"] == np.asarray(deviations)[1][1]
     assert found.safe is (outcome == "safe")
     assert (found.certificate is not None) is found.safe
     assert bool(found.cells["why"][0]) is not found.safe
@@ -69,9 +69,9 @@ def test_a_level_of_zero_closes_that_way():
 
 
 def test_published_sums_must_hold():
-    moves = square(0, 0, 0, 3)
-    moves[2][2] += 1
-    found, _ = shown(moves)
+    deviations = square(0, 0, 0, 3)
+    deviations[2][2] += 1
+    found, _ = shown(deviations)
     assert not found.safe
     assert found.certificate is None
     assert any("do not add up" in finding.reason for finding in found.findings)

@@ -51,12 +51,12 @@ def test_the_file_says_what_the_reference_says(certificate):
     (unsafe,) = content["unsafe"]
     assert (unsafe["cell"], unsafe["lower"], unsafe["upper"], unsafe["width"]) == (4, "0.25", "1/3", "0.5")
     low, high = (content["witnesses"][unsafe[side]] for side in ("low", "high"))
-    moves = [
+    deviations = [
         Fraction(dict(zip(w["cells"], w["differences"], strict=True))[4], w["denominator"])
         for w in (low, high)
     ]
-    assert moves[0] == Fraction(-1, 4)  # it cannot go below zero, and must get there
-    assert Fraction(1, 3) <= moves[1] <= Fraction(15, 4)
+    assert deviations[0] == Fraction(-1, 4)  # it cannot go below zero, and must get there
+    assert Fraction(1, 3) <= deviations[1] <= Fraction(15, 4)
     assert certificate.digest == content["sha256"]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hitoku.evidence import AuditProblem, Grid, WitnessSearch, nearby, prove, prover, settle_nearby
-from hitoku.model import Moves, Need, Protection, Release, Table
+from hitoku.model import Deviations, Need, Protection, Release, Table
 
 # All four inner cells move together by some d: -1 <= d <= 15, and the last one is 1 + d.
 SQUARE = [[20, 15], [72, 1]]
@@ -86,8 +86,8 @@ def test_one_side_that_is_left_is_reason_enough(monkeypatch, side, size):
     monkeypatch.setattr(prover, "opened", seen)
     problem, _ = asked(size * np.array(CUBE), 9 * size, **{side: 2.0})
     # What is handed over moves the cell by one either way: enough on one side, not on the other.
-    by_one = Moves.of([(problem.cells, np.array([1, -1, -1, 1, -1, 1, 1, -1]))], scale=1)
-    found = prove(problem, moves=by_one)
+    by_one = Deviations.of([(problem.cells, np.array([1, -1, -1, 1, -1, 1, 1, -1]))], scale=1)
+    found = prove(problem, deviations=by_one)
     assert found.undecided == ()
     assert not found.failed
     (reach,) = found.reach.values()
@@ -134,8 +134,8 @@ def test_both_ends_together_rule_out_a_width():
 
 def test_a_change_that_is_handed_over_is_gone_along_forth_and_back():
     problem, _ = asked(CUBE, 9, lower=1.0, upper=1.0)
-    by_one = Moves.of([(problem.cells, np.array([1, -1, -1, 1, -1, 1, 1, -1]))], scale=1)
-    found = prove(problem, moves=by_one)
+    by_one = Deviations.of([(problem.cells, np.array([1, -1, -1, 1, -1, 1, 1, -1]))], scale=1)
+    found = prove(problem, deviations=by_one)
     assert found.n_programs == 0
     assert found.undecided == ()
     assert {(reach.low, reach.high) for reach in found.reach.values()} == {(-1, 1)}

@@ -49,7 +49,7 @@ def test_the_method_follows_from_the_table_and_is_named(table, method, said):
     assert protection.method == method
     assert protection.note.startswith(method)
     assert said in protection.note
-    assert audit(table, need, Release.of(table, protection), moves=protection.moves).safe
+    assert audit(table, need, Release.of(table, protection), deviations=protection.deviations).safe
 
 
 def test_linked_tables_are_circulated(monkeypatch):

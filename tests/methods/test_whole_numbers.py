@@ -16,7 +16,7 @@ from hitoku.methods import METHODS, Promise, informed, narrow_in_whole_numbers, 
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
-from hitoku.model import Moves, Need, Protection, Reason, Release, Table
+from hitoku.model import Deviations, Need, Protection, Reason, Release, Table
 from hitoku.rules import MinFrequency, assess
 
 CLOSING = Greedy(prefer="closing", tidy=True)
@@ -100,8 +100,8 @@ def test_narrow_cells_are_those_that_the_audit_calls_narrow():
 def test_changes_that_a_method_leaves_count_only_if_they_fit(cells, amounts, scale, shown):
     table = Table.from_array([[3, 5], [4, 6]])
     need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
-    moves = Moves(np.array([0, 4]), np.array(cells), np.array(amounts), scale)
-    found = replace(Protection.withhold(table, table.inner, need), moves=moves)
+    deviations = Deviations(np.array([0, 4]), np.array(cells), np.array(amounts), scale)
+    found = replace(Protection.withhold(table, table.inner, need), deviations=deviations)
     assert shown_by_moves(table, need, found) is shown
 
 

@@ -160,7 +160,7 @@ def _show(paths: Sequence[Path], verdict: Verdict, found: Audit, findings: Seque
     typer.echo(
         f"  {counted['unsafe']:,} unsafe cells of {counted['cells']:,}, {counted['withheld']:,} suppressed"
     )
-    moves = counted["free_dimensions"]
+    moves = counted["null_dimension"]
     risk = "; few: one leaked value may disclose others" if found.safe and moves < FEW_MOVES else ""
     left = f"null-space dimension of the suppressed cells: {moves:,}{risk}"
     typer.echo(f"  {left if counted['withheld'] else 'no cell is suppressed'}")

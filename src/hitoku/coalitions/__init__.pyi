@@ -1,6 +1,6 @@
 from hitoku.coalitions.cell_witnesses import CellWitnesses as CellWitnesses
+from hitoku.coalitions.cell_witnesses import CoalitionDeviations as CoalitionDeviations
 from hitoku.coalitions.cell_witnesses import CoalitionRange as CoalitionRange
-from hitoku.coalitions.cell_witnesses import Deviations as Deviations
 from hitoku.coalitions.coalition_search import CoalitionSearch as CoalitionSearch
 from hitoku.coalitions.hypercube_deviations import AttackerView as AttackerView
 from hitoku.coalitions.hypercube_deviations import HypercubeDeviations as HypercubeDeviations

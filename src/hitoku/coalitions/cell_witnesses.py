@@ -21,7 +21,7 @@ CellRange = tuple[int, float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Deviations:
+class CoalitionDeviations:
     """Deviations one after the other."""
 
     owner: Integers
@@ -33,26 +33,26 @@ class Deviations:
     """Cells that move, and how far."""
 
     @classmethod
-    def none(cls) -> Deviations:
+    def none(cls) -> CoalitionDeviations:
         """Return an empty list."""
         nothing = np.zeros(0, dtype=np.int64)
         return cls(nothing, np.zeros(1, dtype=np.int64), nothing, np.zeros(0))
 
-    def and_then(self, others: Deviations) -> Deviations:
+    def and_then(self, others: CoalitionDeviations) -> CoalitionDeviations:
         """Return these and others after them."""
-        return Deviations(
+        return CoalitionDeviations(
             np.concatenate([self.owner, others.owner]),
             np.concatenate([self.begins, self.begins[-1] + others.begins[1:]]),
             np.concatenate([self.cells, others.cells]),
             np.concatenate([self.amounts, others.amounts]),
         )
 
-    def opposite(self, which: Mask) -> Deviations:
+    def opposite(self, which: Mask) -> CoalitionDeviations:
         """Return some of them the other way round."""
         entries = np.repeat(which, np.diff(self.begins))
         lengths = np.diff(self.begins)[which]
         begins = np.concatenate([[0], np.cumsum(lengths)])
-        return Deviations(self.owner[which], begins, self.cells[entries], -self.amounts[entries])
+        return CoalitionDeviations(self.owner[which], begins, self.cells[entries], -self.amounts[entries])
 
 
 class SortedWitnesses:
@@ -66,13 +66,13 @@ class SortedWitnesses:
         Where each cell's begin in the next two; witnesses that move it, the shortest first, and how far.
     """
 
-    def __init__(self, deviations: Deviations, by_cell: tuple[Integers, Integers, Floats]) -> None:
+    def __init__(self, deviations: CoalitionDeviations, by_cell: tuple[Integers, Integers, Floats]) -> None:
         self.deviations, self._by_cell = deviations, by_cell
         n_cells = len(by_cell[0]) - 1
         self._slates = np.zeros(n_cells), np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.bool_)
 
     @classmethod
-    def of(cls, deviations: Deviations, n_cells: int) -> SortedWitnesses:
+    def of(cls, deviations: CoalitionDeviations, n_cells: int) -> SortedWitnesses:
         """Sort witnesses by cell."""
         lengths = np.diff(deviations.begins)
         number = np.repeat(np.arange(len(lengths)), lengths)
@@ -117,8 +117,8 @@ class CellWitnesses:
         self._owner: list[int] = []
         self._kept_for: dict[int, list[tuple[int, float]]] = {}
         # Those in order, and those that came since.
-        self._sorted = SortedWitnesses.of(Deviations.none(), n_cells)
-        self._fresh = Deviations.none()
+        self._sorted = SortedWitnesses.of(CoalitionDeviations.none(), n_cells)
+        self._fresh = CoalitionDeviations.none()
         self._through: dict[int, list[tuple[int, float]]] = {}
 
     def __len__(self) -> int:
@@ -131,9 +131,9 @@ class CellWitnesses:
         for cell, amount in zip(cells.tolist(), amounts.tolist(), strict=True):
             self._through.setdefault(cell, []).append((number, amount))
         ends = np.array([0, len(cells)])
-        self._fresh = self._fresh.and_then(Deviations(np.array([own]), ends, cells, amounts))
+        self._fresh = self._fresh.and_then(CoalitionDeviations(np.array([own]), ends, cells, amounts))
 
-    def add_all(self, found: Deviations) -> None:
+    def add_all(self, found: CoalitionDeviations) -> None:
         """Keep many, each for its cell."""
         number = np.repeat(np.arange(len(found.owner)), np.diff(found.begins))
         own = found.cells == found.owner[number]
@@ -147,10 +147,10 @@ class CellWitnesses:
         self._owner.append(own)
         self.low[own], self.high[own] = min(self.low[own], moved), max(self.high[own], moved)
 
-    def _sort(self, more: Deviations) -> None:
+    def _sort(self, more: CoalitionDeviations) -> None:
         every = self._sorted.deviations.and_then(self._fresh).and_then(more)
         self._sorted = SortedWitnesses.of(every, len(self.low))
-        self._fresh, self._through = Deviations.none(), {}
+        self._fresh, self._through = CoalitionDeviations.none(), {}
 
     def shrunk(self, room: Iterable[CellRange]) -> dict[int, float]:
         """Return the witnesses that go farther than some cells can, with how much of each agrees with that.
@@ -196,7 +196,7 @@ class CellWitnesses:
             How far down and up all cells can go.
         """
         if self._fresh.begins[-1] > FRESH * self._sorted.deviations.begins[-1]:
-            self._sort(Deviations.none())
+            self._sort(CoalitionDeviations.none())
         listed = {number for cell in cells.tolist() for number, _ in self._kept_for.get(cell, ())}
         n_sorted = len(self._sorted.deviations.owner)
         numbers = sorted(number for number in listed & scale.keys() if number < n_sorted)

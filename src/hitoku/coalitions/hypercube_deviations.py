@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hitoku.coalitions.cell_witnesses import Deviations
+from hitoku.coalitions.cell_witnesses import CoalitionDeviations
 from hitoku.feasibility.hypercubes import CrossTable, HypercubeSearch, Requirements, Rooms, cross_table_of
 from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Table
 
@@ -65,9 +65,9 @@ class HypercubeDeviations:
     def _steps(self, room: Floats) -> Floats:
         return np.asarray(np.floor(room * self._scale))
 
-    def found(self, wanted: Sequence[AttackerView]) -> Deviations:
+    def found(self, wanted: Sequence[AttackerView]) -> CoalitionDeviations:
         """Look for deviations that take cells far enough; none where a table has no boxes."""
-        found = Deviations.none()
+        found = CoalitionDeviations.none()
         if self._cross_table is None:
             return found
         for effort in EFFORTS:
@@ -79,7 +79,7 @@ class HypercubeDeviations:
 
     def _found(
         self, cross_table: CrossTable, wanted: Sequence[AttackerView], effort: tuple[int, int, int]
-    ) -> tuple[Deviations, Sequence[AttackerView]]:
+    ) -> tuple[CoalitionDeviations, Sequence[AttackerView]]:
         """Look with some effort; return what is found, and what is still wanted."""
         requirements, place, whose = self._requirements(wanted)
         through = (np.where(self._moving, side, np.inf) for side in (self._down, self._up))
@@ -159,12 +159,12 @@ class HypercubeDeviations:
             (np.bincount(requirement, seen, 2 * n) == 0) & (np.bincount(requirement, minlength=2 * n) > 0)
         )
 
-    def _written(self, hypercubes: HypercubeSearch, which: Mask) -> Deviations:
+    def _written(self, hypercubes: HypercubeSearch, which: Mask) -> CoalitionDeviations:
         """Return the witnesses of some claims, and their opposites where these are feasible too."""
         requirement, cell, amount = hypercubes.shown_entries()
         lengths = np.bincount(requirement, minlength=len(which))[which]
         requirements, entries, n = hypercubes.requirements, which[requirement], max(len(which) // 2, 1)
-        found = Deviations(
+        found = CoalitionDeviations(
             requirements.cells[np.flatnonzero(which) % n],
             np.concatenate([[0], np.cumsum(lengths)]),
             cell[entries],

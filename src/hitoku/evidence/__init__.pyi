@@ -18,7 +18,6 @@ from hitoku.evidence.counts_beside import companion_of as companion_of
 from hitoku.evidence.counts_beside import counts_that_fit as counts_that_fit
 from hitoku.evidence.derivable_groups import DerivableGroups as DerivableGroups
 from hitoku.evidence.derivable_groups import derivable_groups as derivable_groups
-from hitoku.evidence.differences import WholeDifferences as WholeDifferences
 from hitoku.evidence.disclosure import Arithmetic as Arithmetic
 from hitoku.evidence.disclosure import Disclosure as Disclosure
 from hitoku.evidence.disclosure import Summand as Summand
@@ -29,6 +28,7 @@ from hitoku.evidence.grid import Grid as Grid
 from hitoku.evidence.grid import exact_rows as exact_rows
 from hitoku.evidence.grid import text as text
 from hitoku.evidence.grid import texts as texts
+from hitoku.evidence.integer_deviations import IntegerDeviations as IntegerDeviations
 from hitoku.evidence.json_stream import Stream as Stream
 from hitoku.evidence.json_stream import pieces as pieces
 from hitoku.evidence.nearby import settle_nearby as settle_nearby

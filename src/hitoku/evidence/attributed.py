@@ -154,8 +154,8 @@ def attributed(
     unsafe = np.arange(n + len(learnt)) >= n
     required = Need(unsafe=unsafe, upper=np.append(np.zeros(n), asked - sums))
     problem = AuditProblem.of(grid, required, wider)
-    moves = [_with_sums(w.differences, cells, learnt) for w in proof.witnesses]
-    found = prove(problem, np.flatnonzero(fixed(problem.matrix)[0]).tolist(), moves)
+    deviations = [_with_sums(w.differences, cells, learnt) for w in proof.witnesses]
+    found = prove(problem, np.flatnonzero(fixed(problem.matrix)[0]).tolist(), deviations)
     place = {int(cell): number for number, cell in enumerate(problem.cells.tolist())}
     safe = [
         place[n + i] not in found.failed and place[n + i] not in found.undecided for i in range(len(learnt))

@@ -32,7 +32,7 @@ def audit(
     *,
     intervals: bool | Bounds = False,
     insiders: Insider | None = None,
-    moves: Sequence[Mapping[int, int]] = (),
+    deviations: Sequence[Mapping[int, int]] = (),
     reader: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Audit:
@@ -55,9 +55,9 @@ def audit(
         bounds of all cells, where an attack has them already.
     insiders
         An attack by contributors that the release must withstand as well. The certificate is about outsiders.
-    moves
-        Where to look for witnesses first: ``protection.moves``, which ``Gauss(prove=True)`` leaves. They are
-        checked like any other; the answer does not depend on them.
+    deviations
+        Where to look for witnesses first: ``protection.deviations``, which ``Gauss(prove=True)`` leaves. They
+        are checked like any other; the answer does not depend on them.
     reader
         A claim about a reader who knows the method, ``protection.reader``. The certificate carries it, and
         :func:`hitoku.verify` checks it; the verdict of the audit is about a reader who does not.
@@ -92,7 +92,7 @@ def audit(
         )
     problem = AuditProblem.of(grid, need, release)
     given_away, rank = fixed(problem.matrix)
-    proof = prove(problem, np.flatnonzero(given_away).tolist(), moves, release, progress)
+    proof = prove(problem, np.flatnonzero(given_away).tolist(), deviations, release, progress)
     place = {int(cell): number for number, cell in enumerate(problem.cells.tolist())}
     outcomes = {cell: _outcome(place.get(cell), proof) for cell in np.flatnonzero(need.unsafe).tolist()}
     return Audit(

@@ -144,7 +144,7 @@ class Audit:
         """Counts: no value can be read from them.
 
         ``recomputable`` and ``narrow`` tell apart what adding and subtracting gives away and what takes
-        known bounds. ``free_dimensions`` is the number of independent ways in which withheld cells can
+        known bounds. ``null_dimension`` is the number of independent ways in which withheld cells can
         move; few of them are a risk in themselves. Cells that no table shows count as unsafe only, and there
         as ``unsafe_hidden``, too.
         """
@@ -170,7 +170,7 @@ class Audit:
                 "narrow": tally[CellOutcome.NARROW],
                 "undecided": tally[CellOutcome.UNDECIDED],
                 "withheld_recomputable": self.recomputable,
-                "free_dimensions": self.null_dimension,
+                "null_dimension": self.null_dimension,
                 "programs": self.proof.n_programs,
                 "witnesses": len(self.proof.witnesses) + (len(groups.proof.witnesses) if groups else 0),
                 **of_groups,

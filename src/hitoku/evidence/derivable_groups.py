@@ -95,7 +95,7 @@ def derivable_groups(
     *,
     own: Audit | None = None,
     groups: bool = True,
-    moves: Sequence[Mapping[int, int]] = (),
+    deviations: Sequence[Mapping[int, int]] = (),
 ) -> DerivableGroups:
     """Examine the groups of units whose totals follow from the published cells of a release.
 
@@ -112,7 +112,7 @@ def derivable_groups(
         units, it is the proof, and no further audit is run.
     groups
         False: derivable groups are not considered.
-    moves
+    deviations
         Changes of numbers of units by which an audit looks for witnesses first; the result does not depend on
         them.
 
@@ -140,7 +140,7 @@ def derivable_groups(
     shown = ~release.withheld
     if isinstance(own, AdjustedAudit) or not np.all(Grid.of(table.value).same(release.published)[shown]):
         return not_considered(ADJUSTED)
-    found = [_examine(table, size, release, own, moves) for size in sizes]
+    found = [_examine(table, size, release, own, deviations) for size in sizes]
     return DerivableGroups(
         status=max((each.status for each in found), key=WORST_LAST.index),
         reason=join(dict.fromkeys(each.reason for each in found)),
@@ -154,7 +154,7 @@ def _examine(
     size: GroupSize,
     release: Release,
     own: Audit | None,
-    moves: Sequence[Mapping[int, int]],
+    deviations: Sequence[Mapping[int, int]],
 ) -> DerivableGroups:
     """Examine the requirement of one rule."""
     small = np.flatnonzero(size.small(table))
@@ -169,7 +169,7 @@ def _examine(
     units = size.units(table)
     need = size.need(table)
     withheld = Protection.withhold(units, release.withheld & table.shown, need)
-    found = audit(units, need, Release.of(units, withheld), moves=moves)
+    found = audit(units, need, Release.of(units, withheld), deviations=deviations)
     outcomes = set(found.outcomes.values())
     status = Status.FAILED
     if found.safe:

@@ -116,15 +116,15 @@ def from_basis(split: Split, basis: Basis) -> Witness | None:
     """Solve for the basic columns exactly, the others standing at their bounds."""
     problem = split.problem
     basic = np.flatnonzero(basis.columns == BASIC)
-    moves: dict[int, Fraction] = {}
+    deviations: dict[int, Fraction] = {}
     for column in np.flatnonzero(basis.columns != BASIC).tolist():
         end = split.high[column] if basis.columns[column] == UPPER else split.low[column]
         if end:
             cell = split.owner(column)
-            moves[cell] = moves.get(cell, Fraction(0)) + end
-    below = common_denominator(moves.values())
+            deviations[cell] = deviations.get(cell, Fraction(0)) + end
+    below = common_denominator(deviations.values())
     right = [0] * len(problem.rows)
-    for cell, move in moves.items():
+    for cell, move in deviations.items():
         for number in problem.users[cell]:
             right[number] -= problem.rows[number][cell] * int(move * below)
     # Two basic columns of one cell would be parallel; the solver never chooses them, and one is enough.
@@ -134,14 +134,14 @@ def from_basis(split: Split, basis: Basis) -> Witness | None:
     if found is None:
         return None
     for cell, steps in found.items():
-        moves[cell] = moves.get(cell, Fraction(0)) + Fraction(steps) / below
-    return _scale_back(problem, moves)
+        deviations[cell] = deviations.get(cell, Fraction(0)) + Fraction(steps) / below
+    return _scale_back(problem, deviations)
 
 
-def _scale_back(problem: AuditProblem, moves: dict[int, Fraction]) -> Witness | None:
+def _scale_back(problem: AuditProblem, deviations: dict[int, Fraction]) -> Witness | None:
     """Scale differences back until they keep every bound, if that takes next to nothing."""
     share = Fraction(1)
-    for cell, move in moves.items():
+    for cell, move in deviations.items():
         low, high = problem.lower[cell], problem.upper[cell]
         if high is not None and move > high:
             share = min(share, high / move)
@@ -150,8 +150,8 @@ def _scale_back(problem: AuditProblem, moves: dict[int, Fraction]) -> Witness | 
     if share < 1 - PULL:
         return None
     if share < 1:
-        moves = {cell: move * share for cell, move in moves.items()}
-    return Witness.of(moves) if problem.fits(moves) else None
+        deviations = {cell: move * share for cell, move in deviations.items()}
+    return Witness.of(deviations) if problem.fits(deviations) else None
 
 
 def _usual(problem: AuditProblem) -> Fraction:

@@ -20,13 +20,13 @@ from hitoku.feasibility.hypercubes import (
     cross_table_of,
     packed,
 )
-from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Moves, Release
+from hitoku.model import EXACT_SUMS, Deviations, Floats, Integers, Mask, Release
 
 # Starts of every search, published cells that further boxes may cancel, up to how many leaves all are tried.
 WITHIN, THROUGH = (8, 0, 2**20), (8, 24, 2**20)
 
 
-def hypercube_witnesses(release: Release, problem: AuditProblem, places: Integers) -> Iterator[Moves]:
+def hypercube_witnesses(release: Release, problem: AuditProblem, places: Integers) -> Iterator[Deviations]:
     """Search for boxes that move unsafe cells as far as they must; nothing where a table has no boxes.
 
     First boxes that lie in withheld cells; then sums of boxes, which may pass through published cells where

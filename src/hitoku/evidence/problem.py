@@ -17,9 +17,9 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import TableError
-from hitoku.evidence.differences import WholeDifferences
 from hitoku.evidence.exact import Row
 from hitoku.evidence.grid import Grid, common_denominator, exact_rows
+from hitoku.evidence.integer_deviations import IntegerDeviations
 from hitoku.feasibility import Levels, Problem
 from hitoku.model import Integers, Need, Release, groups_by_size, rational
 
@@ -54,10 +54,10 @@ class Witness:
     differences: Mapping[int, int]
 
     @classmethod
-    def of(cls, moves: Mapping[int, Fraction | int]) -> Witness:
+    def of(cls, deviations: Mapping[int, Fraction | int]) -> Witness:
         """Bring exact differences over their common denominator, zeros left out."""
-        below = common_denominator(moves.values())
-        return cls(below, {place: int(move * below) for place, move in sorted(moves.items()) if move})
+        below = common_denominator(deviations.values())
+        return cls(below, {place: int(move * below) for place, move in sorted(deviations.items()) if move})
 
     def at(self, place: int) -> Fraction:
         return Fraction(self.differences.get(place, 0), self.denominator)
@@ -214,7 +214,7 @@ class AuditProblem:
             return None
         moved = np.flatnonzero(whole)
         common = gcd(self.scale, *whole[moved].tolist())
-        return Witness(self.scale // common, WholeDifferences(moved, whole[moved] // common))
+        return Witness(self.scale // common, IntegerDeviations(moved, whole[moved] // common))
 
     def changed(self, places: Integers, amounts: Integers, parts: int) -> Witness | None:
         """Take whole differences of some cells, in parts of a step; None when they do not fit as they are.
@@ -233,7 +233,7 @@ class AuditProblem:
         if np.any(amounts < low) or np.any(amounts > high) or np.any(self._by_cell[:, places] @ amounts):
             return None
         common = gcd(parts * self.scale, *np.unique(amounts).tolist())
-        return Witness(parts * self.scale // common, WholeDifferences(places, amounts // common))
+        return Witness(parts * self.scale // common, IntegerDeviations(places, amounts // common))
 
     @cached_property
     def _by_cell(self) -> Any:
@@ -261,13 +261,13 @@ class AuditProblem:
         if self.integer:
             common = gcd(*move.values())
             step = Fraction(floor(step * common), common)
-        moves = {place: step * change for place, change in move.items()}
-        return Witness.of(moves) if step > 0 and self.fits(moves) else None
+        deviations = {place: step * change for place, change in move.items()}
+        return Witness.of(deviations) if step > 0 and self.fits(deviations) else None
 
-    def fits(self, moves: Mapping[int, Fraction | int]) -> bool:
+    def fits(self, deviations: Mapping[int, Fraction | int]) -> bool:
         """Tell whether exact differences cancel in every relation; bounds are another matter."""
         sums: dict[int, Fraction | int] = {}
-        for place, move in moves.items():
+        for place, move in deviations.items():
             for number in self.users[place]:
                 sums[number] = sums.get(number, 0) + self.rows[number][place] * move
         return not any(sums.values())

@@ -20,7 +20,7 @@ from hitoku.solver.linear import opened
 def prove(
     problem: AuditProblem,
     exposed: Iterable[int] = (),
-    moves: Iterable[Mapping[int, int]] = (),
+    deviations: Iterable[Mapping[int, int]] = (),
     release: Release | None = None,
     progress: Progress | None = None,
 ) -> Proof:
@@ -32,7 +32,7 @@ def prove(
         What an outsider does not know.
     exposed
         Cells known to be recomputable by adding and subtracting: nothing is tried for them.
-    moves
+    deviations
         Changes of cells of the table that somebody says keep every sum: tried first, and not trusted.
     release
         What the problem is about: where it is large and has variables, boxes are looked for before programs.
@@ -40,7 +40,7 @@ def prove(
         Told how many unsafe cells of a large problem are settled, of how many.
     """
     search = WitnessSearch(problem, frozenset(exposed) & problem.demands.keys(), progress)
-    search.push_along(moves)
+    search.push_along(deviations)
     search.push_in_circles()
     if len(problem.cells) > SHORT_CELLS:
         search.propagate()

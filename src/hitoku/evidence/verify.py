@@ -278,17 +278,17 @@ def witness(
     parts: dict[str, Any], table: CertifiedTable, withheld: set[int], what: str
 ) -> dict[int, Fraction]:
     """Check 3: another table that fits the release; what it has in place of the true values."""
-    below, moves = parts["denominator"], sparse(parts["cells"], parts["differences"], table.size, what)
+    below, deviations = parts["denominator"], sparse(parts["cells"], parts["differences"], table.size, what)
     demand(type(below) is int and below > 0, f"{what}: its denominator is not a positive whole number", 2)
-    demand(withheld.issuperset(moves), f"{what}: it changes a cell that is published")
-    values = {cell: table.value[cell] + divided(move, below) for cell, move in moves.items()}
+    demand(withheld.issuperset(deviations), f"{what}: it changes a cell that is published")
+    values = {cell: table.value[cell] + divided(move, below) for cell, move in deviations.items()}
     for cell, x in values.items():
         demand(
             table.allows(cell, x),
             f"{what}: it leaves the bounds of cell {table.name(cell)}, or is not whole",
         )
     change: dict[int, Fraction] = {}
-    for cell, move in moves.items():
+    for cell, move in deviations.items():
         for row, coefficient in table.terms[cell]:
             change[row] = coefficient * move + change.get(row, 0)
     broken = [row for row, total in change.items() if total != 0]

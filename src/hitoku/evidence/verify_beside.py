@@ -35,9 +35,9 @@ def fits(content: dict[str, Any], table: Any, demand: Demand, number: Exact) -> 
     demand(table.broken(values) is None, f"{kind} beside: they do not add up")
     withheld = set(other["withheld"])
     world = list(values)
-    cells, moves = other["companion"]["cells"], other["companion"]["differences"]
-    demand(len(cells) == len(moves) == len(set(cells)), f"{kind} beside: the companion is malformed", 2)
-    for cell, move in zip(cells, moves, strict=True):
+    cells, deviations = other["companion"]["cells"], other["companion"]["differences"]
+    demand(len(cells) == len(deviations) == len(set(cells)), f"{kind} beside: the companion is malformed", 2)
+    for cell, move in zip(cells, deviations, strict=True):
         demand(type(cell) is int and 0 <= cell < n, f"{kind} beside: no such cell", 2)
         demand(
             cell in withheld,

@@ -174,8 +174,8 @@ def derivable_groups(
     ]
     high: dict[int, Fraction] = {}
     for need in content["unsafe"] if tables else []:
-        moves, below = ({}, 1) if need["high"] is None else tables[need["high"]]
-        high[need["cell"]] = values[need["cell"]] + exact(moves.get(need["cell"], 0)) / Fraction(below)
+        deviations, below = ({}, 1) if need["high"] is None else tables[need["high"]]
+        high[need["cell"]] = values[need["cell"]] + exact(deviations.get(need["cell"], 0)) / Fraction(below)
     hidden = set(content.get("hidden", []))
     found = {"groups": "proved again here by the same witnesses"} if counting else {}
     for rule, counts in counting:

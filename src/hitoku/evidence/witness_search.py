@@ -20,7 +20,7 @@ from hitoku.evidence.hypercube_witnesses import hypercube_witnesses
 from hitoku.evidence.problem import AuditProblem, Demand, Witness
 from hitoku.evidence.propagation import ruled_out
 from hitoku.feasibility import NetworkCirculation
-from hitoku.model import Floats, Moves, Release
+from hitoku.model import Deviations, Floats, Release
 from hitoku.solver import integer
 from hitoku.solver.linear import Solution, SolverStatus, Warm
 from hitoku.solver.work import SECONDS, CountedWork
@@ -119,12 +119,14 @@ class WitnessSearch:
         left = self.lacking[up] - self.exposed
         return sorted(place for place in left if (place, up) not in self.tried)
 
-    def push_along(self, moves: Iterable[Mapping[int, int]]) -> None:
+    def push_along(self, deviations: Iterable[Mapping[int, int]]) -> None:
         """Go along given moves, forth and back: where they reach far enough no program is needed."""
-        if isinstance(moves, Moves):
-            moves = self._push_as_given(moves)
-        place = {cell: number for number, cell in enumerate(self.problem.cells.tolist())} if moves else {}
-        for move in moves:
+        if isinstance(deviations, Deviations):
+            deviations = self._push_as_given(deviations)
+        place = (
+            {cell: number for number, cell in enumerate(self.problem.cells.tolist())} if deviations else {}
+        )
+        for move in deviations:
             if not move.keys() <= place.keys():
                 continue  # it changes a published cell
             for way in (1, -1):
@@ -132,20 +134,20 @@ class WitnessSearch:
                 if witness is not None:
                     self.add(witness)
 
-    def _push_as_given(self, moves: Moves) -> list[Mapping[int, int]]:
+    def _push_as_given(self, deviations: Deviations) -> list[Mapping[int, int]]:
         """Take whole changes just as they are, forth and back; return those that do not fit like that."""
         problem, left = self.problem, []
-        parts, rest = divmod(moves.scale, problem.scale)
-        for number in range(len(moves)):
-            part = slice(moves.begins[number], moves.begins[number + 1])
-            cells, amounts = moves.cells[part], moves.amounts[part]
+        parts, rest = divmod(deviations.scale, problem.scale)
+        for number in range(len(deviations)):
+            part = slice(deviations.begins[number], deviations.begins[number + 1])
+            cells, amounts = deviations.cells[part], deviations.amounts[part]
             places = np.searchsorted(problem.cells, cells)
             inside = np.minimum(places, len(problem.cells) - 1)
             if len(cells) == 0 or np.any(problem.cells[inside] != cells):
                 continue  # it changes a published cell
             fitting = [] if rest else [problem.changed(places, way * amounts, parts) for way in (1, -1)]
             if not any(fitting):
-                left.append(moves[number])
+                left.append(deviations[number])
             for witness in fitting:
                 if witness is not None:
                     self.add(witness)

@@ -144,7 +144,7 @@ def _asked_again(
             proven=answer.proven and relaxed,
             gap=answer.gap if relaxed else float("nan"),
             canonical=answer.canonical and relaxed,
-            moves=(),
+            deviations=(),
         )
     return found
 

@@ -21,7 +21,7 @@ from typing import Any, cast
 import numpy as np
 
 from hitoku.attacks import Coalition, Insider
-from hitoku.coalitions import CoalitionSearch, Deviations, HypercubeDeviations, TooClose
+from hitoku.coalitions import CoalitionDeviations, CoalitionSearch, HypercubeDeviations, TooClose
 from hitoku.errors import NeedError, some
 from hitoku.feasibility.hypercubes import cross_table_of
 from hitoku.methods.circulation import LARGEST_SWEPT, Circulation, prices
@@ -92,7 +92,7 @@ def against_insiders(
             work.add(table.n_cells)
             more = Seen.by(table, need, one).protect_with(table, method, withheld)
             withheld |= more.withheld
-            moving[[cell for move in more.moves for cell in move]] = True
+            moving[[cell for move in more.deviations for cell in move]] = True
             steps += more.steps
         if np.array_equal(withheld, before):
             raise unreachable(table, found[0].cells)
@@ -174,7 +174,7 @@ def _hypercubes_for(
     withheld: Mask,
     search: CoalitionSearch,
     found: Sequence[TooClose],
-) -> Deviations:
+) -> CoalitionDeviations:
     """Look for boxes in the eyes of coalitions, through cells that may be withheld besides."""
     stay = staying(table, method) & ~withheld
     movable = ~stay & (table.upper > table.lower)

@@ -20,7 +20,19 @@ from hitoku.feasibility import EndSearch, Problem, parts_of, settle
 from hitoku.methods.costs import prices_of
 from hitoku.methods.keep import staying
 from hitoku.methods.method import promised, traits_of
-from hitoku.model import Floats, Integers, Mask, Moves, Need, Protection, Reason, Release, Step, Table, slack
+from hitoku.model import (
+    Deviations,
+    Floats,
+    Integers,
+    Mask,
+    Need,
+    Protection,
+    Reason,
+    Release,
+    Step,
+    Table,
+    slack,
+)
 from hitoku.solver.work import SECONDS, CountedWork, Deadline
 
 
@@ -93,14 +105,14 @@ def shown_by_moves(table: Table, need: Need, found: Protection) -> bool:
     >>> shown_by_moves(table, Need(unsafe=table.inner, width=1), Protection.withhold(table, table.inner))
     False
     """
-    moves = found.moves
-    if not isinstance(moves, Moves) or moves.scale != 1:
+    deviations = found.deviations
+    if not isinstance(deviations, Deviations) or deviations.scale != 1:
         return False
     columns, value = table.relations.tocsc(), table.value
     low, high = np.zeros(table.n_cells), np.zeros(table.n_cells)
-    for number in range(len(moves)):
-        part = slice(moves.begins[number], moves.begins[number + 1])
-        cells, change = moves.cells[part], moves.amounts[part].astype(np.float64)
+    for number in range(len(deviations)):
+        part = slice(deviations.begins[number], deviations.begins[number + 1])
+        cells, change = deviations.cells[part], deviations.amounts[part].astype(np.float64)
         if not found.withheld[cells].all() or np.any(columns[:, cells] @ change):
             continue
         for way in (change, -change):

@@ -39,7 +39,7 @@ from hitoku.model.linked_groups import overlapping as overlapping
 from hitoku.model.markup import small_table as small_table
 from hitoku.model.need import Need as Need
 from hitoku.model.need import reaches as reaches
-from hitoku.model.protection import Moves as Moves
+from hitoku.model.protection import Deviations as Deviations
 from hitoku.model.protection import Protection as Protection
 from hitoku.model.protection import Reason as Reason
 from hitoku.model.protection import Step as Step

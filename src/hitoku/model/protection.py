@@ -62,14 +62,14 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Moves(Sequence[Mapping[int, int]]):
+class Deviations(Sequence[Mapping[int, int]]):
     """Changes one after the other, each a mapping from cells to whole numbers.
 
     Examples
     --------
-    >>> moves = Moves(np.array([0, 2]), np.array([4, 7]), np.array([1, -1]), scale=1)
-    >>> moves, dict(moves[0])
-    (Moves(1 changes of 2 cells), {4: 1, 7: -1})
+    >>> deviations = Deviations(np.array([0, 2]), np.array([4, 7]), np.array([1, -1]), scale=1)
+    >>> deviations, dict(deviations[0])
+    (Deviations(1 changes of 2 cells), {4: 1, 7: -1})
     """
 
     begins: Integers
@@ -83,7 +83,7 @@ class Moves(Sequence[Mapping[int, int]]):
     """
 
     @classmethod
-    def of(cls, changes: Sequence[tuple[Integers, Integers]], scale: int) -> Moves:
+    def of(cls, changes: Sequence[tuple[Integers, Integers]], scale: int) -> Deviations:
         """Write changes, each given by its cells and amounts, one after the other."""
         nothing = np.zeros(0, dtype=np.int64)
         return cls(
@@ -93,9 +93,9 @@ class Moves(Sequence[Mapping[int, int]]):
             scale,
         )
 
-    def and_then(self, others: Moves) -> Moves:
+    def and_then(self, others: Deviations) -> Deviations:
         """Return these changes and others of the same scale after them."""
-        return Moves(
+        return Deviations(
             np.concatenate([self.begins, self.begins[-1] + others.begins[1:]]),
             np.concatenate([self.cells, others.cells]),
             np.concatenate([self.amounts, others.amounts]),
@@ -122,7 +122,7 @@ class Moves(Sequence[Mapping[int, int]]):
         return (self[number] for number in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"Moves({len(self)} changes of {len(np.unique(self.cells)):_} cells)"
+        return f"Deviations({len(self)} changes of {len(np.unique(self.cells)):_} cells)"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -150,7 +150,7 @@ class Protection:
         Who decided.
     steps
         How, from a method that decides cell by cell; confidential.
-    moves
+    deviations
         Ways to change withheld cells, whole numbers by cell, that keep every sum: the audit may use them.
     reader
         What the method claims about a reader who knows it, as a certificate states it; None: nothing.
@@ -172,7 +172,7 @@ class Protection:
     canonical: bool = False
     method: str = "given"
     steps: tuple[Step, ...] = ()
-    moves: Sequence[Mapping[int, int]] = ()
+    deviations: Sequence[Mapping[int, int]] = ()
     caution: str = ""
     reader: Mapping[str, Any] | None = None
     note: str = ""

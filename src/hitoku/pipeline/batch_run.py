@@ -207,7 +207,7 @@ class _Runner:
                 value=outcome.protection.value[places],
                 secondary=outcome.protection.withheld[places] & ~one.need.unsafe,
                 steps=(),
-                moves=(),
+                deviations=(),
             )
             bounds = Bounds(
                 lower=outcome.bounds.lower[places],

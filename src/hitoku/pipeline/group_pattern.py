@@ -77,7 +77,7 @@ def withhold_for_groups(
             raise _unreachable(size, error) from error
         withheld |= more.withheld
         steps += more.steps
-        hints += more.moves
+        hints += more.deviations
     if np.array_equal(withheld, protection.withheld):
         return protection, hints
     return extended(table, need, protection, method, withheld, steps=steps, purpose="groups"), hints

@@ -124,7 +124,7 @@ def against_known_method(
     n_unsafe = int(need.unsafe.sum())
     release = Release.of(table, protection)
     if protection.reader is not None:
-        found = audit(table, need, release, moves=protection.moves, reader=protection.reader)
+        found = audit(table, need, release, deviations=protection.deviations, reader=protection.reader)
         if found.withstands_known_method:
             return KnownMethod(n_unsafe, 0, 0)
     method = informed(method, rules, width)

@@ -218,7 +218,7 @@ def attack_and_audit(
         need,
         release,
         insiders=attack,
-        moves=protection.moves,
+        deviations=protection.deviations,
         # Cells added for insiders are chosen by looking at the table: then the method's claim is void.
         reader=protection.reader if attack is None else None,
     )
@@ -233,7 +233,7 @@ def attack_and_audit(
         rules=tuple(rules or ()),
         groups=None
         if rules is None
-        else derivable_groups(table, rules, release, own=found, groups=groups, moves=hints),
+        else derivable_groups(table, rules, release, own=found, groups=groups, deviations=hints),
     )
 
 

@@ -188,7 +188,7 @@ def test_of_every_witness_the_method_publishes_the_same(seed):
     protection = method.protect(table, assess(table, rules, width=3, groups=False))
     shown = Release.of(table, protection).published
     seen = [table.value]
-    for move in protection.moves:
+    for move in protection.deviations:
         value = table.value.copy()
         value[list(move)] += list(move.values())
         other = Table.from_array(value.reshape(table.shape)[:-1, :-1].astype(int))

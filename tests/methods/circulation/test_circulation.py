@@ -66,9 +66,9 @@ def judged(table, need, method=None):
     assert np.all(protection.withheld[need.unsafe])
     if table.fixed is not None:
         assert not np.any(protection.withheld & table.fixed)
-    assert audit(table, need, release, moves=protection.moves).safe
+    assert audit(table, need, release, deviations=protection.deviations).safe
     assert audit(table, need, release).safe
-    for move in protection.moves:
+    for move in protection.deviations:
         change = np.zeros(table.n_cells)
         change[list(move)] = list(move.values())
         assert not np.any(table.relations @ change)
@@ -187,9 +187,9 @@ def test_the_same_table_gives_the_same_pattern_and_a_proof_that_stands_alone(tmp
     table, need = hierarchy()
     first, again = (Circulation().protect(table, need) for _ in range(2))
     assert np.array_equal(first.withheld, again.withheld)
-    assert [dict(m) for m in first.moves] == [dict(m) for m in again.moves]
+    assert [dict(m) for m in first.deviations] == [dict(m) for m in again.deviations]
     release = Release.of(table, first)
-    verdict = audit(table, need, release, moves=first.moves)
+    verdict = audit(table, need, release, deviations=first.deviations)
     assert verdict.summary["programs"] == 0
     assert verify(verdict.certificate.write(tmp_path / "certificate.json.gz"))
     assert covers(Interval().bounds(release), table, need)
@@ -231,13 +231,13 @@ def test_common_changes_keep_every_room_and_level_whatever_is_swept_and_tidied(d
     table = data.draw(cross_tables(dims, hierarchical=True))
     need = needs(data.draw, table)
     try:
-        moves = Circulation().protect(table, need).moves
+        deviations = Circulation().protect(table, need).deviations
     except NeedError:
         return
     low, high = np.zeros(table.n_cells), np.zeros(table.n_cells)
-    for move in moves:
+    for move in deviations:
         change = np.zeros(table.n_cells)
-        change[list(move)] = np.array(list(move.values())) / moves.scale
+        change[list(move)] = np.array(list(move.values())) / deviations.scale
         for way in (change, -change):
             if np.all(table.value + way >= table.lower) and np.all(table.value + way <= table.upper):
                 low, high = np.minimum(low, way), np.maximum(high, way)
@@ -259,7 +259,7 @@ def test_nothing_unsafe_withholds_nothing():
     table, _ = hierarchy()
     protection = Circulation().protect(table, Need(unsafe=np.zeros(table.n_cells, dtype=bool)))
     assert not protection.withheld.any()
-    assert len(protection.moves) == 0
+    assert len(protection.deviations) == 0
 
 
 @pytest.mark.parametrize(
@@ -320,9 +320,9 @@ def test_two_way_cells_that_protect_each_other_claim_nothing_more(data, hierarch
     except NeedError:
         return
     before = requirements.amount.copy()
-    moves = free_moves(table.relations, rooms, requirements, need.unsafe)
+    deviations = free_moves(table.relations, rooms, requirements, need.unsafe)
     low, high = np.zeros(table.n_cells), np.zeros(table.n_cells)
-    for move in moves:
+    for move in deviations:
         change = np.zeros(table.n_cells)
         change[list(move)] = list(move.values())
         assert not np.any(table.relations @ change)

@@ -76,13 +76,13 @@ def test_the_proof_is_handed_to_the_audit_and_saves_it_the_solver():
     table = Table.from_array(np.random.default_rng(2).uniform(5.0, 50.0, size=(4, 4, 3)).round(1))
     need = Need(unsafe=table.inner & (table.value < 12))
     protection = Gauss(prove=True).protect(table, need)
-    assert protection.moves
+    assert protection.deviations
     release = Release.of(table, protection)
-    alone, helped = (audit(table, need, release, moves=moves) for moves in ((), protection.moves))
+    alone, helped = (audit(table, need, release, deviations=moves) for moves in ((), protection.deviations))
     assert alone.safe
     assert helped.safe
     assert (alone.summary["programs"] > 0, helped.summary["programs"]) == (True, 0)
-    assert helped.summary["witnesses"] == len(protection.moves) == 1
+    assert helped.summary["witnesses"] == len(protection.deviations) == 1
 
 
 @given(data=st.data())
@@ -94,9 +94,9 @@ def test_the_audit_says_the_same_whatever_moves_it_is_given(data):
     need = Need(unsafe=(table.value > 0) & (table.value < 5), width=data.draw(st.sampled_from([0, 3])))
     protection = Gauss().protect(table, need)
     entries = st.dictionaries(st.integers(0, table.n_cells - 1), st.integers(-3, 3), min_size=1, max_size=6)
-    moves = [*data.draw(st.lists(entries, max_size=3)), *Gauss(prove=True).protect(table, need).moves]
+    moves = [*data.draw(st.lists(entries, max_size=3)), *Gauss(prove=True).protect(table, need).deviations]
     release = Release.of(table, protection)
-    alone, helped = audit(table, need, release), audit(table, need, release, moves=moves)
+    alone, helped = audit(table, need, release), audit(table, need, release, deviations=moves)
     assert helped.outcomes == alone.outcomes
     if helped.certificate is not None:
         said = "are safe" if need.unsafe.any() else "no cell is listed as unsafe"

@@ -20,7 +20,7 @@ from hitoku.model import Need, Protection, Release, Table
 TABLES = count_tables(max_side=4, hierarchical=True) | count_tables(max_side=2, dims=3) | magnitude_tables()
 
 
-def moves(table):
+def deviations(table):
     """Cells to flip one after the other: withheld if published, and the other way round."""
     return st.lists(st.integers(0, table.n_cells - 1), max_size=25)
 
@@ -49,7 +49,7 @@ def test_counts_and_groups_are_those_of_the_pattern(data, table):
     relations = [set(np.flatnonzero(row).tolist()) for row in table.relations.toarray()]
     pattern = Pattern(table.relations, table.upper > table.lower, np.zeros(table.n_cells, dtype=bool))
     withheld = set()
-    for cell in dict.fromkeys(data.draw(moves(table))):
+    for cell in dict.fromkeys(data.draw(deviations(table))):
         pattern.withhold(cell)
         withheld.add(cell)
         loose = {c for c in withheld if table.upper[c] > table.lower[c]}
@@ -95,7 +95,7 @@ def check_verdicts(data, table):
     audit = IncrementalAudit(table, need, unsafe)
     if data.draw(st.booleans()):
         audit.show(np.flatnonzero(unsafe))
-    for cell in [None, *dict.fromkeys(data.draw(moves(table)))]:
+    for cell in [None, *dict.fromkeys(data.draw(deviations(table)))]:
         if cell is not None:
             audit.withhold(cell)
         bounds = bounds_of(table, audit.pattern.withheld)

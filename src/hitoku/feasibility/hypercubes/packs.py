@@ -6,13 +6,13 @@ import numpy as np
 
 from hitoku.feasibility.hypercubes.hypercube_search import HypercubeSearch
 from hitoku.feasibility.hypercubes.requirements import Rooms
-from hitoku.model import Integers, Moves
+from hitoku.model import Deviations, Integers
 
 # Common tables that are filled at once; what fits in none of them is handed over alone.
 MAX_PACKS = 48
 
 
-def packed(hypercubes: HypercubeSearch, rooms: Rooms, spread: float = np.inf) -> tuple[Moves, int]:
+def packed(hypercubes: HypercubeSearch, rooms: Rooms, spread: float = np.inf) -> tuple[Deviations, int]:
     """Add witnesses up while sums keep all rooms and every claim stays met; positions become cells.
 
     Witnesses that fit both ways share tables of their own, which come first: their opposites prove the other
@@ -68,4 +68,4 @@ def packed(hypercubes: HypercubeSearch, rooms: Rooms, spread: float = np.inf) ->
             part = slice(begins[loose], begins[loose + 1])
             tables.append((cell[part], amount[part]))
         n_even = len(tables) if even else n_even
-    return Moves.of(tables, int(rooms.scale)), n_even
+    return Deviations.of(tables, int(rooms.scale)), n_even

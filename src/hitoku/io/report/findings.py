@@ -146,7 +146,7 @@ def figures(cells: Cells) -> tuple[Figure, ...]:
         notes = ("of what is required", f"median {times(float(np.median(known)))}")
         found.append(Figure("tightest cell", times(float(known.min())), notes))
     if cells.adjusted is None and lost.n_withheld:
-        free = audit.summary["free_dimensions"]
+        free = audit.summary["null_dimension"]
         found.append(Figure("free directions", f"{free:,}", ("ways to move withheld cells",)))
     return tuple(found)
 

@@ -141,7 +141,7 @@ class Blocks:
         if stated is None:
             return protection_of(table, need, withheld.ravel(), None)
         decided = protection_of(table, need, withheld.ravel(), stated | {"version": 1, "split": self.split})
-        return replace(decided, moves=same_release(levels, values, terms))
+        return replace(decided, deviations=same_release(levels, values, terms))
 
     def _sections(self, table: Table, need: Need, rules: Sequence[Rule], width: ArrayLike) -> Protection:
         """Treat the sections of a larger table one by one."""

@@ -16,7 +16,7 @@ import numpy as np
 from hitoku.methods.blocks.reach import wide_alone, wide_together
 from hitoku.methods.blocks.structural_zeros import Rectangle, push_beside, wide_around_zeros
 from hitoku.methods.blocks.terms import Terms
-from hitoku.model import Integers, Mask, Moves
+from hitoku.model import Deviations, Integers, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +231,7 @@ def same_release(
     cells = [np.array(sorted(one), dtype=np.int64) for one in witnesses]
     amounts = [np.array([one[cell] for cell in sorted(one)], dtype=np.int64) for one in witnesses]
     begins = np.cumsum([0, *map(len, cells)])
-    return Moves(begins, np.concatenate(cells), np.concatenate(amounts), scale=1) if cells else []
+    return Deviations(begins, np.concatenate(cells), np.concatenate(amounts), scale=1) if cells else []
 
 
 def _done(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -> Iterator[tuple[Nodes, int]]:

@@ -20,7 +20,7 @@ from scipy import sparse
 from hitoku.feasibility import Pattern
 from hitoku.feasibility.hypercubes import Requirements, Rooms
 from hitoku.methods.circulation.reach import FAR, CellReach, levelled
-from hitoku.model import Floats, Integers, Mask, Moves
+from hitoku.model import Deviations, Floats, Integers, Mask
 from hitoku.solver.linear import LinearProgram, Warm, opened
 from hitoku.solver.work import CountedWork
 
@@ -182,21 +182,21 @@ class BatchProgram:
         return WitnessBatch(change, batch.served, batch.unit, batch.even)
 
 
-def read_batches(moves: Moves, n_even: int, n_cells: int) -> list[WitnessBatch]:
+def read_batches(deviations: Deviations, n_even: int, n_cells: int) -> list[WitnessBatch]:
     """Take packed witnesses as batches that serve nobody yet; the first fit both ways."""
     read = []
-    for number in range(len(moves)):
-        part = slice(moves.begins[number], moves.begins[number + 1])
+    for number in range(len(deviations)):
+        part = slice(deviations.begins[number], deviations.begins[number + 1])
         change = np.zeros(n_cells)
-        change[moves.cells[part]] = moves.amounts[part]
+        change[deviations.cells[part]] = deviations.amounts[part]
         read.append(WitnessBatch(change, np.zeros(0, dtype=np.int64), 1.0, number < n_even))
     return read
 
 
-def written(batches: Sequence[WitnessBatch], scale: int) -> Moves:
+def written(batches: Sequence[WitnessBatch], scale: int) -> Deviations:
     """Write batches as moves."""
     moved = [np.flatnonzero(batch.change) for batch in batches]
-    return Moves.of(
+    return Deviations.of(
         [(cells, batch.change[cells].astype(np.int64)) for cells, batch in zip(moved, batches, strict=True)],
         scale,
     )

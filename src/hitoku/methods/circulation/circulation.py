@@ -47,7 +47,7 @@ from hitoku.methods.greedy import unreachable
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.run import run
-from hitoku.model import Floats, Integers, Mask, Moves, Need, Protection, Table
+from hitoku.model import Deviations, Floats, Integers, Mask, Need, Protection, Table
 from hitoku.parameters import Limit, Whole, check_parameters, shown_parameters
 from hitoku.solver.work import CountedWork
 
@@ -157,8 +157,8 @@ class Circulation:
         clock = Clock(began, self.time_limit_s, 1 + self.rounds, progress)
         search.run(self.rounds, clock)
         withheld = first.copy()
-        moves = free.and_then(search.moves(self.rounds, clock))
-        withheld[moves.cells] = True
+        deviations = free.and_then(search.deviations(self.rounds, clock))
+        withheld[deviations.cells] = True
         clock.finish()
         return Protection(
             withheld=withheld,
@@ -166,12 +166,14 @@ class Circulation:
             secondary=withheld & ~need.unsafe,
             cost=float(cost[withheld].sum()),
             method="circulation",
-            moves=moves,
+            deviations=deviations,
             note=clock.note,
         )
 
 
-def free_moves(relations: sparse.csr_array, rooms: Rooms, requirements: Requirements, held: Mask) -> Moves:
+def free_moves(
+    relations: sparse.csr_array, rooms: Rooms, requirements: Requirements, held: Mask
+) -> Deviations:
     """Serve claims through cells that are withheld in any case; what is served is claimed no more.
 
     Parameters
@@ -202,7 +204,7 @@ def free_moves(relations: sparse.csr_array, rooms: Rooms, requirements: Requirem
         served = cells[network.cells[network.levels.required & ~(lacking[0] | lacking[1])]]
         free = np.flatnonzero(np.isin(requirements.cells, served))
         requirements.amount[free] = requirements.amount[n + free] = 0.0
-    return Moves.of(found, int(rooms.scale))
+    return Deviations.of(found, int(rooms.scale))
 
 
 def prices(table: Table, need: Need, cost: Floats, first: Mask) -> Floats:
@@ -282,7 +284,7 @@ class Search:
         self._cross_table = cross_table or CrossTable((table.n_cells,), (), np.arange(table.n_cells))
         self.hypercubes = HypercubeSearch(self._cross_table, rooms, requirements, price)
 
-    def moves(self, rounds: int, clock: Clock) -> Moves:
+    def deviations(self, rounds: int, clock: Clock) -> Deviations:
         """Add witnesses up to few common changes; on tables that are not too large, make these cheaper."""
         try:
             return self._few(rounds, clock)
@@ -292,16 +294,16 @@ class Search:
                 self._reached(requirement)
             return packed(self.hypercubes, self._rooms)[0]
 
-    def _few(self, rounds: int, clock: Clock) -> Moves:
+    def _few(self, rounds: int, clock: Clock) -> Deviations:
         small = self._table.n_cells <= SMALL
         if rounds == 0 or not clock.searches or self._table.n_cells > LARGEST_SWEPT:
             return packed(self.hypercubes, self._rooms)[0]
         if self._crossed and not self._sweeps and small:
             self._search_parts(clock)
-        moves, _ = packed(self.hypercubes, self._rooms)
-        return self._cheaper(moves, rounds, clock) if len(moves) else moves
+        deviations, _ = packed(self.hypercubes, self._rooms)
+        return self._cheaper(deviations, rounds, clock) if len(deviations) else deviations
 
-    def _cheaper(self, moves: Moves, rounds: int, clock: Clock) -> Moves:
+    def _cheaper(self, deviations: Deviations, rounds: int, clock: Clock) -> Deviations:
         """Make common changes cheaper; return what was given where nothing is."""
         small = self._table.n_cells <= SMALL
         state = Batches(self._rooms, self._requirements, self._price, self._table.value != 0)
@@ -325,9 +327,9 @@ class Search:
             )
             if self._sweeps and not clock.passed():
                 break
-        better = written(batches, moves.scale)
-        cost = [self._price[np.unique(each.cells)].sum() for each in (moves, better)]
-        return better if cost[1] < cost[0] else moves
+        better = written(batches, deviations.scale)
+        cost = [self._price[np.unique(each.cells)].sum() for each in (deviations, better)]
+        return better if cost[1] < cost[0] else deviations
 
     def _search_parts(self, clock: Clock) -> None:
         """Search the pattern anew, part by part."""

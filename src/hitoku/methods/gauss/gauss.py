@@ -198,7 +198,7 @@ class Gauss:
         :class:`hitoku.rules.k_disclosure.KDisclosure`.
     prove
         Prove the result in whole numbers, see :mod:`hitoku.methods.gauss.proof`; an error if that fails.
-        The proof is left in ``protection.moves``, where the audit looks for witnesses.
+        The proof is left in ``protection.deviations``, where the audit looks for witnesses.
         Where singletons or differences ask for more, this is about the unsafe cells alone.
     forced
         Cells that are published whatever this exposes, as a mask or positions.
@@ -275,7 +275,7 @@ class Gauss:
                 if not self.prove:
                     return protection
                 unsafe = need.unsafe & ~outcome.exposed & ~problem.forced
-                return replace(protection, moves=proof(table.relations, withheld, unsafe))
+                return replace(protection, deviations=proof(table.relations, withheld, unsafe))
             extra |= next_to_withhold(table, problem.order, narrow, withheld | problem.forced)
             rounds += 1
             if progress is not None:

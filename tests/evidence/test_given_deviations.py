@@ -11,16 +11,16 @@ from tests.methods.circulation.test_circulation import hierarchy
 from hitoku.evidence import audit
 from hitoku.evidence.verify import verify
 from hitoku.methods.circulation import Circulation
-from hitoku.model import Moves, Need, Protection, Release, Table
+from hitoku.model import Deviations, Need, Protection, Release, Table
 
 
 def test_moves_are_a_sequence_of_mappings():
-    moves = Moves(np.array([0, 2, 3]), np.array([4, 7, 1]), np.array([1, -1, 5]), scale=1)
-    assert [dict(move) for move in moves] == [{4: 1, 7: -1}, {1: 5}]
-    assert dict(moves[-1]) == {1: 5}
-    assert moves[:1] == [{4: 1, 7: -1}]
+    deviations = Deviations(np.array([0, 2, 3]), np.array([4, 7, 1]), np.array([1, -1, 5]), scale=1)
+    assert [dict(move) for move in deviations] == [{4: 1, 7: -1}, {1: 5}]
+    assert dict(deviations[-1]) == {1: 5}
+    assert deviations[:1] == [{4: 1, 7: -1}]
     with pytest.raises(IndexError):
-        moves[2]
+        deviations[2]
 
 
 @settings(deadline=None, max_examples=16)
@@ -34,11 +34,11 @@ def test_what_is_handed_over_never_changes_the_verdict(seed, drop):
         secondary = np.flatnonzero(protection.secondary)
         withheld[random.permutation(secondary)[:3]] = False
     release = Release.of(table, Protection.withhold(table, withheld, need))
-    amounts = protection.moves.amounts.copy()
+    amounts = protection.deviations.amounts.copy()
     wrong = random.random(len(amounts)) < 0.2
     amounts[wrong] += random.integers(-9, 10, int(wrong.sum()))
-    forged = Moves(protection.moves.begins, protection.moves.cells, amounts, scale=1)
-    alone, helped = audit(table, need, release), audit(table, need, release, moves=forged)
+    forged = Deviations(protection.deviations.begins, protection.deviations.cells, amounts, scale=1)
+    alone, helped = audit(table, need, release), audit(table, need, release, deviations=forged)
     assert alone.outcomes == helped.outcomes
 
 
@@ -50,9 +50,9 @@ def test_parts_of_a_step_are_witnesses_where_values_need_not_be_whole(scale, tmp
         lower=np.where(table.value == 1, 0.5, 0),
         upper=np.where(table.value == 1, 0.5, 0),
     )
-    moves = Moves(np.array([0, 4]), np.array([0, 1, 3, 4]), scale * np.array([1, -1, -1, 1]), scale)
+    deviations = Deviations(np.array([0, 4]), np.array([0, 1, 3, 4]), scale * np.array([1, -1, -1, 1]), scale)
     release = Release.of(table, Protection.withhold(table, table.inner, need))
-    found = audit(table, need, release, moves=moves)
+    found = audit(table, need, release, deviations=deviations)
     assert found.safe
     assert found.summary["programs"] == 0
     assert verify(found.certificate.write(tmp_path / "certificate.json"))
@@ -64,5 +64,5 @@ def test_a_change_that_names_a_cell_twice_is_no_witness():
     need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     release = Release.of(table, Protection.withhold(table, need.unsafe))
     twice = np.repeat(np.flatnonzero(need.unsafe), 2)
-    moves = Moves.of([(twice, np.array([1, -1])), (twice, np.array([-1, 1]))], scale=1)
-    assert audit(table, need, release, moves=moves).outcomes == audit(table, need, release).outcomes
+    deviations = Deviations.of([(twice, np.array([1, -1])), (twice, np.array([-1, 1]))], scale=1)
+    assert audit(table, need, release, deviations=deviations).outcomes == audit(table, need, release).outcomes

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitoku.evidence import WholeDifferences
+from hitoku.evidence import IntegerDeviations
 
 WHOLE = st.integers(-(2**63), 2**63 - 1)
 
@@ -15,7 +15,7 @@ WHOLE = st.integers(-(2**63), 2**63 - 1)
 @given(plain=st.dictionaries(st.integers(0, 40), WHOLE))
 def test_arrays_are_read_as_a_dictionary(plain):
     places = np.array(sorted(plain), dtype=np.int64)
-    made = WholeDifferences(places, np.array([plain[place] for place in sorted(plain)], dtype=np.int64))
+    made = IntegerDeviations(places, np.array([plain[place] for place in sorted(plain)], dtype=np.int64))
     assert dict(made.items()) == dict(made) == plain
     assert len(made) == len(plain)
     assert [made.get(place) for place in range(-1, 42)] == [plain.get(place) for place in range(-1, 42)]
@@ -24,4 +24,4 @@ def test_arrays_are_read_as_a_dictionary(plain):
 
 def test_a_place_beyond_all_others_is_not_there():
     with pytest.raises(KeyError):
-        WholeDifferences(np.array([3]), np.array([1]))[4]
+        IntegerDeviations(np.array([3]), np.array([1]))[4]

@@ -11,7 +11,7 @@ import numpy as np
 from hitoku.model import Integers
 
 
-class WholeDifferences(Mapping[int, int]):
+class IntegerDeviations(Mapping[int, int]):
     """Whole numbers of 64 bits by place, the places sorted.
 
     Parameters
@@ -23,7 +23,7 @@ class WholeDifferences(Mapping[int, int]):
 
     Examples
     --------
-    >>> some = WholeDifferences(np.array([2, 5]), np.array([7, -7]))
+    >>> some = IntegerDeviations(np.array([2, 5]), np.array([7, -7]))
     >>> some[5], some.get(3, 0), dict(some)
     (-7, 0, {2: 7, 5: -7})
     """
@@ -54,7 +54,7 @@ class WholeDifferences(Mapping[int, int]):
 class _Pairs(ItemsView[int, int]):
     """Both arrays side by side, without looking each place up."""
 
-    _mapping: WholeDifferences
+    _mapping: IntegerDeviations
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self._mapping._places, self._mapping._amounts, strict=True)  # noqa: SLF001 - its own view
