@@ -86,7 +86,7 @@ def test_a_release_shows_what_is_published_and_nothing_else():
 
 def test_a_protection_of_another_table_is_refused():
     other = Table.from_array([1, 2])
-    with pytest.raises(ProtectionError, match="3 cells for a table of 9"):
+    with pytest.raises(ProtectionError, match="protection has 3 cells, table has 9"):
         Release.of(TABLE, Protection.withhold(other, [True, True, False]))
 
 

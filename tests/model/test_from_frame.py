@@ -125,10 +125,12 @@ def test_costs_bounds_and_marks_come_from_columns():
         pytest.param(CELLS, {"by": []}, ParameterError, "no variables", id="no variables"),
         pytest.param(pd.concat([CELLS, CELLS]), {}, DataError, "more than one row", id="cell twice"),
         pytest.param(CELLS.assign(income="12,5"), {}, DataError, "decimal comma", id="decimal comma"),
-        pytest.param(CELLS.assign(income="many"), {}, DataError, "holds text where numbers", id="text"),
+        pytest.param(
+            CELLS.assign(income="many"), {}, DataError, "contains text instead of numbers", id="text"
+        ),
         pytest.param(CELLS.assign(income=np.nan), {}, DataError, "5 missing, NaN or infinite", id="NaN"),
         pytest.param(
-            CELLS.assign(n=[1, 2, 3, 4, 1.5]), {}, DataError, "are no counts", id="half a respondent"
+            CELLS.assign(n=[1, 2, 3, 4, 1.5]), {}, DataError, "are not counts", id="half a respondent"
         ),
         pytest.param(
             CELLS.assign(sex=["f", None, "f", "f", "m"]), {}, DataError, "1 missing code", id="missing code"

@@ -110,13 +110,15 @@ def test_a_second_grouping_may_collect_inner_codes_and_need_not_reach_the_total(
     ("second", "what"),
     [
         pytest.param(
-            Hierarchy.from_tree({"East": ["N1", "X9"]}, total="E"), "that the first hierarchy lacks", id="new"
+            Hierarchy.from_tree({"East": ["N1", "X9"]}, total="E"),
+            "that are not in the first hierarchy",
+            id="new",
         ),
         pytest.param(
-            Hierarchy.from_tree({"North": ["N1", "S1"]}, total="E"), "means two different things", id="other"
+            Hierarchy.from_tree({"North": ["N1", "S1"]}, total="E"), "has two different meanings", id="other"
         ),
         pytest.param(Hierarchy.flat(["N1", "North"], total="E"), "overlap", id="overlap"),
-        pytest.param(Hierarchy.flat(["N1", "N2"]), "means two different things", id="not the whole total"),
+        pytest.param(Hierarchy.flat(["N1", "N2"]), "has two different meanings", id="not the whole total"),
     ],
 )
 def test_a_grouping_that_does_not_fit_is_refused(second, what):

@@ -84,7 +84,7 @@ def test_cells_of_different_measures_are_not_shared():
 def test_tables_that_disagree_are_refused_by_their_codes():
     one = Table.from_array([[1, 2], [3, 4]], names=["a", "b"])
     two = Table.from_array([[1, 2], [3, 5]], names=["a", "c"])
-    with pytest.raises(TableError, match=r"disagree about 2 cell\(s\)") as caught:
+    with pytest.raises(TableError, match=r"have different values in 2 common cell\(s\)") as caught:
         Table.link([one, two])
     assert "a=2" in caught.value.where
 

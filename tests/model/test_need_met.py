@@ -123,7 +123,9 @@ def test_merged_needs_remember_every_hit_of_a_rule_that_came_twice():
         pytest.param({"lower": [-1.0, 0.0]}, "negative or not finite", id="below zero"),
         pytest.param({"width": [np.inf, 0.0]}, "negative or not finite", id="without end"),
         pytest.param({"rules": {"zero": [False, True]}}, "not marked unsafe", id="a rule hits a safe cell"),
-        pytest.param({"attributions": Attributions.none(3)}, "about another table", id="of another table"),
+        pytest.param(
+            {"attributions": Attributions.none(3)}, "belong to another table", id="of another table"
+        ),
     ],
 )
 def test_a_need_that_contradicts_itself_is_refused(given, said):

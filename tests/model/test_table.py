@@ -65,8 +65,8 @@ def test_names_codes_and_frequencies_may_be_given():
     ("array", "what"),
     [
         (np.array([["a", "b"]]), "not numbers"),
-        (np.zeros((0, 3)), "no cells"),
-        (np.float64(3), "no cells"),
+        (np.zeros((0, 3)), "array is empty"),
+        (np.float64(3), "array is empty"),
         (np.array([[1, np.nan], [2, 3]]), "NaN or infinite"),
     ],
 )

@@ -167,7 +167,7 @@ def test_whole_numbers_stay_whole(tmp_path):
         pytest.param("g,x\na,1\nb\n", "a line has 1 of the 2 entries", id="too few"),
         pytest.param("g,x,x\na,1,2\n", "two columns are called 'x'", id="same name"),
         pytest.param("", "is empty", id="nothing"),
-        pytest.param("g,x\na,1\nb,two\n", "holds text where numbers are due", id="a word"),
+        pytest.param("g,x\na,1\nb,two\n", "contains text instead of numbers", id="a word"),
         pytest.param("g,x\na,nan\n", "missing, NaN or infinite", id="nan"),
     ],
 )

@@ -122,8 +122,8 @@ def write_jj(path: str | Path, table: Table, need: Need, protection: Protection 
         if len(protection.withheld) != table.n_cells:
             raise ProtectionError(
                 "protection_of_other_table",
-                "a protection of {n_protection} cells for a table of {n_table}",
-                fix="protect this very table",
+                "protection has {n_protection} cells, table has {n_table}",
+                fix="use the protection computed for this table",
                 n_protection=len(protection.withheld),
                 n_table=table.n_cells,
             )

@@ -1,4 +1,4 @@
-"""Arrays that do not change, as every model object keeps its cells, and exact rationals of doubles."""
+"""Read-only arrays for model objects, and exact rational numbers of floating-point values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 
 def frozen(values: ArrayLike, dtype: Any, *, shape: tuple[int, ...], what: str) -> NDArray[Any]:
-    """Return a read-only array of this type and shape; a scalar is repeated, an array copied."""
+    """Return a read-only array of this type and shape. A scalar is repeated, an array is copied."""
     try:
         array = np.array(values, dtype=dtype)
         if array.dtype == np.bool_:
@@ -54,7 +54,7 @@ def frozen(values: ArrayLike, dtype: Any, *, shape: tuple[int, ...], what: str) 
 
 
 def _refuse_other_than_truth(given: NDArray[Any]) -> None:
-    """Raise where numpy would take for true what nobody meant so: texts, places of cells, what is missing."""
+    """Raise for values that numpy would silently convert to True: text, indices of cells, missing values."""
     if given.dtype.kind in "SU" or (given.dtype != np.bool_ and not np.isin(given, (False, True)).all()):
         raise ValueError
 
@@ -83,14 +83,14 @@ def frozen_relations(relations: Any, n_cells: int) -> sparse.csr_array:
     return matrix
 
 
-# Required levels and outside bounds are formulas of values: a decimal of so many digits or a fraction of so
-# small a denominator that is off by no more than rounding is what was meant.
+# Protection levels and known bounds are computed from values. A decimal with at most this many digits, or a
+# fraction with at most this denominator, that differs only by rounding is taken as the exact number.
 LEVEL_DIGITS, LEVEL_DENOMINATOR, LEVEL_SHARE = 12, 1000, Fraction(1, 10**13)
 
 
 @lru_cache(maxsize=100_000)
 def rational(number: float) -> Fraction:
-    """Read a level, bound or coefficient as the number that it stands for, rounding of doubles removed.
+    """Return the exact number that a level, bound or coefficient stands for, without rounding errors.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What an attack finds out about each cell: bounds that it proves, and estimates without a proof."""
+"""Results of attacks: proved bounds of each cell, and estimates."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Bounds:
     Parameters
     ----------
     lower, upper
-        The ends; equal where a cell is published or worked out exactly.
+        Bounds of each cell; equal if the cell is published or known exactly.
     unknown
-        Cells for which the attack stopped early: their interval is no result.
+        Cells for which the attack stopped early. Their bounds are not valid.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Bounds:
 
     @property
     def width(self) -> Floats:
-        """Length of each interval."""
+        """Width of each interval."""
         with np.errstate(invalid="ignore"):
             width = self.upper - self.lower
         return np.where(np.isnan(width), np.inf, width)
@@ -59,16 +59,14 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Estimates:
-    """What an attacker arrives at, once for every replication."""
+    """Estimates of an attacker, one for every replication."""
 
     value: Floats
-    """Replications by cells: the estimated true values; NaN in a replication that was not decided within the
-    work limit of the attack."""
+    """Estimated true values, replications by cells; NaN for replications that were not decided."""
     soft: Mask
-    """Replications in which no table met everything that had been guessed, so that guessed bounds were broken
-    at a price."""
+    """Replications in which no table satisfies all guesses, so that guessed bounds were violated."""
     excess: Floats
-    """Replications by cells: by how much a guessed bound of the deviation was broken; zero where kept."""
+    """Violation of guessed bounds, replications by cells; zero if satisfied."""
 
     def __post_init__(self) -> None:
         shape = np.shape(self.value)
@@ -81,7 +79,7 @@ class Estimates:
 
     @property
     def undecided(self) -> Mask:
-        """Replications that were not decided within the work limit of the attack."""
+        """Replications that were not decided within the work limit."""
         return np.asarray(np.isnan(self.value).any(axis=1))
 
     def __repr__(self) -> str:

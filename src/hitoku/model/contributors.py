@@ -1,4 +1,4 @@
-"""Who is behind each cell: how many contributors, how large the largest are, and who has how much where."""
+"""Contributors to each cell: their number, the largest contributions, and all single contributions."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class Contributors:
     Parameters
     ----------
     count
-        Distinct contributors in each cell.
+        Number of distinct contributors to each cell.
     largest
-        Cells by ranks: the largest contributions, falling, zero where there are fewer. With weights,
-        a contributor of weight w fills w places (the last one in part).
+        Largest contributions in descending order, cells by ranks, padded with zeros. With weights, a
+        contributor of weight w takes w ranks (the last one in part).
     total
-        What ``largest`` is compared with, on the same scale: the sum of all contributions.
+        Sum of all contributions to each cell, on the same scale as ``largest``.
     negative
-        Some contribution is below zero.
+        Whether some contribution is negative.
     magnitude
-        What becomes of contributions below zero. "signed": they lower the total and are never among
-        the largest; "abs": they are ranked by size, and ``total`` adds sizes. None: nobody has said.
+        Treatment of negative contributions. "signed": they lower the total and are never among the largest.
+        "abs": they are ranked by absolute value, and ``total`` sums absolute values. None: not chosen.
     """
 
     count: Integers
@@ -79,7 +79,7 @@ class Contributors:
         return len(self.count)
 
     def take(self, cells: Integers) -> Contributors:
-        """Return the same for some of the cells."""
+        """Return the contributors to some of the cells."""
         return Contributors(
             count=self.count[cells],
             largest=self.largest[cells],
@@ -92,27 +92,27 @@ class Contributors:
         return f"Contributors({len(self)} cells, largest {self.largest.shape[1]})"
 
 
-# Shares that are held in memory at once: a record stands in every sum of its table.
+# Maximum number of shares in memory. A record has a share in every total of its table.
 MOST_SHARES = 50_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shares:
-    """Amounts of contributors in cells, each pair of them once."""
+    """Contributions by contributor and cell, at most one for each pair."""
 
     names: Sequence[str]
     """Names of the contributors; confidential."""
     who: Integers
     cell: Integers
-    """For each share its contributor and its cell, by position."""
+    """Index of the contributor and index of the cell, for each share."""
     amount: Floats
-    """What the contributor adds to the cell: a sum, or a number of records."""
+    """Contribution to the cell: a sum, or a number of records."""
 
     def __repr__(self) -> str:
         return f"Shares({len(self.names):_} contributors, {len(self.who):_} shares)"
 
     def in_all_cells(self, dimensions: Sequence[Dimension]) -> Shares:
-        """Go from leaf cells to all cells of a table: a share in a leaf is one in every sum above it.
+        """Return the shares in all cells of a table, given those in its leaf cells.
 
         Examples
         --------
@@ -130,8 +130,8 @@ class Shares:
             if often.sum() > MOST_SHARES:
                 raise TableError(
                     "too_many_shares",
-                    "every record stands in too many sums: more than {most:_} shares",
-                    fix="look at a table with fewer levels, or at fewer records",
+                    "the records have too many totals: more than {most:_} shares",
+                    fix="use a table with fewer levels, or fewer records",
                     most=MOST_SHARES,
                 )
             step = np.arange(int(often.sum())) - np.repeat(np.cumsum(often) - often, often)

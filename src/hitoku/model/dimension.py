@@ -1,4 +1,4 @@
-"""The variables of a table as arrays, and the codes that stand for the cell at each position."""
+"""Variables of a table, their codes, and the labels of cells."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hitoku.model.hierarchy import Hierarchy
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dimension:
-    """A variable and the ways in which its codes are grouped.
+    """A variable with one or several hierarchies of its codes.
 
-    The first hierarchy holds every leaf. Further ones are groupings that need not nest with it: their
+    The first hierarchy contains every leaf. Further ones are groupings that need not nest with it: their
     leaves are codes of the first, their groups are new codes, and each adds relations.
 
-    ``codes`` lists the leaves first, then the groups from the bottom up, the total last, so that for a
-    flat variable the total is the last row of the printed table.
+    ``codes`` contains the leaves, then the groups from the bottom up, and the total last. For a flat variable
+    the total is the last row of the printed table.
 
     Examples
     --------
@@ -46,11 +46,11 @@ class Dimension:
                 fix="give a list of codes at least",
                 variable=self.name,
             )
-        _ = self.groups, self.closure  # refuses groupings that do not fit, before anything is computed
+        _ = self.groups, self.closure  # raises for groupings that do not fit
 
     @classmethod
     def of(cls, name: str, hierarchy: Hierarchy | Sequence[Hierarchy]) -> Dimension:
-        """Wrap one hierarchy or several groupings of the same variable."""
+        """Return a dimension for one hierarchy or several groupings of a variable."""
         one = isinstance(hierarchy, Hierarchy)
         return cls(name, (hierarchy,) if one else tuple(hierarchy))  # type: ignore[arg-type]
 
@@ -69,14 +69,14 @@ class Dimension:
 
     @cached_property
     def position(self) -> dict[str, int]:
-        """Where each code stands in ``codes``."""
+        """Index of each code in ``codes``."""
         return {code: place for place, code in enumerate(self.codes)}
 
     @cached_property
     def groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each code that is a sum, with its parts; one relation each, parts before sums.
+        """Each code that is a total, with its parts. There is one relation for each, parts before totals.
 
-        A code may be split in several ways, once per grouping.
+        A code may have several lists of parts, one for each grouping.
         """
         splits: dict[tuple[str, frozenset[str]], tuple[str, ...]] = {}
         known = set(self.hierarchies[0].codes)
@@ -85,7 +85,7 @@ class Dimension:
             if place and strangers:
                 raise HierarchyError(
                     "grouping_leaves_unknown",
-                    "grouping {number} of {variable!r} has leaves that the first hierarchy lacks",
+                    "grouping {number} of {variable!r} has leaves that are not in the first hierarchy",
                     where="codes {codes}",
                     fix="a further grouping collects codes of the first hierarchy; add them there",
                     number=place + 1,
@@ -99,7 +99,7 @@ class Dimension:
 
     @cached_property
     def closure(self) -> sparse.csr_array:
-        """Codes by leaves, one where the leaf belongs to the code."""
+        """Matrix of codes by leaves, one where the leaf belongs to the code."""
         position = {leaf: place for place, leaf in enumerate(self.leaves)}
         below: dict[str, frozenset[int]] = {leaf: frozenset([place]) for leaf, place in position.items()}
         for code, parts in self.groups:
@@ -109,16 +109,16 @@ class Dimension:
                     "parts_overlap",
                     "the parts of {code!r} overlap",
                     where="variable {variable!r}",
-                    fix="every leaf counts once",
+                    fix="list every leaf once",
                     code=code,
                     variable=self.name,
                 )
             if below.setdefault(code, members) != members:
                 raise HierarchyError(
                     "code_ambiguous",
-                    "code {code!r} means two different things",
+                    "code {code!r} has two different meanings",
                     where="groupings of variable {variable!r}",
-                    fix="give the second group a code of its own, or let both hold the same leaves",
+                    fix="give the second group another code, or the same leaves",
                     code=code,
                     variable=self.name,
                 )
@@ -132,7 +132,7 @@ class Dimension:
 
     @cached_property
     def sums(self) -> sparse.csr_array:
-        """Groups by codes: one for each part, minus one for the sum."""
+        """Matrix of groups by codes: one for each part, minus one for the total."""
         rows: list[int] = []
         columns: list[int] = []
         data: list[float] = []
@@ -153,7 +153,7 @@ class Dimension:
 
 
 def dimensions_of(names: Sequence[str], codes: Sequence[Sequence[Any]], total: str) -> tuple[Dimension, ...]:
-    """Flat dimensions from lists of codes."""
+    """Return flat dimensions for lists of codes."""
     return tuple(Dimension.of(name, Hierarchy.flat(c, total)) for name, c in zip(names, codes, strict=True))
 
 
@@ -162,11 +162,11 @@ class Labels:
     """Codes of every cell, one column per variable."""
 
     names: tuple[str, ...]
-    """The variables."""
+    """Names of the variables."""
     codes: tuple[tuple[str, ...], ...]
-    """For each variable its codes."""
+    """Codes of each variable."""
     positions: Positions | None = None
-    """Cells by variables, a position in the codes; None means the full cross of all codes, row-major."""
+    """Index of the code, cells by variables. None: all combinations of codes, row-major."""
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.codes):
@@ -185,17 +185,17 @@ class Labels:
 
     @classmethod
     def cross(cls, dimensions: Sequence[Dimension]) -> Labels:
-        """Every combination of codes."""
+        """Return labels for all combinations of codes."""
         return cls(tuple(d.name for d in dimensions), tuple(d.codes for d in dimensions))
 
     @classmethod
     def numbered(cls, n_cells: int, name: str = "cell") -> Labels:
-        """Cells known by their number only, as in a JJ file."""
+        """Return labels for numbered cells, as in a JJ file."""
         return cls((name,), (tuple(str(i) for i in range(n_cells)),))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Codes per variable."""
+        """Number of codes of each variable."""
         return tuple(len(codes) for codes in self.codes)
 
     def __len__(self) -> int:
@@ -204,7 +204,7 @@ class Labels:
         return int(np.prod(self.shape, dtype=np.int64))
 
     def column(self, variable: int) -> Positions:
-        """Position of each cell's code for one variable."""
+        """Return the index of each cell's code for one variable."""
         if self.positions is not None:
             return self.positions[:, variable]
         before = int(np.prod(self.shape[:variable], dtype=np.int64))
@@ -213,7 +213,7 @@ class Labels:
         return np.tile(own, before)
 
     def only(self, cells: Mask) -> Labels:
-        """Name some of the cells; the codes stay as they are."""
+        """Return the labels of some of the cells. The codes do not change."""
         columns = [self.column(variable)[cells] for variable in range(len(self.names))]
         return Labels(self.names, self.codes, np.stack(columns, axis=1))
 
@@ -226,15 +226,15 @@ class Labels:
         return tuple(codes[int(place)] for codes, place in zip(self.codes, places, strict=True))
 
     def describe(self, cell: int) -> str:
-        """Name one cell for a human: ``region=R03, nace=B``."""
+        """Return a readable name of a cell, such as ``region=R03, nace=B``."""
         pairs = zip(self.names, self.codes_of(cell), strict=True)
         return ", ".join(f"{name}={code}" for name, code in pairs)
 
     def frame(self, backend: str = "pandas", further: Mapping[str, list[Any]] | None = None) -> Any:
-        """Codes as a data frame of the caller's kind, one row per cell; further columns after them.
+        """Return the codes as a data frame with one row per cell, followed by further columns.
 
-        A further column lists one entry per cell, None where there is nothing. One that is called like a
-        variable gets an underscore, so that no codes are lost.
+        A further column has one entry per cell, which may be None. If its name is that of a variable, an
+        underscore is appended.
         """
         columns = {f"{name}_" if name in self.names else name: data for name, data in (further or {}).items()}
         if backend == "pandas":
@@ -244,7 +244,7 @@ class Labels:
                 name: pd.Categorical.from_codes(self.column(v), categories=pd.Index(codes, dtype=str))
                 for v, (name, codes) in enumerate(zip(self.names, self.codes, strict=True))
             }
-            # An extension array keeps whole numbers whole beside missing ones.
+            # An extension array keeps integers next to missing values.
             return pd.DataFrame(codes | {name: pd.array(data) for name, data in columns.items()})
         texts = {
             name: np.array(codes)[self.column(v)].tolist()

@@ -1,4 +1,4 @@
-"""Data frames of any kind, read through narwhals: columns of codes and columns of numbers."""
+"""Reading of codes and numbers from data frames of any kind, through narwhals."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from hitoku.errors import DataError, did_you_mean, some
 from hitoku.model.arrays import Floats, Integers
 
-# Codes of more digits are names, not numbers.
+# Codes with more digits are sorted as text.
 MOST_DIGITS = 300
 
 
 def opened(frame: Any) -> nw.DataFrame[Any]:
-    """Accept pandas, polars, pyarrow or a DuckDB relation."""
+    """Return a narwhals frame for pandas, polars, pyarrow or a DuckDB relation."""
     try:
         wrapped = nw.from_native(frame)
     except TypeError as error:
@@ -31,13 +31,13 @@ def opened(frame: Any) -> nw.DataFrame[Any]:
 
 
 def backend_of(frame: nw.DataFrame[Any]) -> str:
-    """Kind of frame in which answers are handed back: the caller's, or pandas."""
+    """Return the kind of frame for results: the one of the argument, or pandas."""
     name = frame.implementation.value
     return name if name in {"pandas", "polars", "pyarrow"} else "pandas"
 
 
 def require_columns(frame: nw.DataFrame[Any], names: Sequence[str], where: str = "data") -> None:
-    """Raise on the first column that is missing, naming the nearest one."""
+    """Raise for the first missing column, suggesting the most similar name."""
     for name in names:
         if name not in frame.columns:
             raise DataError(
@@ -50,7 +50,7 @@ def require_columns(frame: nw.DataFrame[Any], names: Sequence[str], where: str =
 
 
 def numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> Floats:
-    """Read a column of finite numbers."""
+    """Return a column of finite numbers."""
     require_columns(frame, [name], where)
     series = frame[name]
     if not series.dtype.is_numeric():
@@ -72,7 +72,7 @@ def numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> Floats:
 
 
 def infinite(name: str, n_values: int, where: str) -> DataError:
-    """Explain numbers that cannot be added."""
+    """Return the error for numbers that cannot be summed."""
     return DataError(
         "values_not_finite",
         "column {column!r} has {n} missing, NaN or infinite value(s)",
@@ -84,11 +84,11 @@ def infinite(name: str, n_values: int, where: str) -> DataError:
 
 
 def not_numbers(name: str, where: str, example: str) -> DataError:
-    """Explain text where numbers are due; the text itself is not shown."""
+    """Return the error for text in a column of numbers. The text itself is not shown."""
     comma = "," in example and "." not in example
     return DataError(
         "text_instead_of_numbers",
-        "column {column!r} holds text where numbers are due",
+        "column {column!r} contains text instead of numbers",
         column=name,
         where=where,
         fix="the numbers use a decimal comma: read the file with that decimal sign"
@@ -98,16 +98,16 @@ def not_numbers(name: str, where: str, example: str) -> DataError:
 
 
 def whole_numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> Integers:
-    """Read a column of counts."""
+    """Return a column of counts."""
     values = numbers(frame, name, where)
     bad = np.flatnonzero((values != np.round(values)) | (values < 0))
     if len(bad):
         raise DataError(
             "values_not_counts",
-            "column {column!r} holds {n} value(s) that are no counts",
+            "column {column!r} contains {n} value(s) that are not counts",
             column=name,
             where="{place}, first in row {row}",
-            fix="counts are whole and not negative",
+            fix="counts must be whole numbers, at least 0",
             n=len(bad),
             place=where,
             row=bad[0] + 1,
@@ -116,7 +116,7 @@ def whole_numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> I
 
 
 def texts(frame: nw.DataFrame[Any], name: str, where: str = "data") -> np.ndarray[Any, Any]:
-    """Read a column of codes as text; a missing code is refused."""
+    """Return a column of codes as text. Raises for missing codes."""
     require_columns(frame, [name], where)
     series = frame[name]
     if series.dtype.is_float():
@@ -128,7 +128,7 @@ def texts(frame: nw.DataFrame[Any], name: str, where: str = "data") -> np.ndarra
             "column {column!r} has {n} missing code(s)",
             column=name,
             where=where,
-            fix="give missing codes a name of their own before building the table",
+            fix="replace missing codes by a code such as 'unknown' before building the table",
             n=missing,
         )
     codes = series.cast(nw.String).to_list()
@@ -137,33 +137,33 @@ def texts(frame: nw.DataFrame[Any], name: str, where: str = "data") -> np.ndarra
 
 
 def refuse_nul(name: str, codes: Iterable[str | None], where: str) -> None:
-    """Raise when a code has a NUL: arrays of texts drop it at the end, and two codes would be one."""
+    """Raise if a code contains NUL. Text arrays drop it at the end, so that two codes would become one."""
     n_codes = len({code for code in codes if code and "\0" in code})
     if n_codes:
         raise DataError(
             "codes_with_nul",
-            "column {column!r} has {n} code(s) with a character that no text has (NUL)",
+            "column {column!r} has {n} code(s) with the invalid character NUL",
             column=name,
             where=where,
-            fix="take it out of the codes, or read the file in its own encoding",
+            fix="remove it from the codes, or read the file with the right encoding",
             n=n_codes,
         )
 
 
 def code_list(codes: np.ndarray[Any, Any]) -> list[str]:
-    """Distinct codes: numbers in numerical, all else in alphabetical order."""
+    """Return the distinct codes, in numerical order if all are numbers, else in alphabetical order."""
     distinct = [str(code) for code in np.unique(codes)]
-    # Not isdigit: a superscript is a digit, and no number. Nor are names of hundreds of digits numbers.
+    # isdecimal, not isdigit, which accepts superscripts. Very long codes are sorted as text.
     if all(code.isdecimal() and len(code) <= MOST_DIGITS for code in distinct):
         distinct.sort(key=lambda code: (int(code), code))
     return distinct
 
 
 def unseen_codes(name: str, codes: Sequence[str], known: Sequence[str], where: str) -> DataError:
-    """Name codes that a code list lacks."""
+    """Return the error for codes that are not in the hierarchy."""
     return DataError(
         "codes_not_in_hierarchy",
-        "column {column!r} has {n} code(s) that its hierarchy lacks",
+        "column {column!r} has {n} code(s) that are not in its hierarchy",
         column=name,
         where="{place}, codes {codes}",
         fix=_nearly(codes, known)
@@ -175,7 +175,7 @@ def unseen_codes(name: str, codes: Sequence[str], known: Sequence[str], where: s
 
 
 def _nearly(codes: Sequence[str], known: Sequence[str]) -> str:
-    """Say which code is meant where zeros at the front, blanks or letter case are all that differs."""
+    """Return similar codes that differ only in leading zeros, spaces or letter case."""
     for words, key in (
         ("in blanks or letter case", folded),
         ("in zeros at the front", lambda code: folded(code).lstrip("0")),
@@ -189,7 +189,7 @@ def _nearly(codes: Sequence[str], known: Sequence[str]) -> str:
 
 
 def folded(code: str) -> str:
-    r"""Write a code without what people do not see: blanks around it, letter case, width of letters.
+    r"""Return a code without surrounding spaces, in one letter case and one character width.
 
     Examples
     --------
@@ -200,12 +200,12 @@ def folded(code: str) -> str:
 
 
 def refuse_similar(name: str, counts: Mapping[str, int], where: str) -> None:
-    """Raise when codes of a column differ only in blanks or letter case.
+    """Raise if codes of a column differ only in spaces, letter case or character width.
 
     Parameters
     ----------
     counts
-        Rows of each code; zero for a code that is there anyway, such as the total.
+        Number of rows of each code; zero for a code that is not in the column, such as the total.
     """
     groups: dict[str, list[str]] = {}
     for code in counts:
@@ -218,10 +218,10 @@ def refuse_similar(name: str, counts: Mapping[str, int], where: str) -> None:
         more = f" and {len(alike) - 1} more such group(s)" if len(alike) > 1 else ""
         raise DataError(
             "codes_look_alike",
-            "column {column!r} has codes that differ only in blanks, letter case or width",
+            "column {column!r} has codes that differ only in spaces, letter case or character width",
             column=name,
             where="{place}: {told}{more}",
-            fix="write them alike; if they are different codes, list both in a hierarchy",
+            fix="use one spelling; if the codes are different, list both in a hierarchy",
             place=where,
             told=told,
             more=more,

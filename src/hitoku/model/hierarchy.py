@@ -1,4 +1,4 @@
-"""Code trees: which code is the sum of which others."""
+"""Hierarchies of codes: which code is the total of which others."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TOTAL = "Total"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
-    """A tree of codes with one root, the total; branches may have different depths.
+    """A tree of codes whose root is the total. Branches may have different depths.
 
     Build one with :meth:`flat`, :meth:`from_tree`, :meth:`from_parents` or :meth:`from_levels`.
 
     Parameters
     ----------
     codes
-        All codes, depth first, the root first.
+        All codes in depth-first order, starting with the root.
     parents
-        For each code the position of its parent; -1 for the root.
+        Index of the parent of each code; -1 for the root.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Hierarchy:
             raise HierarchyError(
                 "code_repeated",
                 "code {code!r} occurs twice",
-                fix="give every code once; merge its children",
+                fix="list every code once, with all its children",
                 code=repeated[0],
             )
         follows = np.arange(len(parents))
@@ -62,12 +62,12 @@ class Hierarchy:
 
     @classmethod
     def flat(cls, codes: Iterable[Any], total: str = TOTAL) -> Hierarchy:
-        """One level of codes under a total."""
+        """Return a hierarchy with one level of codes below the total."""
         return cls.from_pairs([(code, total) for code in codes], total=total)
 
     @classmethod
     def from_tree(cls, tree: Mapping[Any, Any], total: str = TOTAL) -> Hierarchy:
-        """Nested mappings or lists: ``{"North": ["N1", "N2"], "Abroad": None}``."""
+        """Return a hierarchy from nested mappings or lists: ``{"North": ["N1", "N2"], "Abroad": None}``."""
         pairs: list[tuple[Any, Any]] = []
 
         def grow(children: Any, parent: Any) -> None:
@@ -92,14 +92,14 @@ class Hierarchy:
 
     @classmethod
     def from_parents(cls, parents: Mapping[Any, Any], total: str = TOTAL) -> Hierarchy:
-        """Map each code to its parent; codes of the top level name the total."""
+        """Return a hierarchy from a mapping of codes to parents. Top-level codes have the total."""
         return cls.from_pairs(parents.items(), total=total)
 
     @classmethod
     def from_levels(cls, rows: Iterable[Sequence[Any]], total: str = TOTAL) -> Hierarchy:
-        """One row per leaf, coarse to fine: ``("North", "N1")``.
+        """Return a hierarchy from one row for each leaf, coarse to fine: ``("North", "N1")``.
 
-        A shorter row, a None or a code repeated on the next level ends a branch early.
+        A shorter row, None, or a code repeated on the next level ends a branch early.
         """
         pairs: dict[tuple[Any, Any], None] = {}
         for row in rows:
@@ -113,7 +113,7 @@ class Hierarchy:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[Any, Any]], total: str = TOTAL) -> Hierarchy:
-        """Pairs of (code, parent), in the order in which the codes shall be shown."""
+        """Return a hierarchy from pairs of (code, parent), in display order."""
         total = _text(total)
         parent_of: dict[str, str] = {}
         children: dict[str, list[str]] = {}
@@ -124,7 +124,7 @@ class Hierarchy:
                     "total_listed_as_code",
                     "the total {total!r} is also listed as a code",
                     where="under {parent!r}",
-                    fix="leave the total out of the list, or name it with total=",
+                    fix="remove the total from the list, or name it with total=",
                     total=total,
                     parent=parent,
                 )
@@ -134,7 +134,7 @@ class Hierarchy:
                     "code_listed_twice",
                     "code {code!r} is listed twice",
                     where="under {parent!r}",
-                    fix="give every code once",
+                    fix="list every code once",
                     code=code,
                     parent=parent,
                 )
@@ -168,7 +168,7 @@ class Hierarchy:
         return cls(tuple(codes), np.array(parents, dtype=np.int32))
 
     def only(self, leaves: Iterable[str]) -> Hierarchy:
-        """Leave out all leaves but these, and groups that have none of them.
+        """Return the hierarchy of some leaves, without groups that contain none of them.
 
         Examples
         --------
@@ -193,21 +193,21 @@ class Hierarchy:
 
     @property
     def leaves(self) -> tuple[str, ...]:
-        """Codes without children, in tree order."""
+        """Codes without children, in depth-first order."""
         has_children = np.zeros(len(self.codes), dtype=bool)
         has_children[self.parents[1:]] = True
         return tuple(code for code, inner in zip(self.codes, has_children, strict=True) if not inner)
 
     @property
     def n_levels(self) -> int:
-        """Number of levels, the total included."""
+        """Number of levels, including the total."""
         depth = np.zeros(len(self.codes), dtype=np.int64)
         for position, parent in enumerate(self.parents[1:], start=1):
             depth[position] = depth[parent] + 1
         return int(depth.max()) + 1
 
     def groups(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Each code that has children, with them; from the bottom up, else in tree order."""
+        """Each code that has children, with its children, from the bottom up."""
         below: dict[int, list[str]] = {}
         for position, parent in enumerate(self.parents[1:], start=1):
             below.setdefault(int(parent), []).append(self.codes[position])
@@ -231,15 +231,15 @@ def _text(code: Any) -> str:
             "code_empty", "a code is empty", fix="name every code; a missing code needs a name too"
         )
     if isinstance(code, str) and "\0" in code:
-        # Arrays of texts drop it at the end, so that two codes would be one.
+        # Text arrays drop NUL at the end, so that two codes would become one.
         raise HierarchyError(
-            "code_with_nul", "a code has a character that no text has (NUL)", fix="take it out of the code"
+            "code_with_nul", "a code contains the invalid character NUL", fix="take it out of the code"
         )
     return str(code)
 
 
 def _refuse_loose_codes(parent_of: Mapping[str, str], total: str) -> None:
-    """Every code must lead to the total: neither round in a circle nor into nothing."""
+    """Raise unless every code leads to the total, without cycles and without missing parents."""
     reaches: set[str] = {total}
     for start in parent_of:
         path: list[str] = []

@@ -1,13 +1,13 @@
-"""Tables made from the same records, put together by the records behind their cells.
+"""Links between tables of the same records, found by comparing the records behind their cells.
 
-A cell is a set of records. Two cells with the same records are one cell, whatever they are called: the
-section E of a table by section is the node E of a table by division. What tells the records apart are
-**atoms**, groups of records that are in the same cell of every table.
+A cell is a set of records. Two cells with the same records are one cell, whatever their codes: section E of a
+table by section is the node E of a table by division. Sets of records are compared by **atoms**, groups of
+records that are in the same cell of every table.
 
-Cells are the same in one of two ways. *By definition*: their codes and filters stand for the same sets of
-records, variable by variable; that holds for empty cells as well. *In these data*: their records are the same
-because some other category is empty; cells of two tables that have no partner by definition are joined so.
-A cell that is the sum of cells of another table gets a relation that says so.
+Cells can be the same in two ways. *By definition*: their codes and filters stand for the same sets of
+records, variable by variable; this includes empty cells. *In these data*: their records are the same because
+some other category is empty; this joins cells that have no partner by definition. A cell that is the sum of
+cells of another table gets a relation.
 """
 
 from __future__ import annotations
@@ -25,43 +25,43 @@ from hitoku.model.link import assemble
 from hitoku.model.record_sets import Placement, RecordSets, add_up_atoms, empty_unions, leaves_of, unions
 from hitoku.model.table import Table
 
-# The key of a variable that a cell does not restrict.
+# Key of a variable that does not restrict the cell.
 ANY = -1
-# The variable that tells the cells of tables with the same codes apart.
+# Name of the variable that distinguishes cells of tables with the same codes.
 TABLE = "table"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Joint:
-    """Which cells of several tables are one, and which are sums of others."""
+    """Links of several tables: which cells are the same, and which are sums of others."""
 
     cell: tuple[Integers, ...]
-    """For each table the numbers of its cells in the whole; equal numbers are one cell."""
+    """For each table, the number of each cell in the linked table. Equal numbers are the same cell."""
     n_cells: int
-    """Cells of the whole."""
+    """Number of cells of the linked table."""
     sums: sparse.csr_array
-    """Relations beyond those of the tables: rows over the cells of the whole, parts minus sum."""
+    """Further relations over the cells of the linked table: parts minus sum."""
     in_these_data: int
-    """Cells that were joined because their records are the same, not because their codes say so."""
+    """Cells joined because their records are the same, not by definition."""
     overlapping: Mapping[tuple[int, int], int]
-    """For each pair of tables (by position), the cells of the first that share records with the second in a
-    way that no sum expresses: filters and groupings that cut across each other."""
+    """For each pair of tables (by index), the cells of the first that overlap with the second without being a
+    sum of its cells, because their filters or groupings cross."""
 
 
 def join(
     tables: Sequence[Table], placements: Sequence[Placement], divisions: Sequence[Sequence[int]] = ()
 ) -> Joint:
-    """Find the cells that are the same, and those that are sums of others, by the records behind them.
+    """Find cells that are the same, and cells that are sums of others, by the records behind them.
 
     Parameters
     ----------
     tables
-        Full cross tables of the same records; cells of different measures are never the same.
+        Cross tables of the same records. Cells of different measures are never the same.
     placements
-        The place of every atom in each of them.
+        Cell of every atom in each of the tables.
     divisions
-        Tables, by position, whose filters divide all records, or those of a wider filter, between them: those
-        of one legal form and those of all others.
+        Tables, by index, whose filters partition all records or those of a wider filter, such as one legal
+        form and all others.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def join(
         if tables[one].measure == tables[other].measure:
             rows += unions(sets[one], sets[other], cell[one], cell[other])
             rows += empty_unions(sets[one], sets[other], cell[one], cell[other])
-            # What a filter takes from a table is said by the tables that divide its records.
+            # Tables that partition the records express what a filter excludes.
             if (placements[one].kept.tobytes(), placements[other].kept.tobytes()) not in known:
                 n_cut = _cut(sets[one], sets[other])
                 overlapping |= {(one, other): n_cut} if n_cut else {}
@@ -106,20 +106,20 @@ def join(
 def whole(
     tables: Sequence[Table], found: Joint, names: Sequence[str], shown: Sequence[bool] | None = None
 ) -> Table:
-    """Make one table of several, told by :func:`join` which cells are the same and which are sums.
+    """Link several tables with the result of :func:`join`.
 
-    A cell is called as the first table with it calls it.
+    A cell has the codes of the first table that contains it.
 
     Parameters
     ----------
     tables
-        The tables.
+        Tables to link.
     found
-        What was found out about their cells.
+        Result of :func:`join` for them.
     names
-        What to call the tables, where codes alone do not tell their cells apart.
+        Names of the tables, used if codes alone do not distinguish their cells.
     shown
-        For each table whether it is published; all where left out.
+        Whether each table is published. Default: all.
     """
     numbers = np.concatenate(found.cell)
     first = np.unique(numbers, return_index=True)[1]
@@ -159,14 +159,14 @@ def whole(
 def _definitions(
     tables: Sequence[Table], placements: Sequence[Placement], measures: Sequence[int]
 ) -> tuple[Integers, Integers]:
-    """Give every cell of every table a number; equal numbers mean the same by definition.
+    """Assign numbers to the cells of all tables, so that equal numbers are the same cell by definition.
 
-    Once as it is, and once as it would be without the filter of its table.
+    There are two numberings: with and without the filters of the tables.
     """
     known: dict[tuple[object, ...], int] = {}
 
     def number(members: Mask, name: tuple[object, ...]) -> int:
-        # An empty code has no records to be known by, so its name has to do.
+        # A code without records is identified by its name.
         key = ("set", np.packbits(members).tobytes()) if members.any() else name
         return known.setdefault(key, len(known))
 
@@ -193,7 +193,7 @@ def _definitions(
 
 
 def _sorted(columns: Sequence[Integers], width: int) -> Integers:
-    """Put what a cell is restricted to into an order that does not depend on its table; the measure first."""
+    """Sort the restrictions of a cell independently of its table, with the measure first."""
     block = np.full((len(columns[0]), width), ANY, dtype=np.int64)
     block[:, : len(columns)] = np.stack(columns, axis=1)
     block[:, 1:] = _without_repeats(np.sort(block[:, 1:], axis=1))
@@ -205,14 +205,14 @@ def _along(values: Integers, axis: int, n_axes: int) -> Integers:
 
 
 def _without_repeats(ordered: Integers) -> Integers:
-    """Say once what two variables of a cell, or a variable and a filter, say alike."""
+    """Drop repeated restrictions of a cell, by two variables or by a variable and a filter."""
     again = np.zeros(ordered.shape, dtype=bool)
     again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
     return np.sort(np.where(again, ANY, ordered), axis=1)
 
 
 def _merged(keys: Integers, sets: Sequence[RecordSets]) -> tuple[Integers, int]:
-    """Give distinct cells of all tables numbers, in the order of their first appearance."""
+    """Assign numbers to the distinct cells of all tables, in order of first appearance."""
     table = np.repeat(np.arange(len(sets)), [len(s.records) for s in sets])
     own = np.concatenate([np.arange(len(s.records)) for s in sets])
     hashes = np.concatenate([s.hashes for s in sets])
@@ -240,10 +240,10 @@ def _merged(keys: Integers, sets: Sequence[RecordSets]) -> tuple[Integers, int]:
 def _partners(
     alike: Integers, keys: Integers, table: Integers, extent: Integers
 ) -> Iterator[tuple[int, int]]:
-    """Pair cells of equal records whose codes differ, the widest first, never two of one table.
+    """Pair cells with equal records and different codes, the widest first, never two of the same table.
 
-    Two cells of one table with the same records are tied by its own relations, as far as a reader knows
-    that the others are empty.
+    Two cells of one table with the same records are linked by its own relations, provided that the attacker
+    knows that the other cells are empty.
     """
     classes: dict[int, list[int]] = {}
     for cell in sorted(alike.tolist(), key=lambda c: (-extent[c], c)):
@@ -261,7 +261,7 @@ def _partners(
 
 
 def _cut(one: RecordSets, other: RecordSets) -> int:
-    """Count the cells of one table of which the filter of another keeps a part."""
+    """Return the number of cells of one table of which the filter of another keeps a part."""
     if np.array_equal(one.inside, one.inside & other.inside):
         return 0
     kept = add_up_atoms(
@@ -277,7 +277,7 @@ def _divided(
     placements: Sequence[Placement],
     measures: Sequence[int],
 ) -> Iterator[tuple[Integers, Floats]]:
-    """Add up cells under filters that divide the records of a wider one to cells under that."""
+    """Return relations between cells under a filter and cells under the filters that partition it."""
     under: dict[tuple[int, bytes], dict[int, int]] = {}
     for place, (own, numbers) in enumerate(zip(plain, cells, strict=True)):
         known = under.setdefault((measures[place], placements[place].kept.tobytes()), {})
@@ -298,7 +298,7 @@ def _divided(
 
 
 def _division(places: Sequence[int], placements: Sequence[Placement]) -> tuple[tuple[bytes, ...], bytes]:
-    """Return the atoms that filters keep, in an order of their own, and what they divide between them."""
+    """Return the atoms kept by filters in sorted order, and the set that they partition."""
     kept = [placements[place].kept for place in places]
     masks = tuple(sorted({mask.tobytes() for mask in kept}))
     return masks, np.logical_or.reduce(kept).tobytes()
@@ -307,7 +307,7 @@ def _division(places: Sequence[int], placements: Sequence[Placement]) -> tuple[t
 def _known_divisions(
     divisions: Sequence[Sequence[int]], placements: Sequence[Placement]
 ) -> set[tuple[bytes, bytes]]:
-    """Return pairs of filters, a wider one and one that is part of a division of it."""
+    """Return pairs of filters: a wider one, and one that is part of a partition of it."""
     told = (_division(places, placements) for places in divisions)
     return {(whole, part) for masks, whole in told for part in masks}
 

@@ -1,4 +1,4 @@
-"""Linked tables: equal cells once, all relations."""
+"""Linked tables: common cells once, with the relations of all tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Levels = Mapping[str, Sequence[str]]
 
 
 class Linkable(Protocol):
-    """What linking reads of a table; :class:`hitoku.Table` is one."""
+    """Attributes of a table used for linking. :class:`hitoku.Table` has them."""
 
     @property
     def value(self) -> Floats: ...
@@ -56,19 +56,19 @@ class Linkable(Protocol):
 
 
 def linked_parts(tables: Sequence[Linkable], levels: Levels | None = None) -> dict[str, Any]:
-    """Stack tables over the cells that mean the same; return what the linked table is made of."""
+    """Return the parts of the linked table: common cells once, relations of all tables."""
     return assemble(tables, *by_names(tables, levels))
 
 
 def by_names(tables: Sequence[Linkable], levels: Levels | None = None) -> tuple[Integers, Labels]:
-    """Give the cells of all tables, one table after the other, numbers; those of equal names have the same.
+    """Assign numbers to the cells of all tables, one table after the other; equal names have equal numbers.
 
     Parameters
     ----------
     tables
-        The tables.
+        Tables to link.
     levels
-        By classification, the variables that are levels of it: their codes are nodes of its tree.
+        For each classification, the variables that are levels of it. Their codes are nodes of its hierarchy.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def by_names(tables: Sequence[Linkable], levels: Levels | None = None) -> tuple[
         [_keys(table, mine, names, codes, totals) for table, mine in zip(tables, own, strict=True)]
     )
     distinct, first, cell = np.unique(keys, return_index=True, return_inverse=True)
-    # Cells stay in the order in which they first appear.
+    # Cells are numbered in order of first appearance.
     order = np.argsort(first, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -103,7 +103,7 @@ def by_names(tables: Sequence[Linkable], levels: Levels | None = None) -> tuple[
 
 
 def _named(dimensions: Sequence[Dimension], place: int, levels: Levels) -> dict[str, Dimension]:
-    """Return the variables of a table by the name of their classification, where they are a level of one."""
+    """Return the variables of a table; a level of a classification has the name of the classification."""
     above = {level: name for name, listed in levels.items() for level in listed}
     found: dict[str, Dimension] = {}
     for dimension in dimensions:
@@ -123,7 +123,7 @@ def _named(dimensions: Sequence[Dimension], place: int, levels: Levels) -> dict[
 
 
 def refuse_strange_levels(tables: Sequence[Mapping[str, Dimension]], levels: Levels) -> None:
-    """Raise when a level has a code that the tree of its classification lacks."""
+    """Raise if a level has a code that is not in the hierarchy of its classification."""
     for name, listed in levels.items():
         trees = [d for own in tables if (d := own.get(name)) is not None and d.name == name]
         coarse = [d for own in tables if (d := own.get(name)) is not None and d.name in listed]
@@ -133,9 +133,9 @@ def refuse_strange_levels(tables: Sequence[Mapping[str, Dimension]], levels: Lev
             if strange:
                 raise TableError(
                     "levels_tree_lacks_codes",
-                    "{level} is a level of {tree}, whose tree lacks the codes {codes}",
+                    "{level} is a level of {tree}, but the codes {codes} are not in its hierarchy",
                     where="levels",
-                    fix="give {tree} a hierarchy with the codes of {level} as its nodes",
+                    fix="add the codes of {level} to the hierarchy of {tree}",
                     level=dimension.name,
                     tree=name,
                     codes=some(map(repr, strange)),
@@ -143,9 +143,9 @@ def refuse_strange_levels(tables: Sequence[Mapping[str, Dimension]], levels: Lev
         if not trees and len({d.name for d in coarse}) > 1:
             raise TableError(
                 "levels_tree_missing",
-                "no table has {variable!r}, whose tree says how its levels are made of each other",
+                "no table has the variable {variable!r}, whose hierarchy defines its levels",
                 where="levels",
-                fix="name the finest of {coarse} as the classification",
+                fix="name the finest variable of {coarse} as the classification",
                 variable=name,
                 coarse=some(repr(d.name) for d in coarse),
             )
@@ -158,21 +158,21 @@ def assemble(
     sums: sparse.csr_array | None = None,
     hidden: Mask | None = None,
 ) -> dict[str, Any]:
-    """Stack tables, told which of their cells are the same; return what the linked table is made of.
+    """Return the parts of a linked table, given which cells are the same.
 
     Parameters
     ----------
     tables
-        The tables.
+        Tables to link.
     cell
-        For the cells of all tables, one table after the other, their number in the whole; numbers are given
-        in the order of first appearance.
+        Number in the linked table of each cell of all tables, one table after the other. Numbers are in order
+        of first appearance.
     labels
-        Names of the cells of the whole.
+        Labels of the cells of the linked table.
     sums
-        Relations beyond those of the tables.
+        Further relations.
     hidden
-        Cells of the whole that no published table shows.
+        Cells of the linked table that are in no published table.
     """
     first = np.unique(cell, return_index=True)[1]
     value = np.concatenate([table.value for table in tables])
@@ -183,9 +183,9 @@ def assemble(
         places = np.unique(cell[differs])
         raise TableError(
             "linked_tables_disagree",
-            "linked tables disagree about {n} cell(s) that they share",
+            "linked tables have different values in {n} common cell(s)",
             where="cells {cells}",
-            fix="tabulate both from the same records, or give the quantities different measures",
+            fix="tabulate both from the same records, or use different measures for different quantities",
             n=len(places),
             cells=some((labels.describe(int(p)) for p in places[:3]), 3),
         )
@@ -211,7 +211,7 @@ def assemble(
 def _variables(
     tables: Sequence[Linkable], own: Sequence[Mapping[str, Dimension]]
 ) -> tuple[list[str], list[list[str]], list[str]]:
-    """All variables with all their codes, and for each the code that means everything."""
+    """Return all variables with all their codes, and the total of each variable."""
     names = list(dict.fromkeys(name for mine in own for name in mine))
     codes: list[list[str]] = []
     totals: list[str] = []
@@ -227,14 +227,14 @@ def _variables(
     if np.prod([float(len(c)) for c in codes]) > 2.0**62:
         raise TableError(
             "linked_tables_too_large",
-            "the linked tables span too many combinations of codes",
+            "the linked tables have too many combinations of codes",
             fix="link fewer tables at once",
         )
     return names, codes, totals
 
 
 def _highest_total(name: str, same: Sequence[Dimension]) -> str:
-    """Return the total of a variable in all tables together."""
+    """Return the total of a variable over all tables."""
     tops = dict.fromkeys(d.total for d in same)
     # A total that is an ordinary code of another table is part of that table's total.
     highest = [top for top in tops if not any(top in d.position and top != d.total for d in same)]
@@ -257,7 +257,7 @@ def _keys(
     codes: list[list[str]],
     totals: list[str],
 ) -> Integers:
-    """One number per cell: the position of its codes among all combinations."""
+    """Return the index of each cell's codes among all combinations of codes."""
     own = {name: place for place, name in enumerate(mine)}
     columns: list[Any] = []
     for name, listed, total in zip(names, codes, totals, strict=True):
@@ -274,7 +274,7 @@ def _keys(
 def _stacked(
     tables: Sequence[Linkable], cell: Integers, n_cells: int, sums: sparse.csr_array | None
 ) -> sparse.csr_array:
-    """All relations over the common cells, each once."""
+    """Return the relations of all tables over the common cells, without repetitions."""
     blocks, offset = [] if sums is None else [sums], 0
     for table in tables:
         own = table.relations
@@ -283,7 +283,7 @@ def _stacked(
         offset += table.n_cells
     stacked = sparse.csr_array(sparse.vstack(blocks))
     stacked.sum_duplicates()
-    # A part that is its own sum, as where one code makes up a group, cancels.
+    # A group with a single code is equal to it: the relation cancels.
     stacked.eliminate_zeros()
     ends = stacked.indptr
     seen: dict[bytes, int] = {}
@@ -310,8 +310,8 @@ def _contributors(parts: Sequence[Contributors | None], first: Integers) -> Cont
     if len(choices) > 1:
         raise TableError(
             "linked_rankings_differ",
-            "linked tables rank contributions below zero differently",
-            fix="tabulate with the same magnitude=",
+            "linked tables rank negative contributions differently",
+            fix="tabulate both with the same magnitude=",
         )
     return Contributors(
         count=np.concatenate([part.count for part in known]),

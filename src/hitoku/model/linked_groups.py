@@ -1,6 +1,6 @@
-"""Linked tables in groups: those that share nothing are taken apart, groups are put side by side.
+"""Independent groups of linked tables: splitting a linked table into groups, and combining groups.
 
-Within a group cells are joined already; between groups names decide.
+Cells of one group are linked already. Cells of different groups are compared by name.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from hitoku.model.table import Table
 
 
 def components(table: Table, parts: Mapping[str, Integers]) -> list[Integers]:
-    """Find the cells that sums tie to each other; return those of each group with a published cell.
+    """Return the connected components of a linked table that contain a published cell.
 
     Parameters
     ----------
     table
-        Several tables as one.
+        Linked table.
     parts
-        By name, the positions of the cells of every table; cells of one table stay together.
+        Indices of the cells of each table, by name. Cells of one table stay together.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def components(table: Table, parts: Mapping[str, Integers]) -> list[Integers]:
     edges = sparse.coo_array((np.ones(len(rows)), (rows, n_sums + len(parts) + columns)), shape=(size, size))
     _, found = sparse.csgraph.connected_components(edges, directed=False)
     group = found[n_sums + len(parts) :]
-    # In the order of the first cell that somebody sees; what nobody sees a part of nobody can infer.
+    # In the order of the first published cell. Components without one cannot be inferred from anything.
     numbers = dict.fromkeys(group[table.shown].tolist())
     return [np.flatnonzero(group == number) for number in numbers]
 
 
 def overlapping(members: Mapping[str, Mask]) -> list[list[str]]:
-    """Group sets that have members in common, directly or through others.
+    """Group sets that have members in common, directly or through other sets.
 
     Examples
     --------
@@ -66,18 +66,18 @@ def overlapping(members: Mapping[str, Mask]) -> list[list[str]]:
 
 
 def only(table: Table, cells: Integers, variables: Sequence[str], measure: str) -> Table:
-    """Return some of the cells of a linked table as a table, with the sums among them.
+    """Return some of the cells of a linked table as a table, with their relations.
 
     Parameters
     ----------
     table
-        Several tables as one.
+        Linked table.
     cells
-        Positions of cells that no sum ties to others.
+        Indices of cells without relations to other cells.
     variables
-        Variables that the tables of these cells have; others stand at their total and are left out.
+        Variables of the tables of these cells. Other variables are at their total and are dropped.
     measure
-        Name of their quantity.
+        Name of the quantity.
     """
     inside = sparse.csr_array(table.relations[:, cells])
     hidden = None if table.hidden is None or not table.hidden[cells].any() else table.hidden[cells]
@@ -100,7 +100,7 @@ def only(table: Table, cells: Integers, variables: Sequence[str], measure: str) 
 
 
 def _part_labels(labels: Labels, cells: Integers, variables: Sequence[str]) -> Labels:
-    """Name cells by these variables, with the codes that they have; by their table where that is needed."""
+    """Return labels of cells by these variables, and by table where codes do not distinguish them."""
     for names in (variables, (*variables, TABLE)):
         chosen = [place for place, name in enumerate(labels.names) if name in names]
         columns = [labels.column(place)[cells] for place in chosen]
@@ -119,16 +119,16 @@ def _part_labels(labels: Labels, cells: Integers, variables: Sequence[str]) -> L
 def merge_groups(
     wholes: Sequence[Table], shared: Sequence[tuple[Integers, Integers]], names: Sequence[str]
 ) -> tuple[Table, tuple[Integers, ...]]:
-    """Make one table of several groups; return it with the positions of every group's cells in it.
+    """Combine several groups into one table. Also return the indices of each group's cells in it.
 
     Parameters
     ----------
     wholes
-        The groups, each as one table.
+        Groups, each as one linked table.
     shared
-        For each of them positions of some of its cells, and numbers that mean the same in all groups.
+        For each group, indices of some of its cells and numbers that mean the same cell in all groups.
     names
-        What to call the groups, where codes do not tell their cells apart.
+        Names of the groups, used if codes do not distinguish their cells.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def merge_groups(
 
 
 def _hidden(wholes: Sequence[Table], cells: Sequence[Integers], n_cells: int) -> Mask | None:
-    """Hide what no group shows."""
+    """Return the cells that are hidden in all groups."""
     hidden = np.ones(n_cells, dtype=bool)
     for whole, places in zip(wholes, cells, strict=True):
         hidden[places[whole.shown]] = False
@@ -164,7 +164,7 @@ def _hidden(wholes: Sequence[Table], cells: Sequence[Integers], n_cells: int) ->
 
 
 def _labels(wholes: Sequence[Table], first: Integers, names: Sequence[str]) -> Labels:
-    """Name the cells, each as the first group with it does."""
+    """Return labels of the cells, from the first group that contains each."""
     variables = [
         name for name in dict.fromkeys(n for whole in wholes for n in whole.labels.names) if name != TABLE
     ]
@@ -200,7 +200,7 @@ def _codes(labels: Labels, name: str) -> tuple[str, ...]:
 
 
 def _column(whole: Table, name: str, codes: Sequence[str]) -> Integers:
-    """Return the positions of one variable's codes; a group without it stands at its total, the last."""
+    """Return the indices of a variable's codes. Groups without it are at its total, the last code."""
     labels = whole.labels
     if name not in labels.names:
         return np.full(whole.n_cells, len(codes) - 1)

@@ -1,4 +1,4 @@
-"""Tables as HTML: a release as its readers see it, in a page or in a notebook."""
+"""HTML of published tables, for pages and notebooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hitoku.model.dimension import Labels
 
 
 class Shown(Protocol):
-    """What is laid out of a release: labelled numbers, NaN where withheld."""
+    """Attributes of a release used for HTML. Published numbers are NaN where suppressed."""
 
     @property
     def labels(self) -> Labels: ...
@@ -29,14 +29,14 @@ class Shown(Protocol):
 
 
 def release_markup(release: Shown) -> str:
-    """Lay out a release: two-way tables of a full cross of codes, otherwise one row per cell."""
+    """Return the HTML of a release: two-way tables for a cross of variables, otherwise one row per cell."""
     if release.labels.positions is not None or len(release.labels.names) == 1:
         return _listing(release)
     return _sections(release)
 
 
 def small_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Write a few rows; texts are escaped, whole numbers get separators.
+    """Return the HTML of a small table, with escaped text and thousands separators.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def _text(each: object) -> str:
 
 
 def _listing(release: Shown) -> str:
-    """One row per cell."""
+    """Return one row per cell."""
     head = "".join(f"<th>{escape(name)}</th>" for name in release.labels.names)
     rows = []
     for cell in range(release.n_cells):
@@ -65,7 +65,7 @@ def _listing(release: Shown) -> str:
 
 
 def _sections(release: Shown) -> str:
-    """Two-way tables, one for each combination of the further variables."""
+    """Return two-way tables, one for each combination of the further variables."""
     labels = release.labels
     cells = np.arange(release.n_cells).reshape(labels.shape)
     parts = []

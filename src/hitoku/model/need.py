@@ -1,4 +1,4 @@
-"""How far each unsafe cell must be blurred, and which rule said so."""
+"""Protection requirements: unsafe cells, their protection levels, and the rules behind them."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from hitoku.model.tolerance import BOUND, slack
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Need:
-    """Which cells are unsafe and what protects them.
+    """Protection requirements: unsafe cells and their protection levels.
 
-    An unsafe cell is safe in a release when what an outsider can infer about it reaches at least ``lower``
-    below its value, ``upper`` above it, and is at least ``width`` wide.
+    An unsafe cell is protected in a release if its feasibility interval reaches at least ``lower`` below its
+    value and ``upper`` above it, and is at least ``width`` wide.
 
     Parameters
     ----------
     unsafe
-        Cells that must not be published.
+        Unsafe cells, which must not be published (primary suppressions).
     lower, upper
-        Required distance of the inferable bounds from the value; zero where a cell is safe.
+        Lower and upper protection levels: required distance of the bounds from the value. Zero for safe
+        cells.
     width
-        Required length of the inferable interval.
+        Required width of the feasibility interval (sliding protection level).
     rules
-        For every rule that was applied, the cells it hit.
+        Cells marked as unsafe by each rule.
     attributions
-        What must not be learnt about whole groups, whatever becomes of single cells; nothing where left out.
+        Requirements on groups of cells, against attribute disclosure. Default: none.
 
     Examples
     --------
@@ -87,13 +88,13 @@ class Need:
         elif self.attributions.sums.shape[1] != n:
             raise NeedError(
                 "attributions_of_other_table",
-                "the attributions are about another table",
+                "the attributions belong to another table",
                 where="attributions",
             )
 
     @classmethod
     def merge(cls, needs: Sequence[Need]) -> Need:
-        """Unsafe where any is; levels are the largest; every rule is remembered."""
+        """Combine several needs. Unsafe cells and rules are united, levels are maxima."""
         if not needs:
             raise NeedError("no_needs", "no needs to merge", fix="give at least one rule")
         rules: dict[str, Mask] = {}
@@ -110,21 +111,21 @@ class Need:
         )
 
     def met(self, value: Floats, bounds: Bounds, *, tolerance: float = BOUND) -> Mask:
-        """Tell for every cell whether some bounds leave as much of it open as it needs, up to rounding.
+        """Return for every cell whether its feasibility interval meets its requirements, up to rounding.
 
-        The one place where that is decided in floating point; proofs decide it in exact numbers, by the same
-        definition (:class:`hitoku.evidence.problem.Demand`). A safe cell needs nothing. An unsafe cell that
-        can be told exactly is never protected, even where all its levels are zero; nor is one that an attack
-        left ``unknown``: nothing is known to protect it.
+        All floating-point decisions are made here. Proofs use exact numbers and the same definition
+        (:class:`hitoku.evidence.problem.Demand`). A safe cell has no requirements. An unsafe cell that is
+        known exactly never meets them, even if all its levels are zero; neither does a cell whose bounds are
+        ``unknown``.
 
         Parameters
         ----------
         value
             True value of every cell.
         bounds
-            What an attack proves about every cell.
+            Feasibility intervals found by an attack.
         tolerance
-            What counts as rounding, as a share of the value (of one, where that is larger).
+            Largest rounding error, as a share of the value, or of one for smaller values.
 
         Examples
         --------
@@ -138,23 +139,23 @@ class Need:
         return np.asarray(~self.unsafe | (far & ~bounds.unknown))
 
     def met_by(self, below: Floats, above: Floats, rounding: Floats, cells: Any = slice(None)) -> Mask:
-        """Tell of some cells whether moves below and above their value are as far as they need.
+        """Return whether the attained decrease and increase of cells meet their requirements.
 
-        What :meth:`met` asks, for a search that knows how far cells can move.
+        The same condition as :meth:`met`, for searches that know how far cells can move.
 
         Parameters
         ----------
         below, above
-            How far each of the cells can move.
+            Attained decrease and increase of each cell.
         rounding
-            What counts as rounding in each of them: see :func:`hitoku.model.tolerance.slack`.
+            Largest rounding error of each cell: see :func:`hitoku.model.tolerance.slack`.
         cells
-            Which cells: positions, a mask, or one position; left out, all.
+            Cells, as indices, a mask or a single index. Default: all.
         """
         return reaches(below, above, self.lower[cells], self.upper[cells], self.width[cells], rounding)
 
     def only(self, cells: Mask) -> Need:
-        """Ask for nothing of other cells than these; what must not be learnt about groups stays."""
+        """Return the requirements of some cells only. Attributions do not change."""
         return Need(
             unsafe=self.unsafe & cells,
             lower=np.where(cells, self.lower, 0.0),
@@ -165,7 +166,7 @@ class Need:
         )
 
     def placed(self, cells: Integers, n_cells: int) -> Need:
-        """Ask the same of a larger table, in which the cells have other positions.
+        """Return the same requirements for a larger table, in which the cells have other indices.
 
         Examples
         --------
@@ -189,7 +190,7 @@ class Need:
         )
 
     def why(self, cell: int) -> tuple[str, ...]:
-        """Name the rules that hit a cell."""
+        """Return the names of the rules that mark a cell as unsafe."""
         return tuple(name for name, hits in self.rules.items() if hits[cell])
 
     def __len__(self) -> int:
@@ -210,7 +211,9 @@ class Need:
 def reaches(
     below: Floats, above: Floats, lower: Floats, upper: Floats, width: Floats, rounding: Floats
 ) -> Mask:
-    """Tell whether moves below and above a value are as far as levels and a width ask; a point never is.
+    """Return where the attained decrease and increase meet levels and width.
+
+    A cell that cannot move never meets them.
 
     Examples
     --------

@@ -1,9 +1,10 @@
-"""The records behind the cells of a table, and cells of one table that are sums of cells of another.
+"""Records behind the cells of a table, and cells of one table that are sums of cells of another.
 
-A cell with records is such a sum when its records are those of some leaf cells there. An empty cell has no
-records to be known by. But its codes have, in other cells: where every code stands for the same records as
-some codes of a variable there, the cell is the sum of the cells that these codes cross in. That matters: a
-reader who learns from one table that section A of a town has no workers knows it of every division of A.
+A cell with records is such a sum if its records are those of some leaf cells of the other table. An empty
+cell has no records, but its codes have records in other cells: if every code stands for the same records as
+some codes of a variable of the other table, the cell is the sum of the cells in which these codes cross. An
+attacker who learns from one table that section A of a town has no workers then knows the same of every
+division of A.
 """
 
 from __future__ import annotations
@@ -26,19 +27,18 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Placement:
-    """Where the atoms of a publication stand in one of its tables."""
+    """Cells of the atoms of a publication in one of its tables."""
 
     leaves: Integers
-    """Atoms by variables of the table: the position of the atom's code among the leaves, -1 for a code that
-    the table has no place for."""
+    """Index of the atom's code among the leaves, atoms by variables; -1 if it is not in the table."""
     records: Integers
-    """Records of each atom."""
+    """Number of records of each atom."""
     filters: Mapping[str, Mask] = field(default_factory=dict)
-    """For each variable by which the table was filtered, the atoms that are kept."""
+    """For each variable with a filter, the atoms that it keeps."""
 
     @cached_property
     def kept(self) -> Mask:
-        """Atoms that the filters keep."""
+        """Atoms that are kept by all filters."""
         every = np.ones(len(self.records), dtype=np.bool_)
         return np.asarray(np.logical_and.reduce([every, *self.filters.values()]), dtype=np.bool_)
 
@@ -50,29 +50,29 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class RecordSets:
-    """The set of records behind every cell of a table."""
+    """Sets of records behind the cells of a table."""
 
     dimensions: tuple[Dimension, ...]
     placement: Placement
-    """Of the table."""
+    """Variables of the table."""
     inside: Mask
     leaf: Integers
-    """Atoms that are in it, and the leaf cell of each; -1 outside."""
+    """Leaf cell of each atom; -1 for atoms that are not in the table."""
     hashes: Hashes
-    """Cells by two: sums of random numbers over their atoms. Equal sums mean equal sets, but for a chance of
-    one in 2**128."""
+    """Two hashes for each cell: sums of random numbers over its atoms. Different sets have equal hashes with
+    probability 2**-128."""
     records: Integers
-    """Records of each cell."""
+    """Number of records of each cell."""
     extent: Integers
-    """Leaf cells that each cell is made of, empty ones too."""
+    """Number of leaf cells of each cell, including empty ones."""
 
     @classmethod
     def of(cls, table: Table, placement: Placement) -> RecordSets:
         if not table.dimensions:
             raise TableError(
                 "joined_table_without_dimensions",
-                "a table without dimensions cannot be joined with others: its cells have no codes",
-                fix="make it with tabulate from the records of the other tables",
+                "a table without dimensions cannot be linked by records, because its cells have no codes",
+                fix="tabulate it from the records of the other tables",
             )
         inside, dimensions = placement.inside, table.dimensions
         shape = tuple(len(d.leaves) for d in dimensions)
@@ -90,7 +90,7 @@ class RecordSets:
 
     @cached_property
     def widest(self) -> Mask:
-        """Cells than which no other with the same records is wider."""
+        """Mask of cells that are the widest among those with the same records."""
         _, alike = np.unique(self.hashes, axis=0, return_inverse=True)
         most = np.zeros(int(alike.max(initial=-1)) + 1, dtype=np.int64)
         np.maximum.at(most, alike.ravel(), self.extent)
@@ -98,18 +98,20 @@ class RecordSets:
 
     @cached_property
     def closure(self) -> sparse.csr_array:
-        """Cells by leaf cells, one where the leaf belongs to the cell."""
+        """Matrix of cells by leaf cells, one where the leaf belongs to the cell."""
         closure = sparse.csr_array(np.ones((1, 1)))
         for dimension in self.dimensions:
             closure = sparse.csr_array(sparse.kron(closure, dimension.closure, format="csr"))
         return closure
 
     def members(self, cell: int) -> Mask:
-        """Tell which atoms are in a cell."""
+        """Return the mask of atoms in a cell."""
         found = self.inside.copy()
         places = np.unravel_index(cell, [len(d) for d in self.dimensions])
         for axis, (dimension, place) in enumerate(zip(self.dimensions, places, strict=True)):
-            below = np.zeros(len(dimension.leaves) + 1, dtype=bool)  # the last stands for nowhere
+            below = np.zeros(
+                len(dimension.leaves) + 1, dtype=bool
+            )  # the last entry is for atoms outside the table
             below[leaves_of(dimension, int(place))] = True
             found &= below[self.placement.leaves[:, axis]]
         return found
@@ -122,12 +124,12 @@ def leaves_of(dimension: Dimension, place: int) -> NDArray[np.int32]:
 
 
 def _random_numbers(n: int) -> Hashes:
-    """Give every atom two random numbers, the same in every run: equal sums of both mean equal sets."""
+    """Return two random numbers for each atom, the same in every run."""
     return np.random.default_rng(20_170_601).integers(0, 2**64, size=(n, 2), dtype=np.uint64)
 
 
 def add_up_atoms(leaf: Integers, inside: Mask, amount: Hashes, dimensions: Sequence[Dimension]) -> Hashes:
-    """Add atoms up to every cell, modulo 2**64."""
+    """Sum numbers of atoms over every cell, modulo 2**64."""
     shape = tuple(len(d.leaves) for d in dimensions)
     cells = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype=np.uint64)
     np.add.at(cells, leaf[inside], amount[inside])
@@ -142,10 +144,10 @@ def add_up_atoms(leaf: Integers, inside: Mask, amount: Hashes, dimensions: Seque
 def unions(
     one: RecordSets, other: RecordSets, cell: Integers, there: Integers
 ) -> Iterator[tuple[Integers, Floats]]:
-    """Find cells with records of one table that are sums of leaf cells of another.
+    """Find non-empty cells of one table that are sums of leaf cells of another.
 
-    Of several cells of one table with the same records it is the widest: the others are tied to that by the
-    relations of their own table, as far as a reader knows that what is between them is empty.
+    Of several cells with the same records, only the widest is considered. The others are linked to it by the
+    relations of their own table, provided that the attacker knows which cells are empty.
     """
     wanted = np.flatnonzero(~np.isin(cell, there) & (one.records > 0) & one.widest)
     both = one.inside & other.inside
@@ -174,10 +176,10 @@ def unions(
 def empty_unions(
     one: RecordSets, other: RecordSets, cell: Integers, there: Integers
 ) -> Iterator[tuple[Integers, Floats]]:
-    """Find empty cells of one table that are sums of cells of another, by what their codes stand for."""
+    """Find empty cells of one table that are sums of cells of another, by the records of their codes."""
     shape = tuple(len(d) for d in one.dimensions)
     wanted = (one.records == 0) & ~np.isin(cell, there)
-    # Where a table has no place for some records, its codes and totals do not tell what they seem to.
+    # If a table does not contain some records, its codes and totals may mean something else.
     if not wanted.any() or any(np.any(sets.placement.leaves < 0) for sets in (one, other)):
         return
     sides = [_sides(one, axis, other) for axis in range(len(shape))]
@@ -192,13 +194,13 @@ def empty_unions(
             yield np.append(parts, number), np.append(np.ones(len(parts)), -1.0)
 
 
-# A variable of another table, and which of its leaves a code stands for.
+# A variable of another table, and the leaves that a code stands for.
 Side = tuple[int, Mask]
 ANYWHERE: Side = (-1, np.zeros(0, dtype=bool))
 
 
 def _sides(one: RecordSets, axis: int, other: RecordSets) -> list[Side | None]:
-    """Find what each code of a variable is in another table; None where that is unknown."""
+    """Return the equivalent of each code of a variable in another table, or None if unknown."""
     dimension, leaf = one.dimensions[axis], one.placement.leaves[:, axis]
     n_leaves = len(dimension.leaves)
     found: list[Side | None] = [None] * len(dimension)
@@ -220,7 +222,7 @@ def _sides(one: RecordSets, axis: int, other: RecordSets) -> list[Side | None]:
 
 
 def _leaves_with(members: Mask, other: RecordSets) -> Side | None:
-    """Find a variable some of whose leaves have just these atoms."""
+    """Return a variable and leaves that have exactly these atoms."""
     for axis, dimension in enumerate(other.dimensions):
         leaf, n_leaves = other.placement.leaves[:, axis], len(dimension.leaves)
         if np.all(leaf[members] >= 0):
@@ -232,7 +234,7 @@ def _leaves_with(members: Mask, other: RecordSets) -> Side | None:
 
 
 def _with_empty(dimension: Dimension, met: Mask, empty: Mask) -> Mask:
-    """Add the codes without records that stand under the widest group of these leaves."""
+    """Add the codes without records that belong to the widest group of these leaves."""
     closure = dimension.closure
     outside = closure @ (~met & ~empty) + (len(met) + 1) * (closure @ met < met.sum())
     widest = np.where(outside == 0, np.diff(closure.indptr), 0)
@@ -243,7 +245,7 @@ def _with_empty(dimension: Dimension, met: Mask, empty: Mask) -> Mask:
 
 
 def _filter_sides(one: RecordSets, other: RecordSets) -> list[Side] | None:
-    """Find what the filter of a table is in another; None where that is unknown."""
+    """Return the equivalent of a table's filter in another table, or None if unknown."""
     found = []
     for mask in one.placement.filters.values():
         if not any(np.array_equal(mask, its) for its in other.placement.filters.values()):
@@ -255,7 +257,7 @@ def _filter_sides(one: RecordSets, other: RecordSets) -> list[Side] | None:
 
 
 def _able(one: RecordSets, other: RecordSets, sides: Sequence[Sequence[Side | None]]) -> Mask:
-    """Tell which cells another table has: their codes are known there, and its filter keeps all of them."""
+    """Return the cells contained in another table: their codes are known and its filter keeps them."""
     shape = tuple(len(own) for own in sides)
     able = np.ones(shape, dtype=bool)
     for axis, own in enumerate(sides):
@@ -276,7 +278,7 @@ def _along(values: Sequence[bool], axis: int, n_axes: int) -> Mask:
 
 
 def _crossing(other: RecordSets, sides: Sequence[Side]) -> Integers:
-    """Return the cells in which leaves of some variables cross; a whole group is taken as one code."""
+    """Return the cells in which leaves of some variables cross. A complete group is one code."""
     listed = []
     for axis, dimension in enumerate(other.dimensions):
         kept = np.ones(len(dimension.leaves), dtype=bool)
@@ -291,14 +293,14 @@ def _crossing(other: RecordSets, sides: Sequence[Side]) -> Integers:
 
 
 def _leaf_cells(dimensions: Sequence[Dimension]) -> Integers:
-    """Return the positions of the leaf cells among all cells of a table."""
+    """Return the indices of the leaf cells among all cells of a table."""
     shape = [len(d) for d in dimensions]
     leaves = np.meshgrid(*[np.arange(len(d.leaves)) for d in dimensions], indexing="ij")
     return np.asarray(np.ravel_multi_index(leaves, shape), dtype=np.int64).ravel()
 
 
 def _box(met: Integers, other: RecordSets, whole: Floats) -> Integers:
-    """Add the empty leaf cells between those that a union is made of, where no others are among them."""
+    """Add the empty leaf cells of the cross of a union if all others of the cross belong to it."""
     shape = tuple(len(d.leaves) for d in other.dimensions)
     sides = [np.unique(places) for places in np.unravel_index(met, shape)]
     box = np.ravel_multi_index(np.meshgrid(*sides, indexing="ij"), shape).ravel()

@@ -1,4 +1,4 @@
-"""Additivity as one sparse matrix, the sums that satisfy it, and whether both fit into memory."""
+"""Relations of a table as a sparse matrix, totals of leaf cells, and their memory requirements."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from hitoku.model.tolerance import ADDITIVITY
 
 
 def cross_relations(dimensions: Sequence[Dimension]) -> sparse.csr_array:
-    """Relations of the full cross of some dimensions.
+    """Return the relations of a cross of dimensions.
 
-    For every dimension, every group of its codes and every combination of codes of the others: the
-    parts minus the sum. Written straight into CSR arrays, a dimension at a time: the group matrix of the
-    dimension is repeated for every combination, its columns shifted.
+    There is one relation, parts minus total, for every group of codes of a dimension and every combination of
+    codes of the others. The CSR arrays are filled one dimension at a time: its matrix of groups is repeated
+    for every combination, with shifted columns.
     """
     shape = tuple(len(d) for d in dimensions)
     n_cells = int(np.prod(shape, dtype=np.int64))
@@ -60,7 +60,7 @@ def cross_relations(dimensions: Sequence[Dimension]) -> sparse.csr_array:
 
 
 def add_up(leaves: NDArray[np.generic], dimensions: Sequence[Dimension]) -> Floats:
-    """Fill every code's cell from the array of leaf cells, one axis at a time, in a fixed order."""
+    """Return the array of all cells from that of leaf cells, summing one axis at a time."""
     cells = np.asarray(leaves)
     for axis, dimension in enumerate(dimensions):
         moved = np.moveaxis(cells, axis, 0)
@@ -70,16 +70,16 @@ def add_up(leaves: NDArray[np.generic], dimensions: Sequence[Dimension]) -> Floa
 
 
 def broken(relations: sparse.csr_array, value: Floats, tolerance: float = ADDITIVITY) -> Integers:
-    """Return the relations whose terms do not cancel, to within a share of their absolute sum."""
+    """Return the relations that do not hold, up to a share of the absolute sum of their terms."""
     residual = relations @ value
     sizes = sparse.csr_array((np.abs(relations.data), relations.indices, relations.indptr), relations.shape)
     return np.flatnonzero(np.abs(residual) > tolerance * (sizes @ np.abs(value)))
 
 
 def variable_of_relation(relations: Any, labels: Labels) -> Integers:
-    """Return for each relation the variable in whose tree it stands: the only one in which its cells differ.
+    """Return the variable of each relation: the only one in which its cells differ.
 
-    It is -1 where they differ in several: such a sum ties cells of linked tables that have the same records.
+    It is -1 if the cells differ in several variables: such a relation links cells of different tables.
 
     Examples
     --------
@@ -101,18 +101,18 @@ def variable_of_relation(relations: Any, labels: Labels) -> Integers:
 
 
 def only_categories(relations: Any, tree: Integers) -> Mask:
-    """Tell which relations say that the only category of a variable is its total.
+    """Return the relations in which the total of a variable has a single category.
 
-    Then everybody has it, which is told of them as of any other group. A group with a single child
-    somewhere in a tree is something else: child and group are the same by definition, and nobody learns from
-    it. So the part must be no total of the variable itself, and the total no part of anything.
+    All units have this category, so the attribute of each is disclosed. A group with a single child inside a
+    hierarchy is different: child and group are the same by definition, which discloses nothing. Therefore the
+    part must not be a total of the variable, and the total must not be a part of another group.
 
     Parameters
     ----------
     relations
-        The relations.
+        Relations of the table.
     tree
-        Their variables, as :func:`variable_of_relation` returns them.
+        Variable of each relation, as returned by :func:`variable_of_relation`.
 
     Examples
     --------
@@ -129,14 +129,14 @@ def only_categories(relations: Any, tree: Integers) -> Mask:
     return np.asarray(pair & (np.bincount(row, weights=again, minlength=len(size)) == 0))
 
 
-# Value, bounds, frequency and a few working copies of each, in bytes.
+# Bytes per cell: value, bounds, frequency and a few working copies.
 PER_CELL = 100
-# One coefficient and one column index, built once, copied once and checked once.
+# Bytes per entry: a coefficient and a column index, built, copied and checked once each.
 PER_ENTRY = 36
 
 
 def memory_available() -> int:
-    """Bytes of free memory, or a large number where the system does not tell."""
+    """Return the bytes of free memory, or a large number if the system does not report it."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:  # noqa: PTH123 - a pseudo file, Linux only
             for line in file:
@@ -153,16 +153,16 @@ def memory_available() -> int:
 def refuse_too_large(
     dimensions: Sequence[Dimension], *, per_cell: int = PER_CELL, allowed: int | None = None
 ) -> None:
-    """Raise when the full cross of some dimensions would not fit into memory.
+    """Raise if the cross of some dimensions does not fit into memory.
 
     Parameters
     ----------
     dimensions
-        The variables.
+        Variables of the table.
     per_cell
-        Bytes needed for every cell beside its relations.
+        Bytes per cell, without relations.
     allowed
-        Bytes that may be used; default what is free.
+        Bytes that may be used. Default: free memory.
     """
     n_cells = 1
     for dimension in dimensions:

@@ -1,4 +1,4 @@
-"""Exactly what an outsider sees and may assume; nothing else."""
+"""Published table: what an outsider sees and may assume, and nothing else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hitoku.model.markup import release_markup
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 
-# Beyond this a notebook shows how large a release is, not the release.
+# Maximum number of cells displayed in notebooks.
 MOST_IN_A_NOTEBOOK = 2_000
 NOTEBOOK_STYLE = (
     "<style>.hitoku td.withheld { font-style: italic; background: "
@@ -26,26 +26,26 @@ NOTEBOOK_STYLE = (
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Release:
-    """A table as it is published.
+    """A published table.
 
-    Attacks work on this object alone; it holds no confidential value.
+    Attacks use only this object. It contains no confidential values.
 
     Parameters
     ----------
     published
-        Value of every cell, NaN where it is withheld.
+        Value of every cell; NaN if it is suppressed.
     relations
-        How the cells add up; everybody can work that out from the printed table.
+        Relations between cells, which are public.
     labels
-        Names of the cells.
+        Codes of the cells.
     dimensions
-        The variables when the table is the full cross of their codes; empty otherwise, or when not told.
+        Variables if the table is a cross of them; otherwise empty.
     lower, upper
-        Bounds that an outsider knows before reading.
+        Bounds of each cell known in advance.
     integer
-        An outsider knows that values are whole numbers.
+        Whether it is known that values are whole numbers.
     measure, backend
-        As in the table.
+        As in :class:`Table`.
 
     Examples
     --------
@@ -95,14 +95,14 @@ class Release:
 
     @classmethod
     def of(cls, table: Table, protection: Protection) -> Release:
-        """Publish a table as a protection decided."""
+        """Return the release of a table with a protection."""
         must_be(Table, table, "table")
         must_be(Protection, protection, "protection")
         if len(protection.withheld) != table.n_cells:
             raise ProtectionError(
                 "protection_of_other_table",
-                "a protection of {n_protection} cells for a table of {n_table}",
-                fix="protect this very table",
+                "protection has {n_protection} cells, table has {n_table}",
+                fix="use the protection computed for this table",
                 n_protection=len(protection.withheld),
                 n_table=table.n_cells,
             )
@@ -119,7 +119,7 @@ class Release:
         )
 
     def only(self, cells: Mask) -> Release:
-        """Return what is said about some of the cells alone, tied by the relations among them."""
+        """Return the release of some of the cells, with the relations between them."""
         strange = abs(self.relations) @ ~cells
         return replace(
             self,
@@ -141,20 +141,20 @@ class Release:
 
     @property
     def cells(self) -> Any:
-        """Codes of every cell as a frame, one row per cell."""
+        """Codes of every cell as a data frame, one row per cell."""
         return self.labels.frame(self.backend)
 
     @property
     def frame(self) -> Any:
-        """What a reader sees, a row per cell: codes, ``value`` (missing where withheld), ``status``.
+        """Data frame with one row per cell: codes, ``value`` (missing if suppressed) and ``status``.
 
-        In the kind of frame that the data came in. Like the public file it does not tell unsafe cells from
-        those withheld with them.
+        It is of the same kind as the data. Like the public files it does not distinguish primary and
+        secondary suppressions.
         """
         return self.framed(self.published)
 
     def framed(self, published: Floats, shown: str = "published") -> Any:
-        """Return the same with other numbers, and another word for cells that are shown."""
+        """Return the frame with other values, and another status for published cells."""
         hidden = self.withheld
         kept = published[~hidden]
         whole = self.integer and bool(np.all(kept == np.rint(kept)))
@@ -163,10 +163,10 @@ class Release:
         return self.labels.frame(self.backend, {"value": numbers, "status": status})
 
     def completed(self, values: ArrayLike) -> Table:
-        """Return the table that a reader would hold if these were the values of all cells.
+        """Return the table with these values of all cells, as an attacker would reconstruct it.
 
-        Whole non-negative values are taken for counts, as :meth:`Table.from_array` does. What a release does
-        not tell is not in it: contributors, own costs, cells that may not be withheld.
+        Non-negative whole numbers are treated as counts, as in :meth:`Table.from_array`. The table has no
+        contributors, costs or fixed cells, because a release does not contain them.
 
         Examples
         --------
@@ -177,7 +177,7 @@ class Release:
         >>> release.completed([21, 14, 35, 71, 2, 73, 92, 16, 108]).frequency[:2]
         array([21, 14])
         """
-        from hitoku.model.table import Table  # noqa: PLC0415 - a table is published as a release, not made of one
+        from hitoku.model.table import Table  # noqa: PLC0415 - tables import releases
 
         counts = np.asarray(values, dtype=np.float64)
         return Table(
@@ -194,7 +194,7 @@ class Release:
         )
 
     def describe(self, cell: int) -> str:
-        """Name one cell by its codes."""
+        """Return a readable name of a cell."""
         return self.labels.describe(cell)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The table: cells tied by linear relations; and the table of units behind another one."""
+"""Table of cells with linear relations, and the table of units behind another table."""
 
 from __future__ import annotations
 
@@ -22,56 +22,56 @@ from hitoku.model.markup import small_table
 from hitoku.model.relations import broken, cross_relations
 from hitoku.model.table_parts import array_parts, frame_parts
 
-# Whole numbers up to here are exact in doubles, and searches over them end. Numbers that are all smaller than
-# the second one are within the tolerances of solvers.
+# Largest whole number that doubles represent exactly, and largest absolute value that is still within the
+# tolerances of solvers.
 LARGEST_WHOLE, SMALLEST = 2.0**53, 1e-6
 UNIT = "give values in another unit, such as thousands or thousandths"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Table:
-    """Cells with ``relations @ value == 0``, and what is known about who is behind them.
+    """Cells with linear relations ``relations @ value == 0`` and their contributors.
 
-    Usually made by :meth:`from_array`, :meth:`from_frame`, ``hitoku.tabulate`` or ``hitoku.read_jj``.
-    Arrays over cells are read-only and follow the order of :attr:`cells`.
+    Tables are usually created by :meth:`from_array`, :meth:`from_frame`, ``hitoku.tabulate`` or
+    ``hitoku.read_jj``. Arrays over cells are read-only and in the order of :attr:`cells`.
 
     Parameters
     ----------
     value
-        What would be published in each cell.
+        Value of each cell before protection.
     relations
-        One row per sum: parts minus total. Left out, it follows from ``dimensions``.
+        One row per total: parts minus total. Default: derived from ``dimensions``.
     dimensions
-        The variables when the table is the full cross of their codes; empty otherwise.
+        Variables if the table is a cross of them; otherwise empty.
     labels
-        Names of the cells; left out, they follow from ``dimensions``, or cells are numbered.
+        Codes of the cells. Default: derived from ``dimensions``, or numbers.
     frequency
-        Respondents per cell (distinct units; records where no unit was named).
+        Number of contributors per cell: distinct units, or records if there is no unit.
     units, holdings
         Contributors per unit and per holding.
     measures
         Further numbers per cell, by name.
     integer
-        Values are whole numbers and an outsider knows it.
+        Whether values are whole numbers and an outsider knows it.
     lower, upper
-        Bounds that an outsider is assumed to know; zero and infinity by default, no lower bound when
-        some value is negative.
+        Bounds that an outsider is assumed to know. Default: zero and infinity, or no lower bound if some
+        value is negative.
     cost
-        Own price of withholding each cell.
+        Cost of suppressing each cell.
     fixed
-        Cells that may not be withheld.
+        Cells that may not be suppressed.
     hidden
-        Cells that tie published ones together and are in no published table themselves: withheld in every
-        release, at no cost, and not judged by rules.
+        Cells that link published ones but are in no published table. They are suppressed in every release at
+        no cost, and rules do not apply to them.
     measure
-        Name of the quantity in ``value``. Linking shares cells of equal measure only.
+        Name of the quantity in ``value``. Linked tables share cells of the same measure only.
     additive
         False for a table that is known not to add up exactly, such as one printed with six digits.
     backend
-        Kind of data frame handed out: "pandas", "polars" or "pyarrow".
+        Kind of data frames returned: "pandas", "polars" or "pyarrow".
     linked
-        Published tables that were linked to this one, each with the positions of its cells; empty for a
-        single table. Their values are read by :meth:`linked_tables` from this table.
+        Published tables that were linked into this one, each with the indices of its cells; empty for a
+        single table. :meth:`linked_tables` returns them with the values of this table.
 
     Examples
     --------
@@ -149,9 +149,15 @@ class Table:
             parts = self.value != np.round(self.value)
             self._refuse(parts, "is not a whole number", "leave integer=False, or round the values first")
             large = np.abs(self.value) > LARGEST_WHOLE
-            self._refuse(large, "is a whole number beyond 2**53, which no double holds exactly", UNIT)
+            self._refuse(
+                large,
+                "is a whole number beyond 2**53, which floating-point numbers cannot represent exactly",
+                UNIT,
+            )
         if 0 < np.abs(self.value).max() < SMALLEST:
-            self._refuse(self.value != 0, "is below 1e-6, which is taken for rounding", UNIT)
+            self._refuse(
+                self.value != 0, "is below 1e-6 and cannot be distinguished from rounding errors", UNIT
+            )
         below, above = np.isnan(self.lower) | (self.value < self.lower), self.value > self.upper
         self._refuse(
             below | np.isnan(self.upper) | above, "lies outside its own bounds", "widen lower or upper"
@@ -197,23 +203,24 @@ class Table:
         total: str = TOTAL,
         **parts: Any,
     ) -> Table:
-        """Inner cells as an array of any dimension; every margin is added.
+        """Return a table from an array of inner cells, with all totals added.
 
-        Cells run row-major over the array with its totals appended last in each dimension. An array of
-        non-negative whole numbers is taken for counts: ``frequency`` is the value itself unless given.
+        Cells are in row-major order, with totals last in each dimension. An array of non-negative whole
+        numbers is treated as counts: ``frequency`` is the value itself unless given.
 
         Parameters
         ----------
         array
-            Inner cells.
+            Inner cells, in any number of dimensions.
         names, codes
-            The variables and their codes; numbered when left out.
+            Names and codes of the variables. Default: numbers.
         frequency
-            Respondents per inner cell, an array of the same shape.
+            Number of contributors per inner cell, an array of the same shape.
         total
             Code of the totals.
         **parts
-            What :class:`Table` takes: ``lower``, ``upper``, ``cost``, ``fixed``, ``measure``, ``integer``.
+            Further arguments of :class:`Table`: ``lower``, ``upper``, ``cost``, ``fixed``, ``measure``,
+            ``integer``.
 
         Examples
         --------
@@ -234,27 +241,27 @@ class Table:
         total: str | Mapping[str, str] = TOTAL,
         **columns: Any,
     ) -> Table:
-        """Cells in long form, one row per cell, with or without the totals.
+        """Return a table from a data frame with one row per cell, with or without totals.
 
-        Combinations that are missing count as zero; totals that are given are checked.
+        Missing combinations of codes are zero. Given totals are checked.
 
         Parameters
         ----------
         frame
-            pandas, polars or pyarrow, or a DuckDB relation.
+            Data frame of pandas, polars or pyarrow, or a DuckDB relation.
         by
             Columns with the codes.
         value
             Column with the cell values.
         frequency
-            Column with the number of respondents.
+            Column with the number of contributors.
         hierarchies
-            Code trees by variable; a variable without one is flat.
+            Hierarchies by variable. A variable without one is flat.
         total
             Code of the totals, one for all variables or one for each.
         **columns
-            Names of the columns ``largest`` (a list), ``cost``, ``lower``, ``upper``, ``fixed``; ``integer``,
-            ``measure``, ``magnitude``; see :func:`hitoku.model.table_parts.frame_parts`.
+            Names of the columns ``largest`` (a list), ``cost``, ``lower``, ``upper`` and ``fixed``;
+            ``integer``, ``measure``, ``magnitude``; see :func:`hitoku.model.table_parts.frame_parts`.
 
         Examples
         --------
@@ -270,18 +277,18 @@ class Table:
 
     @classmethod
     def link(cls, tables: Sequence[Table], levels: Levels | None = None) -> Table:
-        """Put several tables together: equal cells once, all relations.
+        """Link several tables: common cells once, with the relations of all tables.
 
-        Two cells are the same when they name the same codes and measure, totals aside. Tables made from the
-        same records link more surely by those: see :func:`hitoku.link`.
+        Two cells are the same if they have the same measure and the same codes, apart from totals. Tables of
+        the same records are linked more reliably by their records: see :func:`hitoku.link`.
 
         Parameters
         ----------
         tables
-            The tables.
+            Tables to link.
         levels
-            By classification, the variables that are levels of it, as in ``{"A88": ["A10", "A21"]}``: a code
-            of A21 is the node of that name in the tree of A88.
+            For each classification, the variables that are levels of it, as in ``{"A88": ["A10", "A21"]}``: a
+            code of A21 is the node of that name in the hierarchy of A88.
 
         Examples
         --------
@@ -300,40 +307,40 @@ class Table:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Codes per dimension, totals included; the number of cells where there are no dimensions."""
+        """Number of codes of each dimension, including totals; without dimensions, number of cells."""
         return tuple(len(d) for d in self.dimensions) or (self.n_cells,)
 
     @property
     def contributors(self) -> Contributors | None:
-        """Contributors as rules see them: holdings where they are known, else units."""
+        """Contributors used by rules: holdings if they are known, otherwise units."""
         return self.units if self.holdings is None else self.holdings
 
     @property
     def largest(self) -> Floats | None:
-        """Cells by ranks, the largest contributions per holding (per unit where there are no holdings)."""
+        """Largest contributions, cells by ranks, per holding, or per unit if there are no holdings."""
         return None if self.contributors is None else self.contributors.largest
 
     @property
     def cells(self) -> Any:
-        """Codes of every cell as a frame, one row per cell."""
+        """Codes of every cell as a data frame, one row per cell."""
         return self.labels.frame(self.backend)
 
     @property
     def shown(self) -> Mask:
-        """Cells that are in a published table, withheld there or not."""
+        """Cells that are in a published table, suppressed or not."""
         return np.ones(self.n_cells, dtype=bool) if self.hidden is None else ~self.hidden
 
     @property
     def inner(self) -> Mask:
-        """Cells that are no sum: no relation has them on the side of the total."""
+        """Cells that are not a total of any relation."""
         total = np.zeros(self.n_cells, dtype=bool)
         total[self.relations.indices[self.relations.data < 0]] = True
         return ~total
 
     def linked_tables(self) -> Iterator[tuple[Table, Integers]]:
-        """Yield the linked tables with what this table has in their cells, and the positions of these.
+        """Yield the linked tables with the values of this table, and the indices of their cells.
 
-        So they follow a table that is derived from this one, such as that of the counts behind its values.
+        This also works for tables derived from a linked one, such as the table of counts behind its values.
 
         Examples
         --------
@@ -361,7 +368,7 @@ class Table:
             yield own, cells
 
     def describe(self, cell: int) -> str:
-        """Name one cell by its codes."""
+        """Return a readable name of a cell."""
         return self.labels.describe(cell)
 
     def __repr__(self) -> str:
@@ -380,7 +387,7 @@ class Table:
 
 
 def refuse_broken(relations: sparse.csr_array, value: Floats, labels: Labels) -> None:
-    """Raise when a relation does not add up: how many, and the first few by their codes."""
+    """Raise if relations do not add up, with their number and the first few."""
     failing = broken(relations, value)
     if len(failing) == 0:
         return
@@ -404,13 +411,13 @@ def refuse_broken(relations: sparse.csr_array, value: Floats, labels: Labels) ->
 def adds_up(table: Table, counted: NDArray[Any]) -> bool:
     """Return whether the numbers of units satisfy every relation of a table.
 
-    They do when every unit is in exactly one inner cell.
+    This is the case if every unit is in exactly one inner cell.
     """
     return len(broken(table.relations, counted.astype(np.float64))) == 0
 
 
 def are_units(table: Table, counted: NDArray[Any]) -> bool:
-    """Return whether the values of a table are these numbers of units, and known not to be negative."""
+    """Return whether the values of a table are these numbers of units, and are known to be non-negative."""
     return bool(np.array_equal(table.value, counted) and not np.any(table.lower < 0))
 
 
@@ -427,10 +434,10 @@ def counts_units(table: Table) -> bool:
 
 
 def counted_table(table: Table, counted: NDArray[Any]) -> Table:
-    """Return the table whose values are the numbers of units behind the cells of another one.
+    """Return the table of the numbers of units behind the cells of another table.
 
-    A number of units is never negative, whatever the values of the table are. Cells that readers know to be
-    zero have no units.
+    Numbers of units are never negative, even if values of the table are. Cells known to be zero have no
+    units.
 
     Examples
     --------

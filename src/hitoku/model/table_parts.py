@@ -1,4 +1,4 @@
-"""The parts of a table, from an array of inner cells or from cells in long form."""
+"""Parts of a table, from an array of inner cells or from a data frame with one row per cell."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hitoku.model.frames import (
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.model.relations import add_up, refuse_too_large
 
-# Variables with more codes are made anew for every table, and forgotten with it.
+# Variables with more codes are not cached.
 LARGEST_KEPT = 1_000
 
 
@@ -41,7 +41,7 @@ def array_parts(
     total: str = TOTAL,
     **parts: Any,
 ) -> dict[str, Any]:
-    """Add every margin to an array of inner cells; return what the table is made of.
+    """Return the parts of a table from an array of inner cells, with all totals.
 
     Parameters are those of :meth:`hitoku.Table.from_array`.
     """
@@ -85,7 +85,7 @@ def array_parts(
 
 @lru_cache(maxsize=64)
 def _numbered(names: tuple[str, ...], shape: tuple[int, ...], total: str) -> tuple[Dimension, ...]:
-    """Return variables whose codes are 1, 2, ...; made once, for studies draw many tables of one shape."""
+    """Return variables with the codes 1, 2, ... Cached for simulations with many tables of one shape."""
     return dimensions_of(names, [[str(i + 1) for i in range(side)] for side in shape], total)
 
 
@@ -94,7 +94,7 @@ def _numbers(array: ArrayLike) -> NDArray[Any]:
     if inner.dtype.kind not in "iuf":
         raise DataError(
             "array_not_numeric",
-            "the array holds {dtype}, not numbers",
+            "the array contains {dtype}, not numbers",
             where="array",
             fix="convert it to int or float",
             dtype=inner.dtype.name,
@@ -102,7 +102,7 @@ def _numbers(array: ArrayLike) -> NDArray[Any]:
     if inner.ndim == 0 or inner.size == 0:
         raise DataError(
             "array_empty",
-            "the array holds no cells",
+            "the array is empty",
             where="array",
             fix="give at least two cells per dimension",
         )
@@ -144,33 +144,33 @@ def frame_parts(
     magnitude: Magnitude | None = None,
     totals: str = "check",
 ) -> dict[str, Any]:
-    """Read what a table is made of from one row per cell; see :meth:`hitoku.Table.from_frame`.
+    """Return the parts of a table from a data frame with one row per cell, for ``Table.from_frame``.
 
     Parameters
     ----------
     frame, by, value
-        The frame, its columns of codes, its column of values.
+        Data frame, columns with the codes, and column with the values.
     frequency
-        Column with the number of respondents.
+        Column with the number of contributors.
     hierarchies
-        Code trees by variable; a variable without one is flat.
+        Hierarchies by variable. A variable without one is flat.
     total
         Code of the total, one for all variables or one for each.
     largest
-        Columns with the largest contributions, the largest first. They cannot be derived for totals, so the
+        Columns with the largest contributions in descending order. They cannot be derived for totals, so the
         totals must be in the frame.
     cost, lower, upper, fixed
-        Columns with own costs, known bounds, and marks of cells that stay published. Cells that the frame
-        leaves out cost their value, have the default bounds and are free.
+        Columns with costs, known bounds, and marks of cells that may not be suppressed. Cells that are not in
+        the frame cost their value and have the default bounds.
     integer
-        Values are whole numbers and an outsider knows it. Default: yes when the column's type says so.
+        Whether values are whole numbers and an outsider knows it. Default: from the type of the column.
     measure
-        Name of the quantity; default the name of the value column.
+        Name of the quantity. Default: name of the value column.
     magnitude
-        How the largest contributions treat those below zero; see :class:`Contributors`.
+        Treatment of negative values among the largest contributions; see :class:`Contributors`.
     totals
-        "check": totals in the frame must be the sums of their parts. "recompute": they are added up again,
-        values and respondents, whatever the frame says.
+        "check": totals in the frame must be the sums of their parts. "recompute": values and contributors of
+        totals are computed again.
     """
     if totals not in {"check", "recompute"}:
         raise ParameterError(
@@ -197,7 +197,7 @@ def frame_parts(
     leaf = _leaf_mask(dimensions)
 
     def spread(column: Floats | Integers) -> Floats:
-        """Every cell: given where the frame has it, else the sum of its parts."""
+        """Return the value of every cell: from the frame, or the sum of its parts."""
         cells = np.zeros(len(labels))
         cells[cell] = column
         added = add_up(cells[leaf].reshape([len(d.leaves) for d in dimensions]), dimensions)
@@ -214,7 +214,7 @@ def frame_parts(
     counts = None if frequency is None else spread(whole_numbers(data, frequency))
     units = None
     if largest:
-        # A total whose parts are all empty has no contributors.
+        # A total of empty parts has no contributors.
         amounts = [np.abs(numbers(data, column)) for column in (value, *largest)]
         empty = ~given & (spread(np.sum(amounts, axis=0)) == 0)
         units = _units(data, largest, cell, given | leaf | empty, values, counts, labels, magnitude)
@@ -236,7 +236,7 @@ def frame_parts(
 def _locate(
     data: nw.DataFrame[Any], by: Sequence[str], hierarchies: Hierarchies, total: str | Mapping[str, str]
 ) -> tuple[tuple[Dimension, ...], Integers]:
-    """Dimensions, and the cell that each row stands for."""
+    """Return the dimensions, and the cell of each row."""
     for name in hierarchies:
         if name not in by:
             raise ParameterError(
@@ -260,7 +260,7 @@ def _locate(
             if not listed:
                 raise DataError(
                     "column_holds_total_only",
-                    "column {column!r} holds nothing but the total",
+                    "column {column!r} contains only the total",
                     column=name,
                     where="data",
                 )
@@ -282,7 +282,7 @@ def _locate(
             "cells_in_several_rows",
             "{n} cell(s) occur in more than one row",
             where="cells {cells}",
-            fix="give one row per cell; records are for hitoku.tabulate",
+            fix="give one row per cell, or use hitoku.tabulate for records",
             n=len(twice),
             cells=some((labels.describe(int(c)) for c in twice[:3]), 3),
         )
@@ -317,9 +317,9 @@ def _units(
     if len(unknown):
         raise DataError(
             "largest_of_totals_missing",
-            "largest contributions of {n} total(s) are not given; parts do not tell them",
+            "the largest contributions of {n} total(s) are missing and cannot be derived from their parts",
             where="cells {cells}",
-            fix="give a row for every total, or start from records with hitoku.tabulate",
+            fix="add a row for every total, or use hitoku.tabulate on the records",
             n=len(unknown),
             cells=some((labels.describe(int(c)) for c in unknown[:3]), 3),
         )

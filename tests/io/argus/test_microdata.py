@@ -85,7 +85,7 @@ def test_a_variable_may_be_both_category_and_quantity(tmp_path):
     ("text", "what", "where"),
     [
         (f"{record()}\n\n{record()[:-1]}", "1 record(s) are shorter than the 15 columns", "line 3"),
-        (record(turnover="abc"), "column 'Turnover' holds text where numbers are due", "record 1"),
+        (record(turnover="abc"), "column 'Turnover' contains text instead of numbers", "record 1"),
         (
             f"{record()}\n{record(turnover='99999')}",
             "variable 'Turnover' is missing in 1 record(s)",

@@ -164,7 +164,7 @@ def test_the_tree_of_a_variable(tmp_path):
     assert pairs(tree) == [*expected, ("99", "Total")], (
         "spelt as in the data; missing is a category of its own"
     )
-    with pytest.raises(DataError, match=r"1 code\(s\) that its hierarchy lacks"):
+    with pytest.raises(DataError, match=r"1 code\(s\) that are not in its hierarchy"):
         tree_of(variable, metadata, [" 1", "11"])
 
 

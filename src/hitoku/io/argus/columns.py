@@ -305,7 +305,7 @@ def _patiently(entries: Sequence[str], column: str, where: str, missing: set[str
 def _not_a_number(column: str, where: str, row: int) -> DataError:
     return DataError(
         "text_instead_of_numbers",
-        "column {column!r} holds text where numbers are due",
+        "column {column!r} contains text instead of numbers",
         where="{place}, first in record {row}",
         fix="check the metadata: is the column where it says, and numeric?",
         column=column,
