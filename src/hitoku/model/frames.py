@@ -177,7 +177,7 @@ def unseen_codes(name: str, codes: Sequence[str], known: Sequence[str], where: s
 def _nearly(codes: Sequence[str], known: Sequence[str]) -> str:
     """Return similar codes that differ only in leading zeros, spaces or letter case."""
     for words, key in (
-        ("in blanks or letter case", folded),
+        ("in spaces or letter case", folded),
         ("in zeros at the front", lambda code: folded(code).lstrip("0")),
     ):
         meant = {key(code): code for code in known}

@@ -401,8 +401,7 @@ def refuse_broken(relations: sparse.csr_array, value: Floats, labels: Labels) ->
         "table_not_additive",
         "the table does not add up: {n_failing} of {n_relations} relations fail",
         where="; ".join(named),
-        fix="correct these totals or their parts, or leave them out; from_frame(..., totals='recompute') "
-        "adds them up again",
+        fix="correct these totals or their parts, or use from_frame(..., totals='recompute')",
         n_failing=len(failing),
         n_relations=relations.shape[0],
     )
