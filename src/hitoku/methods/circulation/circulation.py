@@ -348,12 +348,10 @@ class Search:
 
     def run(self, rounds: int, clock: Clock) -> None:
         """Give every claim a witness, then make them cheaper together."""
-        requirements, hypercubes = self._requirements, self.hypercubes
+        hypercubes = self.hypercubes
         if self._crossed:
             hypercubes.serve(self._rooms, tick=_telling(clock))
         for requirement in hypercubes.by_size(hypercubes.open()).tolist():
-            if self.work.over:
-                raise not_decided(len(hypercubes.open()), len(requirements.made))
             self._reached(requirement)
         try:
             more = clock.passed()
@@ -362,7 +360,7 @@ class Search:
                     return
                 if self._cross_table.size <= LARGE:
                     # Every claim once more, now that it is known what others use.
-                    hypercubes.route(hypercubes.by_size(requirements.made))
+                    hypercubes.route(hypercubes.by_size(self._requirements.made))
                 hypercubes.avoid(tick=clock.tick)
                 more = clock.passed()
         except KeyboardInterrupt:
@@ -377,15 +375,23 @@ class Search:
         place = requirement % n
         if self._linear(requirement):
             return
+        self._stop_if_over()
         cell, rooms = int(requirements.cells[place]), (self._rooms.down, self._rooms.up)
         asked = float(requirements.lower[place] + requirements.upper[place] + requirements.width[place])
         down, up = self.reach.farthest(cell, rooms, asked)
+        self._stop_if_over()
         if not requirements.split(place, down, up):
             raise unreachable(self._table, [cell])
         for side in (place, n + place):
             hypercubes.forget(side)
             if requirements.amount[side] > 0 and not (self._linear(side) or self._linear(side, whole=True)):
+                self._stop_if_over()
                 raise unreachable(self._table, [cell])
+
+    def _stop_if_over(self) -> None:
+        """End the search at its work limit: nothing was found, and that says nothing."""
+        if self.work.over:
+            raise not_decided(len(self.hypercubes.open()), len(self._requirements.made))
 
     def _linear(self, requirement: int, *, whole: bool = False) -> bool:
         """Look for a witness by linear programs, or by integer programs over neighbourhoods."""

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from hitoku.model import Floats, Integers, Mask, Table
 from hitoku.solver import integer
-from hitoku.solver.linear import LinearProgram, Solution, Warm, opened, solve
+from hitoku.solver.linear import LinearProgram, Solution, Warm, opened
 from hitoku.solver.work import CountedWork
 
 # Off a whole number by more than this, a vertex is not whole.
@@ -98,7 +98,7 @@ class CellReach:
     lean
         Look among few cheap cells first.
     work
-        Counts what programs look at; it is limited by the caller, between claims.
+        Counts what programs look at. Once it is over nothing is found any more, which says nothing.
     """
 
     def __init__(
@@ -258,7 +258,9 @@ class CellReach:
         if program is None or self._least(program).x is None:
             return None
         limit = NODES_LAST if last else NODES
-        return integer.solve(integer.IntegerProgram(*_parts(program)), gap=0.1, work_limit=limit)
+        return integer.solve(
+            integer.IntegerProgram(*_parts(program)), gap=0.1, work_limit=limit, work=self._work
+        )
 
     def farthest(self, cell: int, rooms: tuple[Floats, Floats], cap: float) -> tuple[float, float]:
         """Measure how far a cell can go down and up when everything may move, up to a cap, in whole steps."""
@@ -274,9 +276,10 @@ class CellReach:
             cost[place] = sense
             program = LinearProgram(cost, relations, np.zeros(relations.shape[0]), low, high)
             if self._integer:
-                x = integer.solve(integer.IntegerProgram(*_parts(program)), work_limit=NODES_LAST).x
+                whole = integer.IntegerProgram(*_parts(program))
+                x = integer.solve(whole, work_limit=NODES_LAST, work=self._work).x
             else:
-                x = solve(program).x
+                x = self._least(program).x
             ends.append(0.0 if x is None else float(np.floor(abs(x[place]) + WHOLE)))
         return ends[0], ends[1]
 
@@ -359,11 +362,8 @@ class CellReach:
         return LinearProgram(cost, both, np.zeros(both.shape[0]), low, ends)
 
     def _least(self, program: LinearProgram) -> Solution:
-        work = CountedWork()
-        with opened(program, work=work, dual=True) as warm:
-            found = warm.solve(program.cost, details=False)
-        self._work.add(work.done)
-        return found
+        with opened(program, work=self._work, dual=True) as warm:
+            return warm.solve(program.cost, details=False)
 
     def _read(self, cells: Integers, solution: Solution | None, step: float = 1.0) -> Change | None:
         if solution is None or solution.x is None:
