@@ -136,7 +136,7 @@ def fill(folder, n_checkers, n_requests, n_outputs, database):
             connection.execute(
                 sa.insert(submission).values(
                     id=number, request=number, turn=1, digest="0" * 64, received=at, nonce=f"turn-{number}",
-                    passing=n_outputs, looking=0, failing=0,
+                    passing=n_outputs, to_review=0, failing=0,
                     report=json.dumps(REPORT),
                 )
             )  # fmt: skip
