@@ -23,7 +23,7 @@ import numpy as np
 from hitoku.attacks.differencing import DifferencingSearch, Partition
 from hitoku.checks.ledger import N_LEADING
 from hitoku.checks.ledger import Ledger as DiskLedger
-from hitoku.kernels import joint_partition
+from hitoku.kernels import joint_cells
 
 
 def variables(random: np.random.Generator, n: int) -> dict[str, np.ndarray]:
@@ -319,7 +319,7 @@ def main() -> None:
     parser.add_argument("--disk", type=int, default=20, help="outputs written to disk and read again")
     parser.add_argument("--chains", type=int, default=5, help="how often chains of four are hidden")
     options = parser.parse_args()
-    joint_partition.warm_up()
+    joint_cells.warm_up()
     random = np.random.default_rng(1)
     known = variables(random, options.units)
     outputs = [calm(random, known) for _ in range(options.outputs + options.new)]

@@ -37,7 +37,6 @@ from hitoku.kernels import (
     dual_simplex,
     mincut,
     patterns,
-    row_pool,
     sparse_rows,
     zero_half,
 )
@@ -47,7 +46,7 @@ from hitoku.model import Hierarchy, Need, Table
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data" / "jj_synthetic"
 KERNELS = (
-    zero_half, mincut, capacity_cuts, patterns, attacker_tableau, dual_simplex, row_pool, sparse_rows
+    zero_half, mincut, capacity_cuts, patterns, attacker_tableau, dual_simplex, sparse_rows
 )  # fmt: skip
 SEED = 20261115
 # Side, and share of unsafe cells: many protect each other, few need help.

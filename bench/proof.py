@@ -18,7 +18,7 @@ import numpy as np
 
 from hitoku.evidence import Audit, audit, witness_search
 from hitoku.evidence.verify import verify
-from hitoku.kernels import circulation
+from hitoku.kernels import flow
 from hitoku.model import Need, Protection, Release, Table
 
 # Cells up to which linear programs alone are measured, too.
@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="also 47 by 400 cells")
     parser.add_argument("--short", action="store_true", help="10 by 12 cells alone")
     options = parser.parse_args()
-    circulation.warm_up()
+    flow.warm_up()
     sides = [(10, 12)] if options.short else [(30, 40), (60, 80), *([(47, 400)] if options.large else [])]
     for rows, columns in sides:
         line = compared(rows, columns)

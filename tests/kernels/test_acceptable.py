@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.attacks import Interval
-from hitoku.kernels.acceptable import ALL, maximum_matching, spread, survey, weight, weights
+from hitoku.kernels.acceptable import maximum_matching, spread, survey, weight, weights
 from hitoku.model import Protection, Release, Table
 
 
@@ -46,7 +46,7 @@ def tallied(problem, most):
     rows, columns, counts, width, forced, allowed = problem
     tally = np.zeros(len(counts) + 1, dtype=np.int64)
     survey(
-        rows, columns, counts, width, forced, allowed, most, tally, np.ones(len(tally)), np.inf, ALL, ALL
+        rows, columns, counts, width, forced, allowed, most, tally, np.ones(len(tally)), np.inf, -1, -1
     )  # fmt: skip
     return tally
 

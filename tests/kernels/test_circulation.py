@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from hitoku.kernels.circulation import push_together, warm_up
-from hitoku.kernels.flow import graph_of
+from hitoku.kernels.flow import graph_of, push_together, warm_up
 
 ASKED_NOTHING = np.nan
 

@@ -101,13 +101,13 @@ def call_warm_up(name: str) -> None:
 # Modules of kernels that are warmed up through the package that calls them, on a small table.
 BY_THEIR_CALLERS: Mapping[Callable[[], None], tuple[str, ...]] = {
     tabulate_a_little: ("topk", "cell_rows", "record_order", "fixed_point"),
-    attack_a_little: ("flow", "elimination", "presolve"),
-    eliminate_a_little: ("basis", "gauss"),
+    attack_a_little: ("residues", "propagate"),
+    eliminate_a_little: ("basis", "gauss_passes"),
     walk_a_little: ("echelon",),
     circulate_a_little: ("cheapest_hypercube", "hypercube_routing", "packing"),
     look_inside_a_little: ("repair",),
     # Its kernels are called by those of the tableau.
-    partial(call_warm_up, "attacker_tableau"): ("attacker_cuts",),
+    partial(call_warm_up, "attacker_tableau"): ("attacker_cuts", "pivoting"),
 }
 
 

@@ -54,7 +54,7 @@ class Propagation:
         -------
         Cells whose bounds changed.
         """
-        from hitoku.kernels.presolve import propagate_from  # noqa: PLC0415 - numba loads when it is needed
+        from hitoku.kernels.propagate import propagate_from  # noqa: PLC0415 - numba loads when it is needed
 
         rows, columns = self._relations.by_row, self._relations.by_cell
         cells = np.arange(self._relations.n_cells) if changed is None else changed
@@ -80,7 +80,7 @@ class Settled:
 
 def settle(equations: Problem) -> Settled:
     """Determine cells that are alone in a relation, or whose bounds meet, until none is left."""
-    from hitoku.kernels.presolve import peel, propagate  # noqa: PLC0415 - numba loads when it is needed
+    from hitoku.kernels.propagate import peel, propagate  # noqa: PLC0415 - numba loads when it is needed
 
     n = equations.n_cells
     relations = Incidence.of(equations.matrix)
@@ -122,7 +122,7 @@ def fixed(matrix: sparse.csr_array) -> tuple[Mask, int]:
     divides a subdeterminant, and then its rank is too small; a null vector can only be wrong by hitting zero
     by chance, one time in 2**61. The larger rank counts, and only what all its vectors agree on.
     """
-    from hitoku.kernels.elimination import PRIMES, null_vector  # noqa: PLC0415 - loads numba
+    from hitoku.kernels.residues import PRIMES, null_vector  # noqa: PLC0415 - loads numba
 
     n = matrix.shape[1]
     known = np.zeros(n, dtype=np.bool_)

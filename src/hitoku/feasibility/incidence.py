@@ -83,7 +83,7 @@ class Incidence:
         >>> cells.tolist(), relations.tolist()
         ([1, 3, 5], [0, 1, 2])
         """
-        from hitoku.kernels.presolve import peel  # noqa: PLC0415 - numba loads when it is needed
+        from hitoku.kernels.propagate import peel  # noqa: PLC0415 - numba loads when it is needed
 
         relation = np.full(self.n_cells, -1, dtype=np.int64)
         known = ~alive
@@ -102,7 +102,7 @@ class Incidence:
     @property
     def parts(self) -> Components:
         """Connected components, with the signs of networks."""
-        from hitoku.kernels.presolve import signed_parts  # noqa: PLC0415 - numba loads when it is needed
+        from hitoku.kernels.propagate import signed_parts  # noqa: PLC0415 - numba loads when it is needed
 
         return Components(*signed_parts(self.n_rows, self.by_cell))
 

@@ -240,7 +240,7 @@ class NetworkCirculation:
     def _flow(
         self, x: Floats, lower: Floats, upper: Floats, low: Floats, high: Floats, order: Integers
     ) -> None:
-        from hitoku.kernels.circulation import push_together  # noqa: PLC0415 - loads numba
+        from hitoku.kernels.flow import push_together  # noqa: PLC0415 - loads numba
 
         looked = push_together(self.graph, x, lower.copy(), upper.copy(), low, high, order, self.work.left)
         self.work.add(looked)

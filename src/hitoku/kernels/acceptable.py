@@ -34,8 +34,6 @@ Levels = tuple[Integers, Integers, Integers, Integers, Integers, Integers]
 # Room to work in: deficient lines, cells found, flow and its scratch space, rows of an augmenting path.
 Space = tuple[Integers, Integers, Integers, Integers, Integers]
 
-# For whoever counts all patterns and stops at none.
-ALL = -1
 # What becomes of a pattern.
 DEAD, LACKING, ACCEPTABLE = range(-1, 2)
 
@@ -212,7 +210,7 @@ def survey(
     worth, enough
         What a pattern counts, by its size: the search stops once the sum is larger than ``enough``.
     wanted, number
-        Stop at pattern ``number`` (from zero) of those with ``wanted`` cells; ``ALL`` to count.
+        Stop at pattern ``number`` (from zero) of those with ``wanted`` cells; -1 to count all patterns.
 
     Returns
     -------
@@ -280,12 +278,12 @@ def weight(
     """
     n_cells = int((allowed | forced).sum())
     for most_cells in range(int(forced.sum()), n_cells + 1):
-        survey(rows, columns, value, width, forced, allowed, most_cells, tally, worth, enough, ALL, ALL)
+        survey(rows, columns, value, width, forced, allowed, most_cells, tally, worth, enough, -1, -1)
         if tally[most_cells] > 0:
             if most_cells + extra < cells or worth_of(tally, worth) > enough:
                 return np.inf
             top = min(most_cells + extra, n_cells)
-            survey(rows, columns, value, width, forced, allowed, top, tally, worth, enough, ALL, ALL)
+            survey(rows, columns, value, width, forced, allowed, top, tally, worth, enough, -1, -1)
             total: float = worth_of(tally, worth)
             return total if total <= enough else np.inf
     return np.inf
@@ -349,4 +347,4 @@ def warm_up() -> None:
     weights(*problem, False, np.zeros(1))
     spread(*problem, np.inf, cells[0])
     tally = np.zeros(5, dtype=np.int64)
-    survey(2, 2, values[0], values[0], cells[0], cells[0], 4, tally, np.ones(5), np.inf, ALL, ALL)
+    survey(2, 2, values[0], values[0], cells[0], cells[0], 4, tally, np.ones(5), np.inf, -1, -1)

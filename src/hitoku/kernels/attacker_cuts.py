@@ -12,20 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.kernels.compiled import compiled
+from hitoku.kernels.pivoting import FEASIBLE
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-# Echelon rows with larger entries are refused.
-HUGE = 1 << 20
 # Multipliers are mostly fractions with small denominators; 720720 is divisible by 1 to 16.
 GRID = 720_720
-ROUNDING = 2.3e-16
-# Sums this near zero count as zero, with an allowance; an allowance above this share spoils a cut.
-NOTHING, ALLOWED = 1e-9, 0.01
-# Least coefficient of a cut.
-LEAST = 1e-6
+# Distance of doubles near one: twice the largest rounding error of an operation.
+EPSILON = float(np.finfo(np.float64).eps)
+# Largest allowance for rounding, as a share of the level; with a larger one a cut is dropped.
+ALLOWED = 0.01
 
 
 @compiled
@@ -40,14 +38,14 @@ def pivot_of(rows: Integers, r: int, order: Integers) -> int:
 
 @compiled
 def clear_column(rows: Integers, r: int, column: int) -> bool:
-    """Take row r, whose entry there is one, out of all others; false when numbers grow."""
+    """Eliminate row r, whose entry there is one, from all others; False when an entry exceeds 2**20."""
     for i in range(rows.shape[0]):
         factor = rows[i, column]
         if i == r or factor == 0:
             continue
         for j in range(rows.shape[1]):
             rows[i, j] -= factor * rows[r, j]
-            if abs(rows[i, j]) > HUGE:
+            if abs(rows[i, j]) > 1 << 20:
                 return False
     return True
 
@@ -105,8 +103,8 @@ def recompute(
     for j in range(n):
         g = total[j] / unit
         if not whole and size[j] > 0.0:
-            hidden = ROUNDING * (len(row) + 2) * size[j]
-            if abs(g) < NOTHING:
+            hidden = EPSILON * (len(row) + 2) * size[j]
+            if abs(g) < FEASIBLE:
                 hidden += abs(g)
                 g = 0.0
             allowance += hidden * max(rooms[0, j], rooms[1, j])
@@ -135,13 +133,13 @@ def write_cut(
     for j in range(len(x)):
         if forced[j]:
             left -= min(cut[j], want)
-    if not hidden < ALLOWED * want or left <= NOTHING * want:
+    if not hidden < ALLOWED * want or left <= FEASIBLE * want:
         return filled
     inner, end = 0.0, filled
     for j in range(len(x)):
         if not forced[j] and cut[j] > 0:
             index[end] = j
-            data[end] = max(min(cut[j] / left, 1.0), LEAST)
+            data[end] = max(min(cut[j] / left, 1.0), 1e-6)  # no smaller coefficient
             inner += data[end] * x[j]
             end += 1
     return end if 1.0 - inner > least else filled

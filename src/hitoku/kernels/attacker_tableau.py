@@ -17,47 +17,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.kernels.attacker_cuts import ALLOWED, NOTHING, echelon, reached, recompute, write_cut
+from hitoku.kernels.attacker_cuts import ALLOWED, echelon, reached, recompute, write_cut
 from hitoku.kernels.compiled import compiled
+from hitoku.kernels.pivoting import FEASIBLE, PIVOT, TINY, pivot_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-# Smaller entries are rounding; pivots are larger.
-TINY, PIVOT = 1e-11, 1e-7
-# A cell withheld to a smaller share is published.
-SUPPORT = 1e-7
-# Simplex steps per subproblem; from half of them on, ties go to the lowest number, which ends in any case.
-STEPS = 400
-# Room of the cell itself, in levels, so that it never stops itself; and the most any cell has.
-OWN, FAR = 4.0, 1e6
-# Reaching this share less than a level is rounding.
-SHORT = 1e-8
-# Movements kept to answer later subproblems of a call.
-KEPT = 12
+# Maximum number of simplex steps per subproblem; in the second half ties go to the lowest number, so that the
+# search cannot cycle.
+MAX_STEPS = 400
+# Largest slack of any cell, in levels.
+FAR = 1e6
+# Maximum number of deviations that are kept to answer later subproblems of a call.
+MAX_KEPT = 12
 
 
 @compiled
 def exchange(tableau: Floats, basic: Integers, nonbasic: Integers, row: int, column: int) -> None:
     """Make a nonbasic cell basic in place of the cell of a row."""
-    n = tableau.shape[1]
-    turn = 1.0 / tableau[row, column]
-    # On a copy: a compiler that knows both rows apart works on several entries at once.
-    solved = tableau[row].copy()
-    for j in range(n):
-        solved[j] *= -turn
-    solved[column] = turn
-    for i in range(tableau.shape[0]):
-        here = tableau[i]
-        factor = here[column]
-        if i == row or factor == 0.0:
-            continue
-        here[column] = 0.0
-        for j in range(n):
-            value = here[j] + factor * solved[j]
-            here[j] = value if abs(value) > TINY else 0.0
-    tableau[row] = solved
+    pivot_rows(tableau, len(basic), row, column)
     cell = basic[row]
     basic[row] = nonbasic[column]
     nonbasic[column] = cell
@@ -80,11 +60,11 @@ def align(tableau: Floats, basic: Integers, nonbasic: Integers, x: Floats) -> in
     """Turn the tableau until no published basic cell depends on a withheld nonbasic one; count exchanges."""
     count = 0
     for j in range(len(nonbasic)):
-        if x[nonbasic[j]] <= SUPPORT:
+        if x[nonbasic[j]] <= PIVOT:
             continue
         best, largest = -1, PIVOT
         for i in range(len(basic)):
-            if x[basic[i]] <= SUPPORT and abs(tableau[i, j]) > largest:
+            if x[basic[i]] <= PIVOT and abs(tableau[i, j]) > largest:
                 best, largest = i, abs(tableau[i, j])
         if best >= 0:
             exchange(tableau, basic, nonbasic, best, j)
@@ -143,11 +123,11 @@ def entering(
     slopes: Floats, nonbasic: Integers, sense: int, low: Floats, high: Floats, at: Floats, careful: bool
 ) -> int:
     """Choose the nonbasic cell to move: the steepest, or carefully the first; -1 when p is at its end."""
-    enter, best = -1, NOTHING
+    enter, best = -1, FEASIBLE
     for j in range(len(nonbasic)):
         slope = sense * slopes[j]
         room = high[nonbasic[j]] - at[j] if slope > 0 else at[j] + low[nonbasic[j]]
-        if abs(slope) <= NOTHING or room <= NOTHING:
+        if abs(slope) <= FEASIBLE or room <= FEASIBLE:
             continue
         if careful:
             if enter < 0 or nonbasic[j] < nonbasic[enter]:
@@ -195,10 +175,10 @@ def climb(
             at_nonbasic[j] = sense if nonbasic[j] == p else 0.0
         return 1.0, -1, True
     first_point(small, basic, nonbasic, row, sense, low, high, at_basic, at_nonbasic)
-    for step in range(STEPS):
-        careful = step >= STEPS // 2
+    for step in range(MAX_STEPS):
+        careful = step >= MAX_STEPS // 2
         enter = -1
-        if sense * at_basic[row] < 1.0 - SHORT:
+        if sense * at_basic[row] < 1.0 - FEASIBLE:
             enter = entering(small[row], nonbasic, sense, low, high, at_nonbasic, careful)
         if enter < 0:
             return sense * at_basic[row], row, True
@@ -238,7 +218,7 @@ def extend(
             for j in range(n):
                 total[j] -= value * here[j]
     for j in range(n):
-        if x[nonbasic[j]] <= SUPPORT:
+        if x[nonbasic[j]] <= PIVOT:
             out[nonbasic[j]] += total[j]
 
 
@@ -273,7 +253,7 @@ def small_tableau(tableau: Floats, basic: Integers, nonbasic: Integers, x: Float
 def known(before: Floats, used: Floats, n_kept: int, p: int, sense: int, wanted: float, most: float) -> bool:
     """Tell whether a movement found before, within these rooms, moves cell p as far as wanted."""
     for b in range(n_kept):
-        if sense * before[b, p] >= wanted * (1 - SHORT) and used[b] <= most * (1 + SHORT):
+        if sense * before[b, p] >= wanted * (1 - FEASIBLE) and used[b] <= most * (1 + FEASIBLE):
             return True
     return False
 
@@ -311,7 +291,8 @@ def move_cell(
     """Move cell p, write how far every cell moved; return how far p got, its row, whether it is settled."""
     small, rows, columns, at_basic, at_nonbasic, low, high, moved = work
     set_rooms(low, high, rooms, x, forced, some, wanted, most)
-    low[p], high[p] = OWN, OWN
+    # More than any movement of it: the cell never stops itself.
+    low[p], high[p] = 4.0, 4.0
     far, row, sure = climb(small, rows, columns, low, high, p, sense, at_basic, at_nonbasic)
     # A last step may carry p beyond what is wanted, and beyond its own room: the movement is drawn in.
     share = wanted / max(far, 1.0)
@@ -396,7 +377,7 @@ def push_levels(
         small, rows, columns, np.zeros(len(rows)), np.zeros(len(columns)), np.zeros(len(some)),
         np.zeros(len(some)), moved,
     )  # fmt: skip
-    before, used, n_kept = np.zeros((KEPT, len(some))), np.zeros(KEPT), 0
+    before, used, n_kept = np.zeros((MAX_KEPT, len(some))), np.zeros(MAX_KEPT), 0
     cut = np.zeros(len(x))
     space = cut, np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(relations[1]))
     n_cuts, solved = 0, 0
@@ -416,20 +397,20 @@ def push_levels(
                 solved += 1
                 if len(flows):
                     flows[k, some] = moved
-                if n_kept < KEPT:
+                if n_kept < MAX_KEPT:
                     before[n_kept] = moved
                     used[n_kept] = largest_share(moved, x, forced, some)
                     n_kept += 1
-            reach[k, turn] = wanted if far >= 1.0 - SHORT else max(far, 0.0) * wanted
+            reach[k, turn] = wanted if far >= 1.0 - FEASIBLE else max(far, 0.0) * wanted
             total += reach[k, turn]
-            if far >= 1.0 - SHORT:
+            if far >= 1.0 - FEASIBLE:
                 cut[cell[k]] += wanted
             elif least <= 1.0:
                 hidden += add_cut(
                     state, relations, x, rooms, forced, small[row], columns, some, cell[k], sense, want,
                     reach[k, turn], space,
                 )  # fmt: skip
-        if total < want * (1 - SHORT) and least <= 1.0:
+        if total < want * (1 - FEASIBLE) and least <= 1.0:
             end = write_cut(cut, forced, x, want, hidden, least, index, data, ptr[n_cuts])
             n_cuts += end > ptr[n_cuts]
             ptr[n_cuts] = max(end, ptr[n_cuts])

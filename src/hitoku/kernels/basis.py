@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.elimination import _mixed, inverse, multiplied
+from hitoku.kernels.residues import _mixed, inverse, multiplied
 
 Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]

@@ -14,34 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.kernels.compiled import compiled
+from hitoku.kernels.pivoting import FEASIBLE, PIVOT, TINY, pivot_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-TINY, PIVOT, FEASIBLE, DUAL = 1e-12, 1e-8, 1e-9, 1e-7
 OPTIMAL, INFEASIBLE, LIMIT, LOST = range(4)
-
-
-@compiled
-def exchange(tableau: Floats, n_rows: int, row: int, column: int) -> None:
-    """Solve a row for a column, and put it into all others."""
-    n = tableau.shape[1]
-    turn = 1.0 / tableau[row, column]
-    # On a copy: a compiler that knows both rows apart works on several entries at once.
-    solved = tableau[row].copy()
-    for j in range(n):
-        solved[j] *= -turn
-    solved[column] = turn
-    for i in range(n_rows):
-        here = tableau[i]
-        factor = here[column]
-        if i == row or factor == 0.0:
-            continue
-        here[column] = 0.0
-        for j in range(n):
-            value = here[j] + factor * solved[j]
-            here[j] = value if abs(value) > TINY else 0.0
-    tableau[row] = solved
 
 
 @compiled
@@ -53,7 +31,7 @@ def place_nonbasic(reduced: Floats, nonbasic: Integers, lower: Floats, upper: Fl
             at[j] = lower[k]
         elif reduced[j] < -TINY:
             if upper[k] == np.inf:
-                if reduced[j] < -DUAL:
+                if reduced[j] < -PIVOT:
                     return False
                 at[j] = lower[k]
             else:
@@ -183,7 +161,7 @@ def solve(
         at[enter] = target
         basic[row] = nonbasic[enter]
         nonbasic[enter] = k
-        exchange(tableau, n_rows, row, enter)
+        pivot_rows(tableau, n_rows, row, enter)
     return LIMIT, most, 0
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hitoku.kernels.basis import less, pop, push
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.elimination import multiplied
+from hitoku.kernels.residues import multiplied
 
 Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]

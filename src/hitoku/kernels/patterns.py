@@ -27,7 +27,7 @@ Mask = NDArray[np.bool_]
 # Rooms up and down, levels, weights; then by lines: rooms up and down, cells with levels, cells forced.
 Problem = tuple[Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers]
 
-HEAVY = 2**62
+HEAVY = int(np.iinfo(np.int64).max)
 # How a search ends: all is known, a better pattern is found where any will do, the nodes are used up.
 GAVE_UP, FINISHED, FOUND = range(-1, 2)
 

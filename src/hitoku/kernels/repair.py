@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.kernels.compiled import compiled, inlined
+from hitoku.kernels.pivoting import TINY
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Less than this share of the largest move is rounding.
-ROUNDING = 1e-12
-# Deviations added to one, and those tried for each of these steps.
-MOST_STEPS, MOST_TRIES = 12, 24
+# Maximum number of deviations that are added to one; twice as many are tried for each of these steps.
+MAX_STEPS = 12
 
 
 @inlined
@@ -78,7 +77,7 @@ def best_step(
     """Return the deviation that is best added so that a cell is no longer off, and how much of it."""
     begins, cells, amounts = witnesses
     best, least, by = -1, -rounding, 0.0
-    for place in range(through[0][worst], min(through[0][worst + 1], through[0][worst] + MOST_TRIES)):
+    for place in range(through[0][worst], min(through[0][worst + 1], through[0][worst] + 2 * MAX_STEPS)):
         other = through[1][place]
         amount = 0.0
         for k in range(begins[other], begins[other + 1]):
@@ -102,9 +101,9 @@ def repaired(
     begins, _, amounts = witnesses
     rounding = 0.0
     for k in range(begins[number], begins[number + 1]):
-        rounding = max(rounding, ROUNDING * abs(amounts[k]))
+        rounding = max(rounding, TINY * abs(amounts[k]))
     n = added(witnesses, number, 1.0, moved, listed, 0)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         worst, off = worst_of(moved, room, listed[0], n, rounding)
         if worst < 0:
             return n, True

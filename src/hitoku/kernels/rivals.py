@@ -29,8 +29,8 @@ Mask = NDArray[np.bool_]
 Game = tuple[Integers, Integers, Integers, Integers, Integers, Integers, Integers, Mask]
 ROWS, COLUMNS, FIRST, THRESHOLD, PER_VALUE = range(5)
 
-# Rivals kept: those that beat a table lately come first.
-MOST_RIVALS = 200
+# Maximum number of rivals that are kept; those that beat a table last come first.
+MAX_RIVALS = 200
 
 
 @compiled
@@ -220,7 +220,7 @@ def verdicts(game: Game, tables: Integers, nodes: int) -> Integers:
     shape = game[0]
     rows, columns = shape[ROWS], shape[COLUMNS]
     flow, scratch = np.empty(rows * columns, dtype=np.int64), np.empty((3, rows + columns), dtype=np.int64)
-    rivals, n_rivals = np.empty((MOST_RIVALS, rows + columns + 1), dtype=np.int64), 0
+    rivals, n_rivals = np.empty((MAX_RIVALS, rows + columns + 1), dtype=np.int64), 0
     value_lines, unsafe = np.empty(rows + columns, dtype=np.int64), np.empty(rows, dtype=np.int64)
     rival = np.empty(rows + columns, dtype=np.int64)
     found = np.full(len(tables), -1)

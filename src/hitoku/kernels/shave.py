@@ -19,7 +19,7 @@ from hitoku.kernels.line_masks import put
 from hitoku.kernels.rivals import (
     COLUMNS,
     FIRST,
-    MOST_RIVALS,
+    MAX_RIVALS,
     ROWS,
     THRESHOLD,
     Game,
@@ -43,9 +43,8 @@ Desk = tuple[
 ]  # fmt: skip
 LEFT, N_RIVALS = range(2)
 
-MOST_BOXES = 4000
-# Rivals held against a whole box; the others are held against one table of it only.
-HANDY = 16
+# Maximum number of boxes on the stack.
+MAX_BOXES = 4000
 GAVE_UP, NOTHING, MATCH = range(-1, 2)
 
 
@@ -56,9 +55,9 @@ def desk_of(rows: int, columns: int, values: Integers, withheld: Mask, nodes: in
     return (
         sums_of(rows, columns, values, withheld),
         np.flatnonzero(withheld),
-        np.empty((MOST_BOXES, n), dtype=np.int64),
-        np.empty((MOST_BOXES, n), dtype=np.int64),
-        np.empty((MOST_RIVALS, n_lines + 1), dtype=np.int64),
+        np.empty((MAX_BOXES, n), dtype=np.int64),
+        np.empty((MAX_BOXES, n), dtype=np.int64),
+        np.empty((MAX_RIVALS, n_lines + 1), dtype=np.int64),
         np.empty((3, n_lines), dtype=np.int64),
         np.empty((5, n), dtype=np.int64),
         np.empty(n_lines, dtype=np.int64),
@@ -91,8 +90,9 @@ def promising(game: Game, desk: Desk, low: Integers, high: Integers, x: Integers
     if not squeeze(rows, columns, pattern, sums, low, high):
         return False
     at_risk(game, low, high, value_lines, risky)
-    handy = min(numbers[N_RIVALS], HANDY)
-    if beaten(game, rivals, handy, low, value_lines, risky, cells[0], scratch):
+    # A few rivals are tried on the whole box; the others only on one table of it.
+    n_tried = min(numbers[N_RIVALS], 16)
+    if beaten(game, rivals, n_tried, low, value_lines, risky, cells[0], scratch):
         return False
     return bool(table_in(rows, columns, pattern, sums, low, high, x, scratch))
 

@@ -22,7 +22,9 @@ Keys = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 Smalls = NDArray[np.uint32]
 
-N_PARTS = 5
+# Parts of a contributor that has a weight.
+AMOUNT, WEIGHTED_SIZE, SIZE, WEIGHT, RECORDS = range(5)
+N_PARTS = RECORDS + 1
 # Of fine: amounts, weight * size, sizes, weights; the root of the squares' (0: amounts are whole numbers, and
 # their squares exact); and the sums of weight * |amount|.
 FINE_AMOUNT, FINE_WEIGHTED, FINE_SIZE, FINE_WEIGHT, FINE_ROOT, FINE_SIZES = range(6)

@@ -22,9 +22,7 @@ Bits = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 
 ONE, ZERO = np.uint64(1), np.uint64(0)
-WORD = 64
-# Sums that touch more than one column in so many are dense.
-DENSE = 16
+WORD = 8 * ONE.itemsize
 # The powers of two are all different modulo 67: where each bit stands, by that remainder.
 MODULUS = np.uint64(67)
 STANDS = np.zeros(67, dtype=np.int64)
@@ -183,10 +181,10 @@ def add_up(some: Bits, rows: Any, times: Integers, usable: Integers, total: Floa
                 touched[n] = index[e]
                 n += 1
             total[index[e]] += np.rint(data[e] * times[k])
-    if len(total) > DENSE * n:
+    # Sorting pays as long as few columns are touched.
+    if len(total) > 16 * n:
         touched[:n] = np.sort(touched[:n])
         return n, right
-    # Where most columns are touched, to look at all is quicker than to sort.
     n = 0
     for j in range(len(total)):
         if total[j] != 0.0:

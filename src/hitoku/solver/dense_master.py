@@ -112,7 +112,7 @@ class DenseMaster(Covering):
 
     def keep(self, kept: Mask) -> None:
         """Drop all other rows; one whose slack stands at zero is first made basic."""
-        from hitoku.kernels.dual_simplex import PIVOT, exchange  # noqa: PLC0415 - numba loads slowly
+        from hitoku.kernels.pivoting import PIVOT, pivot_rows  # noqa: PLC0415 - numba loads slowly
 
         if kept.all():
             return
@@ -130,10 +130,10 @@ class DenseMaster(Covering):
             here = self._basic[1 : n_rows + 1]
             stay[here >= n] = ~kept[here[here >= n] - n]
             row = 1 + int(np.argmax(np.where(stay, np.abs(self._tableau[1 : n_rows + 1, j]), 0.0)))
-            if abs(self._tableau[row, j]) < max(PIVOT, 1e-6):
+            if abs(self._tableau[row, j]) < 10 * PIVOT:
                 row = 1 + int(np.argmax(np.abs(self._tableau[1 : n_rows + 1, j])))
             self._nonbasic[j], self._basic[row] = self._basic[row], n + k
-            exchange(self._tableau, n_rows + 1, row, j)
+            pivot_rows(self._tableau, n_rows + 1, row, j)
         number = np.concatenate([np.arange(n), n + np.cumsum(kept) - 1])
         here = self._basic[1 : n_rows + 1]
         left = 1 + np.flatnonzero((here < n) | kept[np.maximum(here - n, 0)])

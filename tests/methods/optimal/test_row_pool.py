@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.kernels.row_pool import measure_rows, perhaps_short, write_dense
+from hitoku.kernels.sparse_rows import measure_rows, perhaps_short, write_dense
 from hitoku.methods.optimal import RowPool, factor, row_pool
 from hitoku.methods.optimal.cuts import FACTORS, WHOLE
 from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, PARALLEL

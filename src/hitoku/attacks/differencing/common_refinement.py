@@ -51,7 +51,7 @@ def _finer(
 
 def refine(block: Codes, codes: Codes, n_blocks: int, n_codes: int) -> tuple[Codes, Integers]:
     """Divide blocks of units by a code; return the block of every unit, and one unit of every block."""
-    from hitoku.kernels.joint_partition import divide  # noqa: PLC0415 - numba takes a second to load
+    from hitoku.kernels.joint_cells import divide  # noqa: PLC0415 - numba takes a second to load
 
     finer, first = divide(block, codes, n_blocks, n_codes)
     return finer, first
@@ -98,7 +98,7 @@ class CommonRefinement:
         return there // width, there % width, total[there].astype(np.int64)
 
     def _counted(self, other: Partition) -> Joint:
-        from hitoku.kernels.joint_partition import cross_tabulate  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.joint_cells import cross_tabulate  # noqa: PLC0415 - numba takes a second to load
 
         if id(other) not in self._met:
             counts = np.zeros((self._n, len(other) + 1), dtype=np.int64)

@@ -73,7 +73,7 @@ class JointPartition:
         refinement
             A common refinement that holds the first partition, where there is one.
         """
-        from hitoku.kernels.joint_partition import connect, join  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.joint_cells import connect, join  # noqa: PLC0415 - numba takes a second to load
 
         hashes = np.concatenate([GROUND, first.hashes, second.hashes])
         if refinement is not None and refinement.suits(first, second):
@@ -234,7 +234,7 @@ def joint_cells(
     first: Partition, second: Partition, order: Integers | None = None
 ) -> tuple[Integers, Integers, Integers]:
     """Return row, column and size of every joint cell that holds somebody in a group, in order."""
-    from hitoku.kernels.joint_partition import count_pairs  # noqa: PLC0415 - numba takes a second to load
+    from hitoku.kernels.joint_cells import count_pairs  # noqa: PLC0415 - numba takes a second to load
 
     if first.units is None and second.units is not None:
         rows, columns, size = joint_cells(second, first)

@@ -142,7 +142,7 @@ class _Blocks:
     """The same of blocks of units that are alike: groups of many units are added up from few blocks."""
 
     def __init__(self, alike: Alike, values: Floats) -> None:
-        from hitoku.kernels.joint_partition import largest_in_blocks  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.joint_cells import largest_in_blocks  # noqa: PLC0415 - numba takes a second to load
 
         sizes = np.abs(values)
         self._amount = np.bincount(alike.block, weights=values, minlength=len(alike))

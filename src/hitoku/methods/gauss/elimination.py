@@ -2,7 +2,8 @@
 
 A hidden cell can be worked out from the published ones exactly when its column of the relations is not a
 combination of the columns of the other hidden cells. So it is enough to look at hidden columns, which are
-few, instead of incidence columns over all inner cells. See :mod:`hitoku.kernels.gauss` for the two passes.
+few, instead of incidence columns over all inner cells. The two passes are in
+:mod:`hitoku.kernels.gauss_passes`.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def eliminate(
         Choice of prime.
     """
     from hitoku.kernels import basis as kernel  # noqa: PLC0415 - numba starts slowly, small tables do without
-    from hitoku.kernels import gauss  # noqa: PLC0415 - see above
+    from hitoku.kernels import gauss_passes  # noqa: PLC0415 - see above
 
     columns, spread = residues(relations, c)
     fixed = np.flatnonzero(unsafe | hidden)
@@ -72,10 +73,10 @@ def eliminate(
     draw = np.random.default_rng(c)
     opened[watched] = draw.integers(1, 2**60, size=len(watched), dtype=np.uint64)
     free = len(fixed) - n_fixed
-    stop, n, grown, last, free = gauss.backward(
+    stop, n, grown, last, free = gauss_passes.backward(
         columns, spread, order, moves, start, opened, free, space, prime, seed
     )
-    kept, free = gauss.forward(columns, order, stop, moves, n, grown, number, last, free, space, prime)
+    kept, free = gauss_passes.forward(columns, order, stop, moves, n, grown, number, last, free, space, prime)
     secondary = np.zeros(len(unsafe), dtype=bool)
     secondary[order[kept]] = True
     exposed = np.zeros(len(unsafe), dtype=bool)

@@ -89,7 +89,8 @@ class Tableau:
         self, x: Floats, chosen: Integers, *, exact: bool, least: float, flows: Floats
     ) -> tuple[Floats, Mask, list[Row], int]:
         """Push some levels; return the reach of each, up and down, what is settled, cuts, problems solved."""
-        from hitoku.kernels.attacker_tableau import SUPPORT, push_levels  # noqa: PLC0415 - numba loads slowly
+        from hitoku.kernels.attacker_tableau import push_levels  # noqa: PLC0415 - numba loads slowly
+        from hitoku.kernels.pivoting import PIVOT  # noqa: PLC0415 - numba loads slowly
 
         if self._turns > MOST_TURNS:
             self._reset()
@@ -104,7 +105,7 @@ class Tableau:
         )
         n_cuts, solved, turned = push_levels(
             (self._tableau, self._basic, self._nonbasic), (self._parts, self._pivots),
-            np.ascontiguousarray(x), self._rooms, self._forced, np.flatnonzero(x > SUPPORT),
+            np.ascontiguousarray(x), self._rooms, self._forced, np.flatnonzero(x > PIVOT),
             (levels.cell, levels.side.astype(np.int64), levels.amount),
             exact, least, flows, reach, settled, (ptr, index, data),
         )  # fmt: skip

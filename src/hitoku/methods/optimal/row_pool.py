@@ -75,7 +75,7 @@ class RowPool:
         return np.array(numbers, dtype=np.int64)
 
     def _append(self, rows: list[Row]) -> None:
-        from hitoku.kernels.row_pool import measure_rows  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.sparse_rows import measure_rows  # noqa: PLC0415 - numba takes a second to load
 
         first, stand = len(self._place), len(self._number)
         added = np.arange(len(rows))
@@ -122,7 +122,7 @@ class RowPool:
         self, x: Floats, least: float, most: int = MOST_AT_ONCE, among: Integers | None = None
     ) -> Integers:
         """Return the numbers of the rows that a point violates most, so many at most, of some or of all."""
-        from hitoku.kernels.row_pool import deepest_rows  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.sparse_rows import deepest_rows  # noqa: PLC0415 - numba takes a second to load
 
         which = self._perhaps(x, least) if among is None else np.unique(self._place[among])
         found = deepest_rows(
@@ -133,7 +133,7 @@ class RowPool:
 
     def _perhaps(self, x: Floats, least: float) -> Integers:
         """Return rows that a point may violate, at a glance; all where a matrix of them were too large."""
-        from hitoku.kernels.row_pool import perhaps_short, write_dense  # noqa: PLC0415 - numba loads slowly
+        from hitoku.kernels.sparse_rows import perhaps_short, write_dense  # noqa: PLC0415 - numba loads slowly
 
         self._looks += 1
         n_rows = len(self)

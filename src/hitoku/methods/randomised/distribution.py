@@ -86,13 +86,13 @@ class PatternDistribution:
 
     def acceptable(self, pattern: Mask, values: Integers) -> bool:
         """Tell whether a pattern leaves every cell that it withholds a wide enough interval."""
-        from hitoku.kernels.acceptable import ALL, survey  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.acceptable import survey  # noqa: PLC0415 - numba takes a second to load
 
         tally, public = np.zeros(len(values) + 1, dtype=np.int64), self.public
         n = int(pattern.sum())
         survey(
             public.rows, public.columns, values, public.width, pattern, pattern, n, tally, self.worth, np.inf,
-            ALL, ALL,
+            -1, -1,
         )  # fmt: skip
         return bool(tally[n] == 1 and not np.any(pattern & ~public.allowed))
 

@@ -11,8 +11,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from hitoku.attacks.differencing import JointPartition, Partition, unit_keys
+from hitoku.kernels.joint_cells import count_pairs, cross_tabulate, divide
 from hitoku.kernels.joint_graph import bridges
-from hitoku.kernels.joint_partition import count_pairs, cross_tabulate, divide
 
 NONE = np.empty(0, dtype=np.uint64)
 

@@ -27,10 +27,8 @@ from hitoku.kernels.basis import (
     reduce_column,
     update_products,
 )
-
-# numba notices a change of this file only: after one in basis.py or elimination.py, touch this one too.
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.elimination import _mixed, inverse, multiplied
+from hitoku.kernels.residues import _mixed, inverse, multiplied
 
 Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.oracles.enumeration import determined, echelon
 
-from hitoku.kernels.elimination import PRIMES, inverse, multiplied, null_vector
-from hitoku.kernels.presolve import peel, propagate
+from hitoku.kernels.propagate import peel, propagate
+from hitoku.kernels.residues import PRIMES, inverse, multiplied, null_vector
 
 RESIDUES = st.integers(0, 2**61 - 32)
 
