@@ -1,7 +1,7 @@
-"""Numba functions: arrays in, arrays out; they import nothing else of hitoku.
+"""Functions compiled by Numba: they take and return arrays, and import nothing else of hitoku.
 
-Each module has one subject: flows and cuts, elimination and tableaus, hypercubes and boxes, exact sums and
-largest contributions, small two-way tables, partitions. They are compiled in one way (``compiled``), so that
-results are kept on disk where that is possible; ``hitoku warm-up`` compiles all of them. Callers check and
-translate: kernels raise no errors. Others import kernels module by module, without a facade.
+Each module has one subject: flows and cuts, elimination and tableaus, hypercubes, exact sums and largest
+contributions, small two-way tables, partitions. :mod:`hitoku.kernels.compiled` compiles them and caches the
+result on disk where possible; ``hitoku warm-up`` compiles all of them. Kernels check neither bounds nor
+formats and raise no errors: callers validate. There is no facade; modules are imported one by one.
 """

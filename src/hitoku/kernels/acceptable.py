@@ -1,14 +1,14 @@
-"""Acceptable patterns of small two-way tables with published margins: counted by size, or picked by number.
+"""Count acceptable patterns of small two-way tables with published margins by size, or pick one by number.
 
-A pattern is acceptable when it holds every cell that must be withheld and leaves every cell that it holds a
-wide enough interval. More cells make intervals wider, but a further cell has a need of its own, so a part or
-a superset of an acceptable pattern need not be acceptable: patterns have to be gone through. The search
-meets each of them once:
+A pattern is acceptable if it contains every cell that must be suppressed and leaves each of its cells a wide
+enough interval. More cells make intervals wider, but each further cell has a required width of its own, so
+neither subsets nor supersets of an acceptable pattern need be acceptable: patterns are enumerated. The search
+visits each pattern once:
 
-* where a withheld cell falls short, a line or a minimum cut names cells of which one is required; they are
-  tried in turn, the later ones without the earlier;
-* where none falls short, the pattern counts, and every open cell is tried in the same way;
-* a cell that is wide enough stays so in every larger pattern, so it is looked at once on each way down.
+* where the interval of a suppressed cell is too narrow, a line or a minimum cut names cells of which one is
+  required; they are tried in turn, the later ones without the earlier;
+* where all intervals are wide enough, the pattern counts, and every open cell is tried in the same way;
+* an interval that is wide enough stays so in every larger pattern, so it is tested once on each path.
 
 Lines and sets are as in :mod:`hitoku.kernels.line_masks`.
 """
@@ -26,21 +26,21 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# Counts, rooms up, needs, and by lines which cells can rise and which can fall.
+# Counts, slacks up, requirements, and by lines which cells can rise and which can fall.
 Problem = tuple[Integers, Integers, Integers, Integers, Integers]
-# By level of the search: pattern and open cells by lines, cells met and to try by rows, and for every line
-# what is withheld in it and the largest need.
+# By level of the search: pattern and open cells by lines, settled cells and cells to try by rows, and for
+# every line the suppressed value in it and the largest required width.
 Levels = tuple[Integers, Integers, Integers, Integers, Integers, Integers]
-# Room to work in: deficient lines, cells found, flow and its scratch space, rows of an augmenting path.
+# Scratch space: deficient lines, cells found, a flow and its arrays, rows of an augmenting path.
 Space = tuple[Integers, Integers, Integers, Integers, Integers]
 
-# What becomes of a pattern.
+# Classes of patterns.
 DEAD, LACKING, ACCEPTABLE = range(-1, 2)
 
 
 @compiled
 def maximum_matching(rows: int, wants: Integers, partner: Integers, path: Integers, left: Integers) -> int:
-    """Size of a maximum matching in the bipartite graph of deficient rows and columns (Kuhn's algorithm).
+    """Return the size of a maximum matching of deficient rows and columns (Kuhn's algorithm).
 
     A pair is a row and a column that one cell serves; ``partner`` is the row matched with each column.
     """
@@ -89,11 +89,11 @@ def deficient_lines(
     rows: int, held: Integers, most: Integers, pattern: Integers, open_cells: Integers, positive: Integers,
     wants: Integers,
 ) -> tuple[int, int]:  # fmt: skip
-    """Write the candidates of each line that needs another cell; count such rows and columns, or ``DEAD``."""
+    """Write the candidates of each deficient line; return the numbers of such lines, or ``DEAD``."""
     n_rows, n_columns = 0, 0
     for line in range(len(wants)):
         wants[line] = 0
-        # No cell moves by more than what is withheld in its line, and none moves alone.
+        # A cell moves by at most the suppressed value in its line, and none moves alone.
         if most[line] > 0 and (held[line] < most[line] or pattern[line] & (pattern[line] - 1) == 0):
             wants[line] = open_cells[line] & (positive[line] if held[line] < most[line] else ~0)
             if wants[line] == 0:
@@ -134,13 +134,13 @@ def judge(
         return DEAD
     n_lines = n_rows + n_columns
     if n_lines > 0:
-        # One cell serves a row and a column at best.
+        # One cell serves at most one row and one column.
         if n_lines > room and n_lines - maximum_matching(rows, wants, chains[0], chains[1], chains[2]) > room:
             return DEAD
         branch_on_line(rows, wants, tries[depth])
         return LACKING
     value, up, need, up_lines, positive = problem
-    # A pattern that may not grow is settled by the first narrow cell.
+    # For a pattern that may not grow, the first narrow interval decides.
     if smallest_cut(
         rows, columns, up, value, up_lines, positive, need, patterns[depth], patterns[depth], opens[depth],
         met[depth], room == 0, tries[depth], space[1], space[2], space[3],
@@ -151,7 +151,7 @@ def judge(
 
 @compiled
 def descend(rows: int, columns: int, problem: Problem, levels: Levels, depth: int) -> bool:
-    """Branch: withhold the next cell to try one level down, and publish it in all later branches."""
+    """Branch: suppress the next candidate one level down, and publish it in all later branches."""
     patterns, opens, met, tries, held, most = levels
     for i in range(rows):
         if tries[depth, i] != 0:
@@ -169,7 +169,7 @@ def descend(rows: int, columns: int, problem: Problem, levels: Levels, depth: in
 
 @compiled
 def add(rows: int, columns: int, problem: Problem, levels: Levels, depth: int, cell: int) -> None:
-    """Withhold a cell at a level."""
+    """Suppress a cell at a level of the search."""
     held, most = levels[4], levels[5]
     put(rows, columns, levels[0][depth], cell)
     for line in (cell // columns, rows + cell % columns):
@@ -179,7 +179,7 @@ def add(rows: int, columns: int, problem: Problem, levels: Levels, depth: int, c
 
 @compiled
 def worth_of(tally: Integers, worth: Floats) -> float:
-    """Add up what the patterns of a tally count, in one order whatever the search did."""
+    """Return the total worth of the patterns in a tally, always summed in the same order."""
     total = 0.0
     for cells in range(len(tally)):
         total += tally[cells] * worth[cells]
@@ -191,30 +191,30 @@ def survey(
     rows: int, columns: int, value: Integers, width: Integers, forced: Mask, allowed: Mask, most_cells: int,
     tally: Integers, worth: Floats, enough: float, wanted: int, number: int,
 ) -> Mask:  # fmt: skip
-    """Count the acceptable patterns of at most so many cells by their size, or stop at one of them.
+    """Count the acceptable patterns with up to ``most_cells`` cells by size, or stop at one of them.
 
     Parameters
     ----------
     rows, columns
         Cell ``i * columns + j`` stands in row i and column j; at most 62 of each.
     value
-        The counts; a cell falls to zero at most, and only its line limits its rise.
+        The counts; a cell cannot fall below zero, and only its line limits its rise.
     width
-        What the interval of each cell must reach if it is withheld.
+        Required width of the interval of each cell, if it is suppressed.
     forced, allowed
-        Cells withheld in any case, and cells that may be.
+        Cells that must be suppressed, and cells that may be.
     most_cells
-        Larger patterns are left out.
+        Largest number of cells of a pattern.
     tally
         Filled with the number of patterns of each size.
     worth, enough
-        What a pattern counts, by its size: the search stops once the sum is larger than ``enough``.
+        Worth of a pattern by its size; the search stops once the sum exceeds ``enough``.
     wanted, number
         Stop at pattern ``number`` (from zero) of those with ``wanted`` cells; -1 to count all patterns.
 
     Returns
     -------
-    The pattern it stopped at; the forced cells when it did not.
+    The pattern at which it stopped; the forced cells if it did not.
     """
     n, n_lines = rows * columns, rows + columns
     need = np.zeros((n, 3), dtype=np.int64)
@@ -263,18 +263,18 @@ def weight(
     rows: int, columns: int, value: Integers, width: Integers, forced: Mask, allowed: Mask, extra: int,
     cells: int, worth: Floats, enough: float, tally: Integers,
 ) -> float:  # fmt: skip
-    """Add up what the smallest acceptable patterns of a table are worth.
+    """Return the total worth of the smallest acceptable patterns of a table.
 
     Parameters
     ----------
     extra
-        Patterns count that have at most so many cells more than the smallest.
+        Largest number of cells that a pattern may have beyond the smallest one.
     cells
-        A table of which no pattern of so many cells counts gets an infinite sum.
+        Infinity is returned if no pattern of this size counts.
     worth, enough
-        What a pattern counts, by its size; a sum larger than ``enough`` is not finished, and infinite.
+        Worth of a pattern by its size; infinity is returned for a sum larger than ``enough``.
     tally
-        Space to count in.
+        Scratch space.
     """
     n_cells = int((allowed | forced).sum())
     for most_cells in range(int(forced.sum()), n_cells + 1):
@@ -294,9 +294,9 @@ def weights(
     rows: int, columns: int, values: Integers, width: Integers, forced: Mask, allowed: Mask, extra: int,
     cells: int, worth: Floats, least_only: bool, total: Floats,
 ) -> None:  # fmt: skip
-    """Weigh several tables; with ``least_only`` those that are certain not to be the least get infinity.
+    """Weigh several tables; with ``least_only``, tables that cannot have the least weight get infinity.
 
-    It is quicker when small sums come first.
+    It is faster if small sums come first.
     """
     tally = np.zeros(rows * columns + 1, dtype=np.int64)
     least = np.inf
@@ -313,9 +313,9 @@ def spread(
     rows: int, columns: int, values: Integers, width: Integers, forced: Mask, allowed: Mask, extra: int,
     cells: int, worth: Floats, enough: float, concerned: Mask,
 ) -> bool:  # fmt: skip
-    """Tell whether the tables that weigh no more than ``enough`` differ by the width in each concerned cell.
+    """Return whether the tables that weigh at most ``enough`` differ by the width in each concerned cell.
 
-    Only tables that stretch a cell which is still too narrow are weighed.
+    Only tables that widen an interval which is still too narrow are weighed.
     """
     n = rows * columns
     tally = np.zeros(n + 1, dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Cuts of an attacker that hold whatever the floating point did before: multipliers of relations, recomputed.
+"""Attacker cuts that are valid despite floating point: multipliers of relations, recomputed.
 
-The relations are brought to echelon form in whole numbers. A cut is a sum of its rows: in whole multiples of
-a fixed fraction, where all sums are exact, or as it is, with an allowance for every rounding.
+The relations are brought to echelon form in integers. A cut is a combination of its rows: in integer
+multiples of a fixed fraction, where all sums are exact, or in doubles with an allowance for rounding.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ALLOWED = 0.01
 
 @compiled
 def pivot_of(rows: Integers, r: int, order: Integers) -> int:
-    """Return the column of a row with an entry of one that comes first in the order; -1 if there is none."""
+    """Return the first column in the order with an entry of one or minus one in a row, or -1."""
     best = -1
     for j in range(rows.shape[1]):
         if abs(rows[r, j]) == 1 and (best < 0 or order[j] < order[best]):
@@ -52,11 +52,11 @@ def clear_column(rows: Integers, r: int, column: int) -> bool:
 
 @compiled
 def echelon(rows: Integers, order: Integers, pivots: Integers) -> int:
-    """Bring whole-number relations to reduced echelon form with pivots of one, in place; return the rank.
+    """Bring integer relations to reduced echelon form with pivots of one, in place; return the rank.
 
-    The rows whose ``pivots`` are not -1 afterwards are the ones left, each with its pivot column. Returns -1
-    when a row has no entry of one or numbers grow. Only steps are used that keep whole numbers whole, so
-    every row is a sum of relations.
+    Rows whose ``pivots`` are not -1 afterwards are those that remain, each with its pivot column. Returns -1
+    if a row has no entry of one or entries grow too large. All steps keep integers, so every row is an
+    integer combination of relations.
     """
     rank = 0
     for r in range(rows.shape[0]):
@@ -81,11 +81,11 @@ def echelon(rows: Integers, order: Integers, pivots: Integers) -> int:
 def recompute(
     row: Floats, whole: bool, echelon_rows: Any, p: int, sense: int, rooms: Floats, amount: float, out: Floats
 ) -> float:
-    """Write the most that each cell lends to cell p, cut down to the amount; return an allowance.
+    """Write each cell's coefficient in the cut of cell p, at most ``amount``; return an allowance.
 
-    ``row`` holds the multipliers of the echelon rows. Rounded to whole multiples of ``1 / GRID`` all sums are
-    exact and nothing is to be allowed for. Otherwise they are taken as they are: sums near zero then count as
-    zero, and what they and the rounding of all sums may hide is the allowance.
+    ``row`` holds the multipliers of the echelon rows. Rounded to multiples of ``1 / GRID``, all sums are
+    exact and the allowance is zero. Otherwise multipliers are used as they are, and sums near zero count as
+    zero; the allowance covers those sums and the rounding of all others.
     """
     ptr, index, data = echelon_rows
     n = len(out)
@@ -115,7 +115,7 @@ def recompute(
 
 @compiled
 def reached(cut: Floats, forced: Mask, x: Floats) -> float:
-    """Return how far a point lets the cell of a cut move, by the cut."""
+    """Return the value of a cut at a point: the distance that its cell can move at most."""
     total = 0.0
     for j in range(len(x)):
         if cut[j] > 0.0:
@@ -128,7 +128,7 @@ def write_cut(
     cut: Floats, forced: Mask, x: Floats, want: float, hidden: float, least: float, index: Integers,
     data: Floats, filled: int,
 ) -> int:  # fmt: skip
-    """Append ``cut @ x >= want`` over the free cells, divided by what the others leave, if x violates it."""
+    """Append ``cut @ x >= want`` over the free cells, with right-hand side one, if x violates it."""
     left = want - hidden
     for j in range(len(x)):
         if forced[j]:

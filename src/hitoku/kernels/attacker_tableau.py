@@ -1,13 +1,12 @@
 """Attacker subproblems on a tableau that is kept between calls: how far each unsafe cell can be moved.
 
-Differences ``d`` of a table satisfy ``d[basic] == tableau @ d[nonbasic]``. Only withheld cells move, so the
-tableau is first turned until no published basic cell depends on a withheld nonbasic one; what is left over
-withheld cells is small, and primal simplex steps on it cost microseconds. Row p of the small tableau bounds
+Deviations ``d`` of a table satisfy ``d[basic] == tableau @ d[nonbasic]``. Only suppressed cells move, so the
+tableau is first pivoted until no published basic cell depends on a suppressed nonbasic one. The part over
+suppressed cells is small, and primal simplex steps on it cost microseconds. Row p of the small tableau bounds
 cell p. It is extended to all cells, with zeros at the published basic ones, and recomputed from the relations
-in echelon form, in whole numbers or with an allowance for every rounding: what comes out is valid whatever
-the floating point did before.
+in echelon form, in integers or with an allowance for rounding, so that it is valid despite floating point.
 
-A cell is given by its number, a withheld one also by its place among the withheld ones.
+Cells are given by number; suppressed cells also by their index among the suppressed ones.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ MAX_KEPT = 12
 
 @compiled
 def exchange(tableau: Floats, basic: Integers, nonbasic: Integers, row: int, column: int) -> None:
-    """Make a nonbasic cell basic in place of the cell of a row."""
+    """Exchange the basic cell of a row for a nonbasic cell."""
     pivot_rows(tableau, len(basic), row, column)
     cell = basic[row]
     basic[row] = nonbasic[column]
@@ -57,7 +56,7 @@ def prefer_cheap(tableau: Floats, basic: Integers, nonbasic: Integers, cost: Flo
 
 @compiled
 def align(tableau: Floats, basic: Integers, nonbasic: Integers, x: Floats) -> int:
-    """Turn the tableau until no published basic cell depends on a withheld nonbasic one; count exchanges."""
+    """Pivot until no published basic cell depends on a suppressed nonbasic one; return the count."""
     count = 0
     for j in range(len(nonbasic)):
         if x[nonbasic[j]] <= PIVOT:
@@ -74,7 +73,7 @@ def align(tableau: Floats, basic: Integers, nonbasic: Integers, x: Floats) -> in
 
 @compiled
 def made_basic(small: Floats, basic: Integers, nonbasic: Integers, p: int) -> int:
-    """Return the row of cell p, made basic if it was not; -1 when nothing depends on it."""
+    """Make cell p basic and return its row; -1 if no basic cell depends on it."""
     for i in range(len(basic)):
         if basic[i] == p:
             return i
@@ -95,7 +94,7 @@ def first_point(
     small: Floats, basic: Integers, nonbasic: Integers, row: int, sense: int, low: Floats, high: Floats,
     at_basic: Floats, at_nonbasic: Floats,
 ) -> None:  # fmt: skip
-    """Put all nonbasic cells at the ends that row p likes, drawn in until everything fits."""
+    """Set nonbasic cells to the bounds that favour row p, scaled down until all cells are within bounds."""
     for j in range(len(nonbasic)):
         slope = sense * small[row, j]
         at_nonbasic[j] = 0.0
@@ -122,7 +121,7 @@ def first_point(
 def entering(
     slopes: Floats, nonbasic: Integers, sense: int, low: Floats, high: Floats, at: Floats, careful: bool
 ) -> int:
-    """Choose the nonbasic cell to move: the steepest, or carefully the first; -1 when p is at its end."""
+    """Choose the nonbasic cell to move: the steepest, or if careful the first; -1 if p is optimal."""
     enter, best = -1, FEASIBLE
     for j in range(len(nonbasic)):
         slope = sense * slopes[j]
@@ -142,7 +141,7 @@ def leaving(
     small: Floats, basic: Integers, row: int, enter: int, way: float, low: Floats, high: Floats, at: Floats,
     far: float, careful: bool,
 ) -> Any:  # fmt: skip
-    """Return the row of the cell that stops the movement, -1 for none, and how far it goes."""
+    """Ratio test: return the row of the blocking cell (-1: none) and the step length."""
     leave = -1
     for i in range(len(basic)):
         rate = way * small[i, enter]
@@ -163,9 +162,9 @@ def climb(
     small: Floats, basic: Integers, nonbasic: Integers, low: Floats, high: Floats, p: int, sense: int,
     at_basic: Floats, at_nonbasic: Floats,
 ) -> Any:  # fmt: skip
-    """Move cell p as far as it goes, or one level; return how far, its row, and whether that is settled.
+    """Move cell p as far as possible, up to one level; return distance, row, and whether that is final.
 
-    ``low`` and ``high`` are rooms in levels by place among the withheld cells; row -1: nothing stops p.
+    ``low`` and ``high`` are slacks in levels by index among the suppressed cells; row -1: p is unbounded.
     """
     row = made_basic(small, basic, nonbasic, p)
     if row < 0:
@@ -208,7 +207,7 @@ def extend(
     for b in range(len(columns)):
         out[some[columns[b]]] = sense * row[b]
     out[cell] -= sense
-    # All columns, whether published or not: side by side they are added several at once.
+    # All columns, whether published or not: contiguous entries are added several at once.
     n = len(nonbasic)
     total = np.zeros(n)
     for i in range(len(basic)):
@@ -224,7 +223,7 @@ def extend(
 
 @compiled
 def small_tableau(tableau: Floats, basic: Integers, nonbasic: Integers, x: Floats, some: Integers) -> Any:
-    """Copy what concerns withheld cells; rows and columns by their place among those in ``some``."""
+    """Copy the part of the tableau over suppressed cells; rows and columns by their index in ``some``."""
     place = np.full(len(x), -1, dtype=np.int64)
     for k in range(len(some)):
         place[some[k]] = k
@@ -251,7 +250,7 @@ def small_tableau(tableau: Floats, basic: Integers, nonbasic: Integers, x: Float
 
 @compiled
 def known(before: Floats, used: Floats, n_kept: int, p: int, sense: int, wanted: float, most: float) -> bool:
-    """Tell whether a movement found before, within these rooms, moves cell p as far as wanted."""
+    """Return whether an earlier deviation within these slacks moves cell p far enough."""
     for b in range(n_kept):
         if sense * before[b, p] >= wanted * (1 - FEASIBLE) and used[b] <= most * (1 + FEASIBLE):
             return True
@@ -269,7 +268,7 @@ def set_rooms(
     wanted: float,
     most: float,
 ) -> None:
-    """Set the room of every withheld cell in units of what is wanted; free cells have ``most`` at most."""
+    """Set the slack of every suppressed cell in units of ``wanted``; free cells have at most ``most``."""
     for a in range(len(some)):
         limit = FAR if forced[some[a]] else most
         high[a] = min(rooms[0, some[a]] / wanted, limit) * x[some[a]]
@@ -288,13 +287,13 @@ def move_cell(
     wanted: float,
     most: float,
 ) -> Any:
-    """Move cell p, write how far every cell moved; return how far p got, its row, whether it is settled."""
+    """Move cell p and write the deviation; return its distance, its row, and whether that is final."""
     small, rows, columns, at_basic, at_nonbasic, low, high, moved = work
     set_rooms(low, high, rooms, x, forced, some, wanted, most)
     # More than any movement of it: the cell never stops itself.
     low[p], high[p] = 4.0, 4.0
     far, row, sure = climb(small, rows, columns, low, high, p, sense, at_basic, at_nonbasic)
-    # A last step may carry p beyond what is wanted, and beyond its own room: the movement is drawn in.
+    # The last step may carry p beyond its goal, and beyond its own slack: the deviation is scaled down.
     share = wanted / max(far, 1.0)
     for a in range(len(rows)):
         moved[rows[a]] = at_basic[a] * share
@@ -305,7 +304,7 @@ def move_cell(
 
 @compiled
 def largest_share(moved: Floats, x: Floats, forced: Mask, some: Integers) -> float:
-    """Return how far a free cell moved at most, for the share that is withheld of it."""
+    """Return the largest movement of a free cell, relative to its suppressed share."""
     largest = 0.0
     for a in range(len(some)):
         if not forced[some[a]]:
@@ -318,7 +317,7 @@ def add_cut(
     state: Any, relations: Any, x: Floats, rooms: Floats, forced: Mask, row: Floats, columns: Integers,
     some: Integers, cell: int, sense: int, want: float, far: float, space: Any,
 ) -> Any:  # fmt: skip
-    """Add to a cut what bounds a cell one way; return the allowance."""
+    """Add the bound of a cell in one direction to a cut; return the allowance."""
     tableau, basic, nonbasic = state
     echelon_rows, pivots = relations
     cut, one, extended, multipliers = space
@@ -338,34 +337,34 @@ def push_levels(
     state: Any, relations: Any, x: Floats, rooms: Floats, forced: Mask, some: Integers,
     levels: Any, exact: bool, least: float, flows: Floats, reach: Floats, settled: Mask, cuts: Any,
 ) -> Any:  # fmt: skip
-    """Push the cells of some levels; write what is met and, of the others, cuts that ``x`` violates.
+    """Push cells towards their levels; write the distances, and violated cuts for levels out of reach.
 
     Parameters
     ----------
     state
-        Tableau, basic and nonbasic cells: kept from call to call, turned in place.
+        Tableau, basic and nonbasic cells: kept between calls, pivoted in place.
     relations
-        In whole numbers: CSR parts of the echelon form, and the basic cell of each row.
+        In integers: CSR arrays of the echelon form, and the basic cell of each row.
     x, rooms, forced
-        By cell: the share withheld, the rooms up and down, and whether it is withheld in any case.
+        By cell: the suppressed share, the slacks up and down, and whether it must be suppressed.
     some
-        The withheld cells.
+        The suppressed cells.
     levels
         Cell, side and amount of each: 1 for up, -1 for down, 0 for both together.
     exact
-        With true rooms; otherwise rooms of free cells are clipped at the level.
+        Use true slacks; otherwise slacks of free cells are clipped at the level.
     least
         Smallest violation of interest.
     flows
-        Levels by cells, to hold the movement found; nothing where it is empty. Not for widths.
+        Output, levels by cells: the deviations found; skipped if empty. Not for widths.
     reach, settled
-        By level: how far it got, up and down, and whether that is the end.
+        Output, by level: distances up and down, and whether they are final.
     cuts
-        Space for CSR parts.
+        Output: CSR arrays.
 
     Returns
     -------
-    How many cuts there are, how many problems were solved, and how often the tableau was turned.
+    Number of cuts, of problems solved, and of pivots of the kept tableau.
     """
     tableau, basic, nonbasic = state
     cell, side, amount = levels

@@ -1,10 +1,11 @@
 """A basis of sparse columns that grows one column at a time, modulo a prime.
 
-Columns come as CSC parts with residues modulo ``2**61 - c``. Basis column number j has a pivot row; ``lower``
-holds its reduced entries (the pivot, a one, left out), ``upper`` how it was reduced. Both are stores kept by
-columns and chained by rows: (start of each column; row, next in the row and column of each entry; entries;
-head of each row). A basis is (pivot row of each number and number at each row, lower, upper, inverse pivots);
-the space to work in is (values by row, marks by row, a heap, numbers found, their coefficients, rows left).
+Columns are CSC arrays with residues modulo ``2**61 - c``. Basis column j has a pivot row; ``lower`` holds its
+reduced entries without the pivot, which is one, and ``upper`` how it was reduced. Both are stored by columns
+and linked by rows: (start of each column; row, next entry in the row, and column of each entry; entries; head
+of each row). A basis is (pivot row of each basis column and basis column of each row, lower, upper, inverse
+pivots); the scratch space is (values by row, marks by row, a heap, basis columns found, their coefficients,
+remaining rows).
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ Mask = NDArray[np.bool_]
 _61 = np.uint64(61)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-# A count that starts at a plain 0 would be compiled once for that very number, and once more for others.
+# Numba would compile a count that starts at a literal 0 twice: for that literal, and for other integers.
 _NONE = np.int64(0)
 
 
 @compiled
 def less(a: Any, b: Any, prime: Any) -> Any:
-    """Difference of two residues."""
+    """Return the difference of two residues."""
     return a - b if a >= b else a + prime - b
 
 
 @compiled
 def more(a: Any, b: Any, prime: Any) -> Any:
-    """Sum of two residues."""
+    """Return the sum of two residues."""
     return a + b - prime if a + b >= prime else a + b
 
 
 @compiled
 def push(heap: Integers, size: int, item: int) -> int:
-    """Put a number into a heap whose smallest comes first; return the new size."""
+    """Push a number onto a min-heap; return the new size."""
     place = size
     while place > 0:
         above = (place - 1) >> 1
@@ -56,7 +57,7 @@ def push(heap: Integers, size: int, item: int) -> int:
 
 @compiled
 def pop(heap: Integers, size: int) -> int:
-    """Take out the smallest number: it is moved behind the heap, which is one shorter."""
+    """Pop the smallest number: it is moved behind the heap; return the new size."""
     smallest, item = heap[0], heap[size - 1]
     size -= 1
     place = 0
@@ -88,7 +89,7 @@ def longer(array: Any, length: int) -> Any:
 def append_column(
     store: Any, j: int, indices: Integers, values: Residues, n: int, factor: Any, c: Any
 ) -> Any:
-    """Write column j, chain its entries into their rows, and return the store, grown if it was full."""
+    """Append column j, link its entries into their rows, and return the store, enlarged if it was full."""
     ptr, keys, entries, head = store
     filled = ptr[j]
     if filled + n > len(entries):
@@ -112,10 +113,10 @@ def append_column(
 
 @compiled
 def reduce_column(element: int, columns: Any, rows: Any, lower: Any, space: Any, c: Any) -> Any:
-    """Take the basis out of a column.
+    """Reduce a column by the basis.
 
-    Returns how many basis columns took part (``found``, rising, with ``coefs``) and how many rows without a
-    pivot are left (``rest``, with their values in ``work``, which the caller clears).
+    Returns the number of basis columns that took part (``found``, ascending, with ``coefs``) and the number
+    of remaining rows without a pivot (``rest``, with their values in ``work``, which the caller clears).
     """
     prime = (_ONE << _61) - c
     indptr, indices, data = columns
@@ -166,7 +167,7 @@ def reduce_column(element: int, columns: Any, rows: Any, lower: Any, space: Any,
 
 @compiled
 def express_column(n_found: int, upper: Any, inverses: Residues, sums: Any, space: Any, c: Any) -> Any:
-    """Turn the outcome of a dependent column into its combination of basis columns, in ``found``, falling."""
+    """Turn a reduced dependent column into its combination of basis columns, in ``found``, descending."""
     prime = (_ONE << _61) - c
     ptr, keys, entries, _ = upper
     _, _, heap, found, coefs, _ = space
@@ -208,7 +209,7 @@ def propagate_changes(
     space: Any,
     c: Any,
 ) -> None:
-    """Keep two vectors times L in step with changes at the basis columns in the heap (as minus j)."""
+    """Update two vectors times L after changes at the basis columns in the heap (as minus j)."""
     prime = (_ONE << _61) - c
     _, keys, entries, head = lower
     heap = space[2]
@@ -248,7 +249,7 @@ def update_products(
     space: Any,
     c: Any,
 ) -> Any:
-    """Keep ``weights @ U`` in step with changes in the heap, and leave what follows for the second vector."""
+    """Update ``weights @ U`` after changes in the heap, and queue the changes of the second vector."""
     prime = (_ONE << _61) - c
     _, keys, entries, head = upper
     _, _, heap, found, coefs, _ = space
@@ -283,7 +284,7 @@ def update_products(
 
 @compiled
 def pivot(n_rest: int, rest: Integers, crowd: Integers, spread: Integers) -> int:
-    """Choose a row: fewest entries in L, then fewest in the relations; its place in ``rest``."""
+    """Choose the row with fewest entries in L, then in the relations; return its index in ``rest``."""
     best = 0
     for k in range(1, n_rest):
         row, leader = rest[k], rest[best]
@@ -294,7 +295,7 @@ def pivot(n_rest: int, rest: Integers, crowd: Integers, spread: Integers) -> int
 
 @compiled
 def extend_basis(j: int, n_found: int, n_rest: int, basis: Any, counts: Any, space: Any, c: Any) -> Any:
-    """Make the column that was just lowered number j of the basis."""
+    """Append the column that was just reduced to the basis, as number j."""
     rows, lower, upper, inverses = basis
     pivot_of, basis_at = rows
     crowd, spread = counts
@@ -317,7 +318,7 @@ def extend_basis(j: int, n_found: int, n_rest: int, basis: Any, counts: Any, spa
 
 @compiled
 def dot(element: int, columns: Any, vectors: Residues, which: int, c: Any) -> Any:
-    """Product of a column and one of the vectors over the rows."""
+    """Return the product of a column and one of the vectors over the rows."""
     prime = (_ONE << _61) - c
     indptr, indices, data = columns
     total = _ZERO
@@ -330,7 +331,7 @@ def dot(element: int, columns: Any, vectors: Residues, which: int, c: Any) -> An
 
 @compiled
 def left(store: Any, j: int, vectors: Residues, which: int, start: Any, c: Any) -> Any:
-    """``start`` minus the product of a stored column and one of the vectors."""
+    """Return ``start`` minus the product of a stored column and one of the vectors."""
     prime = (_ONE << _61) - c
     ptr, keys, entries, _ = store
     for k in range(ptr[j], ptr[j + 1]):
@@ -342,7 +343,7 @@ def left(store: Any, j: int, vectors: Residues, which: int, start: Any, c: Any) 
 
 @compiled
 def solve_with_basis(n: int, basis: Any, vector: Residues, c: Any) -> Residues:
-    """Express a vector over the rows, which lies in the span of the basis, by the basis; it is used up."""
+    """Express a vector in the span of the basis by the basis; the vector is overwritten."""
     prime = (_ONE << _61) - c
     (pivot_of, _), (l_ptr, l_keys, l_entries, _), (u_ptr, u_keys, u_entries, _), inverses = basis
     out = np.zeros(n, dtype=np.uint64)
@@ -363,7 +364,7 @@ def solve_with_basis(n: int, basis: Any, vector: Residues, c: Any) -> Residues:
 
 
 def empty_basis(n_rows: int, limit: int, n_entries: int) -> Any:
-    """Make an empty basis of at most ``limit`` columns, and room to work in."""
+    """Return an empty basis for at most ``limit`` columns, and scratch space."""
     rows = (np.empty(limit, dtype=np.int64), np.full(n_rows, -1, dtype=np.int64))
     lower = (
         np.zeros(limit + 1, dtype=np.int64),
@@ -392,10 +393,10 @@ def empty_basis(n_rows: int, limit: int, n_entries: int) -> Any:
 def fixed_basis(
     columns: Any, spread: Integers, fixed: Integers, basis: Any, space: Any, c: Any, seed: Any
 ) -> Any:
-    """Build a basis of the columns that stay hidden whatever happens.
+    """Build a basis of the columns that are always hidden.
 
-    Returns its size, the grown basis, for every element its number in the basis (-1: not in it), how many
-    entries of L each row has, and of each basis column whether it takes part in a dependency.
+    Returns its size, the basis, the number of every element in the basis (-1: not in it), the number of
+    entries of L in each row, and whether each basis column takes part in a dependency.
     """
     prime = (_ONE << _61) - c
     indptr, indices, data = columns

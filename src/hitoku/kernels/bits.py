@@ -1,4 +1,4 @@
-"""Single bits of a whole number, by the instructions that processors have for them."""
+"""Bit operations on integers, compiled to single processor instructions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hitoku.kernels.compiled import compiled
 
 @intrinsic
 def lowest(context: Any, mask: Any) -> Any:  # noqa: ARG001 - as numba calls it
-    """Position of the lowest bit; the mask must have one."""
+    """Return the position of the lowest bit; the mask must not be zero."""
 
     def generate(target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], target.get_constant(types.boolean, 1))
@@ -24,7 +24,7 @@ def lowest(context: Any, mask: Any) -> Any:  # noqa: ARG001 - as numba calls it
 
 @intrinsic
 def count(context: Any, mask: Any) -> Any:  # noqa: ARG001 - as numba calls it
-    """How many bits there are."""
+    """Return the number of bits that are set."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -34,7 +34,7 @@ def count(context: Any, mask: Any) -> Any:  # noqa: ARG001 - as numba calls it
 
 @compiled
 def positions(mask: int) -> list[int]:
-    """List the bits of a mask, lowest first.
+    """Return the positions of the bits of a mask, lowest first.
 
     Examples
     --------

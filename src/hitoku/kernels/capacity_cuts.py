@@ -1,6 +1,6 @@
 """Capacity constraints from dual multipliers, row by row, and the multipliers of minimum cuts.
 
-Multipliers are whole multiples of a fraction, and sums of them with whole relations are exact.
+Multipliers are integer multiples of a fraction, so their sums over integer relations are exact.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Mask = NDArray[np.bool_]
 def add_relation(
     relations: Any, row: int, times: float, g: Floats, seen: Mask, touched: Integers, n: int
 ) -> int:
-    """Add a multiple of a relation to a sum; note the cells it touches first, return how many there are."""
+    """Add a multiple of a relation to a sum; append newly touched cells and return the number touched."""
     ptr, index, data = relations
     for e in range(ptr[row], ptr[row + 1]):
         j = index[e]
@@ -44,7 +44,7 @@ def add_push(
     seen: Mask,
     touched: Integers,
 ) -> int:
-    """Add up the relations of a push, and take peeled cells out; return how many cells that touches."""
+    """Add up the relations of a push, and eliminate peeled cells; return the number of cells touched."""
     ptr, index, data = multipliers
     out_cells, out_rows, entry = peeled
     p, own = start
@@ -64,7 +64,7 @@ def lend(
     g: Floats, seen: Mask, touched: Integers, grid: float, nothing: float, rooms: Floats, most: float,
     cut: Floats, used: Integers, n_used: int,
 ) -> int:  # fmt: skip
-    """Add to a cut what each cell lends at most, and clear the sum; return how many cells the cut has."""
+    """Add each cell's capacity to a cut, and clear the sum; return the number of cells of the cut."""
     for j in touched:
         rate = g[j] / grid
         g[j], seen[j] = 0.0, False
@@ -88,24 +88,24 @@ def capacity_rows(
     Parameters
     ----------
     multipliers, relations
-        CSR parts: of pushes by relations, in multiples of ``1 / grid``, and of relations by cells.
+        CSR arrays: pushes by relations, in multiples of ``1 / grid``, and relations by cells.
     peeled
-        Cells that must not count, each with a relation that takes it out and its entry there, in the order in
-        which they are taken out.
+        Cells to eliminate, each with the relation that eliminates it and its entry there, in order of
+        elimination.
     pushes
-        Of every push: the cell, and one or minus one for its direction.
+        Cell and direction (1 or -1) of every push.
     group
-        Pushes whose constraints add up, by their ends: group k holds the pushes from ``group[k]`` on.
+        Start of each group of pushes whose constraints are added up.
     nothing
-        Sums nearer to zero are rounding; zero where relations are whole.
+        Sums below this are rounding; zero if relations are integer.
     rooms
-        How far each cell can move, up and down.
+        Slack of each cell, up and down.
     amount
-        Of every group: what must be reached.
+        Required distance of every group.
     forced
-        Cells that are withheld in any case: what they lend is taken off the right-hand side.
+        Cells that must be suppressed: their capacity is subtracted from the right-hand side.
     bounds
-        A right-hand side of a smaller share of the amount says nothing, and the least coefficient.
+        Least right-hand side, as a share of the amount, and least coefficient.
     """
     cell, sense = pushes
     least_left, least = bounds
@@ -143,9 +143,9 @@ def capacity_rows(
 
 @compiled
 def multipliers_of_sides(sides: Mask, sign: Integers) -> Any:
-    """Turn sides of cuts into multipliers, CSR parts; the last node is the outside and has none.
+    """Turn sides of cuts into multipliers, as CSR arrays; the last node is the outside and has none.
 
-    Where a side holds the outside, the other one is taken, which turns all signs.
+    If a side contains the outside, the other side is used, which changes all signs.
     """
     n_nodes = len(sign)
     ptr = np.zeros(len(sides) + 1, dtype=np.int64)

@@ -1,16 +1,16 @@
-"""What is known about the contributors of a cell, as one row of numbers: a visit costs one cache line.
+"""State of the contributors of a cell in one row of numbers, so that a visit costs one cache line.
 
 ====================  =========================================================================
-``row[COUNT]``        contributors so far
+``row[COUNT]``        number of contributors
 ``row[SQUARES:]``     sum of weight * amount**2 over them: an integer of two words, see fixed_point
 ``row[PENDING:]``     the contributor being added up: its number, then its parts, see topk
                       (number and amount only, when there are no weights)
-then                  the largest amounts, falling; each followed by its weight if there are weights
+then                  the largest amounts, descending; each followed by its weight if there are weights
 at the end            sum of weight * |amount|, two words, kept only when amounts are ranked by size
 ====================  =========================================================================
 
-Nothing of it depends on the order of contributors: integers are added, and of pairs that are ranked the same
-ones are kept. So states of parts of the records, each contributor in one part, may be merged in any order.
+The state does not depend on the order of contributors: sums are integers, and equal pairs do not differ.
+States of parts of the records, each contributor in one part, may therefore be merged in any order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def insert(row: Floats, end: int, x: float) -> None:
 
 @inlined
 def insert_weighted(row: Floats, end: int, x: float, w: float) -> None:
-    """Insert a pair; of equal amounts the heavier comes first, so that the order of arrival is nothing."""
+    """Insert a pair; equal amounts are sorted by weight, so that the order of arrival does not matter."""
     place = end - 2
     if place < FIRST_WEIGHTED or not _precedes(x, w, row, place):
         return
@@ -74,7 +74,7 @@ def merge_axis(
 ) -> None:
     """Merge the leaves of one variable into its codes; rows run over (before, leaf or code, after).
 
-    Right only where no contributor is in two of the leaves.
+    No contributor may be in two of the leaves.
     """
     n_codes = len(indptr) - 1
     source_words, target_words = source.view(np.int64), target.view(np.int64)
@@ -98,9 +98,9 @@ def merge_axis(
 
 @compiled
 def merge_rows(source: Floats, places: Integers, target: Floats, weighted: bool, absolute: bool) -> None:
-    """Merge rows of one state into the rows of another that stand at some places; nobody is pending.
+    """Merge rows of one state into given rows of another; no contributor may be pending.
 
-    Right only where no contributor is in both.
+    No contributor may be in both.
     """
     source_words, target_words = source.view(np.int64), target.view(np.int64)
     for here in range(len(source)):
@@ -146,7 +146,7 @@ def _merge_words(source: Integers, target: Integers, at: int) -> None:
 def fill_ranks(cells: Floats, end: int, largest: Floats) -> bool:
     """Turn pairs of amount and weight into ranks: the mean amount of each unit of weight, in order.
 
-    The last pair fills no rank: it tells that there was one more. True: those before it leave ranks open.
+    The last pair fills no rank; it shows that there are more. Returns whether ranks before it remain open.
     """
     short = False
     end -= 2

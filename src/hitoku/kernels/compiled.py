@@ -1,4 +1,4 @@
-"""One way to compile a kernel: kept on disk where that is possible, compiled anew where it is not."""
+"""Compile kernels, and cache them on disk where possible."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ def _digest(folder: Path) -> str:
     return found.hexdigest()[:12]
 
 
-# Part of the names of cached files. numba compiles a kernel again when its own file has changed, not when a
-# kernel that it calls has; a stale one reads arguments that are not there.
+# Part of the names of cached files. Numba recompiles a kernel if its own file has changed, but not if a
+# kernel that it calls has; a stale kernel would read arguments that do not exist.
 SOURCES = _digest(Path(__file__).parent)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a function of arrays on first use.
 
-    Kernels touch arrays only, so other threads may run meanwhile. The result is cached beside the file or
-    in the user's cache folder. In a read-only installation with neither, numba refuses at import; then
-    nothing is cached and every process compiles for itself.
+    Kernels access arrays only, so they release the GIL. The result is cached beside the file or in the user's
+    cache folder. In a read-only installation with neither, Numba raises at import; then nothing is cached and
+    every process compiles for itself.
     """
     return _cached(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Write a function out where a kernel calls it: for what is called in one place, or is a line long.
+    """Inline a function that is short or called in one place.
 
-    A function of its own is compiled once for itself and optimised again within every kernel above it, which
-    takes most of the time that compiling takes. Python may call it all the same.
+    A separate function is compiled on its own and optimised again within every kernel that calls it, which
+    takes most of the compile time. Inlined functions can still be called from Python.
     """
     return _cached(function, inline="always")
 
 
 def _cached(function: Callable[..., Any], **options: Any) -> Any:
-    # Nobody passes kernels on as functions: the entry made for that is a twentieth of what compiling takes.
+    # Kernels are not passed as C callbacks; the wrapper for that is a twentieth of the compile time.
     compiler = partial(njit, nogil=True, no_cfunc_wrapper=True, **options)
     name = function.__qualname__
     function.__qualname__ = f"{name}-{SOURCES}"

@@ -1,9 +1,9 @@
-"""Dual simplex on a dense tableau, for covering problems of some hundred columns whose rows come and go.
+"""Dual simplex on a dense tableau, for covering problems of some hundred columns with changing rows.
 
 ``value[basic] == tableau @ value[nonbasic] + constant``: row 0 is the objective, the last column constant.
-Variables are the columns of the problem, with two bounds each, then one slack per row, at least zero. Columns
-can stand at either bound, whichever their reduced cost asks for, so every basis is dual feasible. Callers
-recompute what the multipliers prove; nothing here is trusted.
+Variables are the columns of the problem, with two bounds each, then one slack per row, at least zero.
+Nonbasic columns are at the bound that their reduced cost requires, so every basis is dual feasible. Results
+are not trusted: callers recompute what the multipliers prove.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OPTIMAL, INFEASIBLE, LIMIT, LOST = range(4)
 
 @compiled
 def place_nonbasic(reduced: Floats, nonbasic: Integers, lower: Floats, upper: Floats, at: Floats) -> bool:
-    """Put every nonbasic variable at the bound that its reduced cost asks for; false if there is none."""
+    """Set every nonbasic variable to the bound that its reduced cost requires; False if it has none."""
     for j in range(len(nonbasic)):
         k = nonbasic[j]
         if reduced[j] > TINY:
@@ -43,8 +43,8 @@ def place_nonbasic(reduced: Floats, nonbasic: Integers, lower: Floats, upper: Fl
 
 @compiled
 def length(row: Floats) -> float:
-    """Return one more than the sum of squares."""
-    # Four sums: none waits for another.
+    """Return one plus the sum of squares."""
+    # Four independent sums, which the processor adds in parallel.
     a, b, c, d = 1.0, 0.0, 0.0, 0.0
     n = len(row) - len(row) % 4
     for j in range(0, n, 4):
@@ -61,12 +61,12 @@ def length(row: Floats) -> float:
 def leaving(
     tableau: Floats, n_rows: int, basic: Integers, lower: Floats, upper: Floats, value: Floats
 ) -> int:
-    """Choose the row that lies farthest outside its bounds, measured along the row; 0 when none does."""
+    """Choose the row farthest outside its bounds relative to its norm; 0 if all are within bounds."""
     best, score, n = 0, 0.0, tableau.shape[1] - 1
     for i in range(1, n_rows):
         k = basic[i]
         short = max(lower[k] - value[i], value[i] - upper[k])
-        # No length is less than one.
+        # Norms are at least one.
         if short <= FEASIBLE or short * short <= score:
             continue
         norm = length(tableau[i, :n])
@@ -80,14 +80,14 @@ def entering(
     reduced: Floats, row: Floats, nonbasic: Integers, lower: Floats, upper: Floats, at: Floats,
     way: float, short: float, flipped: Integers,
 ) -> Any:  # fmt: skip
-    """Choose the column that enters, after those that go to their other bound; -1 when none is left."""
+    """Choose the entering column, after those that flip to their other bound; -1 if there is none."""
     n_flipped = 0
     gone = np.zeros(len(nonbasic), dtype=np.bool_)
     while True:
         best, least, size = -1, np.inf, 0.0
         for j in range(len(nonbasic)):
             k, rate = nonbasic[j], way * row[j]
-            # At its lower end a variable may rise, at its upper one fall.
+            # A variable at its lower bound may rise, one at its upper bound may fall.
             if gone[j] or abs(rate) < PIVOT or lower[k] == upper[k] or (rate > 0) != (at[j] == lower[k]):
                 continue
             ratio = abs(reduced[j]) / abs(rate)
@@ -106,7 +106,7 @@ def entering(
 
 @compiled
 def move(tableau: Floats, n_rows: int, column: int, distance: float, value: Floats) -> None:
-    """Move a nonbasic variable, and with it the basic ones."""
+    """Move a nonbasic variable, and update the basic ones."""
     for i in range(n_rows):
         value[i] += tableau[i, column] * distance
 
@@ -116,18 +116,18 @@ def solve(
     tableau: Floats, n_rows: int, basic: Integers, nonbasic: Integers, lower: Floats, upper: Floats,
     at: Floats, value: Floats, most: int, cutoff: float,
 ) -> Any:  # fmt: skip
-    """Step until primal feasible; return how it ended, the steps, and the row that proves infeasibility.
+    """Step until primal feasible; return status, number of steps, and the row that proves infeasibility.
 
     Parameters
     ----------
     tableau, basic, nonbasic, at
-        As they were left; ``n_rows`` counts the objective.
+        State of the last call; ``n_rows`` includes the objective.
     lower, upper
         Bounds of all variables.
     value
-        Space for the values of the rows; the first is the objective.
+        Output: values of the rows; the first is the objective.
     most, cutoff
-        Steps at most; stop also when the objective exceeds this.
+        Maximum number of steps, and the objective above which to stop.
     """
     n = len(nonbasic)
     if not place_nonbasic(tableau[0], nonbasic, lower, upper, at):
@@ -170,10 +170,10 @@ def append_rows(
     tableau: Floats, first: int, basic: Integers, nonbasic: Integers, rows: Any, rhs: Floats,
     place: Integers, fixed: Floats,
 ) -> None:  # fmt: skip
-    """Write ``rows @ x - rhs`` from row ``first`` of the problem on as rows of new basic slacks.
+    """Append ``rows @ x - rhs`` from row ``first`` of the problem on as rows of new basic slacks.
 
-    ``rows`` are CSR parts. Columns of the problem stand in the tableau at their ``place``; those with -1 are
-    not there and count with the value that they are fixed at.
+    ``rows`` are CSR arrays; ``place`` is the tableau column of each column of the problem, -1 for columns
+    that are fixed at a value and not in the tableau.
     """
     ptr, index, data = rows
     n = len(nonbasic)
@@ -201,7 +201,7 @@ def append_rows(
 
 @compiled
 def entries_of(rows: Any, columns: Integers, n_problem: int) -> Floats:
-    """Return some columns of CSR rows over ``n_problem`` columns, densely."""
+    """Return some columns of CSR rows over ``n_problem`` columns as a dense array."""
     ptr, index, data = rows
     place = np.full(n_problem, -1, dtype=np.int64)
     for k in range(len(columns)):
@@ -216,7 +216,7 @@ def entries_of(rows: Any, columns: Integers, n_problem: int) -> Floats:
 
 @compiled
 def take_multiples(tableau: Floats, n_rows: int, column: int, first: int, factors: Floats) -> None:
-    """Take multiples of a column from those that begin at ``first``."""
+    """Subtract multiples of a column from the columns from ``first`` on."""
     for k in range(len(factors)):
         if factors[k] != 0.0:
             for i in range(n_rows):
@@ -228,10 +228,10 @@ def write_columns(
     tableau: Floats, n_rows: int, basic: Integers, nonbasic: Integers, rows: Any, columns: Integers,
     cost: Floats, n_problem: int,
 ) -> None:  # fmt: skip
-    """Write columns of the problem, nonbasic, into the last places of the tableau, which hold zeros.
+    """Write nonbasic columns of the problem into the last columns of the tableau, which hold zeros.
 
-    ``rows`` are CSR parts of the problem, ``n_problem`` the number of its columns; slacks are numbered from
-    the number of columns of the tableau on.
+    ``rows`` are CSR arrays of the problem, ``n_problem`` the number of its columns; slacks are numbered after
+    the columns of the tableau.
     """
     n, more = len(nonbasic), len(columns)
     entry = entries_of(rows, columns, n_problem)
@@ -242,7 +242,7 @@ def write_columns(
         if basic[i] >= n:
             for k in range(more):
                 tableau[i, first + k] = entry[basic[i] - n, k]
-    # A slack that is held in its place takes back what a column adds to its row.
+    # A nonbasic slack is fixed, so it compensates what a column adds to its row.
     for j in range(first):
         if nonbasic[j] >= n:
             take_multiples(tableau, n_rows, j, first, entry[nonbasic[j] - n])
@@ -253,7 +253,7 @@ def read_off(
     tableau: Floats, n_rows: int, basic: Integers, nonbasic: Integers, at: Floats, value: Floats,
     columns: Integers, x: Floats, multipliers: Floats,
 ) -> None:  # fmt: skip
-    """Write the point into ``x``, by column of the problem, and the multipliers of its rows."""
+    """Write the point into ``x``, by columns of the problem, and the multipliers of its rows."""
     n = len(nonbasic)
     for j in range(n):
         if nonbasic[j] < n:

@@ -1,4 +1,4 @@
-"""Reduce a sparse column by columns in echelon form, modulo a prime."""
+"""Reduction of a sparse column by columns in echelon form, modulo a prime."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ _NONE = np.int64(0)
 def reduce_column(
     rows: Integers, values: Residues, leading: Integers, stored: Any, space: Any, everywhere: bool, c: Any
 ) -> Any:
-    """Take stored columns out of a column, up to its leading row or everywhere.
+    """Eliminate stored columns from a column, up to its leading row or everywhere.
 
     Parameters
     ----------
     rows, values
         The column.
     leading
-        For each row the stored column that it leads, -1 where there is none. Stored columns have a one there.
+        Stored column led by each row, -1 if there is none. Leading entries are one.
     stored
-        Start of each stored column, and the rows and values of all.
+        Start of each stored column, and rows and values of all.
     space
-        Values by row and marks by row, left clean; a heap with room for every row.
+        Scratch space, left clean: values by row, marks by row, and a heap for all rows.
     everywhere
-        Go on behind the first row that no stored column leads.
+        Continue after the first row that no stored column leads.
     c
         Choice of prime.
 
     Returns
     -------
-    Rows and values that are left, rising with ``everywhere``, else the leading one first.
+    Remaining rows and values; ascending with ``everywhere``, otherwise the leading row first.
     """
     start = stored[0]
     work, mark, heap = space
@@ -68,13 +68,13 @@ def reduce_column(
             size = _without(row, factor, start[pivot], start[pivot + 1], stored, space, size, c)
     if everywhere:
         return _gather(out[:n], space)
-    # The heap holds the leading row first and whatever else is left, zeros among it.
+    # The heap holds the leading row first, then all other remaining rows, including zeros.
     return _gather(heap[:size].copy(), space)
 
 
 @compiled
 def _without(row: int, factor: Any, first: int, last: int, stored: Any, space: Any, size: int, c: Any) -> Any:
-    """Take a multiple of a stored column, which the row leads, from the work; return the size of the heap."""
+    """Subtract a multiple of the stored column that the row leads; return the size of the heap."""
     prime = (_ONE << _61) - c
     _, all_rows, all_values = stored
     work, mark, heap = space
@@ -94,7 +94,7 @@ def _without(row: int, factor: Any, first: int, last: int, stored: Any, space: A
 
 @compiled
 def _gather(rows: Integers, space: Any) -> Any:
-    """Collect what is not zero in some rows, and clear them."""
+    """Collect the nonzero values of some rows, and clear them."""
     work, mark, _ = space
     left_rows = np.empty(len(rows), dtype=np.int64)
     left_values = np.empty(len(rows), dtype=np.uint64)
@@ -119,7 +119,7 @@ def subtract_multiple(
     work: Residues,
     c: Any,
 ) -> Any:
-    """Take a multiple of one column from another; ``work`` is left clean."""
+    """Subtract a multiple of one column from another; ``work`` is left clean."""
     prime = (_ONE << _61) - c
     for k in range(len(rows)):
         work[rows[k]] = values[k]
@@ -134,7 +134,7 @@ def subtract_multiple(
     left_values = np.empty(n, dtype=np.uint64)
     n_left = _NONE
     for k in range(n):
-        if work[out[k]] != _ZERO:  # a row that is in both columns is met twice, and cleared the first time
+        if work[out[k]] != _ZERO:  # a row in both columns is listed twice; it is cleared the first time
             left_rows[n_left] = out[k]
             left_values[n_left] = work[out[k]]
             work[out[k]] = _ZERO

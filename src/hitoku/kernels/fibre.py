@@ -1,7 +1,7 @@
-"""Every table of counts that fits a two-way release: same margins, same values where published.
+"""Enumerate all tables of counts that fit a two-way release: same margins, same published values.
 
-Withheld cells are filled row by row. A cell takes at least what the later cells of its row, or of its column,
-cannot take for it, and at most what is left in both; so few ways lead nowhere.
+Suppressed cells are filled row by row. The value of a cell is at least what the later cells of its row or
+column cannot take, and at most what remains in both, so that few branches are dead ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 def ends(
     cells: Integers, columns: int, place: int, row_left: Integers, column_left: Integers
 ) -> tuple[int, int]:
-    """Least and largest value of one withheld cell, given those before it."""
+    """Return the least and largest value of a suppressed cell, given those before it."""
     i, j = cells[place] // columns, cells[place] % columns
     rest_of_row, rest_of_column = 0, 0
     for later in range(place + 1, len(cells)):
@@ -34,7 +34,7 @@ def ends(
 
 @compiled
 def fill(columns: int, values: Integers, withheld: Mask, limit: int, found: Integers) -> int:
-    """Write the tables into ``found`` as far as it reaches, and count them up to ``limit``."""
+    """Write tables into ``found`` until it is full, and count them up to ``limit``."""
     cells = np.flatnonzero(withheld)
     m, rows = len(cells), len(values) // columns
     x = values.copy()
@@ -73,11 +73,11 @@ def fill(columns: int, values: Integers, withheld: Mask, limit: int, found: Inte
 
 
 def count(columns: int, values: Integers, withheld: Mask, limit: int) -> int:
-    """Count the tables that fit, at most up to ``limit``.
+    """Count the tables that fit, up to ``limit``.
 
     Examples
     --------
-    The withheld corner of Table 1 of the matching attack's paper leaves ten tables.
+    Ten tables fit the suppressed corner of Table 1 in the paper on the matching attack.
 
     >>> corner = np.array([14, 9, 9, 0])
     >>> count(2, corner, np.ones(4, dtype=bool), limit=100)
@@ -87,18 +87,18 @@ def count(columns: int, values: Integers, withheld: Mask, limit: int) -> int:
 
 
 def list_tables(columns: int, values: Integers, withheld: Mask, limit: int) -> Integers:
-    """List the tables that fit, tables by inner cells, in lexicographic order; the first ``limit`` of them.
+    """Return the first ``limit`` tables that fit, tables by inner cells, in lexicographic order.
 
     Parameters
     ----------
     columns
         Cell ``i * columns + j`` stands in row i and column j.
     values
-        One table that fits: the inner cells, whose sums give the margins.
+        Inner cells of one table that fits; their sums are the margins.
     withheld
         Cells that may differ from it.
     limit
-        Most tables to list. Ask for one more than you can use, to see whether there are more.
+        Maximum number of tables. One more than needed shows whether there are more.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Sums that no order can change: numbers become whole multiples of a power of two, and integers are added.
+"""Sums that do not depend on the order of their terms: fixed-point numbers in two words.
 
-A sum of doubles depends on the order of its terms. So every number is multiplied by a power of two, ``fine``,
-cut off behind the point, and added to an integer of two words, ``high * 2**62 + low`` with the low one never
-negative. Integers may be added in any order and any grouping; at the end the sum is rounded to a double,
-once. Room for sums below 2**122 in size.
+A sum of doubles depends on the order of its terms. Therefore every number is multiplied by a power of two,
+``fine``, truncated to an integer, and added to an integer of two words, ``high * 2**62 + low`` with
+``low >= 0``. Integers can be added in any order and grouping; at the end the sum is rounded to a double once.
+Sums must be smaller than 2**122 in absolute value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WIDE = 2.0**BITS
 
 @compiled
 def plus(high: Any, low: Any, t: float) -> tuple[Any, Any]:
-    """Add a number, cut off behind the point."""
+    """Add a number, truncated to an integer."""
     size = abs(t)
     upper = np.int64(0)
     if size >= WIDE:
@@ -47,7 +47,7 @@ def plus(high: Any, low: Any, t: float) -> tuple[Any, Any]:
 
 @compiled
 def plus_square(high: Any, low: Any, a: float) -> tuple[Any, Any]:
-    """Add the square of a whole number below 2**53, exactly."""
+    """Add the square of an integer below 2**53, exactly."""
     size = np.int64(abs(a))
     first, second = size >> HALF_BITS, size & HALF
     low += second * second
@@ -64,7 +64,7 @@ def plus_square(high: Any, low: Any, a: float) -> tuple[Any, Any]:
 
 @compiled
 def rounded(high: Any, low: Any) -> float:
-    """Return the double nearest to an integer of two words; of two the even one."""
+    """Return the double nearest to an integer of two words; ties to even."""
     negative = high < 0
     if negative:
         low = -low
@@ -73,7 +73,7 @@ def rounded(high: Any, low: Any) -> float:
     if high == 0:
         size = float(low)
     else:
-        # The first 62 bits, the last of which tells whether anything follows: so the hardware rounds right.
+        # The first 62 bits, the last of which is set if any bit follows: then the hardware rounds correctly.
         shift = max(BITS - math.frexp(float(high))[1], 0)
         rest = BITS - shift
         first = (high << shift) | (low >> rest)
@@ -85,7 +85,7 @@ def rounded(high: Any, low: Any) -> float:
 
 @compiled
 def leaf_sums(key: Keys, leaf_mask: int, amount: Floats, fine: float, words: Words) -> None:
-    """Add amounts to the sum of their leaf; the leaf stands in the low bits of the key."""
+    """Add amounts to the sum of their leaf, which is in the low bits of the key."""
     mask = np.uint64(leaf_mask)
     for i in range(len(key)):
         leaf = key[i] & mask
@@ -94,12 +94,12 @@ def leaf_sums(key: Keys, leaf_mask: int, amount: Floats, fine: float, words: Wor
 
 @compiled
 def from_limbs(limbs: Words) -> Words:
-    """Put together whole numbers given in parts of 31 bits, the highest first; a part may be any integer."""
+    """Combine integers given in parts of 31 bits, the highest first; a part may be any integer."""
     words = np.zeros((len(limbs), 2), dtype=np.int64)
     for i in range(len(limbs)):
         high, low = np.int64(0), np.int64(0)
         for limb in range(limbs.shape[1]):
-            # Shifted by 31 bits: what was in the upper half of the low word goes to the high one.
+            # Shift by 31 bits: the upper half of the low word moves to the high word.
             high = (high << HALF_BITS) + (low >> HALF_BITS)
             low = (low & HALF) << HALF_BITS
             part = limbs[i, limb]

@@ -1,8 +1,8 @@
-"""Maximum flow for tables that are networks: every cell an arc between the two relations it is in.
+"""Maximum flow in tables that are networks: every cell is an arc between the two relations it is in.
 
-Arc k runs from ``tail[k]`` to ``head[k]`` and carries ``x[k]``, which lies between ``lower[k]`` and
-``upper[k]``, either of which may be infinite. From one flow that balances every node, the largest value of an
-arc follows from the largest flow that the rest of the network can send back from its head to its tail.
+Arc k runs from ``tail[k]`` to ``head[k]`` and carries ``x[k]`` with ``lower[k] <= x[k] <= upper[k]``; bounds
+may be infinite. Given a flow that balances every node, the largest value of an arc follows from the maximum
+flow that the rest of the network can send from its head back to its tail.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from hitoku.kernels.compiled import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-# tail, head, then the arcs at every node as CSR parts
+# Tail, head, then the arcs at every node as CSR arrays.
 Graph = tuple[Integers, Integers, Integers, Integers]
-# x, lower, upper, and the least and largest value of every arc in any flow met so far
+# x, lower, upper, and the least and largest value of every arc in any flow so far.
 State = tuple[Floats, Floats, Floats, Floats, Floats]
 
 
 @compiled
 def graph_of(tail: Integers, head: Integers, n_nodes: int) -> Any:
-    """Arcs with, for every node, the arcs that touch it."""
+    """Return arcs with the lists of arcs at every node."""
     indptr = np.zeros(n_nodes + 1, dtype=np.int64)
     for k in range(len(tail)):
         indptr[tail[k] + 1] += 1
@@ -52,13 +52,13 @@ def _levels(
     level: Integers,
     queue: Integers,
 ) -> bool:
-    """Distance to the sink in arcs with room left, as far as the source; False when that is cut off.
+    """Write distances to the sink in residual arcs; return whether the source can reach it.
 
-    The last entry of ``queue``, which no node needs, counts the nodes and arcs that are looked at.
+    The last entry of ``queue``, which no node uses, counts visited nodes and arcs.
     """
     tail, head, indptr, arcs = graph
     x, lower, upper, _, _ = state
-    # To clear a level takes an eighth of what an arc takes.
+    # Clearing a level costs an eighth of visiting an arc.
     queue[-1] += len(level) >> 3
     level[:] = -1
     level[sink] = 0
@@ -87,7 +87,7 @@ def _levels(
 def _step(
     graph: Graph, state: State, node: int, own: int, tiny: float, level: Integers, pointer: Integers
 ) -> int:
-    """Next arc from a node towards the sink, as ``2 * arc + forward``; -1 when there is none."""
+    """Return the next arc from a node towards the sink, as ``2 * arc + forward``; -1 if there is none."""
     tail, head, indptr, arcs = graph
     x, lower, upper, _, _ = state
     while pointer[node] < indptr[node + 1]:
@@ -105,7 +105,7 @@ def _step(
 
 @compiled
 def _room(state: State, path: Integers, depth: int, most: float) -> float:
-    """Return what a path can take."""
+    """Return the capacity of a path."""
     x, lower, upper, _, _ = state
     for d in range(depth):
         k = path[d] >> 1
@@ -115,12 +115,12 @@ def _room(state: State, path: Integers, depth: int, most: float) -> float:
 
 @compiled
 def _push(state: State, path: Integers, depth: int, amount: float) -> int:
-    """Send an amount along a path; return the place of the first arc that is full then, else zero."""
+    """Send an amount along a path; return the index of the first saturated arc, otherwise zero."""
     x, lower, upper, seen_low, seen_high = state
     back = 0
     for d in range(depth - 1, -1, -1):
         k = path[d] >> 1
-        # A full arc gets its bound itself: x + (upper - x) may round to something else.
+        # A saturated arc is set to its bound: x + (upper - x) may round to another number.
         if path[d] & 1:
             full = upper[k] - x[k] <= amount
             x[k] = upper[k] if full else x[k] + amount
@@ -145,11 +145,11 @@ def send(
     tiny: float,
     scratch: NDArray[np.int64],
 ) -> float:
-    """Send up to ``wanted`` from one end to the other past arc ``own``; infinite when nothing limits it.
+    """Send up to ``wanted`` from one end to the other without arc ``own``; infinity if unbounded.
 
     Dinic's algorithm. Arc ``own`` (-1 for none) is changed by ``sign`` times the flow, so that every node is
-    balanced after every path: each state on the way is a table that fits, and what it shows about the arcs of
-    the path is noted. The last entry of the third row of ``scratch`` counts the nodes and arcs looked at.
+    balanced after every path: each intermediate state is a table that fits, and updates the extreme values of
+    the arcs of the path. The last entry of the third row of ``scratch`` counts visited nodes and arcs.
     """
     tail, head, indptr, _ = graph
     x, lower, upper, seen_low, seen_high = state
@@ -198,13 +198,13 @@ def balance(
     supply: Floats,
     tiny: float,
 ) -> Floats:
-    """Change ``x`` in place until every node sends out its supply; return what is left unbalanced."""
+    """Change ``x`` in place until every node sends its supply; return the remaining imbalance."""
     n_arcs, n_nodes = len(tail), len(supply)
     short = supply.copy()
     for k in range(n_arcs):
         short[tail[k]] -= x[k]
         short[head[k]] += x[k]
-    # Two further nodes: one feeds what must still flow out, the other takes what must still flow in.
+    # Two further nodes: a source of what must still flow out, and a sink for what must still flow in.
     all_tail = np.concatenate((tail, np.where(short > 0, n_nodes, np.arange(n_nodes))))
     all_head = np.concatenate((head, np.where(short > 0, np.arange(n_nodes), n_nodes + 1)))
     all_x = np.concatenate((x, np.zeros(n_nodes)))
@@ -229,12 +229,12 @@ def stretch(
     tiny: float,
     limit: float,
 ) -> tuple[int, int]:
-    """Push arcs ``first`` to ``last`` down to their low goal and up to their high goal, or as far as they go.
+    """Push arcs ``first`` to ``last`` down to their low goal and up to their high goal, if possible.
 
-    ``x`` is a balanced flow and stays one. A goal that is NaN is not asked for. Results are the least and
-    largest values met: with goals that no flow can pass they are the exact ends. No arc is begun once more
-    than ``limit`` nodes and arcs were looked at. Returns the first arc that was not pushed, and how many were
-    looked at.
+    ``x`` is a balanced flow and remains one. Goals that are NaN are skipped. Results are the least and
+    largest values in ``state``; with goals that no flow can exceed they are the exact ends. No arc is started
+    once more than ``limit`` nodes and arcs were visited. Returns the first arc that was not pushed, and the
+    number visited.
     """
     tail, head, indptr, _ = graph
     x, lower, upper, seen_low, seen_high = state
@@ -269,11 +269,11 @@ def push_together(
     order: Integers,
     limit: float,
 ) -> int:
-    """Bring arcs to a goal, above or below, each in turn; those that have one already stay beyond it.
+    """Push arcs to a goal, above or below, one after the other; arcs that have reached theirs stay there.
 
-    ``x`` balances every node and keeps doing so; ``lower`` and ``upper`` are drawn in at arcs that have
-    reached a goal. A goal that is NaN is not asked for. All numbers are whole, so that sums are exact. No arc
-    is begun once more than ``limit`` nodes and arcs were looked at; returns how many were.
+    ``x`` balances every node and continues to; ``lower`` and ``upper`` are tightened at arcs that have
+    reached a goal. Goals that are NaN are skipped. All numbers are integers, so that sums are exact. No arc
+    is started once more than ``limit`` nodes and arcs were visited; returns their number.
     """
     tail, head, indptr, _ = graph
     scratch = np.zeros((4, len(indptr)), dtype=np.int64)
@@ -297,7 +297,7 @@ def push_together(
 
 
 def warm_up() -> None:
-    """Compile on the smallest input there is."""
+    """Compile for the types that callers use, or load what was compiled before."""
     graph = graph_of(np.array([0, 0]), np.array([1, 1]), 2)
     ends = np.full(2, -1.0), np.ones(2)
     push_together(graph, np.zeros(2), *ends, np.full(2, np.nan), np.ones(2), np.arange(2), np.inf)

@@ -1,11 +1,10 @@
-"""Which cells must stay hidden besides the unsafe ones: two passes over the relations, modulo a prime.
+"""Secondary suppression by Gaussian elimination: two passes over the candidates, modulo a prime.
 
-A hidden cell is exposed when its column of the relations is independent of the other hidden columns.
+A hidden cell is exposed if its column of the relations is independent of the other hidden columns.
 *Backward*, from the last candidate to the first, a basis of the hidden columns grows until every unsafe cell
-lies in the dependency of some other column: all candidates before that point can be published. *Forward*
-from there, rows of the remaining freedom say of each candidate whether publishing it would take the last
-freedom of an unsafe cell.
-Randomised tests are wrong with a probability of about 2**-61 each.
+is part of a dependency of some other column: all candidates before that point can be published. *Forward*
+from there, a basis of the remaining null space shows for each candidate whether publishing it would expose an
+unsafe cell. Randomised tests are wrong with a probability of about 2**-61 each.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ Mask = NDArray[np.bool_]
 _61 = np.uint64(61)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-_NONE = np.int64(0)  # not a plain 0: see basis.py
+_NONE = np.int64(0)  # not a literal 0: see basis.py
 
 
 @compiled
 def _cover_watched(pos: int, n: int, opened: Any, last: Integers, space: Any, sums: Any, c: Any) -> Any:
-    """Close the watched cells in a dependency; returns how many, and the heap of what changed."""
+    """Mark the watched cells of a dependency as covered; return their number, and the heap of changes."""
     prime = (_ONE << _61) - c
     _, _, heap, found, _, _ = space
     total, mark = sums
@@ -74,10 +73,10 @@ def backward(
 ) -> Any:
     """Grow the basis from the last candidate to the first until every watched cell is covered.
 
-    ``start`` is what :func:`fixed_basis` returned; ``opened`` has a random number for each watched basis
-    column and zero elsewhere; ``free`` counts dependent columns so far. Returns the place in the order from
-    which on candidates have to be tested, the basis, and for each watched column where it was covered (-1:
-    nowhere).
+    ``start`` is the result of :func:`fixed_basis`; ``opened`` has a random number for each watched basis
+    column and zero elsewhere; ``free`` counts dependent columns so far. Returns the index in the order from
+    which candidates have to be tested, the basis, and the index at which each watched column was covered
+    (-1: not covered).
     """
     n, basis, number, crowd, _ = start
     prime = (_ONE << _61) - c
@@ -86,8 +85,8 @@ def backward(
     changes = np.zeros((limit, 2), dtype=np.uint64)
     last = np.full(limit, -1, dtype=np.int64)
     weights = np.zeros((limit, 1), dtype=np.uint64)
-    # Over the rows: a random vector that is orthogonal to the basis, so that a dependent column is, too; and
-    # one whose product with a dependent column says whether that column covers a watched one.
+    # Over the rows: a random vector orthogonal to the basis, and therefore to dependent columns; and a vector
+    # whose product with a dependent column is nonzero if that column covers a watched one.
     vectors = np.zeros((len(spread), 2), dtype=np.uint64)
     for row in range(len(spread)):
         vectors[row, 0] = _mixed(np.uint64(row + 1) ^ ((seed + _ONE) << np.uint64(32))) % prime
@@ -128,7 +127,7 @@ def backward(
 
 @compiled
 def _enter(slot: int, j: int, value: Any, freedom: Any, chains: Any, n_chained: int, end: int) -> Any:
-    """Add an entry to row j of the freedom; a full row moves behind the others."""
+    """Add an entry to row j of the null-space basis; a full row moves behind the others."""
     start, length, room, slots, values = freedom
     head, count, following, row_of = chains
     if length[j] == room[j]:
@@ -154,7 +153,7 @@ def _enter(slot: int, j: int, value: Any, freedom: Any, chains: Any, n_chained: 
 
 @compiled
 def _entry(j: int, slot: int, freedom: Any) -> Any:
-    """Entry of row j in a slot, zero where it has none."""
+    """Return the entry of row j in a slot; zero if it has none."""
     start, length, _, slots, values = freedom
     for k in range(start[j], start[j] + length[j]):
         if slots[k] == slot:
@@ -166,7 +165,7 @@ def _entry(j: int, slot: int, freedom: Any) -> Any:
 def _exposes(
     j: int, slot: int, pos: int, freedom: Any, chains: Any, last: Integers, dense: Residues, c: Any
 ) -> bool:
-    """Tell whether a watched cell has the same row as j up to a factor, and nothing else to hide behind.
+    """Return whether publishing j would expose a watched cell, whose row is a multiple of row j.
 
     ``dense`` holds row j, divided by its entry in ``slot``.
     """
@@ -195,7 +194,7 @@ def _exposes(
 def _subtract(
     i: int, factor: Any, freedom: Any, count: Integers, dense: Residues, seen: Integers, c: Any
 ) -> None:
-    """Take a multiple of ``dense`` from row i as far as their slots agree; mark those slots with i."""
+    """Subtract a multiple of ``dense`` from row i in the slots that both have; mark those slots with i."""
     prime = (_ONE << _61) - c
     start, length, _, slots, values = freedom
     to = start[i]
@@ -215,7 +214,7 @@ def _subtract(
 
 @compiled
 def _publish(j: int, slot: int, own: Integers, state: Any, dense: Residues, seen: Integers, c: Any) -> Any:
-    """Give up the freedom in which row j moves: eliminate one slot from all other rows."""
+    """Publish row j: eliminate one of its slots from all other rows."""
     prime = (_ONE << _61) - c
     freedom, chains, n_chained, end = state
     chained = chains[0][slot]
@@ -239,7 +238,7 @@ def _publish(j: int, slot: int, own: Integers, state: Any, dense: Residues, seen
 def _test_candidate(
     j: int, pos: int, spare: bool, state: Any, last: Integers, dense: Residues, seen: Integers, c: Any
 ) -> Any:
-    """Publish basis column j if no watched cell loses its last freedom; tell whether, and the new state."""
+    """Publish basis column j unless that exposes a watched cell; return whether, and the new state."""
     freedom, chains, _, _ = state
     start, length, _, slots, values = freedom
     own = slots[start[j] : start[j] + length[j]].copy()
@@ -262,7 +261,7 @@ def _test_candidate(
 
 @compiled
 def _rows_needed(order: Integers, stop: int, n: int, number: Integers, last: Integers) -> Any:
-    """Tell which basis columns need a row, and chain the watched ones to where they were covered."""
+    """Return which basis columns need a row, and lists of watched ones by where they were covered."""
     relevant = np.zeros(n, dtype=np.bool_)
     due = np.full(len(order) - stop + 1, -1, dtype=np.int64)
     next_due = np.empty(n, dtype=np.int64)
@@ -282,7 +281,7 @@ def _rows_needed(order: Integers, stop: int, n: int, number: Integers, last: Int
 
 @compiled
 def _empty_state(n: int, n_slots: int) -> Any:
-    """Make rows without entries: start, length, room, slots, values; by slot head, count, next, row."""
+    """Return empty rows: start, length, capacity, slots, values; and by slot head, count, next, row."""
     n_entries = 4 * n + 16
     freedom = (
         np.zeros(n, dtype=np.int64),
@@ -314,10 +313,10 @@ def forward(
     space: Any,
     c: Any,
 ) -> tuple[Mask, int]:
-    """Walk through the candidates that must be tested; tell which stay hidden, and how many moves are left.
+    """Test the remaining candidates; return which stay hidden, and the remaining null-space dimension.
 
-    ``number`` says which elements are in the basis. The freedom left is spanned by the dependencies of hidden
-    columns outside the basis, one slot each; there is a row for every watched or untested basis column.
+    ``number`` is the number of each element in the basis. The null space is spanned by the dependencies of
+    hidden columns outside the basis, one slot each; every watched or untested basis column has a row.
     """
     sums = (np.zeros(len(basis[3]), dtype=np.uint64), np.zeros(len(basis[3]), dtype=np.bool_))
     hidden = np.zeros(len(order), dtype=np.bool_)
@@ -330,7 +329,7 @@ def forward(
         j = number[order[pos]]
         if j >= 0:
             relevant[j] = False
-            if state[0][1][j] > 0:  # else it follows from what is published
+            if state[0][1][j] > 0:  # otherwise it follows from published cells
                 given, state = _test_candidate(j, pos, free > moves, state, last, dense, seen, c)
                 hidden[pos] = not given
                 free -= given

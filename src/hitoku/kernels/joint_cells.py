@@ -1,7 +1,7 @@
-"""The joint partition of two partitions of the same units: its cells, as the edges of a bipartite graph.
+"""Joint cells of two partitions of the same units, as the edges of a bipartite graph.
 
-A joint cell is an edge between a cell of the first partition (a row) and a cell of the second (a column);
-whoever is outside of a partition is at node 0, the ground, which is row and column at once.
+A joint cell is an edge between a cell of the first partition (a row) and a cell of the second (a column).
+Units outside a partition are at node 0, the ground, which is both row and column.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hitoku.kernels.compiled import compiled
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
-# Tail and head of every edge, its size, and the edges at every node: those of node n from start[n] on.
+# Tail, head and size of every edge; then the start and the edges of every node, as CSR arrays.
 Graph = tuple[Integers, Integers, Integers, Integers, Integers]
 
 
@@ -26,14 +26,14 @@ def cross_tabulate(first: Codes, second: Codes, counts: Integers) -> None:
 
 @compiled
 def divide(block: Codes, codes: Codes, n_blocks: int, n_codes: int) -> tuple[Codes, Integers]:
-    """Divide blocks of units by a code: the new block of every unit, and the first unit of every new block.
+    """Refine blocks of units by a code; return the new block of each unit, and the first unit of each block.
 
     Parameters
     ----------
     block, codes
-        By unit, from 0.
+        Block and code of each unit, from 0.
     n_blocks, n_codes
-        Blocks and codes are below these.
+        Number of blocks and codes.
     """
     n = len(block)
     # Units in the order of their blocks.
@@ -67,7 +67,7 @@ def divide(block: Codes, codes: Codes, n_blocks: int, n_codes: int) -> tuple[Cod
 def count_pairs(
     order: Integers, first: Codes, second: Codes, weights: Integers, n_columns: int
 ) -> tuple[Integers, Integers, Integers]:
-    """Count the pairs of codes that occur: row, column and number, row by row.
+    """Return rows, columns and counts of the pairs of codes that occur, row by row.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def count_pairs(
     first, second
         Codes by unit.
     weights
-        What each unit counts, at least one.
+        Weight of each unit, at least one.
     n_columns
-        Codes of the second partition are below it.
+        Number of codes of the second partition.
     """
     count = np.zeros(n_columns, dtype=np.int64)
     touched = np.empty(n_columns, dtype=np.int64)
@@ -110,7 +110,7 @@ def count_pairs(
 
 @compiled
 def connect(rows: Integers, columns: Integers, size: Integers, n_rows: int, n_columns: int) -> Graph:
-    """Make the graph of joint cells: the ground, then a node for every row, then one for every column."""
+    """Return the graph of joint cells: the ground, then a node per row, then a node per column."""
     n_edges, n_nodes = len(rows), 1 + n_rows + n_columns
     tail, head = rows.copy(), columns.copy()
     start = np.zeros(n_nodes + 1, dtype=np.int64)
@@ -131,7 +131,7 @@ def connect(rows: Integers, columns: Integers, size: Integers, n_rows: int, n_co
 
 @compiled
 def list_cells(counts: Integers, first_sizes: Integers, second_sizes: Integers) -> Graph:
-    """Make the graph of the joint cells in a matrix; whoever is in one partition only is what is left."""
+    """Return the graph of the joint cells in a matrix; the remainders are units in one partition only."""
     n_rows, n_columns, n_edges = len(first_sizes), len(second_sizes), 0
     counts[0, :], counts[:, 0] = second_sizes, first_sizes
     counts[0, 0] = 0
@@ -161,7 +161,7 @@ def list_cells(counts: Integers, first_sizes: Integers, second_sizes: Integers) 
 def count_common(
     first: Codes, first_units: Integers, second: Codes, second_units: Integers, counts: Integers
 ) -> None:
-    """Count pairs of codes of the units that are in two lists, both in order."""
+    """Count pairs of codes of the units in two sorted lists."""
     one, other = 0, 0
     while one < len(first) and other < len(second):
         if first_units[one] < second_units[other]:
@@ -179,16 +179,16 @@ def join(
     first: Codes, first_units: Integers, first_listed: bool, first_sizes: Integers,
     second: Codes, second_units: Integers, second_listed: bool, second_sizes: Integers,
 ) -> Graph:  # fmt: skip
-    """Count the joint cells of two partitions in a matrix, and make their graph.
+    """Count the joint cells of two partitions in a matrix, and return their graph.
 
     Parameters
     ----------
     first, second
-        Codes: of all units, or of those that are listed.
+        Codes of all units, or of the listed ones.
     first_units, second_units, first_listed, second_listed
-        Which units are listed, in order, and whether any are.
+        Sorted units, and whether units are listed at all.
     first_sizes, second_sizes
-        Sizes of the groups; position 0 stands for units in none.
+        Sizes of the groups; index 0 is for units in no group.
     """
     counts = np.zeros((len(first_sizes), len(second_sizes)), dtype=np.int64)
     if first_listed and second_listed:
@@ -207,7 +207,7 @@ def join(
 
 @compiled
 def largest_in_blocks(block: Codes, amounts: NDArray[np.float64], largest: NDArray[np.float64]) -> None:
-    """Find the largest amounts in every block of units; ``largest`` comes as zeros, and has them falling."""
+    """Write the largest amounts of every block of units into ``largest``, zeros at first, descending."""
     n = largest.shape[1]
     for unit in range(len(block)):
         amount, row = amounts[unit], largest[block[unit]]

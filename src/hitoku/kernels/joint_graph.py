@@ -1,8 +1,8 @@
-"""Which joint cells of two partitions are known closely: flows, cuts and bridges of their graph.
+"""Bounds on joint cells of two partitions: flows, cuts and bridges of their graph.
 
-Published are the sums of rows and of columns. An edge has unlimited capacity from row to column and its size
-as capacity back, so the largest size of a joint cell is its own plus a maximum flow from its column to its
-row through other edges.
+The sums of rows and of columns are published. An edge has unlimited capacity from row to column and its size
+as capacity in reverse, so the largest possible size of a joint cell is its own size plus the maximum flow
+from its column to its row through other edges.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def search_residual(
 
     Returns
     -------
-    How many nodes and ends of edges were looked at.
+    Number of nodes and edge ends visited.
     """
     source, sink = head[edge], tail[edge]
     came[:] = -1
@@ -57,12 +57,12 @@ def send_flow(
 ) -> tuple[int, int]:  # fmt: skip
     """Send a flow of up to ``wanted`` from the column of an edge to its row, without the edge.
 
-    Edges lead from ``tail`` (row) to ``head`` (column). ``room`` is the residual capacity back along each;
-    where less went than wanted, nodes with ``came >= 0`` are the source's side of a minimum cut.
+    Edges lead from ``tail`` (row) to ``head`` (column). ``room`` is the residual reverse capacity of each; if
+    the flow is smaller than ``wanted``, nodes with ``came >= 0`` are the source's side of a minimum cut.
 
     Returns
     -------
-    The flow, and how many nodes and edges were looked at.
+    The flow, and the number of nodes and edges visited.
     """
     source, sink = head[edge], tail[edge]
     room[:] = size
@@ -94,10 +94,10 @@ def has_room(
     tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, edge: int,
     wanted: int, hub: Integers, marked: Integers,
 ) -> bool:  # fmt: skip
-    """Tell by a quick sufficient test that the flow exists: through the largest other edge of its column.
+    """Return whether the flow exists through the largest other edge of its column alone.
 
-    Everything may pass from the column to the row of that edge, from there freely to its columns, and from
-    those back to the row of the edge in question. Sufficient, not necessary.
+    All flow passes from the column to the row of that edge, from there without limit to its columns, and from
+    those back to the row of the given edge. The test is sufficient, not necessary.
     """
     best = hub[head[edge]]
     if best == edge or best < 0 or size[best] < wanted:
@@ -124,7 +124,7 @@ def walk_from(
     tail: Integers, head: Integers, start: Integers, incident: Integers, origin: int, without: int,
     open_to: Mask, own: Mask, queue: Integers,
 ) -> None:  # fmt: skip
-    """Mark in ``own`` the nodes that are reached from one through open nodes, without one edge."""
+    """Mark in ``own`` the nodes reachable from ``origin`` through open nodes, without one edge."""
     own[:] = False
     own[origin] = True
     queue[0] = origin
@@ -146,10 +146,10 @@ def take_side(
     tail: Integers, head: Integers, start: Integers, incident: Integers, edge: int, came: Integers,
     own: Mask, queue: Integers,
 ) -> bool:  # fmt: skip
-    """Take the side of a minimum cut without the ground, as far as it is connected with the edge.
+    """Find the part of the side of a minimum cut without the ground that is connected with the edge.
 
-    ``came`` is what :func:`send_flow` left; ``own`` becomes the nodes of the side. Tell whether the column of
-    the edge is on it, or its row.
+    ``came`` is the result of :func:`send_flow`; ``own`` becomes the nodes of that part. Returns whether it
+    contains the column of the edge, rather than its row.
     """
     by_column = bool(came[0] < 0)
     origin = head[edge] if by_column else tail[edge]
@@ -161,7 +161,7 @@ def take_side(
 def beyond(
     tail: Integers, head: Integers, start: Integers, incident: Integers, edge: int, own: Mask, queue: Integers
 ) -> bool:
-    """Take the part that a bridge cuts off from the ground, or its column's; tell if the column is in it."""
+    """Find the part that a bridge cuts off from the ground; return whether it contains its column."""
     everywhere = np.ones(len(own), dtype=np.bool_)
     for by_column in (True, False):
         origin = head[edge] if by_column else tail[edge]
@@ -173,14 +173,14 @@ def beyond(
 
 @compiled
 def listed_in(known: Hashes, wanted: np.uint64) -> bool:
-    """Tell whether a number is among others, which are in order."""
+    """Return whether a sorted array contains a number."""
     place = np.searchsorted(known, wanted)
     return bool(place < len(known) and known[place] == wanted)
 
 
 @compiled
 def left_over(own: Mask, hashes: Hashes, n_rows: int, by_column: bool) -> np.uint64:
-    """Hash of what the columns of some nodes leave of their rows, or the other way round."""
+    """Return the hash of the columns of some nodes without their rows, or of the rows without the columns."""
     rows, columns = np.uint64(0), np.uint64(0)
     for node in range(1, n_rows + 1):
         if own[node]:
@@ -193,7 +193,7 @@ def left_over(own: Mask, hashes: Hashes, n_rows: int, by_column: bool) -> np.uin
 
 @compiled
 def largest_edges(head: Integers, size: Integers, n_nodes: int) -> Integers:
-    """Return the largest edge of every column, the first of several; -1 for other nodes."""
+    """Return the first largest edge of every column; -1 for other nodes."""
     hub = np.full(n_nodes, -1, dtype=np.int64)
     for e in range(len(head)):
         if hub[head[e]] < 0 or size[e] > size[hub[head[e]]]:
@@ -206,15 +206,15 @@ def singled_out(
     tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, hashes: Hashes,
     n_rows: int, threshold: int, known: Hashes, limit: float,
 ) -> tuple[Integers, float, bool]:  # fmt: skip
-    """Edges whose joint cell can hold fewer units than ``threshold``, whatever the unpublished counts are.
+    """Return edges whose joint cell certainly holds fewer units than ``threshold``.
 
-    Each stands for the group that its minimum cut singles out; every group once, and none whose hash is
-    among ``known``, in order. ``hashes`` are those of the groups at the nodes. No further edge is begun once
-    ``limit`` nodes and edges were looked at.
+    Each stands for the group that its minimum cut singles out; every group is returned once, unless its hash
+    is in the sorted array ``known``. ``hashes`` are those of the groups at the nodes. No edge is started once
+    ``limit`` nodes and edges were visited.
 
     Returns
     -------
-    The edges, how many nodes and edges were looked at, and whether edges are left at the limit.
+    The edges, the number of nodes and edges visited, and whether the limit was reached.
     """
     n_nodes, n_edges = len(start) - 1, len(tail)
     found = np.empty(n_edges, dtype=np.int64)
@@ -251,16 +251,16 @@ def singled_out(
 
 @compiled
 def remainders(ends: Integers, others: Integers, start: Integers, hashes: Hashes, known: Hashes) -> Integers:
-    """Nodes that hold whole groups of the other partition, and more: what these leave is known exactly.
+    """Return nodes that contain entire groups of the other partition and more, so that the rest is known.
 
     Parameters
     ----------
     ends, others
-        Both ends of every edge; nodes among ``ends`` are looked at.
+        Both ends of every edge; nodes in ``ends`` are tested.
     start
-        Where the edges at each node begin.
+        Start of the edges at each node.
     hashes, known
-        Hashes of the groups at the nodes, and those of which nothing new is learnt, in order.
+        Hashes of the groups at the nodes, and sorted hashes of groups to skip.
     """
     n_nodes = len(start) - 1
     held, left = np.zeros(n_nodes, dtype=np.int64), hashes.copy()
@@ -281,9 +281,9 @@ def remainders(ends: Integers, others: Integers, start: Integers, hashes: Hashes
 def bridges(
     tail: Integers, head: Integers, start: Integers, incident: Integers, hashes: Hashes
 ) -> tuple[Mask, Hashes]:
-    """Bridges of the graph, whose removal disconnects it: the size of such a joint cell is known exactly.
+    """Return the bridges of the graph, whose joint cells have sizes that are known exactly.
 
-    With the hash of its joint cell, which is what the groups beyond it leave of one another.
+    And the hash of each joint cell, which is the difference of the groups beyond the bridge.
     """
     n_nodes, n_edges = len(start) - 1, len(tail)
     found, group = np.zeros(n_edges, dtype=np.bool_), np.zeros(n_edges, dtype=np.uint64)
@@ -316,7 +316,7 @@ def bridges(
                     low[node] = min(low[node], when[other])
             else:
                 depth -= 1
-                # What is below in the tree, columns less rows or rows less columns as the node itself is.
+                # The subtree: columns minus rows for a column node, rows minus columns for a row node.
                 rest[node] += hashes[node]
                 if depth > 0:
                     parent = stack[depth - 1]
@@ -332,7 +332,7 @@ def bridges(
 def crossed(
     tail: Integers, head: Integers, start: Integers, incident: Integers, hashes: Hashes, known: Hashes
 ) -> Integers:
-    """Bridges beyond which there is more than a single cell, without those whose hash is known."""
+    """Return bridges beyond which there is more than one cell, without those whose hash is known."""
     inside = np.zeros(len(tail), dtype=np.bool_)
     for e in range(len(tail)):
         alone = False

@@ -1,13 +1,13 @@
-"""Patterns of a two-way table with published margins as one bit mask per line, and how far cells can move.
+"""Patterns of a two-way table with published margins as one bit mask per line, and flows in them.
 
 Lines are the rows, then the columns. A pattern is a mask per line: bit j of row i and bit i of column j stand
-for the same cell, ``i * columns + j``. A set of cells is a mask per row. Rooms, levels and weights are arrays
-over cells, all whole numbers.
+for the same cell, ``i * columns + j``. A set of cells is a mask per row. Slacks, levels and weights are
+integer arrays over cells.
 
-The lines are the nodes of a bipartite network and the withheld cells its arcs. A cell that moves up takes
-from others of its row, which give to others of their columns, and so on: a flow from its row to its column,
-found by augmenting paths (Ford and Fulkerson). Masks hold the arcs of the residual network, so a search looks
-at whole lines at once.
+The lines are the nodes of a bipartite network, and the suppressed cells its arcs. If a cell rises, others of
+its row fall, others of their columns rise, and so on: a flow from its row to its column, found by augmenting
+paths (Ford and Fulkerson). Masks hold the arcs of the residual network, so that a search processes a line at
+once.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from hitoku.kernels.compiled import compiled
 
 Integers = NDArray[np.int64]
 
+# Stands for an unlimited slack.
 FAR = 2**40
-# What is needed of a cell: to rise, to fall, both together.
+# Requirements of a cell: to rise, to fall, both together.
 RISE, FALL, WIDTH = range(3)
-# Parts of the scratch space over lines: where a search came from, its queue, arcs of the residual network.
+# Parts of the scratch space over lines: predecessors in a search, its queue, arcs of the residual network.
 CAME, QUEUE, OPEN = range(3)
 
 
@@ -65,7 +66,7 @@ def size(rows: int, cells: Integers) -> int:
 
 @compiled
 def precedes(rows: int, one: Integers, other: Integers) -> bool:
-    """Tell whether a pattern comes before another: at the first cell where they differ it has none."""
+    """Return whether a pattern precedes another: at the first cell in which they differ it has none."""
     for i in range(rows):
         differ = one[i] ^ other[i]
         if differ != 0:
@@ -77,7 +78,7 @@ def precedes(rows: int, one: Integers, other: Integers) -> bool:
 def find_augmenting_path(rows: int, source: int, sink: int, scratch: Integers) -> tuple[bool, int, int]:
     """Search breadth first for an augmenting path from a row to a column; return whether there is one.
 
-    Also the rows and columns reached, as masks: without a path, the source's side of a minimum cut.
+    Also returns the rows and columns reached, as masks: without a path, the source's side of a minimum cut.
     """
     came, queue, ways = scratch[CAME], scratch[QUEUE], scratch[OPEN]
     seen_rows, seen_columns = 1 << source, 0
@@ -111,7 +112,7 @@ def open_residual(
     rows: int, columns: int, give_lines: Integers, take_lines: Integers, pattern: Integers, cell: int,
     scratch: Integers,
 ) -> None:  # fmt: skip
-    """Write the residual network of an empty flow from the row of a cell to its column, the cell left out."""
+    """Write the residual network of the zero flow from the row of a cell to its column, without the cell."""
     ways = scratch[OPEN]
     source, sink = cell // columns, cell % columns
     for i in range(rows):
@@ -127,7 +128,7 @@ def reopen_residual(
     rows: int, columns: int, give: Integers, take: Integers, pattern: Integers, cell: int, flow: Integers,
     scratch: Integers,
 ) -> None:  # fmt: skip
-    """Write the residual network of a given flow, one cell left out (-1: none)."""
+    """Write the residual network of a flow, without one cell (-1: none)."""
     ways = scratch[OPEN]
     ways[:] = 0
     for i in range(rows):
@@ -146,7 +147,7 @@ def augment(
     rows: int, columns: int, give: Integers, take: Integers, source: int, sink: int, wanted: int, flow:
     Integers, scratch: Integers,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Send up to ``wanted`` more along augmenting paths; the answer is that of :func:`send_flow`."""
+    """Send up to ``wanted`` more along augmenting paths; returns the same as :func:`send_flow`."""
     came, ways = scratch[CAME], scratch[OPEN]
     sent = 0
     while sent < wanted:
@@ -187,11 +188,11 @@ def send_flow(
     rows: int, columns: int, give: Integers, take: Integers, give_lines: Integers, take_lines: Integers,
     pattern: Integers, cell: int, wanted: int, flow: Integers, scratch: Integers,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Send a flow of up to ``wanted`` from the row of a cell to its column, the cell left out.
+    """Send a flow of up to ``wanted`` from the row of a cell to its column, without the cell.
 
-    Capacities are ``give`` from row to column and ``take`` back; the lines show where they are positive.
-    Returns the flow, and, where that is less than wanted, the rows and columns on the source's side of a
-    minimum cut.
+    Capacities are ``give`` from row to column and ``take`` in reverse; the lines show where they are
+    positive. Returns the flow and, if it is smaller than wanted, the rows and columns on the source's side of
+    a minimum cut.
     """
     open_residual(rows, columns, give_lines, take_lines, pattern, cell, scratch)
     flow[:] = 0
@@ -220,7 +221,7 @@ def falls_short(
     need: Integers, pattern: Integers, cell: int, open_cells: Integers, found: Integers, flow: Integers,
     scratch: Integers,
 ) -> bool:  # fmt: skip
-    """Tell whether a cell falls short of its levels; ``found`` are then the cells across its minimum cuts."""
+    """Return whether a cell misses its levels; ``found`` are then the cells across its minimum cuts."""
     found[:] = 0
     goal = min(max(need[cell, RISE], need[cell, WIDTH]), up[cell])
     rise, near, far = send_flow(
@@ -240,7 +241,7 @@ def falls_short(
     if fall >= wanted:
         return False
     if fall < need[cell, FALL]:
-        # A fall that is required by itself takes a cell of its own cut; a width is served by either.
+        # A required fall needs a cell of its own cut; for a width either cut will do.
         found[:] = 0
     if fall < goal:
         add_cut_cells(rows, up_lines, down_lines, near, far, open_cells, found)
@@ -253,10 +254,10 @@ def smallest_cut(
     need: Integers, pattern: Integers, cells: Integers, open_cells: Integers, met: Integers,
     first_will_do: bool, tries: Integers, found: Integers, flow: Integers, scratch: Integers,
 ) -> bool:  # fmt: skip
-    """Tell whether one of some cells falls short; ``tries`` is then the smallest set of which one is needed.
+    """Return whether a cell misses its levels; ``tries`` is then the smallest set of which one is needed.
 
-    Cells in ``met`` have what they need, and a larger pattern never takes it from them: they are skipped, and
-    cells found to have it are added. With ``first_will_do`` the first cell that falls short is the answer.
+    Cells in ``met`` reach their levels, and do so in every larger pattern: they are skipped, and cells found
+    to reach theirs are added. With ``first_will_do`` the first cell that misses its levels decides.
     """
     short, fewest = False, rows * columns + 1
     for i in range(rows):

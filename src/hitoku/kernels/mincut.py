@@ -1,9 +1,9 @@
-"""How far arcs of a network can be pushed, and the two extreme minimum cuts that stop them.
+"""Attainable ranges of arcs of a network, and the two extreme minimum cuts that limit them.
 
-Every cell is an arc; around its value it may rise by ``rise[k]`` (flow from tail to head) and fall by
-``fall[k]`` (flow from head to tail). Pushing arc p up by some amount means sending that amount back from its
-head to its tail through the others: a maximum flow by augmenting paths. Where it falls short, the minimum cut
-gives a capacity constraint of Fischetti and Salazar.
+Every cell is an arc; it may rise by ``rise[k]`` (flow from tail to head) and fall by ``fall[k]`` (flow from
+head to tail). Pushing arc p up by some amount means sending that amount from its head back to its tail
+through other arcs: a maximum flow by augmenting paths. If that is less than required, the minimum cut gives a
+capacity constraint of Fischetti and Salazar.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def search_residual(
 ) -> bool:
     """Search breadth first for residual paths that leave ``begin`` (``ahead``) or enter it.
 
-    ``came[node]`` is -1 for nodes that were not met, else twice the arc used, plus one when it is walked from
-    tail to head. Stops at ``end``, if that is a node.
+    ``came[node]`` is -1 for nodes that were not reached, otherwise twice the arc used, plus one if it is used
+    from tail to head. Stops at ``end``, if that is a node.
     """
     came[:] = -1
     came[begin] = 2 * len(tail)
@@ -84,21 +84,21 @@ def push_arcs(
     far: Mask,
     flows: Floats,
 ) -> None:
-    """Push arc after arc, each from the true values, as far as wanted.
+    """Push arcs one after the other, each from the true values, up to the required distance.
 
     Parameters
     ----------
     share
-        Between zero and one: of what an arc may rise or fall, no more than ``most``, it has this share.
+        Share of each slack that is available, between zero and one, after slacks are clipped at ``most``.
     arc, up, wanted, most
-        For every push: which arc, in which direction, how far.
+        Arc, direction, required distance and largest slack of every push.
     reach
-        Filled: how far it got, other arcs allowing.
+        Output: the distances reached.
     near, far
-        Filled: the nodes on the source's side of the minimum cut nearest to the source and to the sink.
-        All false where the push got as far as wanted.
+        Output: the source's side of the minimum cuts nearest to the source and to the sink. All False if the
+        push reached its required distance.
     flows
-        Filled where it has as many rows as there are pushes: the differences of all arcs.
+        Output if it has one row per push: the deviations of all arcs.
     """
     _, _, starts, arcs = graph_of(tail, head, n_nodes)
     came = np.empty(n_nodes, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Many small changes of a table added up to few, such that every cell keeps what it was promised."""
+"""Packing of many small deviations into few sums that prove the same levels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def fits(
     entries: Any, change: int, way: int, owner: int, sign: int, level: float, rooms: Any, promised: Floats,
     sums: Integers, held: NDArray[np.int8],
 ) -> bool:  # fmt: skip
-    """Tell whether a change can be added to a pack, as it is or as its opposite."""
+    """Return whether a deviation can be added to a pack, as it is or as its opposite."""
     begins, cells, amounts = entries
     for k in range(begins[change], begins[change + 1]):
         cell = cells[k]
@@ -35,13 +35,13 @@ def pack(
     entries: Any, order: Integers, owner: Integers, sign: Integers, level: Floats, rooms: Any, flips: bool,
     spread: float, sums: Integers, held: NDArray[np.int8], numbers: Integers,
 ) -> None:  # fmt: skip
-    """Put changes, in some order, each into the first pack where it fits; as it is, or its opposite.
+    """Add each deviation, in order, to the first pack where it or its opposite fits.
 
-    ``entries`` are where each change begins, the cells it moves and by how much; ``owner``, ``sign`` and
-    ``level`` say for whose sake. A change fits where the sum keeps the rooms of all cells, brings its owner
-    to its level, and leaves those there who have reached theirs; and where the first level of the pack is at
-    most ``spread`` times its own. ``held`` remembers them; ``numbers`` gets
-    the pack of each change, -1 where there is none.
+    ``entries`` are the start of each deviation, and the cells and amounts of all; ``owner``, ``sign`` and
+    ``level`` are the cell for which it was found, its direction and its level. A deviation fits if the sum
+    stays within the slacks of all cells, its owner reaches its level, and all owners in the pack keep theirs;
+    and if the largest level of the pack is at most ``spread`` times its own. ``held`` marks the owners;
+    ``numbers`` becomes the pack of each deviation, -1 if there is none.
     """
     begins, cells, amounts = entries
     promised = np.zeros((2, len(rooms[0])))

@@ -2,13 +2,13 @@
 
 Cells, lines and sets are as in :mod:`hitoku.kernels.line_masks`. Three facts prune the search:
 
-* a line (row or column) whose withheld cells cannot supply what an unsafe cell of it needs takes another one;
-* so does a line with a single withheld cell that nobody forced: alone it cannot move and protects nothing;
-* where a flow falls short, one of the cells across its minimum cut must be withheld (a cover inequality).
+* a line (row or column) whose suppressed cells cannot supply what an unsafe cell of it needs takes another;
+* so does a line with a single suppressed cell that is not forced: alone it cannot move and protects nothing;
+* if a flow is too small, one of the cells across its minimum cut must be suppressed (a cover inequality).
 
-Each of these names a set of cells of which one is needed. The search branches on them in turn, the later ones
-without the earlier, so that no pattern is met twice, and prunes by a dual bound. Patterns are compared by
-weight (cost and tie-break in one number), then lexicographically: the answer is a function of its input.
+Each of these gives a set of cells of which one is needed. The search branches on them in turn, the later ones
+without the earlier, so that no pattern is visited twice, and prunes by a dual bound. Patterns are compared by
+weight (cost and tie-break in one number), then lexicographically, so that the result is deterministic.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ __all__ = ["FAR", "FINISHED", "FOUND", "GAVE_UP", "cheapest", "improve", "proble
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-# Rooms up and down, levels, weights; then by lines: rooms up and down, cells with levels, cells forced.
+# Slacks up and down, levels, weights; then by lines: cells with slack up and down, with levels, and forced.
 Problem = tuple[Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers]
 
+# Heavier than any pattern.
 HEAVY = int(np.iinfo(np.int64).max)
-# How a search ends: all is known, a better pattern is found where any will do, the nodes are used up.
+# Results of a search: node limit reached, finished, and a better pattern found if any will do.
 GAVE_UP, FINISHED, FOUND = range(-1, 2)
 
 
@@ -37,7 +38,7 @@ def short_line(
     first: int, step: int, up: Integers, down: Integers, need: Integers, held: int, needy: int, rising: int,
     falling: int,
 ) -> tuple[bool, int]:  # fmt: skip
-    """Tell whether a line withholds too little for one of its cells, and which cells would help."""
+    """Return whether the suppressed cells of a line are too few for one of them, and which would help."""
     sum_up, sum_down = 0, 0
     while held != 0:
         k = first + step * lowest(held)
@@ -47,7 +48,7 @@ def short_line(
     while needy != 0:
         k = first + step * lowest(needy)
         needy &= needy - 1
-        # Others fall for this one to rise, and the other way round.
+        # If this cell rises, others fall, and vice versa.
         rise, fall = min(up[k], sum_down - down[k]), min(down[k], sum_up - up[k])
         if rise < need[k, RISE]:
             return True, falling
@@ -62,7 +63,7 @@ def short_line(
 def dual_bound(
     rows: int, columns: int, weight: Integers, wants: Integers, by_row: bool, price: Integers
 ) -> int:
-    """Least weight that the deficient lines take: a dual solution, prices of lines that no cell exceeds."""
+    """Return a lower bound on the weight that deficient lines need, from a dual solution: prices of lines."""
     total = 0
     price[:] = 0
     for turn in range(2):
@@ -79,7 +80,7 @@ def dual_bound(
                     k, other, mine = line * columns + place, rows + place, line
                 else:
                     k, other, mine = place * columns + line - rows, place, line - rows
-                # A cell pays for another line only if it is among those that the other line takes.
+                # A cell counts for the other line only if it is one of its candidates.
                 paid = price[other] if (wants[other] >> mine) & 1 else 0
                 least = min(least, weight[k] - paid)
             if least > 0:
@@ -92,7 +93,7 @@ def dual_bound(
 def smallest_line(
     rows: int, columns: int, problem: Problem, pattern: Integers, opens: Integers, wants: Integers
 ) -> int:
-    """Write the candidates of each deficient line; return the line with fewest, -1 for none, -2: hopeless."""
+    """Write candidates of deficient lines; return the line with fewest, -1 for none, -2 if infeasible."""
     up, down, need, _, up_lines, down_lines, needy_lines, forced_lines = problem
     best, fewest = -1, 64
     for line in range(rows + columns):
@@ -114,7 +115,7 @@ def smallest_line(
 
 @compiled
 def line_cells(rows: int, line: int, wants: Integers, tries: Integers, both: Integers) -> None:
-    """Turn the candidates of a line into a set of cells, and mark those that serve their other line too."""
+    """Turn the candidates of a line into a set of cells, and mark those that also serve their other line."""
     tries[:] = 0
     both[:] = 0
     left = wants[line]
@@ -135,7 +136,7 @@ def line_cells(rows: int, line: int, wants: Integers, tries: Integers, both: Int
 
 @compiled
 def next_cell(rows: int, columns: int, tries: Integers, both: Integers, weight: Integers) -> int:
-    """Choose the cell to try: one that serves two lines, then the lightest; good patterns early."""
+    """Choose the cell to try: those that serve two lines first, then the lightest."""
     best, least, doubly = -1, HEAVY, False
     for i in range(rows):
         left = tries[i]
@@ -153,9 +154,9 @@ def branch(
     rows: int, columns: int, problem: Problem, pattern: Integers, opens: Integers, met: Integers, most: int,
     tries: Integers, both: Integers, lines: Integers, found: Integers, flow: Integers, scratch: Integers,
 ) -> bool:  # fmt: skip
-    """Tell whether a pattern is safe; else write the cells to branch on.
+    """Return whether a pattern is safe; otherwise write the cells to branch on.
 
-    There are none where nothing helps, or the dual bound of what is still to come exceeds ``most``.
+    There are none if no cell helps, or if the dual bound exceeds ``most``.
     """
     up, down, need, weight, up_lines, down_lines, needy_lines, _ = problem
     wants, price = lines[0], lines[1]
@@ -184,13 +185,13 @@ def improve(
 ) -> tuple[int, int, int]:  # fmt: skip
     """Improve the incumbent ``best`` in place by branch and bound.
 
-    Returns how the search ended, the weight of the pattern that ``best`` now is, and the nodes used.
+    Returns how the search ended, the weight of ``best``, and the number of nodes used.
     """
     weight, forced = problem[3], problem[7]
     n, n_lines = rows * columns, rows + columns
     flow, scratch = np.empty(n, dtype=np.int64), np.empty((3, n_lines), dtype=np.int64)
     lines, found = np.empty((2, n_lines), dtype=np.int64), np.empty(rows, dtype=np.int64)
-    # A level of the search: the pattern, cells still open (by lines), cells met, to try, serving two lines.
+    # By level of the search: pattern, open cells (by lines), settled cells, candidates, those of two lines.
     deepest = n + 2
     patterns, opens = (
         np.empty((deepest, n_lines), dtype=np.int64),
@@ -246,7 +247,7 @@ def improve(
 def problem_of(
     rows: int, columns: int, up: Integers, down: Integers, need: Integers, weight: Integers, forced: Mask
 ) -> Problem:
-    """Put together what a search takes: arrays over cells, and the same by lines."""
+    """Build the input of a search: arrays over cells, and masks by lines."""
     needy = (need[:, RISE] > 0) | (need[:, FALL] > 0) | (need[:, WIDTH] > 0)
     return (
         up,
@@ -272,19 +273,19 @@ def cheapest(
     rows, columns
         Cell ``i * columns + j`` stands in row i and column j; at most 62 of each.
     up, down
-        How far each cell may rise and fall; ``FAR`` for no limit.
+        Slack of each cell; ``FAR`` for no limit.
     need
-        Cells by three: how far it must be able to rise, to fall, and both together; forced cells only.
+        Cells by three: required rise, fall, and both together; forced cells only.
     weight
-        What withholding costs; nothing for forced cells.
+        Cost of suppressing each cell; zero for forced cells.
     forced, allowed
-        Cells withheld in any case, and cells that may be.
+        Cells that must be suppressed, and cells that may be.
     nodes
-        Give up after so many.
+        Maximum number of nodes.
 
     Returns
     -------
-    1 and the pattern; 0 when there is none; -1 when it gave up; then the nodes used.
+    Status (1: found, 0: none exists, -1: node limit reached), the pattern, and the number of nodes used.
     """
     problem = problem_of(rows, columns, up, down, need, weight, forced)
     best = np.zeros(rows + columns, dtype=np.int64)

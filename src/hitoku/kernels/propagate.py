@@ -12,7 +12,7 @@ from hitoku.kernels.compiled import compiled, inlined
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-# CSR arrays, or CSC arrays by column: where each line begins, its indices, its coefficients
+# CSR arrays, or CSC arrays by column: start of each line, indices, coefficients.
 Lines = tuple[Integers, Integers, Floats]
 
 
@@ -36,7 +36,7 @@ def peel(
     known: Mask,
     row_of: Integers,
 ) -> Integers:
-    """Determine cells that are alone in a relation until none is left, in place.
+    """Determine cells that are alone in a relation until there are none, in place.
 
     Returns the known cells in the order in which they became known, starting with those known before.
 
@@ -45,7 +45,7 @@ def peel(
     rows, columns
         The matrix by rows and by columns.
     rhs
-        Right-hand sides; known terms are subtracted.
+        Right-hand sides, from which known terms are subtracted.
     value, known
         Values of known columns; those known before have not been subtracted yet.
     row_of
@@ -89,13 +89,13 @@ def peel(
 
 @inlined
 def _span(a: float, low: float, high: float) -> tuple[float, float]:
-    """Return the ends of ``a * x`` for x between two bounds."""
+    """Return the bounds of ``a * x`` for x between two bounds."""
     return (a * low, a * high) if a > 0 else (a * high, a * low)
 
 
 @inlined
 def _others(total: float, n_open: int, own: float) -> float:
-    """Return the sum of the other terms' ends, from the finite sum and the number of infinite terms."""
+    """Return the bound of the other terms' sum, from the finite sum and the number of infinite terms."""
     if n_open == 0:
         return total - own
     return total if n_open == 1 and np.isinf(own) else np.inf
@@ -246,7 +246,7 @@ def _root(parent: Integers, turn: Integers, row: int) -> tuple[int, int]:
 
 @compiled
 def _labelled(parent: Integers, turn: Integers, odd: Mask, columns: Lines) -> Any:
-    """Label components by their first relation, then cells without one; signs are relative to the first."""
+    """Number components by their first relation, then cells without one; signs are relative to the first."""
     indptr, indices, _ = columns
     n_rows, n_cells = len(parent), len(indptr) - 1
     label, first = np.full(n_rows, -1), np.ones(n_rows, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A hit-and-run random walk on the tables that fit a release: a random move, a random table along it."""
+"""Hit-and-run random walk over the tables that fit a release: random direction, random step length."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ def walk(
     x: Integers, moves: Integers, lower: Integers, upper: Integers, least: Integers, most: Integers,
     steps: int, seed: int, found: Integers,
 ) -> tuple[int, int]:  # fmt: skip
-    """Walk on, and note the tables that have a value outside what was met so far.
+    """Continue the walk, and record tables with a value outside the range met so far.
 
     Parameters
     ----------
     x
-        Where the walk stands; it moves on.
+        Current table; changed in place.
     moves
-        Moves by cells: whole vectors that change no total.
+        Directions by cells: integer vectors that change no total.
     lower, upper
         Bounds of the cells.
     least, most
-        Values met so far. A table inside them is not noted.
+        Range of values met so far. Tables inside it are not recorded.
     steps, seed
-        How far, and which way.
+        Number of steps, and random seed.
     found
-        Takes the tables that are noted; the walk stops when it is full.
+        Output: recorded tables; the walk stops when it is full.
 
     Returns
     -------
-    How many were noted, and the steps made.
+    Number of recorded tables, and of steps.
     """
     np.random.seed(seed)  # noqa: NPY002 - the only generator that can be seeded inside compiled code
     n = 0

@@ -1,4 +1,4 @@
-"""Records brought together by contributor and leaf, and counted."""
+"""Sort and count records by contributor and leaf."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from hitoku.kernels.compiled import compiled
 Keys = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 
+# Bits of a digit of the radix sort.
 DIGIT = 11
 BUCKETS = 1 << DIGIT
 
 
 @compiled
 def sort_pairs(key: Keys, load: Integers, bits: int) -> tuple[Keys, Integers]:
-    """Sort keys below 2**bits, each with its load; stable. The arguments are used as scratch space."""
+    """Radix sort of keys below 2**bits with their loads; stable. The arguments are overwritten."""
     n = len(key)
     other_key, other_load = np.empty_like(key), np.empty_like(load)
     places = np.empty(BUCKETS, dtype=np.int64)
@@ -44,7 +45,7 @@ def sort_pairs(key: Keys, load: Integers, bits: int) -> tuple[Keys, Integers]:
 
 @compiled
 def leaf_counts(key: Keys, leaf_mask: int, counts: Integers) -> None:
-    """Count the records of each leaf; the leaf stands in the low bits of the key."""
+    """Count the records of each leaf, which is in the low bits of the key."""
     mask = np.uint64(leaf_mask)
     for i in range(len(key)):
         counts[key[i] & mask] += 1

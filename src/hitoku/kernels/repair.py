@@ -1,8 +1,8 @@
-"""Deviations repaired: what somebody objects to is taken out by other deviations that move the same cell.
+"""Repair of deviations: violations of bounds are cancelled by other deviations that move the same cell.
 
-``witnesses`` are deviations one after the other: where each begins, cells and amounts. ``through`` lists by
-cell those that move it, the shortest first: where each cell's begin, and numbers. All of them keep every sum,
-so whatever is added up does; only rooms are at stake.
+``witnesses`` are deviations in one list: start of each, cells and amounts. ``through`` lists by cell the
+deviations that move it, the shortest first: start of each cell, and numbers. All of them keep every sum, and
+so do their combinations; only the bounds of cells have to be checked.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ MAX_STEPS = 12
 
 @inlined
 def beyond(amount: float, low: float, high: float) -> float:
-    """Tell how far an amount is above its upper or below its lower end, with a sign."""
+    """Return how far an amount is above its upper (positive) or below its lower bound (negative)."""
     return amount - high if amount > high else amount - low if amount < low else 0.0
 
 
 @compiled
 def added(witnesses: Any, number: int, factor: float, moved: Floats, listed: Any, n: int) -> int:
-    """Add a multiple of a deviation to a growing one; return how many cells are listed now."""
+    """Add a multiple of a deviation to a sum; return the number of listed cells."""
     begins, cells, amounts = witnesses
     touched, on = listed
     for k in range(begins[number], begins[number + 1]):
@@ -45,7 +45,7 @@ def added(witnesses: Any, number: int, factor: float, moved: Floats, listed: Any
 
 @compiled
 def worsened(witnesses: Any, number: int, factor: float, moved: Floats, room: Any) -> float:
-    """Tell how much farther cells would be beyond their ends with a multiple of a deviation added."""
+    """Return by how much adding a multiple of a deviation increases the total violation of bounds."""
     begins, cells, amounts = witnesses
     low, high = room
     change = 0.0
@@ -58,7 +58,7 @@ def worsened(witnesses: Any, number: int, factor: float, moved: Floats, room: An
 
 @inlined
 def worst_of(moved: Floats, room: Any, touched: Integers, n: int, rounding: float) -> tuple[int, float]:
-    """Return the cell that is farthest beyond its ends for what it moves, and how far; -1 for none."""
+    """Return the cell with the largest violation relative to its move, and the violation; -1 for none."""
     low, high = room
     worst, most, off = -1, 0.0, 0.0
     for k in range(n):
@@ -74,7 +74,7 @@ def worst_of(moved: Floats, room: Any, touched: Integers, n: int, rounding: floa
 def best_step(
     witnesses: Any, through: Any, worst: int, off: float, moved: Floats, room: Any, rounding: float
 ) -> tuple[int, float]:  # fmt: skip
-    """Return the deviation that is best added so that a cell is no longer off, and how much of it."""
+    """Return the best deviation for cancelling the violation of a cell, and its multiple."""
     begins, cells, amounts = witnesses
     best, least, by = -1, -rounding, 0.0
     for place in range(through[0][worst], min(through[0][worst + 1], through[0][worst] + 2 * MAX_STEPS)):
@@ -93,10 +93,10 @@ def best_step(
 def repaired(
     witnesses: Any, through: Any, number: int, room: Any, moved: Floats, listed: Any
 ) -> tuple[int, bool]:  # fmt: skip
-    """Change a deviation until it keeps within rooms; return how many cells are listed, and whether it does.
+    """Change a deviation until it is within bounds; return the number of listed cells, and whether it is.
 
-    ``moved`` gets the deviation, zero elsewhere and at first; ``listed`` are cells that it may move, and a
-    mark on each of them.
+    ``moved`` becomes the deviation and must be zero at first; ``listed`` are the cells that it may move, and
+    a mark on each of them.
     """
     begins, _, amounts = witnesses
     rounding = 0.0
@@ -118,22 +118,22 @@ def repaired(
 def repair(
     witnesses: Any, through: Any, owner: Integers, numbers: Integers, room: Any, slates: Any, done: Any
 ) -> None:  # fmt: skip
-    """Repair some deviations, each such that its owner moves as far as before.
+    """Repair some deviations, so that their owners move as far as before.
 
     Parameters
     ----------
     witnesses, through
-        As above.
+        See the module.
     owner
-        By deviation, the cell that it is kept for.
+        Cell for which each deviation is kept.
     numbers
-        The deviations.
+        Deviations to repair.
     room
-        How far each cell may go: lower and upper ends.
+        Lower and upper bounds of each cell.
     slates
-        By cell: zeros, space for cells, and False.
+        Scratch space by cell: zeros, space for cells, and False.
     done
-        Gets which could be repaired.
+        Output: whether each deviation could be repaired.
     """
     begins, cells, amounts = witnesses
     low, high = room

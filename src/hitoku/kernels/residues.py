@@ -1,7 +1,7 @@
-"""Exact linear algebra over withheld cells: rank and fixed coordinates.
+"""Exact linear algebra modulo a prime: arithmetic of residues, rank and null vectors.
 
-Matrices come as CSR parts. Numbers are residues modulo a prime of 61 bits, 2**61 - c with a small c, so that
-a product is reduced with shifts. What a kernel calls is in this file too: numba's cache looks no further.
+Matrices are CSR arrays. Numbers are residues modulo a prime of 61 bits, 2**61 - c with a small c, so that
+products are reduced by shifts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _fold(high: Any, low: Any, c: Any) -> Any:
 
 @compiled
 def multiplied(a: Any, b: Any, c: Any) -> Any:
-    """Product of two residues modulo ``2**61 - c``, from 31-bit pieces."""
+    """Return the product of two residues modulo ``2**61 - c``, from 31-bit pieces."""
     a1, a0 = a >> _31, a & _LOW31
     b1, b0 = b >> _31, b & _LOW31
     middle = a1 * b0 + a0 * b1
@@ -55,7 +55,7 @@ def multiplied(a: Any, b: Any, c: Any) -> Any:
 
 @compiled
 def inverse(a: Any, c: Any) -> Any:
-    """Inverse of a residue, by Fermat's little theorem."""
+    """Return the inverse of a residue, by Fermat's little theorem."""
     prime = (_ONE << _61) - c
     exponent = prime - np.uint64(2)
     result, power = _ONE, a
@@ -85,9 +85,9 @@ def _reduce_row(
     rank: int,
     c: Any,
 ) -> tuple[int, Integers, Residues]:
-    """Take the pivots out of a row and write what is left behind the echelon form; return its new end.
+    """Reduce a row by the pivots and append the remainder to the echelon form; return its new end.
 
-    The row is cleared on the way. Echelon rows start with their pivot, a one, and go on to later columns,
+    The row is cleared. Echelon rows start with their pivot, which is one, and continue with later columns,
     so one pass from the first column to the last is enough.
     """
     prime = (_ONE << _61) - c
@@ -110,7 +110,7 @@ def _reduce_row(
                     touched[place // _BLOCK] = True
                 continue
             if filled == len(columns):
-                # Written out: np.concatenate takes longer to compile than all the rest.
+                # A loop, because np.concatenate takes longer to compile than the rest of this kernel.
                 wider = np.empty(2 * filled, dtype=np.int64), np.empty(2 * filled, dtype=np.uint64)
                 for k in range(filled):
                     wider[0][k], wider[1][k] = columns[k], entries[k]
@@ -126,7 +126,7 @@ def _reduce_row(
 def null_vector(
     indptr: Integers, indices: Integers, data: Residues, n_columns: int, c: Any, seed: Any
 ) -> tuple[int, Residues]:
-    """Rank of a matrix modulo ``2**61 - c``, and a random vector that the matrix sends to zero.
+    """Return the rank of a matrix modulo ``2**61 - c``, and a random null vector.
 
     A coordinate that is zero in every null vector is zero here; any other is zero with probability 2**-61.
     Columns should be ordered with rare ones first: a pivot is the first column of its row, and few entries
@@ -135,9 +135,9 @@ def null_vector(
     Parameters
     ----------
     indptr, indices, data
-        CSR parts, residues as data.
+        CSR arrays with residues as data.
     n_columns
-        Columns of the matrix.
+        Number of columns.
     c
         Choice of prime.
     seed

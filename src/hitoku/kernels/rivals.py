@@ -1,12 +1,12 @@
-"""Rivals of a pattern: those that come before it, and are safe for a table of counts as well.
+"""Rivals of a pattern: patterns that are preferred to it and are also safe for a table of counts.
 
-For two-way counts with published margins, where a count from ``first`` up to, not including, ``threshold``
-is unsafe and must be left an interval of a given width. Which pattern a table gets: the lightest that is
-safe, then the lexicographically smallest; a cell weighs ``fixed + per_value * count``.
+The tables are two-way counts with published margins, in which a count of at least ``first`` and less than
+``threshold`` is unsafe and needs an interval of a given width. The method chooses the lightest safe pattern,
+then the lexicographically smallest; a cell weighs ``fixed + per_value * count``.
 
-Whether a rival is safe depends on counts in one direction only: what protects a cell at some counts
-protects it at all larger ones. So a rival that is safe at the lower corner of a box of counts, for every
-cell that may be unsafe somewhere in the box, beats the pattern all over the box.
+The safety of a rival is monotone in the counts: a pattern that protects a cell at some counts protects it at
+all larger ones. A rival that is safe at the lower corner of a box of counts, for every cell that may be
+unsafe somewhere in the box, therefore beats the pattern throughout the box.
 
 Cells, lines and sets are as in :mod:`hitoku.kernels.line_masks`.
 """
@@ -23,9 +23,8 @@ from hitoku.kernels.patterns import FOUND, GAVE_UP, improve
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-# Rows, columns, first and threshold, per_value, in one array; then the pattern by lines, allowed cells by
-# lines, widths, fixed weights, room up over cells and by lines, cells that the pattern itself does not
-# protect.
+# Rows, columns, first, threshold and per_value in one array; then the pattern by lines, allowed cells by
+# lines, widths, fixed weights, slack up over cells and by lines, cells that the pattern does not protect.
 Game = tuple[Integers, Integers, Integers, Integers, Integers, Integers, Integers, Mask]
 ROWS, COLUMNS, FIRST, THRESHOLD, PER_VALUE = range(5)
 
@@ -37,9 +36,9 @@ MAX_RIVALS = 200
 def game_of(
     shape: Integers, values: Integers, withheld: Mask, allowed: Mask, width: Integers, fixed: Integers
 ) -> tuple[Game, Integers, Integers]:
-    """Put together what the attack takes; also the least and largest count of each cell.
+    """Build the input of the attack; return it with the least and largest count of each cell.
 
-    ``values`` is one table that fits. What the pattern leaves to a cell is the same for all of them.
+    ``values`` is one table that fits; the ranges that the pattern leaves are the same for all of them.
     """
     rows, columns = shape[ROWS], shape[COLUMNS]
     n = rows * columns
@@ -64,7 +63,7 @@ def game_of(
 
 @compiled
 def heavier(game: Game, rival: Integers, values: Integers) -> int:
-    """How much more a rival weighs than the pattern at some counts; cells in both do not matter."""
+    """Return how much more a rival weighs than the pattern at some counts."""
     shape, pattern, _, _, fixed, _, _, _ = game
     more = 0
     for i in range(shape[ROWS]):
@@ -83,7 +82,7 @@ def protects(
     game: Game, rival: Integers, values: Integers, value_lines: Integers, cell: int, flow: Integers,
     scratch: Integers,
 ) -> bool:  # fmt: skip
-    """Tell whether a rival leaves one cell its width, at some counts and all larger ones."""
+    """Return whether a rival leaves a cell its width, at some counts and therefore at all larger ones."""
     shape, _, _, width, _, up, up_lines, _ = game
     rows, columns = shape[ROWS], shape[COLUMNS]
     rise, _, _ = send_flow(
@@ -103,10 +102,10 @@ def beats(
     game: Game, rival: Integers, values: Integers, value_lines: Integers, risky: Integers, suspect: int,
     flow: Integers, scratch: Integers,
 ) -> int:  # fmt: skip
-    """Tell whether a rival comes first and protects all risky cells, at some counts and all larger ones.
+    """Return -1 if a rival is preferred and protects all risky cells, at some counts and all larger ones.
 
-    Returns -1 if it does; else a cell that it does not protect, any number when it does not come first. A
-    suspect is looked at before the others.
+    Otherwise returns a cell that it does not protect, or ``suspect`` if it is not preferred. The suspect is
+    tested before the other cells.
     """
     shape, pattern = game[0], game[1]
     rows, columns = shape[ROWS], shape[COLUMNS]
@@ -135,9 +134,9 @@ def beaten(
     game: Game, rivals: Integers, n_rivals: int, values: Integers, value_lines: Integers, risky: Integers,
     flow: Integers, scratch: Integers,
 ) -> bool:  # fmt: skip
-    """Tell whether one of the known rivals beats the pattern; it moves to the front of them.
+    """Return whether a known rival beats the pattern; it is moved to the front of the list.
 
-    Behind the lines of a rival stands the cell that it failed to protect last.
+    The last entry of a rival is the cell that it most recently failed to protect.
     """
     for place in range(n_rivals):
         rival = rivals[place]
@@ -155,7 +154,7 @@ def beaten(
 
 @compiled
 def look_at(game: Game, values: Integers, value_lines: Integers, unsafe: Integers) -> None:
-    """Write by lines which counts are positive, and which are unsafe."""
+    """Write masks by lines of positive and of unsafe counts."""
     shape = game[0]
     rows, columns = shape[ROWS], shape[COLUMNS]
     value_lines[:] = 0
@@ -171,7 +170,7 @@ def look_at(game: Game, values: Integers, value_lines: Integers, unsafe: Integer
 def rival_of(
     game: Game, values: Integers, value_lines: Integers, rival: Integers, nodes: int
 ) -> tuple[int, int]:
-    """Search for a rival at some counts: 1 and it is written, 0 there is none, -1 gave up; nodes used."""
+    """Search for a rival at some counts; return 1 (written), 0 (none) or -1 (gave up), and nodes used."""
     shape, pattern, allowed, width, fixed, up, up_lines, _ = game
     rows, columns = shape[ROWS], shape[COLUMNS]
     n = rows * columns
@@ -195,7 +194,7 @@ def rival_of(
 
 @compiled
 def keep_rival(rivals: Integers, n_rivals: int, rival: Integers) -> int:
-    """Put a new rival in front of those that are kept; the last is dropped when there are too many."""
+    """Insert a new rival at the front; the last one is dropped if there are too many."""
     n_rivals = min(n_rivals + 1, len(rivals))
     for place in range(n_rivals - 1, 0, -1):
         rivals[place] = rivals[place - 1]
@@ -206,7 +205,7 @@ def keep_rival(rivals: Integers, n_rivals: int, rival: Integers) -> int:
 
 @compiled
 def exposed_by(game: Game, values: Integers) -> int:
-    """First cell that is unsafe at these counts though the pattern does not protect it; -1 for none."""
+    """Return the first cell that is unsafe at these counts and not protected by the pattern; -1 for none."""
     shape, bare = game[0], game[7]
     for k in range(len(values)):
         if bare[k] and shape[FIRST] <= values[k] < shape[THRESHOLD]:
@@ -216,7 +215,7 @@ def exposed_by(game: Game, values: Integers) -> int:
 
 @compiled
 def verdicts(game: Game, tables: Integers, nodes: int) -> Integers:
-    """Tell of each table whether it gets the pattern: 1, 0, and -1 from where the nodes were used up."""
+    """Return whether each table leads to the pattern: 1, 0, or -1 once the node limit is reached."""
     shape = game[0]
     rows, columns = shape[ROWS], shape[COLUMNS]
     flow, scratch = np.empty(rows * columns, dtype=np.int64), np.empty((3, rows + columns), dtype=np.int64)

@@ -1,11 +1,10 @@
-"""The matching attack on small two-way counts: the counts of withheld cells in tables that get the pattern.
+"""Matching attack on small two-way counts: counts of suppressed cells in tables that lead to the pattern.
 
-A box is searched for a table that gets the pattern: take one table of it; if it does not get the pattern,
-some rival beats it, and beats a whole part of the box with it; cut that part off and go on with what is
-left. To find the interval of a cell, search what lies outside the counts met so far, until nothing is left
-there.
+To search a box for a table that leads to the pattern, take any table of it. If it does not, some rival beats
+it, together with a part of the box around it; cut that part off and continue with the rest. To find the
+interval of a cell, search outside the counts met so far, until there is no such table.
 
-Words and inputs are those of :mod:`hitoku.kernels.rivals` and :mod:`hitoku.kernels.count_bounds`.
+Terms and inputs are those of :mod:`hitoku.kernels.rivals` and :mod:`hitoku.kernels.count_bounds`.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ from hitoku.kernels.widening import widen
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-# Sums of the lines and withheld cells; boxes, their least and their largest counts; rivals; scratch space
-# over lines, over cells (five), counts by lines, risky cells, one rival; nodes left and number of rivals.
+# Sums of the lines, and suppressed cells; least and largest counts of boxes; rivals; scratch space over
+# lines, over cells (five), counts by lines, risky cells, one rival; remaining nodes and number of rivals.
 Desk = tuple[
     Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers,
     Integers
@@ -50,7 +49,7 @@ GAVE_UP, NOTHING, MATCH = range(-1, 2)
 
 @compiled
 def desk_of(rows: int, columns: int, values: Integers, withheld: Mask, nodes: int) -> Desk:
-    """Set up what a search takes besides the game."""
+    """Allocate the state and scratch space of a search."""
     n, n_lines = rows * columns, rows + columns
     return (
         sums_of(rows, columns, values, withheld),
@@ -69,7 +68,7 @@ def desk_of(rows: int, columns: int, values: Integers, withheld: Mask, nodes: in
 
 @compiled
 def at_risk(game: Game, low: Integers, high: Integers, value_lines: Integers, risky: Integers) -> None:
-    """Write by lines which counts are positive all over a box, and which cells may be unsafe in it."""
+    """Write masks by lines of counts that are positive throughout a box, and of cells that may be unsafe."""
     shape = game[0]
     rows, columns = shape[ROWS], shape[COLUMNS]
     value_lines[:] = 0
@@ -83,7 +82,7 @@ def at_risk(game: Game, low: Integers, high: Integers, value_lines: Integers, ri
 
 @compiled
 def promising(game: Game, desk: Desk, low: Integers, high: Integers, x: Integers) -> bool:
-    """Tighten a box and take a table from it; False when it is empty or one rival beats all of it."""
+    """Tighten a box and write one of its tables; False if it is empty or a rival beats all of it."""
     shape, pattern = game[0], game[1]
     sums, _, _, _, rivals, scratch, cells, value_lines, risky, _, numbers = desk
     rows, columns = shape[ROWS], shape[COLUMNS]
@@ -101,12 +100,12 @@ def promising(game: Game, desk: Desk, low: Integers, high: Integers, x: Integers
 def judge(
     game: Game, desk: Desk, low: Integers, high: Integers, x: Integers, start: Integers, end: Integers
 ) -> int:
-    """Tell whether a table of a box gets the pattern; if not, find a part of the box in which none does."""
+    """Return whether a table leads to the pattern; if not, write a part of the box in which none does."""
     shape = game[0]
     _, withheld, _, _, rivals, scratch, cells, value_lines, risky, rival, numbers = desk
     bare = exposed_by(game, x)
     if bare >= 0:
-        # No table in which this cell is unsafe gets the pattern.
+        # No table in which this cell is unsafe leads to the pattern.
         start[:] = low
         end[:] = high
         start[bare] = max(low[bare], shape[FIRST])
@@ -127,7 +126,7 @@ def judge(
 
 @compiled
 def cut_off(desk: Desk, top: int, start: Integers, end: Integers) -> int:
-    """Put what is left of a box in its place: below the part cut off, or above it, cell by cell."""
+    """Replace a box by the rest of it: below or above the part that is cut off, cell by cell."""
     withheld, lows, highs = desk[1], desk[2], desk[3]
     rest = top + 2 * len(withheld)
     lows[rest] = lows[top]
@@ -152,7 +151,7 @@ def cut_off(desk: Desk, top: int, start: Integers, end: Integers) -> int:
 def search(
     game: Game, desk: Desk, low: Integers, high: Integers, cell: int, first: int, last: int, x: Integers
 ) -> int:
-    """Search a box, with one cell between two counts, for a table that gets the pattern, and write it."""
+    """Search a box, with one cell between two counts, for a table that leads to the pattern, and write it."""
     withheld, lows, highs, numbers = desk[1], desk[2], desk[3], desk[10]
     start, end = desk[6][3], desk[6][4]
     lows[0] = low
@@ -175,7 +174,7 @@ def search(
 
 @compiled
 def meet(withheld: Integers, x: Integers, least: Integers, most: Integers, seen: Mask) -> None:
-    """Note the counts of a table that gets the pattern."""
+    """Record the counts of a table that leads to the pattern."""
     for k in withheld:
         least[k] = min(least[k], x[k])
         most[k] = max(most[k], x[k])
@@ -188,7 +187,7 @@ def settle(
     game: Game, desk: Desk, low: Integers, high: Integers, least: Integers, most: Integers, seen: Mask, k:
     int, x: Integers,
 ) -> bool:  # fmt: skip
-    """Search outside the counts met of one cell until nothing is left; False when nodes run out."""
+    """Search outside the range met of one cell until it is exact; False if the node limit is reached."""
     while low[k] < least[k]:
         ended = search(game, desk, low, high, k, low[k], least[k] - 1, x)
         if ended == MATCH:
@@ -213,7 +212,7 @@ def inside(
     game: Game, desk: Desk, low: Integers, high: Integers, least: Integers, most: Integers, seen: Mask, k:
     int, x: Integers,
 ) -> bool:  # fmt: skip
-    """Settle the counts between the ends of one cell: met, or none. False when nodes run out."""
+    """Decide all counts between the ends of one cell; False if the node limit is reached."""
     count = least[k]
     while count <= most[k]:
         if seen[k, count]:
@@ -237,28 +236,28 @@ def shave(
     shape: Integers, values: Integers, withheld: Mask, allowed: Mask, width: Integers, fixed: Integers,
     seen: Mask, nodes: int,
 ) -> tuple[bool, Integers, Integers, Integers, Integers, Mask, int]:  # fmt: skip
-    """Find the least and largest count of every withheld cell over the tables that get the pattern.
+    """Find the least and largest count of every suppressed cell over tables that lead to the pattern.
 
     Parameters
     ----------
     shape
         Rows, columns, first unsafe count, first safe one above it, weight per count.
     values
-        One table that fits, whether it gets the pattern or not.
+        One table that fits, whether it leads to the pattern or not.
     withheld, allowed
-        The pattern, and the cells that may be withheld.
+        The pattern, and the cells that may be suppressed.
     width, fixed
-        What an unsafe cell needs, and what a cell weighs beside its count.
+        Required width of unsafe cells, and fixed weight of each cell.
     seen
-        Cells by counts, all False: counts that some table that gets the pattern has; none for a cell that was
-        not finished. Without columns only the ends are looked for.
+        Output, cells by counts, all False at first: counts that occur in tables that lead to the pattern;
+        none for a cell that was not finished. Without columns only the ends are computed.
     nodes
-        Give up after so many.
+        Maximum number of nodes.
 
     Returns
     -------
-    Whether any table was met; least and largest counts met; the counts outside which there is none for
-    certain; cells that were not finished; nodes left.
+    Whether any such table was found; least and largest counts found; proven bounds; cells that were not
+    finished; remaining nodes.
     """
     game, low, high = game_of(shape, values, withheld, allowed, width, fixed)
     desk = desk_of(shape[ROWS], shape[COLUMNS], values, withheld, nodes)
@@ -281,7 +280,7 @@ def shave(
 
 @compiled
 def outer(shape: Integers, values: Integers, withheld: Mask) -> tuple[Integers, Integers]:
-    """Least and largest count of every cell over all tables that fit."""
+    """Return the least and largest count of every cell over all tables that fit."""
     everything, nothing = np.ones(len(values), dtype=np.bool_), np.zeros(len(values), dtype=np.int64)
     _, low, high = game_of(shape, values, withheld, everything, nothing, nothing)
     return low, high
@@ -292,7 +291,7 @@ def sift(
     shape: Integers, values: Integers, withheld: Mask, allowed: Mask, width: Integers, fixed: Integers,
     tables: Integers, nodes: int,
 ) -> Integers:  # fmt: skip
-    """Tell of some tables that fit whether each gets the pattern: 1, 0, -1 once the nodes are used up."""
+    """Return whether each table leads to the pattern: 1, 0, or -1 once the node limit is reached."""
     game, _, _ = game_of(shape, values, withheld, allowed, width, fixed)
     return np.asarray(verdicts(game, tables, nodes))
 

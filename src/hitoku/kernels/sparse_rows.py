@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Singles = NDArray[np.float32]
 
-# What single precision may be wrong by, with plenty to spare.
+# Upper bound on the error of sums in single precision.
 SINGLE = 1e-4
 
 
@@ -52,7 +52,7 @@ def filled(columns: Integers, data: Floats, x: Floats) -> float:
 
 @compiled
 def short_of(columns: Integers, data: Floats, x: Floats, goal: float) -> float:
-    """Return what ``data @ x[columns]`` is short of a goal, zero once it is there: all terms are positive."""
+    """Return ``max(goal - data @ x[columns], 0)``; terms are positive, so the sum stops at the goal."""
     for e in range(len(columns)):
         goal -= data[e] * x[columns[e]]
         if goal <= 0.0:
@@ -62,7 +62,7 @@ def short_of(columns: Integers, data: Floats, x: Floats, goal: float) -> float:
 
 @compiled
 def near_one_of(columns: Integers, data: Floats, others: Floats, most: float) -> bool:
-    """Tell whether a sparse row has a product above ``most`` with one of some dense rows."""
+    """Return whether a sparse row has a product above ``most`` with one of some dense rows."""
     near = False
     for t in range(len(others)):
         near = near or filled(columns, data, others[t]) > most
@@ -74,21 +74,21 @@ def deepest_rows(
     rows: Any, norm: Floats, idle: Integers, which: Integers, x: Floats, least: float, most: int,
     parallel: float, patience: int,
 ) -> Integers:  # fmt: skip
-    """Return the rows that the point violates by more than ``least``, the deepest first, few of them.
+    """Return the rows that the point violates most, by more than ``least``, the deepest first.
 
     Parameters
     ----------
     rows, norm
-        CSR parts of the rows, and their lengths as vectors.
+        CSR arrays of the rows, and their Euclidean norms.
     idle
-        How often each row was looked at in vain since it was last violated; counted on here. Rows that were
-        looked at more than ``patience`` times in vain are left out.
+        Number of tests of each row since it was last violated; updated. Rows with more than ``patience`` are
+        skipped.
     which
-        The rows to look at.
+        Rows to test.
     x
         The point.
     most, parallel
-        So many rows at most, none with a cosine above this to a deeper one that is taken.
+        Maximum number of rows, and largest cosine of two of them.
     """
     ptr, index, data = rows
     depth, found = np.empty(len(which)), np.empty(len(which), dtype=np.int64)
@@ -122,7 +122,7 @@ def deepest_rows(
 
 @compiled
 def write_dense(dense: Singles, first: int, ptr: Integers, index: Integers, data: Floats) -> None:
-    """Write rows from one on into a matrix of columns by rows, which holds zeros there."""
+    """Write the rows from ``first`` on into a matrix of columns by rows, which holds zeros there."""
     for k in range(first, len(ptr) - 1):
         for e in range(ptr[k], ptr[k + 1]):
             dense[index[e], k] = data[e]
@@ -132,9 +132,9 @@ def write_dense(dense: Singles, first: int, ptr: Integers, index: Integers, data
 def perhaps_short(
     dense: Singles, n_rows: int, x: Floats, least: float, idle: Integers, patience: int
 ) -> Integers:
-    """Return the rows of a matrix that a point may violate by more than ``least``; the others were idle.
+    """Return the rows that a point may violate by more than ``least``; the others count as idle.
 
-    In single precision and column by column: a point has few columns, and many rows are added up at once.
+    In single precision and column by column: points have few nonzero columns, and rows are added in parallel.
     """
     filled = np.zeros(n_rows, dtype=np.float32)
     for j in range(len(x)):
@@ -155,7 +155,7 @@ def perhaps_short(
 
 @compiled
 def measure_rows(ptr: Integers, data: Floats, most: int, whole: float, norm: Floats, times: Integers) -> None:
-    """Write the length of each row as a vector, and the least factor that makes it whole; zero for none."""
+    """Write the norm of each row, and the least factor that makes it integer; zero if there is none."""
     for k in range(len(ptr) - 1):
         total, least = 0.0, 1.0
         for e in range(ptr[k], ptr[k + 1]):

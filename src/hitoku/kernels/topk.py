@@ -1,11 +1,11 @@
-"""Largest contributions, distinct contributors and squares of every marginal, exactly.
+"""Largest contributions, number of contributors and sums of squares of every marginal, exactly.
 
-Two facts make it exact and fast. A contributor met in one leaf cell only adds the same amount to every
-marginal above that leaf, so these may be collected per leaf and merged upward. All others are followed to
-every cell above any of their leaves, where their amounts are added before they are ranked.
+A contributor that occurs in one leaf cell only adds the same amount to every marginal above that leaf, so
+such contributors are collected per leaf and merged upward. All others are followed to every cell above any of
+their leaves, where their amounts are added before they are ranked.
 
-What is known about a cell is a row of :mod:`hitoku.kernels.cell_rows`. ``fine`` are the powers of two by
-which numbers are multiplied before they are added, as named below.
+The state of a cell is a row of :mod:`hitoku.kernels.cell_rows`. ``fine`` are the powers of two by which
+numbers are multiplied before they are added, as named below.
 """
 
 from __future__ import annotations
@@ -25,22 +25,21 @@ Smalls = NDArray[np.uint32]
 # Parts of a contributor that has a weight.
 AMOUNT, WEIGHTED_SIZE, SIZE, WEIGHT, RECORDS = range(5)
 N_PARTS = RECORDS + 1
-# Of fine: amounts, weight * size, sizes, weights; the root of the squares' (0: amounts are whole numbers, and
-# their squares exact); and the sums of weight * |amount|.
+# Indices of ``fine``: amounts, weight * size, sizes, weights; the square root of that of squares (0: amounts
+# are integers and their squares exact); and sums of weight * |amount|.
 FINE_AMOUNT, FINE_WEIGHTED, FINE_SIZE, FINE_WEIGHT, FINE_ROOT, FINE_SIZES = range(6)
 
 
 @compiled
 def add_up(key: Keys, x: Floats, w: Floats, fine: Floats, parts: Floats) -> int:
-    """Add up neighbours of equal key; write sums and keys to the front of their arrays, return how many.
+    """Add up adjacent rows of equal key; write sums and keys to the front of the arrays, return their count.
 
     The sums do not depend on the order of rows with the same key.
 
     Parameters
     ----------
     parts
-        A number each for sums of amounts (``x`` itself will do), or with weights a row of ``N_PARTS`` for
-        amount, weight * size, size, weight and records. What its dimensions rule out is not compiled.
+        Output: a number each for sums of amounts (may be ``x``), or with weights a row of ``N_PARTS``.
     """
     n = len(key)
     start, n_runs = 0, 0
@@ -86,7 +85,7 @@ def _add_weighted(x: Floats, w: Floats, start: int, stop: int, fine: Floats, par
 
 @compiled
 def rank_records(key: Keys, x: Floats, w: Floats, absolute: bool, fine: Floats, leaves: Floats) -> None:
-    """Enter records that are contributors of their own; keys are leaves."""
+    """Enter records, each of which is a contributor; keys are leaves."""
     words = leaves.view(np.int64)
     for i in range(len(key)):
         weight = w[i] if len(w) else 1.0
@@ -106,19 +105,18 @@ def rank_contributors(
     leaves: Floats,
     cells: Floats,
 ) -> None:
-    """Enter contributors, one row for each of their leaves in order: key = contributor << leaf_bits | leaf.
+    """Enter contributors, one sorted row for each of their leaves: key = contributor << leaf_bits | leaf.
 
-    Those of one leaf go to ``leaves``, all others to every cell of ``cells`` above one of their leaves.
-    Several threads may share ``cells`` when each is given other codes in ``above``; one of them is given
+    Contributors of one leaf are entered in ``leaves``, all others in every cell of ``cells`` above one of
+    their leaves. Threads may share ``cells`` if each has different codes in ``above``; one of them gets
     ``leaves``, the others an empty array.
 
     Parameters
     ----------
     parts
-        What :func:`add_up` wrote: an amount each, or with weights a row.
+        Output of :func:`add_up`: an amount each, or with weights a row.
     above, above_start
-        For every leaf of every variable, one variable after the other, the codes above it (itself
-        included) as steps through the cells.
+        For every leaf of every variable, the codes above it, including itself, as strides through the cells.
     """
     n = len(key)
     shift, mask = np.uint64(leaf_bits), np.uint64((1 << leaf_bits) - 1)
@@ -147,7 +145,7 @@ def rank_contributors(
             continue
         for i in range(start, stop):
             n_reached = _reach(np.uint32(key[i] & mask), leaf_shape, above, above_start, reached)
-            # Cells lie far apart: asking for all of them first lets the memory fetch them together.
+            # Cells are far apart in memory: reading all of them first lets the processor prefetch them.
             for r in range(n_reached):
                 touched[r] = flat[reached[r] * cells.shape[1]]
             if parts.ndim == 1:
@@ -160,9 +158,9 @@ def rank_contributors(
 
 @compiled
 def settle(cells: Floats, parts: Floats, absolute: bool, fine: Floats) -> None:
-    """Rank whoever is pending anywhere; due after each batch, since contributor numbers start again.
+    """Rank all pending contributors; called after each batch, because numbers of contributors start again.
 
-    ``parts`` are those of the batch: they tell whether there are weights.
+    ``parts`` are those of the batch; their dimension shows whether there are weights.
     """
     words = cells.view(np.int64)
     flat, width = cells.reshape(-1), cells.shape[1]
@@ -190,9 +188,9 @@ def _most_reached(leaf_shape: Smalls, above_start: Integers) -> int:
 
 @inlined
 def _mean_weight(row: Floats, first: int) -> float:
-    """Weight of a contributor: the mean over its records by size, the plain one if all are zero.
+    """Return the weight of a contributor: the mean over its records by size, unweighted if all are zero.
 
-    From ``first`` on the row has weight * size, size, weight and number of records.
+    From ``first`` on the row holds weight * size, size, weight and number of records.
     """
     size = row[first + 1]
     return float(row[first] / size) if size > 0 else float(row[first + 2] / row[first + 3])
@@ -202,7 +200,7 @@ def _mean_weight(row: Floats, first: int) -> float:
 def _reach(
     leaf: np.uint32, leaf_shape: Smalls, above: Integers, above_start: Integers, reached: Integers
 ) -> int:
-    """Write the cells above a leaf to ``reached``; return how many."""
+    """Write the cells above a leaf to ``reached``; return their number."""
     base = np.int64(0)
     for d in range(len(leaf_shape)):
         base += leaf_shape[d]
@@ -210,11 +208,11 @@ def _reach(
     n_reached = 1
     for d in range(len(leaf_shape) - 1, -1, -1):
         base -= leaf_shape[d]
-        rest = leaf // leaf_shape[d]  # 32 bits: dividing 64 takes twice as long
+        rest = leaf // leaf_shape[d]  # in 32 bits: a 64-bit division takes twice as long
         own = base + leaf - rest * leaf_shape[d]
         leaf = rest
         start, stop = above_start[own], above_start[own + 1]
-        # From the back, so that the first block is overwritten last.
+        # In reverse, so that the first block is overwritten last.
         for a in range(stop - start - 1, -1, -1):
             step = above[start + a]
             for r in range(n_reached):
@@ -235,9 +233,9 @@ def _visit(
     absolute: bool,
     fine: Floats,
 ) -> None:
-    """Add a contributor's amount to some cells; who was pending there before is ranked first.
+    """Add a contributor's amount to some cells; other pending contributors are ranked first.
 
-    The same as ``_visit_weighted`` without weights, written out: this loop is where the time goes.
+    The same as ``_visit_weighted`` without weights, written separately because most time is spent here.
     """
     for r in range(n_reached):
         row = reached[r] * width
@@ -254,7 +252,7 @@ def _visit(
 def _rank(
     flat: Floats, words: Integers, row: int, width: int, x: float, absolute: bool, fine: Floats
 ) -> None:
-    """Enter one contributor's final amount, without weights, in the cell whose row begins at a place."""
+    """Enter one contributor's final amount, without weights, in the cell whose row starts at an index."""
     flat[row + COUNT] += 1.0
     _add_square(words, row + SQUARES, x, 1.0, fine[FINE_ROOT])
     end = row + width
@@ -288,7 +286,7 @@ def _add_square(words: Integers, at: int, x: float, w: float, root: float) -> No
 def _visit_weighted(
     cells: Floats, words: Integers, at: int, number: int, part: Floats, absolute: bool, fine: Floats
 ) -> None:
-    """Add a contributor's part to a cell; who was pending there before is ranked first."""
+    """Add a contributor's part to a cell; another pending contributor is ranked first."""
     if cells[at, PENDING] != number:
         if cells[at, PENDING] > 0:
             _settle(cells, words, at, absolute, fine)

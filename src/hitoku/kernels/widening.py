@@ -1,7 +1,7 @@
-"""From one table that a rival beats to a whole box of tables that it beats.
+"""Extend one table that a rival beats to a box of tables that it beats.
 
-What a rival needs for that are counts large enough along the flows by which it protects cells, and that no
-other cell becomes unsafe; see :mod:`hitoku.kernels.rivals`.
+The rival beats a table if counts along the flows by which it protects cells are large enough, and no other
+cell becomes unsafe; see :mod:`hitoku.kernels.rivals`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def afford(
     game: Game, rival: Integers, cell: int, base: Integers, top: Integers, rise: Integers, fall: Integers,
     scratch: Integers,
 ) -> None:  # fmt: skip
-    """Raise the counts ``base`` towards ``top`` until the rival protects a cell there too."""
+    """Raise the counts ``base`` towards ``top`` until the rival also protects a cell there."""
     shape, width, up = game[0], game[3], game[5]
     rows, columns = shape[ROWS], shape[COLUMNS]
     row, column = cell // columns, cell % columns
@@ -62,7 +62,7 @@ def afford(
 
 @compiled
 def spare(game: Game, rival: Integers, withheld: Integers, base: Integers, floor: Integers) -> None:
-    """Lower the counts of cells that only the pattern has as far as the rival still comes first."""
+    """Lower the counts of cells that only the pattern has, as long as the rival is preferred."""
     shape, pattern = game[0], game[1]
     rows, columns = shape[ROWS], shape[COLUMNS]
     room = -heavier(game, rival, base) - (0 if precedes(rows, rival, pattern) else 1)
@@ -78,7 +78,7 @@ def begin(
     game: Game, rival: Integers, withheld: Integers, low: Integers, high: Integers, x: Integers, start:
     Integers, end: Integers, floor: Integers,
 ) -> None:  # fmt: skip
-    """Start from the whole box, but keep cells safe that the rival does not have, and safe zeros at zero."""
+    """Start from the entire box, but keep cells without the rival safe, and safe zeros at zero."""
     shape = game[0]
     columns, threshold = shape[COLUMNS], shape[THRESHOLD]
     start[:] = low
@@ -98,7 +98,7 @@ def widen(
     game: Game, rival: Integers, withheld: Integers, low: Integers, high: Integers, x: Integers, start:
     Integers, end: Integers, cells: Integers, value_lines: Integers, scratch: Integers,
 ) -> None:  # fmt: skip
-    """Find a part of a box, from ``start`` to ``end``, where a rival beats all tables as it beats ``x``."""
+    """Write a part of a box around ``x``, from ``start`` to ``end``, in which a rival beats all tables."""
     shape = game[0]
     rows, columns, threshold = shape[ROWS], shape[COLUMNS], shape[THRESHOLD]
     flow, fall, floor = cells[0], cells[1], cells[2]
@@ -108,7 +108,7 @@ def widen(
             afford(game, rival, k, start, x, flow, fall, scratch)
     look_at(game, start, value_lines, floor)
     for k in withheld:
-        # Cells that are safe in the table and may be unsafe elsewhere: protected as they are, or left out.
+        # Cells that are safe in the table and may be unsafe elsewhere: protected, or excluded.
         large, zero = x[k] >= threshold > start[k], end[k] < high[k]
         within = (rival[k // columns] >> (k % columns)) & 1 == 1
         if within and (large or zero):

@@ -1,10 +1,10 @@
 """Separation of {0, 1/2} cuts: sums of rows whose halves, rounded up, cut off a fractional point.
 
-Rows ``a @ x >= b`` are whole. A sum of some of them, brought to even coefficients by adding bounds of the
+Rows ``a @ x >= b`` are integer. A sum of some of them, with coefficients made even by adding bounds of the
 columns, and with an odd right-hand side, may be halved and the right-hand side rounded up. The point violates
 the cut by half of one minus all slacks that were used. Sums are found by elimination modulo two. Only columns
-at a fractional value have slack in their bounds, so only those are eliminated (Koster, Zymolka and Kutschka
-2009 reduce the same way).
+with a fractional value have slack in their bounds, so only those are eliminated (Koster, Zymolka and Kutschka
+2009 reduce in the same way).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Mask = NDArray[np.bool_]
 
 ONE, ZERO = np.uint64(1), np.uint64(0)
 WORD = 8 * ONE.itemsize
-# The powers of two are all different modulo 67: where each bit stands, by that remainder.
+# Powers of two are distinct modulo 67: position of each bit by that remainder.
 MODULUS = np.uint64(67)
 STANDS = np.zeros(67, dtype=np.int64)
 for _bit in range(WORD):
@@ -32,10 +32,10 @@ for _bit in range(WORD):
 
 @compiled
 def parities(rows: Any, times: Integers, usable: Integers, place: Integers, parity: Bits, odd: Mask) -> None:
-    """Write which columns each usable row is odd in, made whole, and whether its right-hand side is.
+    """Write the odd coefficients and right-hand sides of usable rows, scaled to integers.
 
-    ``place`` numbers the columns at a fractional value; of the others, -1 stands at zero and -2 at one, and
-    what these fill is taken off the right-hand side.
+    ``place`` numbers the columns with a fractional value; it is -1 for columns at zero and -2 for columns at
+    one, whose terms are subtracted from the right-hand side.
     """
     ptr, index, data = rows
     for r in range(len(usable)):
@@ -55,11 +55,11 @@ def parities(rows: Any, times: Integers, usable: Integers, place: Integers, pari
 
 @compiled
 def expense(bits: Bits, odd: bool, x: Floats, most: float) -> float:
-    """Least slack of bounds that makes all columns even and the right-hand side odd.
+    """Return the least slack of bounds that makes all columns even and the right-hand side odd.
 
-    Where it is more than ``most``, two is returned: how much more is not worked out.
+    Returns two if it exceeds ``most``.
     """
-    # Adding x >= 0 costs x; adding -x >= -1 costs 1 - x and turns the right-hand side.
+    # Adding x >= 0 costs x; adding -x >= -1 costs 1 - x and changes the parity of the right-hand side.
     cost, turned, least = 0.0, False, 2.0
     for word in range(len(bits)):
         left = bits[word]
@@ -93,16 +93,16 @@ def combine(
     least: float,
     most: int,
 ) -> tuple[int, Bits, Floats]:
-    """Eliminate column after column; collect combinations of rows whose half is violated.
+    """Eliminate columns one after the other; collect combinations of rows whose half is violated.
 
     Parameters
     ----------
     parity
-        Rows by words: the columns in which a row is odd. Used up.
+        Rows by words: the columns in which a row is odd. Overwritten.
     members
-        Rows by words: the given rows that each row is the sum of. Used up.
+        Rows by words: the given rows of which each row is the sum. Overwritten.
     odd, slack
-        Parity of the right-hand sides, and slacks. Used up.
+        Parity of the right-hand sides, and slacks. Overwritten.
     x
         Values of the columns.
     order
@@ -110,17 +110,17 @@ def combine(
     least
         Smallest violation of interest.
     most
-        Combinations wanted at most.
+        Maximum number of combinations.
 
     Returns
     -------
-    How many were found, their members, their violations.
+    Number of combinations, their members, and their violations.
     """
     n_rows = len(odd)
     found = np.empty((most, members.shape[1]), dtype=np.uint64)
     violation = np.empty(most)
     n_found = 0
-    # Rows that were used to eliminate a column, or have too much slack, are done with.
+    # Rows that were used to eliminate a column, or have too much slack, are done.
     done, changed = np.zeros(n_rows, dtype=np.bool_), np.ones(n_rows, dtype=np.bool_)
     for step in range(len(order) + 1):
         for r in range(n_rows):
@@ -142,7 +142,7 @@ def combine(
 def eliminate(
     parity: Bits, members: Bits, odd: Mask, slack: Floats, column: int, done: Mask, changed: Mask
 ) -> None:
-    """Add the row of least slack that is odd in a column to the others that are."""
+    """Add the row of least slack that is odd in a column to the other rows that are odd in it."""
     word, shift = column // WORD, np.uint64(column % WORD)
     best = -1
     for r in range(len(odd)):
@@ -165,9 +165,9 @@ def eliminate(
 
 @compiled
 def add_up(some: Bits, rows: Any, times: Integers, usable: Integers, total: Floats, touched: Integers) -> Any:
-    """Add up the rows of a combination, made whole; return how many columns it touches and its right side.
+    """Add up the integer rows of a combination; return the number of its columns and its right-hand side.
 
-    ``total`` holds zeros and gets the sums, ``touched`` the columns, in their order.
+    ``total`` holds zeros at first and gets the sums, ``touched`` the columns in order.
     """
     ptr, index, data = rows
     n, right = 0, 0
@@ -195,7 +195,7 @@ def add_up(some: Bits, rows: Any, times: Integers, usable: Integers, total: Floa
 
 @compiled
 def made_even(total: Floats, columns: Integers, right: int, x: Floats) -> int:
-    """Add the cheapest bounds that make a sum of rows even; return its right-hand side halved, 0 for none."""
+    """Add the cheapest bounds that make a sum of rows even; return its halved right-hand side, or 0."""
     n_uneven, n_down, turn, least = 0, 0, -1, 2.0
     for j in columns:
         if total[j] % 2 != 0:
@@ -209,7 +209,7 @@ def made_even(total: Floats, columns: Integers, right: int, x: Floats) -> int:
     for j in columns:
         if total[j] % 2 != 0:
             down = x[j] > 0.5
-            # One bound more must turn: the one that costs least; without any, the half says nothing.
+            # The cheapest bound is exchanged for the opposite one, so that rounding up gains something.
             if even and j == turn:
                 down = not down
                 n_down += 1 if down else -1
@@ -219,16 +219,16 @@ def made_even(total: Floats, columns: Integers, right: int, x: Floats) -> int:
 
 @compiled
 def halved(members: Bits, rows: Any, times: Integers, usable: Integers, x: Floats, least: float) -> Any:
-    """Halve combinations of rows and round up; return those that x violates: CSR parts and how far.
+    """Halve combinations of rows and round up; return violated cuts as CSR arrays, and their scores.
 
     Parameters
     ----------
     members
-        The combinations, by words: which of the usable rows.
+        Usable rows of each combination, by words.
     rows, times, usable
-        CSR parts of rows ``data @ x >= 1``, factors that make them whole, and the rows to be used.
+        CSR arrays of rows ``data @ x >= 1``, factors that make them integer, and the rows to use.
     least
-        Smallest violation of interest, of the half before it is divided by its right-hand side.
+        Smallest violation of interest, before division by the right-hand side.
     """
     total, touched = np.zeros(len(x)), np.empty(len(x), dtype=np.int64)
     ptr, score = np.zeros(len(members) + 1, dtype=np.int64), np.empty(len(members))
