@@ -107,7 +107,7 @@ BY_THEIR_CALLERS: Mapping[Callable[[], None], tuple[str, ...]] = {
     circulate_a_little: ("cheapest_hypercube", "hypercube_routing", "packing"),
     look_inside_a_little: ("repair",),
     # Its kernels are called by those of the tableau.
-    partial(call_warm_up, "attacker_tableau"): ("attacker_cuts", "pivoting"),
+    partial(call_warm_up, "attacker_tableau"): ("attacker_cuts",),
 }
 
 

@@ -1,11 +1,11 @@
-"""Toolbox for "how far can a withheld cell move": structure, bounds and engines, shared by all callers.
+"""Toolbox for the question "how far can a suppressed cell move?": structure, bounds and engines.
 
-:class:`Problem` holds relations among withheld cells with bounds of their values, :class:`Incidence` their
-structure, :class:`Levels` what is required. Presolve and bound propagation decide what one relation at a time
-decides; flows, linear programs, integer programs and hypercubes find the ends of intervals or changes that
-reach a level. Engines propose and callers check: nothing here is a proof. What a failure yields differs
-between an attack (a bound), a method (a yes or no, a cut) and an audit (an exact certificate), so their loops
-stay with them.
+:class:`Problem` holds the relations among suppressed cells and bounds of their values, :class:`Incidence`
+their structure, :class:`Levels` the protection levels. Presolve uses one relation at a time; flows, linear
+programs, integer programs and hypercubes find the ends of intervals, or deviations that reach a level.
+Engines propose and callers check: nothing in this package is a proof. The main loops remain with the callers,
+because they need different results: an attack needs a bound, a method a decision or a cut, an audit an exact
+certificate.
 """
 
 from hitoku.lazy import facade

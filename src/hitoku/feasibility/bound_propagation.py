@@ -48,7 +48,7 @@ class Propagation:
         changed
             Cells whose bounds changed since the last call; default: all.
         rounds
-            Largest number of rounds.
+            Maximum number of rounds.
 
         Returns
         -------
@@ -116,11 +116,11 @@ def settle(equations: Problem) -> Settled:
 
 
 def fixed(matrix: sparse.csr_array) -> tuple[Mask, int]:
-    """Columns that are zero in every vector the matrix sends to zero, and the rank of the matrix.
+    """Return the columns that are zero in every null vector of the matrix, and the rank of the matrix.
 
-    Found modulo two primes of 61 bits, with two random null vectors each. A prime can only be wrong when it
-    divides a subdeterminant, and then its rank is too small; a null vector can only be wrong by hitting zero
-    by chance, one time in 2**61. The larger rank counts, and only what all its vectors agree on.
+    Computed modulo two primes of 61 bits, with two random null vectors each. A prime is wrong only if it
+    divides a subdeterminant, and then its rank is too small; a null vector is wrong only if an entry is zero
+    by chance, with probability 2**-61. The larger rank counts, with the columns on which its vectors agree.
     """
     from hitoku.kernels.residues import PRIMES, null_vector  # noqa: PLC0415 - loads numba
 
@@ -129,7 +129,7 @@ def fixed(matrix: sparse.csr_array) -> tuple[Mask, int]:
     known[Incidence.of(matrix).stuck(~known)[0]] = True
     open_columns = np.flatnonzero(~known)
     nucleus = sparse.csr_array(matrix[:, open_columns])
-    # Rare columns first, then short rows first: both keep the echelon form thin.
+    # Rare columns first, then short rows first: both keep the echelon form sparse.
     order = np.argsort(np.bincount(nucleus.indices, minlength=nucleus.shape[1]), kind="stable")
     nucleus = sparse.csr_array(nucleus[:, order])
     nucleus = nucleus[np.argsort(np.diff(nucleus.indptr), kind="stable")]
@@ -151,9 +151,9 @@ def fixed(matrix: sparse.csr_array) -> tuple[Mask, int]:
 
 
 def _residues(coefficients: NDArray[np.float64], prime: int) -> NDArray[np.uint64]:
-    """Write coefficients as residues of the numbers they stand for.
+    """Return coefficients as residues of the rational numbers that they stand for.
 
-    A third is meant as a third: taken to its last bit, relations that say the same would seem to differ.
+    A double near 1/3 stands for 1/3: taken exactly, equivalent relations would seem to differ.
     """
     distinct, places = np.unique(coefficients, return_inverse=True)
     residues = []

@@ -26,9 +26,9 @@ from hitoku.solver.work import Deadline
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """The least and largest values in any point met so far, and the same for whole points alone.
+    """Least and largest values in all points met so far, and the same for integer points.
 
-    ``unknown`` marks cells for which time ran out.
+    ``unknown`` marks cells for which a limit was reached.
     """
 
     low: Floats
@@ -44,7 +44,7 @@ class Met:
         return cls(up, down, up.copy(), down.copy(), np.zeros(n, dtype=np.bool_))
 
     def of_members(self, tied: Tied) -> Met:
-        """Return the record of all cells, from that of the cells that stand for them."""
+        """Return the record of all cells from that of their representatives."""
         return Met(
             *tied.members(self.low, self.high),
             *tied.members(self.whole_low, self.whole_high),
@@ -52,7 +52,7 @@ class Met:
         )
 
     def note(self, x: Floats, *, whole: bool) -> None:
-        """Take a point into account."""
+        """Update the record with a point."""
         np.minimum(self.low, x, out=self.low)
         np.maximum(self.high, x, out=self.high)
         if whole:
@@ -75,24 +75,24 @@ def stretch_linear(
     equations
         The polyhedron.
     implied
-        Bounds that hold for every point of it.
+        Bounds that hold for all its points.
     goals
-        Where to stop; NaN where nothing is asked.
+        Values at which to stop; NaN for cells to skip.
     deadline
-        When to stop.
+        Limit of seconds and work.
     sums
-        Push all open cells at once before each on its own: it pays when goals are less than the ends.
+        Push all open cells together before each on its own, which pays if goals are nearer than the ends.
     """
     fewer = tied(equations)
     if fewer is not None:
         inner = fewer.inner(*implied)
         farthest = fewer.farthest(*goals)
-        # What cannot be reached is not pursued.
+        # Goals beyond the implied bounds cannot be reached.
         asked = np.maximum(farthest[0], inner[0]), np.minimum(farthest[1], inner[1])
         met = _stretched(_programs(fewer.equations)[0], fewer.equations, inner, asked, deadline, sums=sums)
         if met is not None:
             return met.of_members(fewer)
-    # Numbers that contradict each other by rounding are given room row by row, as they were.
+    # If numbers contradict each other by rounding, rows get a tolerance.
     for program in _programs(equations):
         met = _stretched(program, equations, implied, goals, deadline, sums=sums)
         if met is not None:
@@ -109,7 +109,7 @@ def _stretched(
     *,
     sums: bool,
 ) -> Met | None:
-    """Push every cell in one program; None where it has no point."""
+    """Push every cell in one program; None if it is infeasible."""
     with opened(program, time_limit_s=deadline.left, work=deadline.work) as warm:
         push = Pushes(warm, equations, implied, goals, Met.nothing(equations.n_cells))
         if push(np.zeros(equations.n_cells), maximise=False) is SolverStatus.INFEASIBLE:
@@ -118,7 +118,7 @@ def _stretched(
 
 
 def any_point(equations: Problem, deadline: Deadline) -> Floats | None:
-    """Return some point of the polyhedron; None when time is over."""
+    """Return a point of the polyhedron; None if a limit was reached."""
     for program in _programs(equations):
         with opened(program, time_limit_s=deadline.left, work=deadline.work) as warm:
             solution = warm.solve(program.cost, details=False)
@@ -128,7 +128,7 @@ def any_point(equations: Problem, deadline: Deadline) -> Floats | None:
 
 
 def snapped(x: Floats, equations: Problem) -> Floats:
-    """Move numbers that are whole up to the solver's rounding to the whole number itself."""
+    """Round numbers that are integer up to the solver's tolerance."""
     if not equations.exact:
         return x
     whole = np.round(x)
@@ -137,7 +137,7 @@ def snapped(x: Floats, equations: Problem) -> Floats:
 
 
 def _programs(equations: Problem) -> tuple[LinearProgram, LinearProgram]:
-    """Return the program, and the same with room for rounding in its rows in case it has no point."""
+    """Return the program, and the same with a tolerance in its rows in case it is infeasible."""
     program = LinearProgram(
         np.zeros(equations.n_cells), equations.matrix, equations.rhs, equations.lower, equations.upper
     )
@@ -147,7 +147,7 @@ def _programs(equations: Problem) -> tuple[LinearProgram, LinearProgram]:
 
 @dataclass(frozen=True, eq=False)
 class Pushes:
-    """Objective after objective on one open model; every point is noted."""
+    """Objectives pushed one after the other on one open model; every point is recorded."""
 
     warm: Warm
     equations: Problem
@@ -164,8 +164,8 @@ class Pushes:
         return solution.status
 
     def all(self, *, sums: bool) -> Met:
-        """Push everything; what has reached a goal stands on it, as the goal is exact where the data are."""
-        # A cell judged too strictly costs one more program, no more.
+        """Push all cells; a cell that has reached its goal is set to it, because goals are not rounded."""
+        # Too strict a tolerance only costs one more program.
         near = ROUNDING * self.equations.reach
         near = np.minimum(near, WHOLE) if self.equations.exact else near
         low_goal, high_goal = self.goals[0] + near, self.goals[1] - near
@@ -185,7 +185,7 @@ class Pushes:
         return self.met
 
     def _together(self, goal: Floats, *, maximise: bool) -> None:
-        """Push all cells that are short of their goal at once, as long as that brings some of them there."""
+        """Push all cells short of their goal together, as long as some of them reach it."""
         while True:
             short = self.met.high < goal if maximise else self.met.low > goal
             if short.sum() < 2 or self(short.astype(np.float64), maximise=maximise) is SolverStatus.LIMIT:
@@ -209,19 +209,19 @@ Pair = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class EndSearch:
-    """How the ends of intervals are looked for."""
+    """Settings of the search for ends of intervals."""
 
     integer: bool = False
-    """Over whole numbers only."""
+    """Over integers only."""
     flows: bool = True
-    """Take networks by maximum flows; otherwise by linear programs, with the same answers."""
+    """Solve networks by maximum flows; otherwise by linear programs, with the same results."""
     most_cells: int | None = None
-    """Groups of more cells that hang together and are no network are not gone into; None for no limit."""
+    """Maximum size of components that are not networks; larger ones are skipped. None for no limit."""
 
     def ends(
         self, problem: Problem, deadline: Deadline, goals: Pair | None = None
     ) -> tuple[Floats, Floats, Mask]:
-        """Return the ends for every cell, in units of the problem, and the cells not reached in time.
+        """Return the ends of every cell, in units of the problem, and the cells that were not finished.
 
         With goals, the least and largest values met on the way to them; without, the exact ends.
         """
@@ -232,7 +232,7 @@ class EndSearch:
 
 
 class _Ends:
-    """The ends of one set of equations while they are worked out."""
+    """State of the search for the ends of one problem."""
 
     def __init__(
         self,
@@ -252,7 +252,7 @@ class _Ends:
         self.network = self.parts.network & how.flows
 
     def _within(self, goals: Pair) -> Pair:
-        """Drop goals that one relation alone puts out of reach."""
+        """Drop goals that presolve shows to be out of reach."""
         low, high = goals
         return (
             np.where(low < self.settled.lower, np.nan, low),
@@ -260,7 +260,7 @@ class _Ends:
         )
 
     def _at(self, cells: Integers) -> tuple[Problem, Integers, Pair, Pair]:
-        """Problem of some of the open cells, where these are among all, their implied bounds and goals."""
+        """Return the problem in some open cells, their indices among all cells, implied bounds and goals."""
         rest, settled = self.settled.rest, self.settled
         places = settled.cells[cells]
         part = rest.part(cells, rest.rhs, rest.lower[cells], rest.upper[cells])
@@ -268,7 +268,7 @@ class _Ends:
         return part, places, implied, (self.goals[0][places], self.goals[1][places])
 
     def networks(self) -> None:
-        """All networks in one go: flows do not leave their group."""
+        """Solve all networks together: flows do not leave their component."""
         tied = np.bincount(self.matrix.indices, minlength=self.matrix.shape[1]) > 0
         cells = np.flatnonzero(self.network[self.parts.cell] & tied)
         if len(cells) == 0:
@@ -281,7 +281,7 @@ class _Ends:
         self._keep(places, *ends)
 
     def others(self) -> None:
-        """Take the groups that are no networks one after the other."""
+        """Solve the components that are not networks one after the other."""
         parts = self.parts
         order = np.argsort(parts.cell, kind="stable")
         starts = np.searchsorted(parts.cell[order], np.arange(parts.n + 1))
@@ -308,7 +308,7 @@ class _Ends:
             self._keep(places, *stretch_whole(part, met, outer, goals, self.deadline))
 
     def _exposed(self, part: Problem, places: Integers) -> bool:
-        """Take out cells that adding and subtracting gives away, and solve what they leave, if any."""
+        """Determine cells by linear algebra, and solve for the others, if any."""
         mask, _ = fixed(part.matrix)
         if not mask.any():
             return False
@@ -346,27 +346,27 @@ def stretch_whole(
     goals: Pair,
     deadline: Deadline,
 ) -> tuple[Floats, Floats, Mask]:
-    """Push every cell down to its low goal and up to its high goal over whole numbers.
+    """Push every cell down to its low goal and up to its high goal over integers.
 
-    Beyond two dimensions the least count may be 2.5 for a linear program and 3 in truth. Each end starts from
-    the linear bound rounded inwards; a whole table met on the way that stands there settles it.
+    Beyond two dimensions the least count may be 2.5 in a linear program and 3 over integers. Each end starts
+    from the linear bound rounded inwards; an integer table met on the way that attains it settles it.
 
     Parameters
     ----------
     equations
-        The polyhedron, counted in ones.
+        The polyhedron, in integer units.
     real
-        What points met so far have shown, whole ones among them.
+        Record of the points met so far, including integer ones.
     outer
-        Bounds that hold for every real point; rounded inwards they hold for every whole one.
+        Bounds that hold for all real points; rounded inwards they hold for all integer points.
     goals
-        Where to stop; NaN where nothing is asked.
+        Values at which to stop; NaN for cells to skip.
     deadline
-        When to stop.
+        Limit of seconds and work.
 
     Returns
     -------
-    The least and largest whole values, and the cells that were not reached in time.
+    Least and largest integer values, and the cells that were not finished within the limits.
     """
     low, high, unknown = real.whole_low, real.whole_high, np.zeros(equations.n_cells, dtype=np.bool_)
     lower = np.maximum(np.ceil(outer[0] - WHOLE), equations.lower)
@@ -377,7 +377,7 @@ def stretch_whole(
             goal = goals[1][cell] if sign < 0 else goals[0][cell]
             end = upper[cell] if sign < 0 else lower[cell]
             best = high[cell] if sign < 0 else low[cell]
-            # Reached: the goal, or the rounded linear bound, beyond which nothing can be.
+            # Reached: the goal, or the rounded linear bound, beyond which there are no points.
             if np.isnan(goal) or sign * best <= sign * goal or sign * best <= sign * end:
                 continue
             if deadline.over:

@@ -1,4 +1,4 @@
-"""Relations among cells as arrays, by row and by cell: peeling, components and networks."""
+"""Relations among cells as arrays, by row and by cell: singletons, components and networks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from hitoku.model import Floats, Integers, Mask
 
-# CSR arrays, or CSC arrays by column: where each line begins, its indices, its coefficients.
+# CSR arrays, or CSC arrays by column: start of each line, indices, coefficients.
 Lines = tuple[Integers, Integers, Floats]
 
 
@@ -24,7 +24,7 @@ def _as_lines(matrix: Any) -> Lines:
 
 
 def entries_of(begins: Integers, lines: Integers) -> tuple[Integers, Integers]:
-    """Return the positions of the entries of some lines, and where each line begins among them."""
+    """Return the indices of the entries of some lines, and the start of each line among them."""
     lengths = begins[lines + 1] - begins[lines]
     ends = np.concatenate([[0], np.cumsum(lengths)])
     return np.arange(ends[-1]) + np.repeat(begins[lines] - ends[:-1], lengths), ends
@@ -42,8 +42,8 @@ class Incidence:
     def of(cls, matrix: Any) -> Incidence:
         """Convert a sparse matrix of relations by cells, in any format.
 
-        Formats are converted here only: kernels check neither formats nor bounds, so that CSC arrays taken
-        for CSR arrays would read outside them.
+        Formats are converted here only: kernels check neither formats nor indices, so CSC arrays passed as
+        CSR arrays would be read out of bounds.
         """
         return cls(_as_lines(matrix.tocsr()), _as_lines(matrix.tocsc()))
 

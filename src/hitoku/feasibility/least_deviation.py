@@ -1,8 +1,8 @@
-"""The least change of withheld cells that moves one of them: what an outsider cannot see, near one cell.
+"""The least deviation that moves one suppressed cell, found near that cell.
 
-It is looked for with a few relations only, all others forgotten; relations that it breaks are added, and so
-on. Cells move more freely than they can, so what bounds the cell even then bounds it in the whole table. A
-change that breaks no relation is one of the whole table.
+The search starts with a few relations and adds those that the last deviation violated. This relaxes the
+problem, so a bound on the cell is valid for the entire table; a deviation that violates no relation is one of
+the entire table.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ from hitoku.feasibility.problem import Problem
 from hitoku.model import BOUND, WHOLE, Floats, Integers
 from hitoku.solver.growing import GrowingProgram
 
-# Up to so many withheld cells programs over all of them, with all relations, are quick.
+# Up to this many suppressed cells, programs over all cells and relations are fast.
 SMALL = 6_000
-# Near a cell are no more cells than this, at first and then.
+# Maximum numbers of cells near a cell, in a first and a second attempt.
 NEARBY_CELLS = (2_000, 20_000)
 
 
 @dataclass(frozen=True, eq=False)
 class LeastDeviation:
-    """The least change that moves one cell, as far as some relations tell."""
+    """The least deviation that moves one cell, subject to some relations."""
 
     cells: Integers
     steps: Floats
-    """Cells that move, and how far; not exact. None where the cell goes too short."""
+    """Cells that move, and distances; not exact. Empty if the cell does not move far enough."""
     rows: Integers
-    """The relations that were taken into account."""
+    """Relations that were taken into account."""
     n_programs: int
     work: int
-    """Linear programs solved, and the cells that they had, added up: the same on every computer."""
+    """Number of linear programs solved, and total number of their cells: the same on every computer."""
 
 
 @dataclass(frozen=True, eq=False)
 class DeviationSearch:
-    """Relations among withheld cells, and how far each of these may move."""
+    """Relations among suppressed cells, and the slack of each cell."""
 
     by_row: sparse.csr_array
     by_cell: Any
     """The relations, by rows and by columns."""
     low: Floats
     high: Floats
-    """Rooms below and above zero, infinite where there is no end."""
+    """Bounds of deviations, below and above zero; infinite for none."""
 
     @classmethod
     def of(cls, problem: Problem) -> DeviationSearch:
-        """Look at differences of withheld cells.
+        """Search for deviations of suppressed cells.
 
         Examples
         --------
-        Two by two cells with published margins: whoever moves one moves all.
+        Two by two cells with published margins: if one moves, all move.
 
         >>> square = sparse.csr_array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]])
         >>> changes = DeviationSearch.of(Problem.deviations(square, np.full(4, -9.0), np.full(4, 9.0)))
@@ -65,29 +65,29 @@ class DeviationSearch:
         return cls(problem.matrix, problem.matrix.tocsc(), problem.lower, problem.upper)
 
     def within(self, low: Floats, high: Floats) -> DeviationSearch:
-        """Give cells other rooms."""
+        """Return the same search with other bounds."""
         return replace(self, low=low, high=high)
 
     def least(
         self, place: int, way: float, least: float, *, most_cells: int, weight: Floats | None = None
     ) -> LeastDeviation:
-        """Move a cell, other cells as little as possible, and all relations kept.
+        """Move a cell, and other cells as little as possible, while keeping all relations.
 
-        Where it falls short of the least that will do, the relations that were added so far keep it from
-        going there, as far as doubles tell; then no more are added.
+        If the cell does not move far enough, the relations that were added so far prevent it, up to rounding,
+        and the search ends.
 
         Parameters
         ----------
         place
             The cell.
         way
-            How far: below zero for down.
+            Distance; negative for down.
         least
-            What it must go at least, as a share of that.
+            Least share of the distance that is required.
         most_cells
-            Beyond so many cells the search ends.
+            Maximum number of cells.
         weight
-            What moves of each cell cost, at most one; left out, they all cost one.
+            Cost of moving each cell, at most one; default: one.
         """
         program = _Neighbourhood(self, place, way, weight)
         broken = _entries(self.by_cell, np.array([place]))[0]
@@ -113,7 +113,7 @@ class DeviationSearch:
 
 
 class _Neighbourhood:
-    """The program of one cell: moves as shares of its way, each split into one up and one down."""
+    """The program of one cell: moves as shares of its distance, each split into a rise and a fall."""
 
     def __init__(self, changes: DeviationSearch, place: int, way: float, weight: Floats | None) -> None:
         self._changes, self._place, self._way, self._weight = changes, place, way, weight
@@ -126,7 +126,7 @@ class _Neighbourhood:
 
     @property
     def rows(self) -> Integers:
-        """The relations that are taken into account, sorted."""
+        """Relations that are taken into account, sorted."""
         return np.flatnonzero(self._taken)
 
     def add(self, rows: Integers) -> None:
@@ -163,7 +163,7 @@ class _Neighbourhood:
         return None if point is None else np.asarray(point[::2] - point[1::2])
 
     def broken(self, cells: Integers, share: Floats) -> Integers:
-        """Return relations that are not kept by a change of some cells, among those not looked at yet."""
+        """Return relations that a deviation violates, among those that were not added yet."""
         rows, factors, lengths = _entries(self._changes.by_cell, cells)
         found, place = np.unique(rows, return_inverse=True)
         off = np.bincount(place, factors * np.repeat(share, lengths))
@@ -171,6 +171,6 @@ class _Neighbourhood:
 
 
 def _entries(matrix: Any, lines: Integers) -> tuple[Integers, Floats, Integers]:
-    """Return places and numbers in rows of a matrix by rows, or columns of one by columns, and lengths."""
+    """Return indices, coefficients and lengths of rows of a CSR matrix, or columns of a CSC matrix."""
     within, ends = entries_of(matrix.indptr, lines)
     return matrix.indices[within].astype(np.int64), matrix.data[within].astype(np.float64), np.diff(ends)

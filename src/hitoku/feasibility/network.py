@@ -1,10 +1,9 @@
-"""Tables that are networks: every withheld cell in at most two relations, once on either side.
+"""Tables that are networks: every suppressed cell is in at most two relations, with opposite signs.
 
-A two-dimensional table is one: an inner cell leaves its row and enters its column. Ends of all intervals are
-then maximum flows, and whole numbers come out whole. A change that keeps every sum is a circulation: it runs
-in cycles through the withheld cells, and one circulation moves as many cells far enough as there is capacity
-for, since a cell that has gone far enough is held there while others are pushed. Circulations are proposals:
-callers check them, and leave what they do not settle to linear programs.
+Two-dimensional tables are networks: an inner cell is an arc from its row to its column. The ends of intervals
+are then given by maximum flows, which are integer for integer data. Deviations are circulations in the
+network. One circulation can move many cells far enough, because a cell that has reached its goal is held
+there while others are pushed. Callers check circulations, and use linear programs for the other cells.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ def stretch_network(
     goals: tuple[Floats, Floats],
     deadline: Deadline,
 ) -> tuple[Floats, Floats, Mask]:
-    """Push every cell down to its low goal and up to its high goal, or as far as it goes, by flows.
+    """Push every cell down to its low goal and up to its high goal, or as far as possible, by flows.
 
-    Returns the least and largest values met, and the cells that were not reached in time.
+    Returns the least and largest values met, and the cells that were not finished within the limits.
     """
     from hitoku.kernels.flow import balance, graph_of, stretch  # noqa: PLC0415 - loads numba
 
@@ -43,7 +42,7 @@ def stretch_network(
     largest = float(equations.size.max(initial=0.0))
     tiny = 0.0 if equations.exact else ROUNDING * largest
     if equations.exact:
-        # Ends are whole then, and so flows stay: a part of a unit would be lost beside a giant.
+        # Ends and flows are integer then; a fraction of a unit would be lost beside a very large value.
         goals = np.floor(goals[0]), np.ceil(goals[1])
     left = balance(tail, head, x, lower, upper, supply, tiny)
     if np.any(left > ADDITIVITY * largest + 2 * tiny):
@@ -69,8 +68,8 @@ def stretch_network(
 def arcs(relations: Incidence, group: Integers, sign: Floats) -> tuple[Integers, Integers, Integers]:
     """Turn the cells of networks into arcs between relations, from tail to head.
 
-    A cell in a single relation runs to a node that its group has for that. These nodes come after the
-    relations; the third array tells, for every relation, which of them is its group's.
+    A cell in a single relation is an arc to the outside node of its group. Outside nodes are numbered after
+    the relations; the third array is the outside node of every relation.
     """
     indptr, rows, coefficients = relations.by_cell
     n_rows = relations.n_rows
@@ -85,33 +84,33 @@ def arcs(relations: Incidence, group: Integers, sign: Floats) -> tuple[Integers,
     return tail, head, outside
 
 
-# A round that settles less than this share of what is open is the last one for all cells together.
-WORTHWHILE = 0.1
+# Rounds for all cells together end after one that reaches less than this share of the open goals.
+MIN_SHARE = 0.1
 
 
 @dataclass(eq=False)
 class NetworkCirculation:
-    """Cells that are arcs of networks, what they need and how far they have come, in whole steps."""
+    """Cells that are arcs of networks, their levels and the distances reached, in integer steps."""
 
     cells: Integers
-    """The arcs, by position among the withheld cells."""
+    """The arcs, by index among the suppressed cells."""
     graph: tuple[Integers, Integers, Integers, Integers]
     """Arcs between relations."""
     lower: Floats
     upper: Floats
-    """How far each may move."""
+    """Bounds of each deviation."""
     levels: Levels
-    """What each must be able to move, rounded up to steps."""
+    """Levels of each cell, rounded up to steps."""
     work: CountedWork
-    """What flows look at, and may look at. Once that is over no further push is begun."""
+    """Work of flows, and its limit; at the limit no further push is started."""
 
     @classmethod
     def of(
         cls, problem: Problem, levels: Levels, work: CountedWork | None = None
     ) -> NetworkCirculation | None:
-        """Find the networks among differences; None where there are none, or numbers are not whole.
+        """Return the networks of a problem; None if there are none, or numbers are not integer.
 
-        ``work`` counts and limits what flows look at; without it nothing is limited.
+        ``work`` counts and limits the work of flows; default: no limit.
         """
         matrix = problem.matrix
         finite = np.concatenate([problem.lower, problem.upper, levels.down, levels.up, levels.width])
@@ -133,14 +132,14 @@ class NetworkCirculation:
 
     def __post_init__(self) -> None:
         self.low, self.high = np.zeros(len(self.cells)), np.zeros(len(self.cells))
-        # Cells that cannot go as far as bounds alone would let them.
+        # Cells that cannot move as far as their bounds allow.
         self.stuck = np.zeros((2, len(self.cells)), dtype=np.bool_)
-        # Whether a change for one cell has lately brought others to their goals.
+        # Whether the last deviation for one cell brought others to their goals.
         self._others = True
 
     @property
     def lacking(self) -> tuple[Mask, Mask]:
-        """Cells that must still go further down, and up."""
+        """Cells that must still move further down, and up."""
         wide = (self.high - self.low >= self.levels.width) & (self.high > self.low)
         return (
             self.levels.required & ~((self.low <= -self.levels.down) & wide),
@@ -148,9 +147,9 @@ class NetworkCirculation:
         )
 
     def goals(self) -> tuple[Floats, Floats]:
-        """Where to push cells that lack something; NaN where nothing is to be gained.
+        """Return the goals of cells that miss their levels; NaN if nothing can be gained.
 
-        A width may lie on either side. Where a bound leaves too little room on one, the other takes the rest.
+        A width may lie on either side. If a bound leaves too little slack on one, the other takes the rest.
         """
         down, up = self.lacking
         lowest = np.where((self.lower > -self.levels.width) & ~self.stuck[0], self.lower, self.low)
@@ -167,12 +166,12 @@ class NetworkCirculation:
         )
 
     def deviations(self, few: float = np.inf) -> Iterator[Floats]:
-        """Yield changes of the cells, in steps, until all are settled that can be, or work is over.
+        """Yield deviations, in steps, until all cells are settled that can be, or the work limit is reached.
 
         Parameters
         ----------
         few
-            Cells are pushed one by one when no more than so many are open.
+            Maximum number of open cells for pushing cells one by one.
         """
         yield from self.together()
         left = self._open()
@@ -182,20 +181,20 @@ class NetworkCirculation:
             yield from self._first(cell)
 
     def together(self) -> Iterator[Floats]:
-        """Yield changes that move many cells further than any before, while that pays."""
+        """Yield deviations that move many cells further than before, while that pays."""
         random = np.random.default_rng(0)
         while before := self._n_goals():
             x = np.zeros(len(self.cells))
             self._push(x, random.permutation(self._open()))
             if self._keep(x):
                 yield x
-            if self.work.over or before - self._n_goals() < WORTHWHILE * before:
+            if self.work.over or before - self._n_goals() < MIN_SHARE * before:
                 break
 
     def _first(self, cell: int) -> Iterator[Floats]:
-        """Push one cell through everything, then the others as far as that leaves room, while that pays.
+        """Push one cell without restrictions, then the others as far as capacity remains, while that pays.
 
-        Which cells can be settled does not depend on the others: they only save changes.
+        The others do not affect which cells can be settled; they only save deviations.
         """
         for side in (0, 1):
             goals = self.goals()
@@ -214,11 +213,11 @@ class NetworkCirculation:
             if self._keep(x):
                 yield x
             if others:
-                # One goal is the cell's own.
+                # One goal is that of the cell itself.
                 self._others = before - self._n_goals() > 1
 
     def _open(self) -> Integers:
-        """Cells for which there is a goal."""
+        """Return the cells that have a goal."""
         low, high = self.goals()
         return np.flatnonzero(~(np.isnan(low) & np.isnan(high)))
 
@@ -226,7 +225,7 @@ class NetworkCirculation:
         return int(np.count_nonzero(~np.isnan(self.goals())))
 
     def _push(self, x: Floats, order: Integers) -> None:
-        """Push cells in some order; none further than it need go, so that there is room for all."""
+        """Push cells in some order, none further than necessary, to leave capacity for all."""
         least = np.where(
             self.levels.required, -np.maximum(np.maximum(self.levels.down, self.levels.width), 1.0), -np.inf
         )
@@ -246,7 +245,7 @@ class NetworkCirculation:
         self.work.add(looked)
 
     def _keep(self, x: Floats) -> bool:
-        """Note how far a change goes; tell whether it goes further than others where that is lacking."""
+        """Record a deviation; return whether it moves a cell further where that is required."""
         down, up = self.lacking
         useful = (down & (x < self.low)) | (up & (x > self.high))
         self.low[useful], self.high[useful] = (

@@ -1,4 +1,4 @@
-"""A suppression pattern that changes cell by cell: counts per relation and connected groups, kept current."""
+"""A suppression pattern that changes cell by cell, with counts per relation and connected groups."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hitoku.model import Integers, Mask
 
 
 class Pattern:
-    """Withheld cells, changed one at a time.
+    """Suppressed cells, changed one at a time.
 
-    A cell whose bounds leave a single value is known even when it is withheld. Counts and groups leave such
-    cells out: only *loose* cells, withheld and movable, protect others.
+    A cell whose bounds leave a single value is known even if it is suppressed. Counts and groups omit such
+    cells: only *loose* cells, suppressed and movable, protect others.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Pattern:
     Attributes
     ----------
     withheld
-        Cells withheld now.
+        Cells that are suppressed now.
     loose
         Movable cells among them.
     count
@@ -58,7 +58,7 @@ class Pattern:
         return parts_of(self.matrix[:, np.flatnonzero(self.loose)]).row
 
     def withhold(self, cell: int) -> None:
-        """Withhold one more cell."""
+        """Suppress a further cell."""
         self.withheld[cell] = True
         if not self.movable[cell] or self.loose[cell]:
             return
@@ -69,7 +69,7 @@ class Pattern:
             self.group[self.group == other] = self.group[rows[0]]
 
     def publish(self, cell: int) -> None:
-        """Publish a withheld cell again."""
+        """Publish a suppressed cell again."""
         self.withheld[cell] = False
         if self.loose[cell]:
             self.loose[cell] = False

@@ -1,7 +1,7 @@
 """Bounds over a structure: a problem, and the levels that its cells must be able to reach.
 
-The variables of a :class:`Problem` are values of withheld cells for an attacker, and their deviations from
-the true table for those who hold it.
+The variables of a :class:`Problem` are the values of suppressed cells for an attacker, and their deviations
+from the true table for callers that hold it.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ class Problem:
     """``matrix @ x == rhs`` with ``lower <= x <= upper``, all in units of ``1 / scale``."""
 
     matrix: sparse.csr_array
-    """Relations by withheld cells."""
+    """Relations by suppressed cells."""
     rhs: Floats
-    """What the published cells leave for the withheld ones."""
+    """Right-hand sides: negated sums of the published cells."""
     lower: Floats
     upper: Floats
-    """What an outsider knows of each withheld cell."""
+    """Bounds of each suppressed cell that every attacker knows."""
     size: Floats
-    """Per relation, the scale of rounding: the largest sum of sizes of terms in any relation that it hangs
-    together with, those of withheld cells as far as bounds tell them."""
+    """Per relation, the scale of rounding: the largest sum of absolute terms in a relation of its component;
+    for suppressed cells, their bounds nearest to zero are used."""
     scale: float = 1.0
-    """A value times this is what the arrays hold: 100 for data in cents."""
+    """Factor from values to the units of the arrays: 100 for data in cents."""
     exact: bool = False
-    """All numbers are whole, so sums and differences of them are exact."""
+    """Whether all numbers are integer, so that sums and differences are exact."""
 
     @classmethod
     def deviations(cls, matrix: sparse.csr_array, lower: Floats, upper: Floats) -> Problem:
-        """Set up differences from the truth: zero fits, and they cancel in every relation."""
+        """Set up deviations from the true table: zero is feasible, and they cancel in every relation."""
         nothing = np.zeros(matrix.shape[0])
         return cls(matrix, nothing, lower, upper, nothing)
 
     @classmethod
     def of(cls, release: Release, *, whole: bool = False) -> Problem:
-        """Set up the equations of a release; ``whole`` looks for whole numbers only."""
+        """Set up the equations of a release; ``whole`` restricts values to integers."""
         must_be(Release, release, "release")
         withheld = release.withheld
         published = np.where(withheld, 0.0, release.published)
         relations = release.relations
         matrix = sparse.csr_array(relations[:, np.flatnonzero(withheld)])
-        # A withheld cell is at least as large as its bounds say, and rounding grows with it too.
+        # The bounds of a suppressed cell imply a least absolute value, which also contributes to rounding.
         at_least = np.maximum(np.maximum(release.lower, -release.upper), 0.0)
         size = np.asarray(abs(relations) @ np.where(withheld, at_least, np.abs(published)))
         rhs = -np.asarray(relations @ published)
@@ -67,7 +67,7 @@ class Problem:
         open_rows = np.flatnonzero(np.diff(matrix.indptr))
         if len(open_rows) < matrix.shape[0]:
             matrix, rhs, size = matrix[open_rows], rhs[open_rows], size[open_rows]
-        # Rounding travels along relations, so all that hang together are judged on one scale.
+        # Rounding propagates along relations, so each component has one scale.
         parts = parts_of(matrix)
         largest = np.zeros(parts.n)
         np.maximum.at(largest, parts.row, size)
@@ -75,7 +75,7 @@ class Problem:
         return equations._on_a_grid(published)
 
     def _on_a_grid(self, published: Floats) -> Problem:
-        """Count in the smallest decimal unit of the data where there is one: sums are exact then."""
+        """Use the smallest decimal unit of the data, if there is one, so that sums are exact."""
         coefficients = self.matrix.data
         if not np.array_equal(coefficients, np.round(coefficients)):
             return self
@@ -105,15 +105,15 @@ class Problem:
 
     @property
     def reach(self) -> Floats:
-        """Per cell, the size of its relations: the scale of rounding in its value."""
+        """Per cell, the largest size of its relations: the scale of rounding of its value."""
         reach = np.zeros(self.n_cells)
         rows = np.repeat(np.arange(self.matrix.shape[0]), np.diff(self.matrix.indptr))
         np.maximum.at(reach, self.matrix.indices, self.size[rows])
         return reach
 
     def part(self, cells: Integers, rhs: Floats, lower: Floats, upper: Floats) -> Problem:
-        """Return the equations in some cells, with the relations that have one of them."""
-        # Mostly all cells are meant, in their order, and every relation has one: nothing need be copied then.
+        """Return the problem in some cells, with the relations that contain one of them."""
+        # Usually these are all cells in order, and nothing needs to be copied.
         whole = len(cells) == self.n_cells and np.array_equal(cells, np.arange(self.n_cells))
         matrix = self.matrix if whole else sparse.csr_array(self.matrix[:, cells])
         rows = np.flatnonzero(np.diff(matrix.indptr))
@@ -131,7 +131,7 @@ class Problem:
 
 
 def contradiction() -> TableError:
-    """Say that no table fits; which relation fails first is an accident of the order, so none is named."""
+    """Return the error that no table fits; no relation is named, because which fails first is arbitrary."""
     return TableError(
         "release_contradicts_itself",
         "no table fits this release: its published cells, relations and bounds contradict each other",
@@ -141,7 +141,7 @@ def contradiction() -> TableError:
 
 
 def _refuse_broken(release: Release, matrix: sparse.csr_array, rhs: Floats, size: Floats) -> None:
-    """Raise when relations without any withheld cell do not add up."""
+    """Raise if a relation without suppressed cells does not add up."""
     failing = np.flatnonzero((np.diff(matrix.indptr) == 0) & (np.abs(rhs) > ADDITIVITY * size))
     if len(failing) == 0:
         return

@@ -1,7 +1,7 @@
-"""Push one cell as far as it goes, repeatedly, while bounds of single cells change.
+"""Push one cell as far as possible, repeatedly, while bounds of single cells change.
 
-Cells hold deviations from the true table, so zero is feasible and every program has a start. Networks are
-pushed by maximum flows, other problems by a linear program that stays open; both give the same distances.
+Variables are deviations from the true table, so zero is feasible. Networks are pushed by maximum flows, other
+problems by a linear program that stays open; both give the same distances.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class Push(Protocol):
         """Set how far a cell may move down and up."""
 
     def far(self, cell: int, *, up: bool, cap: float) -> tuple[float, Floats]:
-        """Push a cell as far as it goes; return the distance and the deviation that shows it.
+        """Push a cell as far as possible; return the distance and a deviation that attains it.
 
-        Where the cell is unbounded, the distance is infinite and the deviation goes as far as ``cap``.
+        If the cell is unbounded, the distance is infinite and the deviation moves it by ``cap``.
         """
 
     def together(self, cells: Integers, *, up: bool) -> Floats | None:
-        """Push the sum of several cells; None where it is unbounded, or single pushes are as fast."""
+        """Push the sum of several cells; None if it is unbounded, or if single pushes are as fast."""
 
 
 def push_engine(matrix: sparse.csr_array, down: Floats, up: Floats, work: CountedWork | None = None) -> Push:
     """Return the engine for a matrix of relations by cells.
 
-    ``work`` counts what it looks at. A linear program that reaches its limit raises ``PUSH_WORK_LIMIT``.
+    ``work`` counts its work. A linear program that reaches its limit raises ``PUSH_WORK_LIMIT``.
     """
     work = work or CountedWork()
     relations = Incidence.of(matrix)
@@ -90,7 +90,7 @@ class FlowPush:
 
 
 class LinearPush:
-    """Push by one linear program that stays open."""
+    """Push by a linear program that stays open."""
 
     def __init__(self, matrix: sparse.csr_array, down: Floats, up: Floats, work: CountedWork) -> None:
         self._down, self._up = down.copy(), up.copy()
@@ -129,7 +129,7 @@ def _point(solution: Solution) -> Floats:
             fix="protect fewer linked tables at once, or merge codes",
         )
     if solution.status is not SolverStatus.OPTIMAL or solution.x is None:
-        # Zero always fits, so anything but an optimum is a failure of the solver.
+        # Zero is feasible, so any status but optimal is a failure of the solver.
         raise SolverError(
             "solver_lost_optimum",
             "the solver ended with {status} on a program that has an optimum",

@@ -1,8 +1,8 @@
-"""Cells that a relation ties to one other: where one of them is known, so is the other.
+"""Cells tied by a relation with two suppressed cells: each determines the other.
 
-Two withheld cells alone in a relation rise and fall together, or one as the other falls. In a release most of
-the withheld cells hang on another one like that, often along a chain. One cell of each chain stands for all,
-which leaves a third of the unknowns, and fewer relations still, for many of them then say the same.
+Such cells rise and fall together, or one rises as the other falls. In a release, most suppressed cells are
+tied to another one, often in chains. One cell of each chain represents all, which leaves about a third of the
+unknowns and even fewer relations, because many become equal.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Pair = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class Tied:
-    """Every cell as ``sign * x[standing] + offset`` of a cell that stands for it."""
+    """Every cell as ``sign * x[standing] + offset`` of its representative."""
 
     equations: Problem
-    """What is left, in the cells that stand for others and themselves."""
+    """The remaining problem in the representatives."""
     standing: Integers
     sign: Floats
     offset: Floats
-    """For every cell who stands for it, plus or minus one, and a whole number of units."""
+    """For every cell its representative, a sign, and an integer number of units."""
 
     def inner(self, low: Floats, high: Floats) -> Pair:
-        """Turn bounds of cells into bounds of those that stand for them: the narrowest."""
+        """Turn bounds of cells into bounds of their representatives: the narrowest."""
         n = self.equations.n_cells
         least, most = np.full(n, -np.inf), np.full(n, np.inf)
         low, high = self._turned(low, high)
@@ -39,7 +39,7 @@ class Tied:
         return least, most
 
     def farthest(self, low: Floats, high: Floats) -> Pair:
-        """Turn goals of cells into goals of those that stand for them: the farthest; NaN where none is."""
+        """Turn goals of cells into goals of their representatives: the farthest; NaN without goals."""
         n = self.equations.n_cells
         least, most = np.full(n, np.nan), np.full(n, np.nan)
         low, high = self._turned(low, high)
@@ -55,7 +55,7 @@ class Tied:
         )
 
     def members(self, low: Floats, high: Floats) -> Pair:
-        """Turn ends of the cells that stand for others into ends of all cells."""
+        """Turn ends of representatives into ends of all cells."""
         low, high, same = low[self.standing], high[self.standing], self.sign > 0
         return (
             np.where(same, low + self.offset, self.offset - high),
@@ -64,11 +64,11 @@ class Tied:
 
 
 def tied(equations: Problem) -> Tied | None:
-    """Let one cell stand for all that are tied to it; None where numbers are not whole, or contradict.
+    """Choose a representative of each set of tied cells; None if numbers are not integer, or contradict.
 
     Examples
     --------
-    A row of two withheld cells that leave 10, and a row of three.
+    A row of two suppressed cells with sum 10, and a row of three.
 
     >>> matrix = sparse.csr_array(np.array([[1.0, 1, 0, 0], [0, 1, 1, 1]]))
     >>> rows, cells = np.array([10.0, 30.0]), np.zeros(4)
@@ -108,7 +108,7 @@ def tied(equations: Problem) -> Tied | None:
 
 
 def _followed(equations: Problem) -> tuple[Integers, Floats, Floats]:
-    """Follow relations with two cells: for every cell who stands for it, with sign and offset."""
+    """Follow relations with two cells; return the representative, sign and offset of every cell."""
     matrix = equations.matrix
     above: dict[int, tuple[int, float, float]] = {}
 
@@ -138,7 +138,7 @@ def _followed(equations: Problem) -> tuple[Integers, Floats, Floats]:
 
 
 def _different(matrix: sparse.csr_array, rhs: Floats) -> Integers | None:
-    """Return the rows that say something new, one of each kind; None where two contradict each other."""
+    """Return one row of each set of equal rows; None if two contradict each other."""
     said: dict[tuple[bytes, bytes], float] = {}
     rows = []
     for row, (start, stop) in enumerate(

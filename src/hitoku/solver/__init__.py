@@ -1,7 +1,7 @@
-"""Optimisation solvers: linear, quadratic and integer programs; the only package that imports HiGHS.
+"""Linear, quadratic and integer programs; the only package that imports HiGHS.
 
-Programs go in as arrays, answers come out with a status of ours, a value recomputed in original units, and a
-bound that is recomputed from multipliers where there is one. Programs that are solved again and again keep
-their basis (master problems, growing programs). Limits are counted work, the same on every computer. Others
-import its modules directly, without a facade.
+Programs are passed as arrays. Solutions have a :class:`~hitoku.solver.solution.SolverStatus`, a value
+recomputed in original units and, where possible, a bound recomputed from multipliers. Programs that are
+solved repeatedly keep their basis (master problems, growing programs). Limits are counted work, which is the
+same on every computer. There is no facade; modules are imported directly.
 """

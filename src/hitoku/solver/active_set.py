@@ -1,9 +1,9 @@
-"""From a nearly optimal point to the optimum: which bounds and rows hold is guessed, solved for, corrected.
+"""Active-set polishing: from a nearly optimal point of a quadratic program to the optimum.
 
-With the right ones held, the conditions of an optimum are linear equations, and a sparse factorisation gives
-the point to the last digits where an interior point method has given up. A wrong guess shows: a column leaves
-its bounds, or a bound pulls instead of pushing; it is mended and solved for again. Nothing here is proven.
-Whoever asks judges each point.
+For the correct set of active bounds and rows, the optimality conditions are linear equations, and a sparse
+factorisation solves them to the last digits where an interior point method has stopped. A wrong guess is
+visible, because a column violates its bounds or a multiplier has the wrong sign; it is corrected and the
+equations are solved again. Nothing is proven here; callers judge each point.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Conditions:
     most: Floats
 
     def settle(self, y: Floats, duals: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Yield better and better points with their multipliers, beginning near the ones given.
+        """Yield improving points with their multipliers, starting near the given ones.
 
         Examples
         --------
-        Two parts of a total of 10, the squares as small as possible, the second at least 6.
+        Two parts of a total of 10 with the smallest sum of squares, the second at least 6.
 
         >>> total, endless = np.array([10.0]), np.full(2, np.inf)
         >>> conditions = Conditions(
@@ -97,12 +97,12 @@ class Conditions:
             )
 
     def violation(self, y: Floats, duals: Floats) -> float:
-        """Return how far a point and its multipliers are from an optimum's.
+        """Return by how much a point and its multipliers violate the optimality conditions.
 
-        Each column is moved to where its own cost, with the pull of the rows, is least between its bounds,
-        and each row is held against its multiplier in the same way: at an optimum nothing moves (the natural
-        residual of the conditions of Karush, Kuhn and Tucker). The longest way counts, for a column as a
-        share of the largest one, for a row as a share of what moves in it.
+        The natural residual of the Karush-Kuhn-Tucker conditions: each column is moved to where its own cost,
+        with the multipliers of the rows, is least within its bounds, and each row likewise; at an optimum
+        nothing moves. The largest distance counts, for a column as a share of the largest column, for a row
+        as a share of the sum of its absolute terms.
 
         Examples
         --------
@@ -120,7 +120,7 @@ class Conditions:
         >>> round(conditions.violation(np.array([3.7, 6.3]), np.array([8.0])), 6)  # either is 0.3 off, of 6.3
         0.047619
         """
-        # A straight column moves by its slope, one that is bent by what its curvature makes of it.
+        # A column without curvature moves by its slope, others by a Newton step.
         slope = self._push(y, duals) / np.where(self.squares > 0, self.squares, 1.0)
         activity = self.matrix @ y
         columns = np.abs(y - np.clip(y - slope, self.low, self.high))
@@ -132,13 +132,13 @@ class Conditions:
         return float(max((columns / largest).max(initial=0.0), (rows / moving).max(initial=0.0)))
 
     def _push(self, y: Floats, duals: Floats) -> Floats:
-        """How hard each column presses on its lower bound, or, negative, on its upper one."""
+        """Return the reduced gradient: positive at active lower bounds, negative at active upper ones."""
         return np.asarray(self.cost + self.squares * y - self.matrix.T @ duals)
 
     def _solved(
         self, y: Floats, duals: Floats, free: NDArray[np.bool_], on_least: NDArray[np.bool_], on_most: Any
     ) -> tuple[Floats, Floats] | None:
-        """Solve for the free columns and the multipliers of the rows held; None when that is impossible."""
+        """Solve for the free columns and the multipliers of active rows; None if that is impossible."""
         held = on_least | on_most
         rows = self.matrix[held]
         target = np.where(on_least, self.least, self.most)[held] - rows[:, ~free] @ y[~free]
@@ -153,7 +153,7 @@ class Conditions:
             format="csc",
         )
         try:
-            # With a pull on both sides no pivoting is needed, so the ordering may look at fill alone.
+            # The regularised matrix needs no pivoting, so the ordering can minimise fill.
             factors = linalg.splu(
                 system,
                 permc_spec="MMD_AT_PLUS_A",

@@ -1,7 +1,7 @@
-"""How far one cell can be pushed when every cell has some room around its value.
+"""Attacker subproblems: how far one cell can be pushed when the deviation of every cell is bounded.
 
-The same relations are solved for one cell and set of rooms after another. Multipliers of the relations come
-with the answer: whoever wants to rely on them recomputes what they prove.
+The same relations are solved for one cell and set of bounds after another. Results include multipliers of
+the relations; callers recompute the bounds that they prove.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 class AttackerProblem:
-    """Differences ``d`` with ``relations @ d == 0`` and ``low <= d <= high``, both zero-containing.
+    """Deviations ``d`` with ``relations @ d == 0`` and ``low <= d <= high``, where ``low <= 0 <= high``.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class AttackerProblem:
         hand_over(self._highs, relations, relations.data, self._cost, (zero, zero), (rows, rows))
 
     def push(self, cell: int, sense: float, low: Floats, high: Floats) -> tuple[float, Floats, Floats]:
-        """Push one cell up (sense 1) or down (-1); return how far, the point, and ``y``.
+        """Push one cell up (sense 1) or down (-1); return distance, deviation and multipliers ``y``.
 
         For any ``y``, ``sense * d[cell]`` equals ``(sense * e_cell + relations.T @ y) @ d``.
         """
@@ -65,11 +65,11 @@ class AttackerProblem:
         return sense * float(point[cell]), point, np.asarray(solution.row_dual)
 
     def free(self) -> None:
-        """Forget the prices of :meth:`cheapest`, before cells are pushed again."""
+        """Reset the prices of :meth:`cheapest` before cells are pushed again."""
         accept(self._highs.changeColsCost(self._n, self._places, np.zeros(self._n)), "changing costs")
 
     def cheapest(self, price: Floats, low: Floats, high: Floats) -> Floats | None:
-        """Return the cheapest point within these ends, which need not contain zero; None if there is none."""
+        """Return the cheapest deviation within bounds, which need not contain zero; None if infeasible."""
         highs = self._highs
         accept(highs.changeColsBounds(self._n, self._places, low, high), "changing bounds")
         accept(highs.changeColsCost(self._n, self._places, price), "changing costs")

@@ -1,8 +1,8 @@
 """The closest point that keeps sums, bounds and required deviations, in a weighted L1, L2 or L∞ distance.
 
-Controlled tabular adjustment moves a table so; whoever wants to undo it solves the same problem from the
-other side. Both write it in deviations from a point, as Castro (2012) does in (4), (6), (8): a table that was
-printed with too few digits to add up is then no obstacle.
+Controlled tabular adjustment solves this problem, and so does an attacker who tries to undo it. Both are
+formulated in deviations from a point, as in (4), (6), (8) of Castro (2012), so that a table that was printed
+with too few digits to add up is not a problem.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Floats = NDArray[np.float64]
 Norm = Literal["l1", "l2", "linf"]
 NORMS: tuple[Norm, ...] = ("l1", "l2", "linf")
 
-# Room above the least largest move in which the smallest moves are looked for, as a share: solvers' rounding.
+# Tolerance above the least maximum move within which the smallest moves are found: the solver's rounding.
 ROOM = FEASIBLE
 
-# What it costs to break a soft bound, for each unit of relative deviation: a hundred times what an L1
-# distance charges for moving there. Linear in both norms, so that bounds which can be kept are kept.
+# Cost of violating a soft bound, per unit of relative deviation: a hundred times the cost in L1 of moving
+# that far. Linear in both norms, so that bounds that can be kept are kept.
 PENALTY = 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class DeviationProgram:
-    """Which deviations ``z`` are allowed, and what they cost.
+    """Allowed deviations ``z`` and their cost.
 
     Minimise ``sum(weight * |z|)``, ``sum(weight * z**2)`` or ``max(weight * |z|)`` subject to
     ``relations @ z == rhs`` and ``lower <= z <= upper``. Every array has one entry per cell; a scalar is
@@ -44,19 +44,19 @@ class DeviationProgram:
     relations: Any
     """Rows by cells, dense or sparse."""
     weight: Floats
-    """Price of moving each cell; zero or more, finite. See :func:`reciprocal`."""
+    """Cost of moving each cell; finite, zero or more. See :func:`reciprocal`."""
     lower: Floats = -np.inf  # type: ignore[assignment]  # a scalar is repeated
     upper: Floats = np.inf  # type: ignore[assignment]
-    """Hard bounds of the deviations, infinite where there is none; equal where a cell is fixed. A cell that
-    must rise by 3 at least has ``lower`` 3, one that must fall ``upper`` -3."""
+    """Hard bounds of the deviations; infinite for none, equal for fixed cells. A cell that must rise by at
+    least 3 has ``lower`` 3, one that must fall by 3 has ``upper`` -3."""
     rhs: Floats = 0.0  # type: ignore[assignment]
-    """What the deviations add up to in every row; zero keeps all sums as they are."""
+    """Sum of the deviations in every row; zero keeps all sums."""
     soft_lower: Floats = -np.inf  # type: ignore[assignment]
     soft_upper: Floats = np.inf  # type: ignore[assignment]
-    """Bounds that may be broken at a price; minus and plus infinity where there is none."""
+    """Bounds that may be violated at a price; infinite for none."""
     penalty: Floats = PENALTY  # type: ignore[assignment]
-    """That price for each unit of relative excess: the excess times ``weight`` in L1 and L∞, times the root
-    of ``weight`` in L2. One number, or one per cell."""
+    """Price per unit of relative excess: the excess times ``weight`` in L1 and L∞, times its square root in
+    L2. One number, or one per cell."""
 
     def __post_init__(self) -> None:
         relations = sparse.csr_array(self.relations, dtype=np.float64)
@@ -89,48 +89,47 @@ class DeviationProgram:
                 )
 
     def cost(self, deviation: Floats, norm: Norm) -> float:
-        """Weighted distance, without penalties."""
+        """Return the weighted distance, without penalties."""
         if norm == "linf":
             return float((self.weight * np.abs(deviation)).max(initial=0.0))
         size = np.abs(deviation) if norm == "l1" else deviation * deviation
         return float(self.weight @ size)
 
     def excess(self, deviation: Floats) -> Floats:
-        """How far each deviation lies outside its soft bounds: negative below, positive above."""
+        """Return how far each deviation is outside its soft bounds: negative below, positive above."""
         above = np.maximum(deviation - self.soft_upper, 0.0)
         return above - np.maximum(self.soft_lower - deviation, 0.0)
 
     def price(self, norm: Norm) -> Floats:
-        """Price of one unit of excess, in the units of the cells."""
+        """Return the price of one unit of excess, in the units of the cells."""
         return self.penalty * (np.sqrt(self.weight) if norm == "l2" else self.weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Closest:
-    """The end of one search."""
+    """Result of :func:`closest`."""
 
     status: SolverStatus
     """``OPTIMAL``, ``INFEASIBLE`` (no deviation keeps the hard bounds), or ``LIMIT``."""
     deviation: Floats | None = None
-    """The optimal ``z``; None without one. In L1 a vertex: cells that need not move do not. In L∞, of all
-    points whose largest move is least, one that is closest in L1."""
+    """The optimal ``z``, or None. In L1 a vertex, so that few cells move. In L∞ a point with least maximum
+    move that is closest in L1."""
     cost: float = float("nan")
     """Weighted distance, recomputed, without penalties."""
     paid: float = 0.0
-    """Penalties for broken soft bounds."""
+    """Penalties for violated soft bounds."""
     excess: Floats | None = None
-    """By how much each soft bound is broken: negative below, positive above, zero where kept."""
+    """Violation of each soft bound: negative below, positive above, zero if kept."""
     multiplier: Floats | None = None
-    """Lagrange multiplier of the bounds of each deviation, in the units of the table: positive where the
-    lower bound holds it, negative at the upper one, zero for a cell that was fixed from the start. Its
-    absolute sum is the ``‖μ‖₁`` of Castro's Theorem 1."""
+    """Lagrange multiplier of the bounds of each deviation, in the units of the table: positive at an active
+    lower bound, negative at an active upper one, zero for a fixed cell. The sum of absolute values is
+    ``‖μ‖₁`` in Castro's Theorem 1."""
     duals: Floats | None = None
     """Lagrange multiplier of every relation."""
     bound: float = float("nan")
-    """What no allowed deviation can beat in ``cost + paid``: recomputed from the multipliers, so it does not
-    rest on the solver's word."""
+    """Lower bound on ``cost + paid`` of all allowed deviations, recomputed from the multipliers."""
     conditions: float = float("nan")
-    """By how much the optimality conditions are missed, as a share of what moves; see ``exact``."""
+    """Violation of the optimality conditions, as a share of the movement; see ``exact``."""
 
     @property
     def optimal(self) -> bool:
@@ -138,19 +137,19 @@ class Closest:
 
     @property
     def exact(self) -> bool:
-        """Whether the optimality conditions hold: the point is the optimum, not only as cheap."""
+        """Whether the optimality conditions hold, so that the point itself is optimal, not only its cost."""
         return self.optimal and self.conditions <= GRANTED
 
     def __repr__(self) -> str:
-        # A deviation tells the true value to whoever holds the published one: a repr shows the status alone.
+        # A deviation and the published value together reveal the true value: a repr shows the status only.
         return f"Closest({self.status})"
 
 
 def reciprocal(size: ArrayLike, norm: Norm) -> Floats:
-    """Weights that count relative deviations: ``1/a``, in L2 ``1/a**2``; 1 where the value is zero.
+    """Return weights of relative deviations: ``1/a``, in L2 ``1/a**2``; 1 if the value is zero.
 
-    A zero has no relative deviation. Weight 1 charges a zero that moves by one unit as much as any other cell
-    that doubles; who wants zeros to stay gives them equal bounds.
+    A zero has no relative deviation. With weight 1, a zero that moves by one unit costs as much as any other
+    cell that doubles; to fix zeros, give them equal bounds.
 
     Examples
     --------
@@ -175,7 +174,7 @@ def closest(
     Parameters
     ----------
     problem
-        What is allowed.
+        Allowed deviations and their cost.
     norm
         "l1", "l2" or "linf".
     threads, time_limit_s, work
@@ -183,8 +182,8 @@ def closest(
 
     Examples
     --------
-    Parts of 4 and 6 under a total of 10; the first must rise by 1. It is dearer, in relative terms, to move
-    the other part than the total, so the total moves in L1; in L2 both give way.
+    Parts of 4 and 6 with a total of 10; the first must rise by 1. Moving the other part costs more, in
+    relative terms, than moving the total, so the total moves in L1; in L2 both move.
 
     >>> problem = DeviationProgram(
     ...     relations=[[1, 1, -1]],
@@ -204,7 +203,7 @@ def closest(
         return Closest(status=SolverStatus.INFEASIBLE)
     nothing = np.zeros(len(problem.weight))
     if _may_stay(problem):
-        # An interior point method would only come near to it.
+        # An interior point method would only approximate it.
         return Closest(
             status=SolverStatus.OPTIMAL,
             deviation=nothing,
@@ -238,7 +237,7 @@ def closest(
 
 
 def _may_stay(problem: DeviationProgram) -> bool:
-    """Tell whether nothing need move."""
+    """Return whether the zero deviation is allowed."""
     low = np.maximum(problem.lower, problem.soft_lower)
     high = np.minimum(problem.upper, problem.soft_upper)
     return bool(np.all(low <= 0) and np.all(high >= 0) and not problem.rhs.any())
@@ -247,10 +246,10 @@ def _may_stay(problem: DeviationProgram) -> bool:
 def _least_largest(
     problem: DeviationProgram, threads: int, time_limit_s: float | None, work: CountedWork | None
 ) -> Closest:
-    """Make the largest weighted move as small as possible, then all others.
+    """Minimise the largest weighted move, then all other moves.
 
-    The first program has one more column, what no move may exceed. It says nothing about cells that stay
-    below, so a second one finds the closest point in L1 that exceeds it nowhere and breaks no other soft
+    The first program has an additional column that no move may exceed. It does not determine cells that move
+    less, so a second program finds the closest point in L1 within that limit that violates no other soft
     bound.
     """
     columns = _largest_move(problem)
@@ -288,7 +287,7 @@ def _least_largest(
 
 
 def _largest_move(problem: DeviationProgram) -> _Columns:
-    """Write the program down: cells that can move, excesses, and last the largest move."""
+    """Build the program: columns for cells that can move, for excesses, and last for the largest move."""
     plain = _Columns.of(problem, "l2")
     program, cells = plain.program, plain.cells
     n, n_columns = len(cells), len(program.cost)
@@ -299,7 +298,7 @@ def _largest_move(problem: DeviationProgram) -> _Columns:
     )
     rows, endless = program.row_ends, np.full(n, np.inf)
     zero = np.zeros(n)
-    # Cells with equal bounds are no columns, but they move.
+    # Cells with equal bounds have no column, but they may move.
     least = float((problem.weight * np.abs(plain.still)).max(initial=0.0))
     larger = QuadraticProgram(
         np.append(program.cost, 1.0),
@@ -314,10 +313,10 @@ def _largest_move(problem: DeviationProgram) -> _Columns:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The problem as rows and columns, and the way back.
+    """The problem as rows and columns, and how to read a solution.
 
-    Cells with equal bounds are taken out. In L1 a cell is a rise and a fall, each where it is possible; in
-    L2 it is one column. A soft bound adds a row and two columns for what goes beyond.
+    Cells with equal bounds are removed. In L1 a cell has a column for its rise and one for its fall, where
+    these are possible; in L2 it has one column. A soft bound adds a row and two columns for its violation.
     """
 
     program: QuadraticProgram
@@ -367,12 +366,12 @@ class _Columns:
 
 
 def _multiplier(problem: DeviationProgram, norm: Norm, deviation: Floats, duals: Floats) -> Floats:
-    """Return what the bounds of each cell carry: the slope of its cost less the pull of the relations."""
+    """Return the multiplier of each cell's bounds: the slope of its cost minus that of the relations."""
     pull = problem.relations.T @ duals
     if norm == "l2":
         carried = 2 * problem.weight * deviation - pull
     else:
-        # At zero the cost has a corner: it takes any pull up to the weight by itself.
+        # At zero the cost has a corner: its subgradient covers slopes up to the weight.
         corner = np.sign(pull) * np.minimum(np.abs(pull), problem.weight)
         carried = np.where(deviation == 0, corner, problem.weight * np.sign(deviation)) - pull
     return np.where(problem.lower == problem.upper, 0.0, carried)

@@ -1,7 +1,7 @@
-"""Covering problems whose rows come and go, and what multipliers prove about them.
+"""Covering problems with changing rows, and the bounds that multipliers prove.
 
-For any ``y >= 0``, no point can cost less than ``y @ rhs + sum(min(reduced * lower, reduced * upper))``, so a
-wrong multiplier of a solver makes the bound weaker and never false.
+For any ``y >= 0``, no point costs less than ``y @ rhs + sum(min(reduced * lower, reduced * upper))``, so an
+inaccurate multiplier makes the bound weaker but never wrong.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """The end of one solve."""
+    """Solution of a relaxation."""
 
     status: SolverStatus
-    """``INFEASIBLE`` only when it was proven from a ray; ``LIMIT`` when the solver stopped early."""
+    """``INFEASIBLE`` only if proven by a ray; ``LIMIT`` if the solver stopped early."""
     bound: float
-    """What no point within the present bounds can beat, whatever the status; infinity when there is none."""
+    """Lower bound on the cost within the current bounds, valid for any status; infinity if infeasible."""
     x: Floats
     reduced: Floats
     multipliers: Floats
-    """The point, ``cost - rows.T @ multipliers`` and the multipliers that prove the bound."""
+    """The point, ``cost - rows.T @ multipliers``, and the multipliers that prove the bound."""
 
 
 class SparseRows(NamedTuple):
-    """CSR parts of some rows, named as in a library's matrix, which takes longer to make than to use."""
+    """CSR arrays of some rows, named as in ``scipy.sparse``, whose constructors cost more than the work."""
 
     indptr: Integers
     indices: Integers
@@ -52,7 +52,7 @@ class SparseRows(NamedTuple):
 
     @classmethod
     def stacked(cls, parts: Sequence[SparseRows]) -> SparseRows:
-        """Put the rows of several below each other."""
+        """Stack the rows of several."""
         starts = np.cumsum([0, *(part.indptr[-1] for part in parts[:-1])])
         ends = [part.indptr[1:] + start for part, start in zip(parts, starts, strict=True)]
         index, data = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
@@ -71,7 +71,7 @@ class Covering:
         self.rhs = np.zeros(0)
         self.lower, self.upper = np.zeros(n), np.ones(n)
         self.steps = 0
-        # The dearest columns are seldom used: the middle sets the scale that tolerances refer to.
+        # The most expensive columns are rarely used: the median sets the scale of tolerances.
         self._unit = float(power_of_two(np.median(self.cost[self.cost > 0]) if self.cost.any() else 1.0))
 
     @property
@@ -120,7 +120,7 @@ class Covering:
         return float(multipliers @ self.rhs + ends.sum()), reduced
 
     def impossible(self, multipliers: Floats) -> bool:
-        """Tell whether non-negative multipliers prove that no point exists."""
+        """Return whether non-negative multipliers prove that no point exists."""
         weight = self._weigh(multipliers)
         reach = np.where(weight > 0, weight * self.upper, weight * self.lower).sum()
         most = max(1.0, float(multipliers.max(initial=0.0)))

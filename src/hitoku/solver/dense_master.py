@@ -1,11 +1,11 @@
-"""The master problem on a dense tableau in compiled code: many short solves of some hundred columns.
+"""Master problem on a dense tableau in compiled code: many short solves of some hundred columns.
 
-The tableau holds the columns that seem to matter: those of least reduced cost when it was set up. All others
-stay at zero; those that the multipliers of an optimum would like to use come in, and it is solved on.
+The tableau holds the columns of least reduced cost when it was built. All others are at zero; columns with
+negative reduced cost at an optimum are added, and the solve continues.
 
-The same contract as :class:`hitoku.solver.master.Master`: bounds are recomputed from multipliers, and so is
-every verdict that no point exists. Where the tableau's point does not agree with the recomputed bound, it is
-set up anew, and in the end the other solver is asked.
+The contract is that of :class:`hitoku.solver.master.Master`: bounds are recomputed from multipliers, and so
+is every proof of infeasibility. If the tableau's point does not agree with the recomputed bound, the tableau
+is rebuilt, and finally the other solver is used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AGREES = 1e-6
 
 
 class DenseMaster(Covering):
-    """Minimise ``cost @ x`` subject to ``rows @ x >= rhs`` and bounds, again and again.
+    """Minimise ``cost @ x`` subject to ``rows @ x >= rhs`` and bounds, repeatedly.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class DenseMaster(Covering):
         self._set_up()
 
     def _set_up(self, *, everything: bool = False) -> None:
-        """Begin with all slacks basic, and with columns that are not fixed now: all, or the likeliest."""
+        """Build a tableau with all slacks basic, and all free columns or the most promising ones."""
         columns = np.flatnonzero(self.lower < self.upper)
         most = max(MIN_COLUMNS, 2 * self.n_rows)
         if not everything and len(columns) > most:
@@ -56,7 +56,7 @@ class DenseMaster(Covering):
         self._columns = columns
         self._place = np.full(len(self.cost), -1)
         self._place[self._columns] = np.arange(len(self._columns))
-        # Others count with the value that they are fixed at, or with zero.
+        # All other columns are fixed at their value, or at zero.
         self._fixed = np.where(self._place < 0, self.lower, 0.0)
         n, n_rows = len(self._columns), self.n_rows
         self._age, self._stale = 0, False
@@ -88,7 +88,7 @@ class DenseMaster(Covering):
         )  # fmt: skip
 
     def _append(self, first: int) -> None:
-        """Append the rows of the problem from one on."""
+        """Append the rows of the problem from ``first`` on."""
         from hitoku.kernels.dual_simplex import append_rows  # noqa: PLC0415 - numba loads slowly
 
         n, last = len(self._columns), self.n_rows
@@ -111,7 +111,7 @@ class DenseMaster(Covering):
             self._append(before)
 
     def keep(self, kept: Mask) -> None:
-        """Drop all other rows; one whose slack stands at zero is first made basic."""
+        """Drop all other rows; a slack that is nonbasic is first made basic."""
         from hitoku.kernels.pivoting import PIVOT, pivot_rows  # noqa: PLC0415 - numba loads slowly
 
         if kept.all():
@@ -125,7 +125,7 @@ class DenseMaster(Covering):
             if not len(column):
                 continue
             j = int(column[0])
-            # Into the place of a column, or of a slack that goes too.
+            # In exchange for a column, or for a slack that is dropped, too.
             stay = np.ones(n_rows, dtype=bool)
             here = self._basic[1 : n_rows + 1]
             stay[here >= n] = ~kept[here[here >= n] - n]
@@ -145,7 +145,7 @@ class DenseMaster(Covering):
             self._set_up()
 
     def replace(self, n_kept: int, rows: sparse.csr_array | SparseRows, rhs: Floats) -> None:
-        """Keep the first rows and put others in the place of the rest."""
+        """Keep the first rows and replace all others."""
         self._drop(np.arange(self.n_rows) >= n_kept)
         self._extend(rows, rhs)
         self._set_up()
@@ -153,21 +153,21 @@ class DenseMaster(Covering):
     def fix(self, lower: Floats, upper: Floats) -> None:
         """Replace the bounds of all columns."""
         self.lower, self.upper = lower.copy(), upper.copy()
-        # What is left out at zero may be let in; nothing else of what is left out may change.
+        # Columns outside the tableau may be added from zero; their values must not change otherwise.
         gone = self._place < 0
         self._stale = self._stale or bool(np.any(lower[gone] != self._fixed[gone]))
 
     def freeze(self) -> Any:
-        """Return the present basis, to come back to."""
+        """Return the current basis for :meth:`thaw`."""
         n_rows = self.n_rows + 1
         state = self._tableau[:n_rows], self._basic[:n_rows], self._nonbasic, self._at
         return *(array.copy() for array in state), self._columns, self._place, self._fixed
 
     def thaw(self, state: Any) -> None:
-        """Come back to a basis; rows must not have changed since, nor columns been freed."""
+        """Restore a basis; rows must not have changed since, nor columns been freed."""
         tableau, basic, nonbasic, at, self._columns, self._place, self._fixed = state
         if tableau.shape[1] != self._tableau.shape[1]:
-            # It was set up anew in between, or columns were let in.
+            # The tableau was rebuilt meanwhile, or columns were added.
             self._tableau = np.zeros((len(self._tableau), tableau.shape[1]))
         self._tableau[: len(tableau)], self._basic[: len(basic)] = tableau, basic
         self._nonbasic, self._at, self._stale = nonbasic.copy(), at.copy(), False
@@ -181,17 +181,17 @@ class DenseMaster(Covering):
             if relaxed is not None:
                 return relaxed
             self._set_up(everything=True)
-        return self._asked(steps, cutoff)
+        return self._solve_by_highs(steps, cutoff)
 
-    def _asked(self, steps: int, cutoff: float) -> Relaxed:
-        """Ask the other solver."""
+    def _solve_by_highs(self, steps: int, cutoff: float) -> Relaxed:
+        """Solve by HiGHS."""
         other = Master(self.cost)
         other.add(self.rows, self.rhs)
         other.fix(self.lower, self.upper)
         return other.solve(steps=steps, cutoff=cutoff)
 
     def _solve(self, steps: int, cutoff: float) -> Relaxed | None:
-        """Solve on the tableau, with all columns that this takes; None when it does not agree with itself."""
+        """Solve on the tableau, adding columns as needed; None if point and bound do not agree."""
         while True:
             relaxed = self._stepped(steps, cutoff)
             if relaxed is None or relaxed.status is SolverStatus.INFEASIBLE:
@@ -211,7 +211,7 @@ class DenseMaster(Covering):
         return relaxed
 
     def _stepped(self, steps: int, cutoff: float) -> Relaxed | None:
-        """Solve over the columns of the tableau; None when it got lost."""
+        """Solve over the columns of the tableau; None if it failed."""
         from hitoku.kernels.dual_simplex import (  # noqa: PLC0415 - numba loads slowly
             INFEASIBLE,
             LOST,

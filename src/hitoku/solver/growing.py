@@ -1,7 +1,6 @@
-"""A linear program that grows: columns and rows are added, and the dual simplex goes on from where it stood.
+"""A linear program that grows: columns and rows are added, and the dual simplex restarts from the last basis.
 
-For searches that begin with a few rows and add those that the last answer broke: what was worked out before
-is not worked out again.
+For searches that begin with a few rows and add those that the last solution violated.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ Integers = NDArray[np.int64]
 
 
 class GrowingProgram:
-    """Minimise ``cost @ x`` over ``rows @ x == 0`` and ``0 <= x <= upper``, with ever more rows and columns.
+    """Minimise ``cost @ x`` over ``rows @ x == 0`` and ``0 <= x <= upper``, with a growing number of rows.
 
-    Zero fits and every column has an end, so there is always an optimum. Nothing is scaled: costs apart,
-    numbers should be near one.
+    Zero is feasible and every column is bounded, so there is always an optimum. Nothing is scaled: numbers
+    other than costs should be near one.
 
     Examples
     --------
-    Two columns that must be equal; then the second is also twice a third one, which goes to a half only.
+    Two columns must be equal; then the second must also be twice a third one, which is at most one half.
 
     >>> program = GrowingProgram()
     >>> program.add_columns(np.array([-1.0, 0.0]), np.array([4.0, 3.0]))
@@ -42,12 +41,12 @@ class GrowingProgram:
     def __init__(self) -> None:
         self._highs = simplex_engine(simplex_strategy=Simplex.DUAL)
         self._upper = np.zeros(0)
-        # Row, column and coefficient of every entry: to check answers by.
+        # Row, column and coefficient of every entry, to check solutions.
         self._entries: list[tuple[Integers, Integers, Floats]] = []
         self._n_rows = 0
 
     def add_columns(self, cost: Floats, upper: Floats) -> None:
-        """Add columns that are in no row so far; all ends are finite."""
+        """Add columns that are in no row yet; all bounds are finite."""
         n, nothing = len(cost), np.zeros(0, dtype=np.int32)
         begins = np.zeros(n, dtype=np.int32)
         added = self._highs.addCols(n, cost, np.zeros(n), upper, 0, begins, nothing, np.zeros(0))
@@ -55,7 +54,7 @@ class GrowingProgram:
         self._upper = np.concatenate([self._upper, upper])
 
     def add_rows(self, begins: Integers, columns: Integers, coefficients: Floats) -> None:
-        """Add rows that must be zero: where each begins among the entries, and at last where they end."""
+        """Add rows that must be zero, as CSR arrays."""
         n, ends = len(begins) - 1, np.zeros(len(begins) - 1)
         places = begins[:-1].astype(np.int32), columns.astype(np.int32)
         accept(self._highs.addRows(n, ends, ends, len(columns), *places, coefficients), "adding rows")
@@ -64,7 +63,7 @@ class GrowingProgram:
         self._n_rows += n
 
     def solve(self) -> Floats | None:
-        """Return a best point; None when the solver has none that keeps rows and ends."""
+        """Return an optimal point; None if the solver finds none within rows and bounds."""
         for again in (False, True):
             if again:
                 self._highs.clearSolver()

@@ -1,8 +1,8 @@
-"""HiGHS itself: how it is made, run, read, and how its numbers are brought near one.
+"""Interface to HiGHS: create, scale, run and read models.
 
-Tolerances of HiGHS are absolute, so models are scaled, by powers of two, which is exact in doubles. All its
-objects in a process share one scheduler and so one thread count. A run that fails leaves the old model
-status behind, so every return code is looked at.
+Tolerances of HiGHS are absolute, so models are scaled by powers of two, which is exact in doubles. All HiGHS
+objects in a process share one scheduler and therefore one thread count. A failed run keeps the old model
+status, so every return code is checked.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class Simplex(IntEnum):
 
 
 class _Scheduler:
-    """The thread count that HiGHS' process-wide scheduler was started with."""
+    """Thread count of the process-wide scheduler of HiGHS."""
 
     threads: int | None = None
 
 
 def power_of_two(size: Floats | float) -> Any:
-    """Nearest power of two, elementwise; one where the size is zero or not finite."""
+    """Return the nearest power of two, elementwise; one if the size is zero or not finite."""
     size = np.abs(np.asarray(size, dtype=np.float64))
     usable = np.isfinite(size) & (size > 0)
     return np.where(usable, np.exp2(np.round(np.log2(np.where(usable, size, 1.0)))), 1.0)
@@ -71,16 +71,16 @@ def power_of_two(size: Floats | float) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """``x = column * y``; row i is multiplied by ``row[i]``: powers of two, so nothing is rounded."""
+    """Scaling ``x = column * y``, with row i times ``row[i]``: powers of two, so nothing is rounded."""
 
     column: Floats
     row: Floats
 
     @classmethod
     def of(cls, relations: sparse.csr_array, sizes: Floats, fixed: NDArray[np.bool_] | None = None) -> Scale:
-        """Choose one unit for all columns from the sizes in the data; ``fixed`` columns keep theirs.
+        """Choose one unit for all columns from the sizes in the data; ``fixed`` columns are not scaled.
 
-        One unit rather than one per column: it keeps the coefficients of a table at plus and minus one.
+        One common unit keeps the coefficients of a table at plus and minus one.
         """
         sizes = np.abs(sizes[np.isfinite(sizes) & (sizes != 0)])
         unit = 1.0
@@ -102,17 +102,17 @@ class Scale:
 
 
 def engine(options: dict[str, Any]) -> Any:
-    """Make a silent HiGHS object with these options."""
+    """Return a silent HiGHS object with these options."""
     highs = highspy.Highs()
-    # HiGHS drops smaller coefficients, with a warning; this is the least that it allows. Its own default
-    # (1e-9) is the share that a small cell may have in a large total.
+    # HiGHS drops smaller coefficients, with a warning; this is the smallest value that it allows. A small
+    # cell may have a share of its default, 1e-9, in a large total.
     for name, setting in {"output_flag": False, "small_matrix_value": ROUNDING, **options}.items():
         accept(highs.setOptionValue(name, setting), f"setting option {name}")
     return highs
 
 
 def simplex_engine(**options: Any) -> Any:
-    """Make a HiGHS object for a linear program that is re-solved from its last basis."""
+    """Return a HiGHS object for a linear program that is re-solved from its last basis."""
     return engine(
         {
             "threads": 1,
@@ -146,9 +146,9 @@ def hand_over(
 
 
 def run(highs: Any, threads: int) -> SolverStatus | None:
-    """Run, and translate the status; None when HiGHS itself does not know."""
+    """Run HiGHS and translate the status; None if it is unknown."""
     if _Scheduler.threads != threads:
-        # Otherwise HiGHS answers kError for every object made after the first thread count.
+        # Otherwise HiGHS returns kError for every object with another thread count than the first.
         highspy.Highs.resetGlobalScheduler(True)
         _Scheduler.threads = threads
     returned = highs.run()
@@ -158,7 +158,7 @@ def run(highs: Any, threads: int) -> SolverStatus | None:
 
 
 def accept(returned: Any, doing: str) -> None:
-    """Raise when HiGHS refuses; a warning on a model of ours is a refusal too."""
+    """Raise SolverError unless HiGHS returned success; a warning counts as a failure."""
     if returned != highspy.HighsStatus.kOk:
         raise SolverError(
             "highs_refused",
@@ -170,7 +170,7 @@ def accept(returned: Any, doing: str) -> None:
 
 
 def basis_of(highs: Any) -> Basis | None:
-    """Return the current basis in our own terms."""
+    """Return the current basis, None if it is invalid."""
     basis = highs.getBasis()
     if not basis.valid:
         return None

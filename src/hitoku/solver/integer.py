@@ -1,6 +1,6 @@
-"""Integer programs: exact, repeatable, and re-checked at the rounded point.
+"""Integer programs: deterministic, and checked again at the rounded point.
 
-HiGHS calls a column whole when it is off by a millionth. Here whole columns are rounded, the others are
+HiGHS accepts a column as integer if it is off by up to 1e-6. Here integer columns are rounded, the others are
 solved again with those fixed, and rows, bounds and objective are recomputed in original units.
 """
 
@@ -39,10 +39,10 @@ WHOLE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntegerProgram(LinearProgram):
-    """A linear program some of whose columns are whole numbers."""
+    """A linear program in which some columns must be integer."""
 
     integer: NDArray[np.bool_] = True  # type: ignore[assignment]  # a scalar is repeated
-    """Mask of the whole columns; a scalar is repeated. The other parameters are those of
+    """Mask of the integer columns; a scalar is repeated. The other parameters are those of
     :class:`LinearProgram`."""
 
     def __post_init__(self) -> None:
@@ -79,26 +79,25 @@ def solve(
     Parameters
     ----------
     program
-        What to solve.
+        Program to solve.
     gap
-        Stop when the value is proven to within this share; zero asks for the optimum.
+        Relative gap at which to stop; zero for the optimum.
     start
-        A point known to be feasible.
+        A feasible point.
     seed, threads
-        Same seed, same answer; threads change no answer.
+        Random seed, and number of threads, which does not change the solution.
     time_limit_s
-        Seconds; the only way in which the clock matters. Hitting it gives ``SolverStatus.LIMIT`` with the
-        bound and gap reached.
+        Seconds; the only use of the clock. At the limit the status is ``SolverStatus.LIMIT``, with the bound
+        and gap reached.
     work_limit
-        Nodes of the search tree: a limit that is the same on every computer.
+        Maximum number of nodes of the search tree: a limit that is the same on every computer.
     work
-        Counts the simplex steps of all nodes, together with other steps of the same search. What is left
-        of it limits the nodes of a run; once it is over, nothing is begun. Either way the answer is
-        ``SolverStatus.LIMIT``.
+        Counts the simplex steps of all nodes, together with other steps of the same search. What remains of
+        it limits the nodes of a run; once it is used up, the status is ``SolverStatus.LIMIT``.
 
     Examples
     --------
-    Three parts of a total of 10, the first twice the second: a third of zero would need thirds elsewhere.
+    Three parts of a total of 10, the first twice the second: the third cannot be zero in integers.
 
     >>> program = IntegerProgram(cost=[0, 0, 1], relations=[[1, 1, 1], [1, -2, 0]], rhs=[10, 0])
     >>> solve(program).value
@@ -142,7 +141,7 @@ def solve(
         status = run(highs, threads)
         _count(work, highs, program)
         if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
-            # Presolve saw a ray of the relaxation and stopped: is there any point to start it from?
+            # Presolve found a ray of the relaxation and stopped: test whether there is a feasible point.
             still = replace(program, cost=np.zeros(len(program.cost)))
             anywhere = solve(still, seed=seed, threads=threads, work=work)
             if anywhere.status is SolverStatus.LIMIT:
@@ -169,7 +168,7 @@ def solve(
 
 
 def _nodes_left(work: CountedWork, program: IntegerProgram, work_limit: int | None) -> int | None:
-    """Return the nodes that a run may look at, one at least; None for no limit."""
+    """Return the maximum number of nodes of a run, at least one; None for no limit."""
     if not np.isfinite(work.limit):
         return work_limit
     per_node = STEPS_PER_FACTORISATION * (program.relations.nnz + sum(program.relations.shape))
@@ -184,7 +183,7 @@ def _count(work: CountedWork, highs: Any, program: IntegerProgram) -> None:
 
 
 def _begin(highs: Any, point: Floats) -> None:
-    """Hand a start over; HiGHS checks it and silently does without when it does not fit."""
+    """Pass a starting point; HiGHS checks it and silently ignores an infeasible one."""
     begin = highspy.HighsSolution()
     begin.col_value = list(point)
     begin.value_valid = True
@@ -194,7 +193,7 @@ def _begin(highs: Any, point: Floats) -> None:
 def _read(
     highs: Any, status: SolverStatus, program: IntegerProgram, scale: Scale, unit: float
 ) -> Solution | None:
-    """Return the answer at the rounded point; None when rounding it does not give a point."""
+    """Return the solution at the rounded point; None if that is not feasible."""
     if status is SolverStatus.INFEASIBLE:
         return Solution(status)
     if status is SolverStatus.UNBOUNDED:
@@ -202,11 +201,11 @@ def _read(
     bound = float(highs.getInfo().mip_dual_bound) * unit
     x = _whole(np.asarray(highs.getSolution().col_value) * scale.column, program, scale)
     if x is None:
-        # A limit may be hit before any point is found; an optimum without one is no answer.
+        # A limit may be reached before a point is found; an optimum without a point is not a solution.
         return Solution(status, bound=bound, gap=np.inf) if status is SolverStatus.LIMIT else None
     value = float(program.cost @ x)
     if status is SolverStatus.OPTIMAL and _exact(program):
-        # Costs and columns are whole: what lies within half a unit of the value is the value.
+        # Costs and columns are integer: a bound within half a unit of the value is the value.
         bound = value if bound > value - 0.5 else bound
     gap = abs(value - bound) / max(abs(value), 1e-12) if np.isfinite(bound) else np.inf
     return Solution(status, value, x, bound=bound, gap=0.0 if value == bound else gap)
@@ -219,7 +218,7 @@ def _exact(program: IntegerProgram) -> bool:
 
 
 def _whole(x: Floats, program: IntegerProgram, scale: Scale) -> Floats | None:
-    """Round whole columns and solve for the others; None when that leaves the rows or bounds."""
+    """Round integer columns and solve for the others; None if that violates rows or bounds."""
     integer = program.integer
     if len(x) != len(integer) or not np.isfinite(x).all():
         return None

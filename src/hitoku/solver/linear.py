@@ -1,7 +1,8 @@
-"""Linear programs, and the same program re-solved for one objective after another.
+"""Linear programs, and programs that are re-solved for one objective after another.
 
-Plain arrays in, a :class:`Solution` out. An attack asks for two optima per withheld cell of one polyhedron.
-Only the objective changes between them, so the last basis stays feasible and the primal simplex walks on.
+Programs are arrays, results are :class:`Solution`. An attack needs two optima per suppressed cell of one
+polyhedron. Only the objective changes between them, so the last basis stays feasible and the primal simplex
+continues from it.
 """
 
 from __future__ import annotations
@@ -60,12 +61,12 @@ class LinearProgram:
     relations: Any
     """Rows by columns, dense or sparse."""
     rhs: Floats
-    """What each row must equal; with ``row_upper`` what it must reach at least (may be minus infinity)."""
+    """Right-hand side of each row; with ``row_upper``, its least value, which may be minus infinity."""
     lower: Floats = 0.0  # type: ignore[assignment]  # a scalar is repeated
     upper: Floats = np.inf  # type: ignore[assignment]
-    """Bounds of the columns, infinite where there is none."""
+    """Bounds of the columns; infinite for none."""
     row_upper: Floats | None = None
-    """What each row may reach at most; left out, rows are equations."""
+    """Largest value of each row; default: rows are equations."""
 
     def __post_init__(self) -> None:
         relations = sparse.csr_array(self.relations, dtype=np.float64)
@@ -99,7 +100,7 @@ class LinearProgram:
 
     @property
     def row_ends(self) -> tuple[Floats, Floats]:
-        """Least and largest allowed value of every row."""
+        """Least and largest value of every row."""
         return self.rhs, self.rhs if self.row_upper is None else self.row_upper
 
 
@@ -129,12 +130,12 @@ def _array(name: str, values: ArrayLike, length: int) -> Floats:
 
 
 def _ordered(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Swap crossed ends: HiGHS would refuse them, and ``Warm.solve`` answers before they matter."""
+    """Swap crossed bounds, which HiGHS would refuse; ``Warm.solve`` never uses them."""
     return np.minimum(low, high), np.maximum(low, high)
 
 
 class Warm:
-    """One program kept open in the solver; made by :func:`opened`."""
+    """A program kept open in the solver; created by :func:`opened`."""
 
     def __init__(
         self,
@@ -148,7 +149,7 @@ class Warm:
     ) -> None:
         self._relations = program.relations
         self._work = CountedWork() if work is None else work
-        # What one simplex step looks at.
+        # Work of one simplex step.
         self._per_step = program.relations.nnz + sum(program.relations.shape)
         self._steps = NO_LIMIT if work_limit is None else work_limit
         self._absolute = abs(program.relations)
@@ -185,7 +186,7 @@ class Warm:
             accept(self._highs.changeColsBounds(len(changed), changed, *ends), "changing bounds")
 
     def forget(self) -> None:
-        """Drop the basis: what is asked next is solved as if it were the first."""
+        """Drop the basis, so that the next solve starts cold."""
         if self._highs is not None:
             accept(self._highs.clearSolver(), "dropping the basis")
 
@@ -203,16 +204,16 @@ class Warm:
         return self.solve(cost, maximise=maximise, details=details)
 
     def solve(self, cost: ArrayLike, *, maximise: bool = False, details: bool = True) -> Solution:
-        """Optimise another objective from where the last one ended.
+        """Optimise another objective, starting from the last basis.
 
         Parameters
         ----------
         cost
             The objective, one number per column.
         maximise
-            Push it up instead of down; duals then belong to the objective as given.
+            Maximise instead of minimise; duals refer to the objective as given.
         details
-            Also read basis, duals and reduced costs.
+            Also return basis, duals and reduced costs.
         """
         cost = _array("cost", cost, len(self._cost))
         sense = -1.0 if maximise else 1.0
@@ -227,7 +228,7 @@ class Warm:
             status, x = self._again()
         if status is SolverStatus.INFEASIBLE:
             return Solution(status)
-        # Not cost @ x: from 10,000 columns on that wakes a thread, which then spins through the next program.
+        # Not cost @ x: from 10,000 columns on that starts a BLAS thread, which spins during the next program.
         value = float("nan") if x is None else float((cost * x).sum())
         if status is SolverStatus.UNBOUNDED:
             value = -sense * np.inf
@@ -248,7 +249,7 @@ class Warm:
         return Solution(SolverStatus.INFEASIBLE)
 
     def _price(self, cost: Floats) -> float:
-        """Hand the objective over where it changed; return the unit it was divided by."""
+        """Pass changed entries of the objective; return the unit by which it was divided."""
         scaled = cost * self._scale.column
         unit = float(power_of_two(np.abs(scaled).max(initial=0.0)))
         scaled = scaled / unit
@@ -260,10 +261,10 @@ class Warm:
 
     def _run(self) -> SolverStatus | None:
         if self._time_limit_s is not None:
-            # HiGHS compares the limit with the time spent in all runs of this object, as we want it to.
+            # HiGHS compares the limit with the time of all runs of this object, as intended here.
             self._highs.setOptionValue("time_limit", float(self._time_limit_s))
         if np.isfinite(self._work.limit):
-            # Every solve is allowed what is left, and a step at least.
+            # Every solve may use what remains, and at least one step.
             steps = min(self._steps, int(self._work.left // self._per_step) + 1)
             self._highs.setOptionValue("simplex_iteration_limit", steps)
         status = run(self._highs, self._threads)
@@ -271,7 +272,7 @@ class Warm:
         return status
 
     def _again(self) -> tuple[SolverStatus, Floats | None]:
-        """Once more from a cold start, by the other simplex and with tighter tolerances, then give up."""
+        """Solve again from a cold start, by the dual simplex with tighter tolerances, or raise."""
         self._highs.clearSolver()
         for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             self._highs.setOptionValue(name, FEASIBLE_AGAIN)
@@ -294,7 +295,7 @@ class Warm:
         return status, x
 
     def _point(self) -> Floats | None:
-        """Return the point in original units, or None when it does not meet rows and bounds there."""
+        """Return the point in original units, or None if it violates rows or bounds."""
         solution = self._highs.getSolution()
         if not solution.value_valid:
             return None
@@ -320,24 +321,24 @@ def opened(
     work: CountedWork | None = None,
     dual: bool = False,
 ) -> Iterator[Warm]:
-    """Keep a program open in the solver, to optimise many objectives over the same points.
+    """Keep a program open in the solver, to optimise many objectives over the same polyhedron.
 
     Parameters
     ----------
     program
-        What to solve; its own cost is used by :func:`solve` only.
+        Program to solve; its cost is used by :func:`solve` only.
     threads
-        Changes no answer.
+        Number of threads; does not change solutions.
     time_limit_s
-        Seconds for everything that is solved while open; the only way in which the clock matters. A solve
-        that hits it has ``SolverStatus.LIMIT``.
+        Seconds for all solves while open; the only use of the clock. At the limit the status is
+        ``SolverStatus.LIMIT``.
     work_limit
-        Simplex steps for each single solve: a limit that is the same on every computer.
+        Maximum number of simplex steps of each solve: a limit that is the same on every computer.
     work
-        Counts the work of all solves, together with other steps of the same search; a solve that hits its
-        limit has ``SolverStatus.LIMIT``.
+        Counts the work of all solves, together with other steps of the same search; at its limit the status
+        is ``SolverStatus.LIMIT``.
     dual
-        Use the dual simplex: faster where no point is known to start from and one objective is asked for.
+        Use the dual simplex: faster for a single objective without a known point.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The master problem of a cutting-plane method: a covering problem whose rows come and go, warm-started.
+"""Master problem of a cutting-plane method: a covering problem with changing rows, warm-started.
 
-The solver's optimum is a hint: the bound that is handed out is recomputed from its multipliers
+The solver's optimum is not trusted: the bound is recomputed from its multipliers
 (:mod:`hitoku.solver.covering`).
 """
 
@@ -23,15 +23,15 @@ MAX_COLUMNS = 2000
 
 
 class Master(Covering):
-    """Minimise ``cost @ x`` subject to ``rows @ x >= rhs`` and ``lower <= x <= upper``, again and again.
+    """Minimise ``cost @ x`` subject to ``rows @ x >= rhs`` and ``lower <= x <= upper``, repeatedly.
 
-    Of many columns the solver is given only those that rows cannot do without or that their reduced costs
-    call for (sifting); all others stand at zero.
+    If there are many columns, only those that rows need or that have negative reduced costs are passed to the
+    solver (sifting); all others are zero.
 
     Parameters
     ----------
     cost
-        One number per column, none negative.
+        One number per column, zero or more.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Master(Covering):
     def __init__(self, cost: Floats) -> None:
         super().__init__(cost)
         self._highs: Any = simplex_engine()
-        # Columns in the order of the solver, and where each column stands there.
+        # Columns in the order of the solver, and the index of each column there.
         self._columns = np.arange(len(self.cost) if len(self.cost) <= MAX_COLUMNS else 1)
         self._place = np.full(len(self.cost), -1)
         self._place[self._columns] = self._columns
@@ -56,7 +56,7 @@ class Master(Covering):
         hand_over(self._highs, empty, none, self.cost[here] / self._unit, bounds, (none, none))
 
     def _enter(self, columns: NDArray[np.int64]) -> None:
-        """Give the solver further columns."""
+        """Pass further columns to the solver."""
         columns = columns[self._place[columns] < 0]
         if not len(columns):
             return
@@ -70,7 +70,7 @@ class Master(Covering):
         accept(added, "adding columns")
 
     def _enter_all(self) -> bool:
-        """Give the solver every column; tell whether one was missing."""
+        """Pass all remaining columns to the solver; return whether there were any."""
         missing = np.flatnonzero((self._place < 0) & (self.upper > 0))
         self._enter(missing)
         return len(missing) > 0
@@ -131,9 +131,9 @@ class Master(Covering):
         Parameters
         ----------
         steps
-            Simplex steps at most; the bound is valid all the same.
+            Maximum number of simplex steps; the bound is valid in any case.
         cutoff
-            The solver may stop once it believes the optimum to lie above.
+            The solver may stop once its objective exceeds this.
         """
         while True:
             relaxed = self._solve(steps, cutoff)
@@ -145,7 +145,7 @@ class Master(Covering):
             self._enter(np.flatnonzero(cheap))
 
     def _solve(self, steps: int, cutoff: float) -> Relaxed:
-        """Solve over the columns that the solver has."""
+        """Solve over the columns that were passed to the solver."""
         self._highs.setOptionValue("simplex_iteration_limit", steps)
         self._highs.setOptionValue("objective_bound", cutoff / self._unit if np.isfinite(cutoff) else np.inf)
         status = run(self._highs, 1)
@@ -156,7 +156,7 @@ class Master(Covering):
             ray = self._ray()
             if ray is not None:
                 return Relaxed(status, np.inf, self.lower, self.cost, ray)
-            # Nobody could prove it: from a cold start the ray comes, or the optimum does.
+            # Infeasibility is not proven: a cold start gives a ray or an optimum.
             self._highs.clearSolver()
             status = run(self._highs, 1)
             if status is SolverStatus.INFEASIBLE:
@@ -179,14 +179,14 @@ class Master(Covering):
         )
 
     def freeze(self) -> Any:
-        """Return what :meth:`thaw` takes; this solver goes on from wherever it is."""
+        """Return a state for :meth:`thaw`; None, because HiGHS continues from its last basis."""
 
     def thaw(self, state: Any) -> None:
-        """Come back to a basis."""
+        """Restore a basis; does nothing."""
 
     def _ray(self) -> Floats | None:
-        """Return multipliers that prove that no point exists, checked."""
-        # One row alone may do, and then HiGHS has no ray to offer.
+        """Return multipliers that prove infeasibility, None if there are none."""
+        # A single row may prove it; HiGHS then offers no ray.
         rows = self.rows
         ends = np.where(rows.data > 0, self.upper[rows.indices], self.lower[rows.indices])
         most = sparse.csr_array((rows.data * ends, rows.indices, rows.indptr), rows.shape)

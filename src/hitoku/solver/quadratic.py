@@ -39,24 +39,24 @@ __all__ = ["QuadraticProgram", "Solution", "SolverStatus", "dual_bound", "solve"
 
 Floats = NDArray[np.float64]
 
-# Polishing ends when the conditions of optimality hold to this share of what moves: nothing but rounding is
-# left. Where it fails, refinement goes on until they hold to FEASIBLE. What holds to GRANTED holds to
-# a millionth; a column that is large in its own units may be off by more in those of another.
+# Polishing ends when the optimality conditions hold up to this share of the movement, which is rounding. If
+# it fails, refinement continues until they hold up to FEASIBLE. A point is accepted if they hold up to
+# GRANTED; columns of very different units may be off by more.
 POLISHED = 1e-14
 
-# Tried in turn until an answer survives. Presolve is off: it costs more than it saves, and one of its steps
-# looks at the clock.
+# Algorithms are tried in turn until a solution is accepted. Presolve is off: it costs more than it saves, and
+# one of its steps reads the clock.
 SIMPLEX: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": Simplex.DUAL}
 INTERIOR_POINT: dict[str, Any] = {"solver": "ipx", "presolve": "off", "run_crossover": "on"}
 PRIMAL: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": Simplex.PRIMAL}
 HIPO: dict[str, Any] = {"solver": "hipo", "presolve": "off"}
 ACTIVE_SET: dict[str, Any] = {"solver": "qpasm"}
 LINEAR = (SIMPLEX, INTERIOR_POINT, PRIMAL)
-# Many more rows than cells, as in hierarchies that cross: there an interior point method with crossover takes
-# a third to a half of the simplex method's time, up to this many rows; beyond, its factors fill up.
+# With many more rows than cells, as in crossed hierarchies, an interior point method with crossover takes a
+# third to a half of the simplex method's time, up to MAX_ROWS rows; with more, its factors fill up.
 TALL = (INTERIOR_POINT, SIMPLEX, PRIMAL)
 MAX_ROWS = 25_000
-# Columns and rows of a program whose answer may be polished: beyond, factors may not fit into memory.
+# Maximum number of columns and rows for polishing; with more, factors may not fit into memory.
 MAX_POLISHED = 2 * MAX_ROWS
 QUADRATIC = (HIPO, {**HIPO, "presolve": "on"}, ACTIVE_SET)
 
@@ -73,27 +73,27 @@ def solve(
     Parameters
     ----------
     program
-        What to solve.
+        Program to solve.
     threads
-        Changes no answer.
+        Number of threads; does not change the solution.
     time_limit_s
-        Seconds for each attempt; the only way in which the clock matters. Hitting it gives
+        Seconds for each attempt; the only use of the clock. At the limit the status is
         ``SolverStatus.LIMIT``.
     work
-        Counts the steps of all attempts, together with other steps of the same search; hitting its limit
-        gives ``SolverStatus.LIMIT``, too.
+        Counts the steps of all attempts, together with other steps of the same search; at its limit the
+        status is ``SolverStatus.LIMIT``, too.
 
     Returns
     -------
     Solution
-        With ``duals`` (one per row) and ``reduced`` (the gradient less ``relations.T @ duals``: positive
-        where a lower bound holds a column, negative where an upper one does); ``bound`` is what the duals
-        prove and ``conditions`` how far point and duals are from an optimum's, both recomputed here. Beyond
-        ``GRANTED`` the cost is proven, but the point is only near.
+        With ``duals`` (one per row) and ``reduced`` (the gradient minus ``relations.T @ duals``: positive at
+        an active lower bound, negative at an active upper bound). ``bound`` is proven by the duals, and
+        ``conditions`` is the violation of the optimality conditions, both recomputed here. If it exceeds
+        ``GRANTED``, the cost is proven but the point is approximate.
 
     Examples
     --------
-    Two parts of a total of 10, the squares as small as possible, the second at least 6.
+    Two parts of a total of 10 with the smallest sum of squares, the second at least 6.
 
     >>> program = QuadraticProgram(0, [[1, 1]], [10], lower=[0, 6], curvature=1)
     >>> found = solve(program)
@@ -121,24 +121,24 @@ def solve(
 
 
 class Steps:
-    """Steps of HiGHS on one program: how many each run may take, and the work that they were.
+    """Limit and work of the runs of HiGHS on one program.
 
     Parameters
     ----------
     program
-        What is solved.
+        The program.
     work
-        Where steps are counted, and the limit of all of them.
+        Counts steps, and limits their total.
     """
 
     def __init__(self, program: QuadraticProgram, work: CountedWork) -> None:
         self.work = work
-        # What one step looks at.
+        # Work of one step.
         self._per_step = program.relations.nnz + sum(program.relations.shape)
 
     @property
     def left(self) -> int:
-        """Steps that the next run may take: one at least."""
+        """Maximum number of steps of the next run, at least one."""
         return int(min(NO_LIMIT, self.work.left // self._per_step + 1))
 
     def run(self, highs: Any, threads: int) -> SolverStatus | None:
@@ -158,7 +158,7 @@ class Steps:
 def _solved(
     program: QuadraticProgram, units: ColumnUnits, threads: int, time_limit_s: float | None, steps: Steps
 ) -> Solution | None:
-    """Minimise in some units; None where no answer can be trusted."""
+    """Minimise in given units; None if no solution can be trusted."""
     evidence, has_point = _Evidence(program, units, steps, threads), False
     best: Solution | None = None
     for tolerance in (FEASIBLE, FEASIBLE_AGAIN):
@@ -170,12 +170,12 @@ def _solved(
             status = steps.run(highs, threads)
             if status in {SolverStatus.LIMIT, SolverStatus.UNBOUNDED}:
                 return best or Solution(status, -np.inf if status is SolverStatus.UNBOUNDED else np.nan)
-            # A run that gave up may have ended at the optimum all the same: points are judged, not words.
+            # A run that failed may still have ended at the optimum: the point is judged, not the status.
             if status in {SolverStatus.OPTIMAL, None}:
                 best = _better(best, evidence.judged(highs))
                 if best is not None and (best.conditions <= GRANTED or not _can_be_polished(program)):
                     return best
-            # Only a simplex method decides that there is no point; others merely fail to find one.
+            # Only a simplex method proves that there is no point; others merely fail to find one.
             has_point = has_point or best is not None or _has_point(program, threads, steps)
             if not has_point:
                 return Solution(SolverStatus.INFEASIBLE)
@@ -185,11 +185,11 @@ def _solved(
 
 
 def _attempts(program: QuadraticProgram) -> tuple[dict[str, Any], ...]:
-    """Choose algorithms, in the order in which they are tried; nothing but the program decides."""
+    """Return the algorithms for a program, in the order in which they are tried."""
     if np.any(program.curvature > 0):
         return QUADRATIC
     n_rows, n_columns = program.relations.shape
-    # A cell is two columns, a rise and a fall.
+    # A cell has two columns, for its rise and its fall.
     return TALL if n_columns < 1.5 * n_rows and n_rows <= MAX_ROWS else LINEAR
 
 
@@ -204,7 +204,7 @@ def _without_columns(program: QuadraticProgram) -> Solution:
 
 
 def _has_point(program: QuadraticProgram, threads: int, steps: Steps) -> bool:
-    """Tell whether any point meets rows and bounds, by the simplex method alone."""
+    """Return whether a feasible point exists, by the simplex method."""
     plain = QuadraticProgram(
         np.zeros(len(program.cost)),
         program.relations,
@@ -224,9 +224,9 @@ def _has_point(program: QuadraticProgram, threads: int, steps: Steps) -> bool:
 
 @dataclass(slots=True)
 class _Evidence:
-    """The best point and the best multipliers so far, in original units, whoever found them.
+    """The best point and the best multipliers of all attempts, in original units.
 
-    One algorithm may end at the optimum without multipliers that prove it, another prove what it misses.
+    One algorithm may find the optimum without multipliers that prove it, and another the multipliers.
     """
 
     program: QuadraticProgram
@@ -238,7 +238,7 @@ class _Evidence:
     duals: Floats | None = None
 
     def judged(self, highs: Any) -> Solution | None:
-        """Return the optimum if what the solver ends with proves it, polished if need be; None if not."""
+        """Return the optimum if the solver's result proves it, polished if necessary; otherwise None."""
         solution = highs.getSolution()
         if not solution.value_valid:
             return None
@@ -253,12 +253,12 @@ class _Evidence:
             if self.steps.work.over:
                 break
             if algorithm in tried:
-                continue  # from the same point it comes to the same end
+                continue  # from the same point it has the same result
             tried.append(algorithm)
             try:
                 x, multipliers = _refined(self.program, best, algorithm, self.threads, self.steps)
             except SolverError:
-                break  # what is left to do is too small or too large for HiGHS: the point stays as it is
+                break  # the correction is too small or too large for HiGHS: keep the point
             again = self._polished(x / self.units.column, multipliers / self.units.row / self.units.price)
             before, best = best, _better(best, again)
             if best is not before:
@@ -266,7 +266,7 @@ class _Evidence:
         return best
 
     def _polished(self, y: Floats, duals: Floats) -> Solution | None:
-        """Take from a point which bounds and rows hold, solve for the rest, and return the best of it."""
+        """Guess active bounds and rows from a point, solve for the rest, and return the best solution."""
         best = self._with(y, duals)
         if _can_be_polished(self.program):
             for guess in _conditions(self.program, self.units).settle(y, duals):
@@ -276,7 +276,7 @@ class _Evidence:
         return best
 
     def _with(self, y: Floats, scaled_duals: Floats) -> Solution | None:
-        """Judge a point and multipliers, by themselves and beside the best ones so far."""
+        """Judge a point and multipliers, on their own and combined with the best ones so far."""
         program, units = self.program, self.units
         x = np.clip(y * units.column, program.lower, program.upper)
         duals = scaled_duals * units.row * units.price
@@ -296,7 +296,7 @@ class _Evidence:
 
     def _accepted(self, x: Floats, value: float, duals: Floats) -> Solution | None:
         program, bound = self.program, self._bound(duals)
-        # Terms may cancel to nothing: their size counts, and the solver's tolerance on scaled numbers.
+        # Terms may cancel: the tolerance refers to their sizes, and to the tolerance on scaled numbers.
         terms = float(np.abs(program.cost) @ np.abs(x) + program.curvature @ (x * x))
         if not value - bound <= PROOF * terms + GRANTED * self.units.price:
             return None
@@ -316,7 +316,7 @@ class _Evidence:
 
 
 def _better(best: Solution | None, found: Solution | None) -> Solution | None:
-    """Of two proven points the one nearer to the conditions of an optimum."""
+    """Return the solution with the smaller violation of the optimality conditions."""
     if best is None or found is None:
         return best or found
     return found if found.conditions < best.conditions else best
@@ -325,7 +325,7 @@ def _better(best: Solution | None, found: Solution | None) -> Solution | None:
 def _refined(
     program: QuadraticProgram, near: Solution, algorithm: dict[str, Any], threads: int, steps: Steps
 ) -> tuple[Floats, Floats]:
-    """Solve once more for what is left to do at a point, enlarged, and so to a smaller tolerance.
+    """Solve for the correction of a point, enlarged, and therefore with a smaller tolerance.
 
     Iterative refinement of a quadratic program as in Weber, Sager and Gleixner (2019): ``x + d / enlarged``
     replaces ``x``, and multipliers of equations are corrected in the same way.
@@ -364,7 +364,7 @@ def _can_be_polished(program: QuadraticProgram) -> bool:
 
 
 def _conditions(program: QuadraticProgram, units: ColumnUnits) -> Conditions:
-    """Write the program in its units, in numbers near one."""
+    """Return the program in scaled units, with numbers near one."""
     column, row = units.column, units.row
     least, most = program.row_ends
     return Conditions(

@@ -1,6 +1,6 @@
-"""Convex separable programs in units of their own, as HiGHS gets them; and what no point of one can beat.
+"""Convex separable quadratic programs: scaling for HiGHS, and dual bounds.
 
-Every column gets its own unit, so that its cost or curvature is near one; without that HiGHS calls points
+Every column gets its own unit, so that its cost or curvature is near one; otherwise HiGHS reports points as
 optimal that are not.
 """
 
@@ -19,8 +19,8 @@ from hitoku.solver.work import STEPS_PER_FACTORISATION
 
 Floats = NDArray[np.float64]
 
-# Active-set steps that one run may take for each column and row: five times what hard programs need. On some
-# programs the method of HiGHS goes round in circles.
+# Maximum number of active-set steps per column and row: five times what hard programs need. On some programs
+# the method of HiGHS cycles.
 STEPS_PER_LINE = 3
 
 
@@ -67,7 +67,7 @@ class ColumnUnits:
             size = np.where(curvature > 0, 1 / np.sqrt(curvature), np.where(cost > 0, 1 / cost, np.nan))
         typical = np.median(size[~np.isnan(size)]) if not np.isnan(size).all() else 1.0
         column = power_of_two(np.where(np.isnan(size), typical, size))
-        # One more unit for all: what columns are forced to is near one, whatever the costs are counted in.
+        # A further common unit, so that values that columns are forced to are near one in any currency.
         forced = np.maximum(np.maximum(program.lower, -program.upper), 0.0) / column
         column = column * float(power_of_two(forced[np.isfinite(forced)].max(initial=0.0)))
         relations = program.relations
@@ -76,13 +76,13 @@ class ColumnUnits:
         most, least = np.zeros(relations.shape[0]), np.full(relations.shape[0], np.inf)
         np.maximum.at(most, rows, weight)
         np.minimum.at(least, rows, weight)
-        # Between largest and smallest: with values from 1 to 10^11 in one sum neither end may vanish.
+        # Between largest and smallest: with values from 1 to 10^11 in one sum neither may vanish.
         row = 1.0 / power_of_two(np.sqrt(most * np.where(np.isfinite(least), least, 1.0)))
         return cls.priced(program, column, row)
 
     @classmethod
     def plain(cls, program: QuadraticProgram) -> ColumnUnits:
-        """Leave columns and rows as they are: with giants in a sum all of its entries are the same again."""
+        """Do not scale columns and rows; with very large values in a sum its entries are equal again."""
         return cls.priced(program, np.ones(len(program.cost)), np.ones(program.relations.shape[0]))
 
     @classmethod
@@ -99,7 +99,7 @@ def opened(
     time_limit_s: float | None,
     steps: int = NO_LIMIT,
 ) -> Any:
-    """Hand a program over, in these units, with these options, for at most this many steps."""
+    """Return a HiGHS object with the scaled program, options and limits."""
     limit: dict[str, Any] = {} if time_limit_s is None else {"time_limit": float(time_limit_s)}
     limit |= {
         "simplex_iteration_limit": steps,
@@ -137,10 +137,10 @@ def opened(
 
 
 def dual_bound(program: QuadraticProgram, duals: Floats, value: float) -> float:
-    """Return what no point can beat, given any multipliers of the rows and the value of some point.
+    """Return a lower bound on the objective from any multipliers of the rows and the value of some point.
 
-    The Lagrangian falls apart into one small problem per column. Columns without an end are cut off where
-    their own part of the objective alone would exceed the value of the known point.
+    The Lagrangian is separable by columns. Columns without a bound are cut off where their own term of the
+    objective would exceed the value of the known point.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def dual_bound(program: QuadraticProgram, duals: Floats, value: float) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         turning = np.where(curvature > 0, -slope / (2 * curvature), np.where(slope > 0, low, high))
     best = np.clip(turning, low, high)
-    # A slope that is rounding adds nothing, also where nothing bounds the column.
+    # A slope that is rounding counts as zero, also for unbounded columns.
     noise = FEASIBLE * (np.abs(cost) + abs(program.relations).T @ np.abs(duals))
     still = np.isinf(best) & (np.abs(slope) <= noise)
     best = np.where(still, 0.0, best)
@@ -167,7 +167,7 @@ def dual_bound(program: QuadraticProgram, duals: Floats, value: float) -> float:
 
 
 def _cut(program: QuadraticProgram, value: float) -> tuple[Floats, Floats]:
-    """Bounds that every point at least as good as the known one keeps."""
+    """Return bounds that hold for every point at least as good as the known one."""
     cost, curvature, low, high = program.cost, program.curvature, program.lower, program.upper
     with np.errstate(divide="ignore", invalid="ignore"):
         turning = np.where(curvature > 0, -cost / (2 * curvature), np.where(cost >= 0, low, high))

@@ -1,4 +1,4 @@
-"""What a solver answers: a status of ours, a value recomputed in original units, a point, a basis."""
+"""Solutions: status, value recomputed in original units, point, and basis."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-# Where a column or row stands in a basis. An int8 each: a certificate keeps many of them.
+# Status of a column or row in a basis, as int8: a certificate stores many of them.
 LOWER, BASIC, UPPER, FREE = range(-1, 3)
 
 
 class SolverStatus(StrEnum):
-    """How a solve ended; no solver constant leaves this package."""
+    """Status of a solve; constants of HiGHS are not used outside this package."""
 
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
@@ -23,7 +23,7 @@ class SolverStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Which columns and rows are basic, and at which bound the others stand."""
+    """Basic columns and rows, and the bounds of all others."""
 
     columns: NDArray[np.int8]
     rows: NDArray[np.int8]
@@ -32,29 +32,29 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The end of one solve."""
+    """Result of a solve."""
 
     status: SolverStatus
-    """Only ``OPTIMAL`` is an answer; ``LIMIT`` says that a limit of the caller's was hit."""
+    """``LIMIT`` if a limit of the caller was reached before the optimum."""
     value: float = float("nan")
     """``cost @ x`` in original units; minus or plus infinity when unbounded, NaN without a point."""
     x: NDArray[np.float64] | None = None
-    """The point; None when there is none that meets the rows and bounds."""
+    """The point; None if no feasible point was found."""
     basis: Basis | None = None
     duals: NDArray[np.float64] | None = None
     reduced: NDArray[np.float64] | None = None
-    """Of an optimal linear program: the basis, a dual per row, and ``cost - relations.T @ duals``."""
+    """For an optimal linear program: the basis, a dual per row, and ``cost - relations.T @ duals``."""
     bound: float = float("nan")
-    """What no point can beat; the value itself when proven."""
+    """Lower bound on the objective; equal to the value if it is proven optimal."""
     gap: float = float("nan")
     """``abs(value - bound)`` as a share of the value."""
     conditions: float = float("nan")
-    """Of a convex program: by how much its optimality conditions are missed, as a share of what moves."""
+    """For a convex program: violation of the optimality conditions, as a share of the movement."""
 
     @property
     def optimal(self) -> bool:
         return self.status is SolverStatus.OPTIMAL
 
     def __repr__(self) -> str:
-        # The value of a cell may be confidential: a repr shows the status alone.
+        # Values of cells may be confidential: a repr shows the status only.
         return f"Solution({self.status})"

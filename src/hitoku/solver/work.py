@@ -6,8 +6,9 @@ import math
 import time
 from dataclasses import dataclass, field
 
-# Work of some minutes: the default of attacks. And of some ten seconds: what one step of many may take.
+# Work of some minutes: the default limit of attacks.
 MINUTES = 3e10
+# Work of about ten seconds: the limit of one step of many.
 SECONDS = MINUTES / 10
 # Simplex steps that setting up a solve counts for, even if the first point is optimal.
 SET_UP = 10
@@ -17,9 +18,9 @@ STEPS_PER_FACTORISATION = 100
 
 @dataclass(slots=True)
 class CountedWork:
-    """Numbers that the steps of one search have looked at, and how many they may look at.
+    """Work of a search so far, and its limit, counted in numbers read.
 
-    A simplex step looks at all entries of its program, a flow at the arcs that it passes.
+    A simplex step reads all entries of its program, a flow the arcs that it visits.
 
     Examples
     --------
@@ -30,17 +31,17 @@ class CountedWork:
     """
 
     limit: float = math.inf
-    """No further step is begun once this much is done; infinite for no limit."""
+    """No further step is started once this much is done; infinite for no limit."""
     done: float = 0
     """Work so far."""
 
     def add(self, amount: float) -> None:
-        """Count work that was done."""
+        """Add work that was done."""
         self.done += amount
 
     @property
     def left(self) -> float:
-        """Work that may still be done, not below zero."""
+        """Remaining work, at least zero."""
         return max(0, self.limit - self.done)
 
     @property
@@ -51,7 +52,7 @@ class CountedWork:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """Seconds and work for a whole attack; without seconds no clock is ever read."""
+    """Limit of seconds and work for an attack; without a limit of seconds the clock is never read."""
 
     time_limit_s: float | None = None
     work: CountedWork = field(default_factory=CountedWork)
@@ -64,7 +65,7 @@ class Deadline:
 
     @property
     def left(self) -> float | None:
-        """Seconds left, not below zero."""
+        """Remaining seconds, at least zero; None without a limit."""
         if self.time_limit_s is None:
             return None
         return max(0.0, self.time_limit_s - (time.monotonic() - self.started))
