@@ -26,7 +26,7 @@ ROOMS = (
 
 
 def imported(path):
-    """Rooms that a file imports from."""
+    """Slacks that a file imports from."""
     return set(re.findall(r"(?:from|import) hitoku\.checks\.(\w+)", path.read_text("utf-8")))
 
 

@@ -7,7 +7,7 @@ from tests.oracles.hypercubes import cheapest, hypercubes_through
 from tests.strategies import count_tables
 
 from hitoku.feasibility.hypercubes import cross_table_of
-from hitoku.kernels.cheapest_hypercube import NO_ROOM, cheapest_hypercube, near_of, product_of
+from hitoku.kernels.cheapest_hypercube import NO_SLACK, cheapest_hypercube, near_of, product_of
 from hitoku.model import Table
 
 TABLES = st.one_of(
@@ -53,7 +53,7 @@ def test_a_box_is_one_of_those_that_can_be_listed_and_no_listed_one_is_cheaper(t
     assert any(np.array_equal(change, listed) for listed in hypercubes_through(table, cell))
     assert not np.any(table.relations @ change)
     best = cheapest(table, cell, 1, *ground.T)
-    if price < NO_ROOM:
+    if price < NO_SLACK:
         np.testing.assert_allclose(price, ground[change != 0, 0].sum())
         assert price >= best - 1e-12
 
@@ -90,10 +90,10 @@ def test_of_many_leaves_some_are_looked_at_and_what_is_found_is_a_box_all_the_sa
             change[room[0][:n]] = room[1][:n]
             assert change[cell] == 1
             assert not np.any(table.relations @ change)
-            if prices[-1] < NO_ROOM:
+            if prices[-1] < NO_SLACK:
                 np.testing.assert_allclose(prices[-1], ground[change != 0, 0].sum())
     some, every = np.array(prices[0::2]), np.array(prices[1::2])
-    assert np.mean(some < NO_ROOM) > 0.5
+    assert np.mean(some < NO_SLACK) > 0.5
     assert not np.array_equal(some, every)
 
 

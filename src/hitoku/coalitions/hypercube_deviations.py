@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hitoku.coalitions.cell_witnesses import CoalitionDeviations
-from hitoku.feasibility.hypercubes import CrossTable, HypercubeSearch, Requirements, Rooms, cross_table_of
+from hitoku.feasibility.hypercubes import CrossTable, HypercubeSearch, Requirements, Slacks, cross_table_of
 from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Table
 
 # Starts of every search, cells that further boxes may cancel, up to how many leaves all are tried: for all
@@ -52,10 +52,11 @@ class HypercubeDeviations:
 
     def __init__(self, table: Table, movable: Mask, price: Floats, room: tuple[Floats, Floats]) -> None:
         self._cross_table = cross_table_of(table)
-        rooms = Rooms.of(table.value, table.lower, table.upper, movable, integer=table.integer)
-        self._scale = rooms.scale
+        slacks = Slacks.of(table.value, table.lower, table.upper, movable, integer=table.integer)
+        self._scale = slacks.scale
         self._down, self._up = (
-            np.minimum(own, self._steps(seen)) for own, seen in zip((rooms.down, rooms.up), room, strict=True)
+            np.minimum(own, self._steps(seen))
+            for own, seen in zip((slacks.down, slacks.up), room, strict=True)
         )
         self._moving = movable & (self._down + self._up > 0)
         # A cell whose changes must cancel costs a hundred times as much as the most expensive other one.
@@ -83,7 +84,7 @@ class HypercubeDeviations:
         """Look with some effort; return what is found, and what is still wanted."""
         requirements, place, whose = self._requirements(wanted)
         through = (np.where(self._moving, side, np.inf) for side in (self._down, self._up))
-        hypercubes = HypercubeSearch(cross_table, Rooms(self._scale, *through), requirements, self._price)
+        hypercubes = HypercubeSearch(cross_table, Slacks(self._scale, *through), requirements, self._price)
         made = hypercubes.by_size(requirements.made)
         order = made[np.argsort(whose[made % max(len(whose), 1)], kind="stable")]
         begins = np.searchsorted(whose[order % max(len(whose), 1)], np.arange(len(wanted) + 1))

@@ -16,7 +16,7 @@ from hitoku.feasibility.hypercubes import (
     CrossTable,
     HypercubeSearch,
     Requirements,
-    Rooms,
+    Slacks,
     cross_table_of,
     packed,
 )
@@ -48,7 +48,7 @@ def hypercube_witnesses(release: Release, problem: AuditProblem, places: Integer
     withheld, steps = release.withheld, problem.in_doubles
     down, up = np.zeros(release.n_cells), np.zeros(release.n_cells)
     down[problem.cells], up[problem.cells] = -steps.lower, steps.upper
-    rooms = Rooms(float(problem.scale), np.maximum(down, 0.0), np.maximum(up, 0.0))
+    rooms = Slacks(float(problem.scale), np.maximum(down, 0.0), np.maximum(up, 0.0))
     levels = problem.levels().take(places)
     lower, upper, width = levels.down, levels.up, levels.width
     width = np.maximum(width, 1.0)  # a single point protects nobody
@@ -57,7 +57,7 @@ def hypercube_witnesses(release: Release, problem: AuditProblem, places: Integer
     possible = (lower <= down) & (upper <= up) & (width <= down + up)
     possible &= np.maximum(np.maximum(lower, upper), width) < EXACT_SUMS
     wanted = np.array([cells, lower, upper, width])[:, possible]
-    through = Rooms(rooms.scale, *(np.where(withheld, room, np.inf) for room in (rooms.down, rooms.up)))
+    through = Slacks(rooms.scale, *(np.where(withheld, room, np.inf) for room in (rooms.down, rooms.up)))
     price = np.where(withheld, 0.0, 1.0)
     for room, effort, apart in ((rooms, WITHIN, False), (through, THROUGH, False), (through, THROUGH, True)):
         if wanted.shape[1] == 0:
@@ -71,7 +71,7 @@ def hypercube_witnesses(release: Release, problem: AuditProblem, places: Integer
         wanted = wanted[:, lacking]
 
 
-def _requirements(wanted: Floats, rooms: Rooms, *, apart: bool) -> Requirements:
+def _requirements(wanted: Floats, rooms: Slacks, *, apart: bool) -> Requirements:
     """Ask for both directions at once, or for each apart."""
     cells, (lower, upper, width) = wanted[0].astype(np.int64), wanted[1:]
     requirements = Requirements.within(cells, lower, upper, width, rooms.down[cells], rooms.up[cells])

@@ -1,7 +1,7 @@
-"""Bounds of two-way counts: every withheld cell between a least and a largest count, lines with given sums.
+"""Boxes of two-way counts: tables between a least and a largest count per cell, with given sums of lines.
 
-Cells, lines and patterns are as in :mod:`hitoku.kernels.line_masks`. Sums are one per line, rows first, and
-count withheld cells only.
+Cells, lines and patterns are as in :mod:`hitoku.kernels.line_masks`. There is one sum per line, rows first,
+over its suppressed cells only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EMPTY, SAME, SMALLER = range(-1, 2)
 
 @compiled
 def sums_of(rows: int, columns: int, values: Integers, withheld: Mask) -> Integers:
-    """Add up the withheld cells of every line."""
+    """Add up the suppressed cells of every line."""
     sums = np.zeros(rows + columns, dtype=np.int64)
     for k in np.flatnonzero(withheld):
         sums[k // columns] += values[k]
@@ -31,7 +31,7 @@ def sums_of(rows: int, columns: int, values: Integers, withheld: Mask) -> Intege
 
 @compiled
 def squeeze_line(first: int, step: int, held: int, total: int, low: Integers, high: Integers) -> int:
-    """Tighten the cells of one line: what one takes, the others cannot have."""
+    """Tighten the bounds of the cells of one line by its sum."""
     least, most, left, outcome = 0, 0, held, SAME
     while left != 0:
         k = first + step * lowest(left)
@@ -59,7 +59,7 @@ def squeeze_line(first: int, step: int, held: int, total: int, low: Integers, hi
 def squeeze(
     rows: int, columns: int, pattern: Integers, sums: Integers, low: Integers, high: Integers
 ) -> bool:
-    """Tighten a box until no line tightens it further; False when nothing is left of it."""
+    """Tighten a box until no line tightens it further; False if it is empty."""
     changed = True
     while changed:
         changed = False
@@ -74,7 +74,7 @@ def squeeze(
 
 @compiled
 def pour(rows: int, columns: int, pattern: Integers, room: Integers, left: Integers, flow: Integers) -> None:
-    """Fill cells one after the other with what is left in both of their lines."""
+    """Fill cells one after the other with the smaller remainder of their two lines."""
     flow[:] = 0
     for i in range(rows):
         held = pattern[i]
@@ -92,7 +92,7 @@ def table_in(
     rows: int, columns: int, pattern: Integers, sums: Integers, low: Integers, high: Integers, x: Integers,
     scratch: Integers,
 ) -> bool:  # fmt: skip
-    """Write one table of a box; False when there is none."""
+    """Write one table of a box; False if there is none."""
     room, nothing = high - low, np.zeros(len(low), dtype=np.int64)
     left = sums.copy()
     for i in range(rows):
@@ -121,7 +121,7 @@ def table_in(
 
 @compiled
 def any_table(columns: int, published: Integers, withheld: Mask, sums: Integers) -> tuple[bool, Integers]:
-    """Fill the withheld cells so that they add up to what the margins leave for them, if that is possible."""
+    """Fill the suppressed cells so that they add up to the given sums, if that is possible."""
     rows = len(sums) - columns
     low, high = np.where(withheld, 0, published), published.copy()
     for k in np.flatnonzero(withheld):

@@ -1,12 +1,9 @@
-"""Witnesses made of boxes, without a linear program: one for every claim, then cheaper ones.
+"""Witnesses made of hypercubes, without a linear program: one for every requirement, then cheaper ones.
 
-A *claim* is an unsafe cell, a direction and how far it must go; its *witness* is a sum of boxes, kept as
-cells and amounts. ``space`` and ``ground`` are as :mod:`hitoku.kernels.cheapest_hypercube` reads them; the
-ground
-is there twice, the second time with the room that there is both ways. ``witnesses`` holds witnesses one after
-the
-other: cells, amounts, and per claim where its witness begins and how long it is; the last of the beginnings
-is where free space begins.
+A *requirement* is an unsafe cell, a direction and a distance; its *witness* is a sum of hypercubes, kept as
+cells and amounts. ``space`` and ``ground`` are as in :mod:`hitoku.kernels.cheapest_hypercube`; the ground has
+two layers, the second with the slack in both directions. ``witnesses`` holds cells, amounts, and per
+requirement start and length of its witness; the last start is that of the free space.
 """
 
 from __future__ import annotations
@@ -16,14 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.kernels.cheapest_hypercube import NO_ROOM, NONE, cheapest_hypercube, product_of
+from hitoku.kernels.cheapest_hypercube import NO_SLACK, cheapest_hypercube, product_of
 from hitoku.kernels.compiled import compiled, inlined
+from hitoku.kernels.pivoting import TINY
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-# Less than this is rounding.
-CHEAPER = 1e-12
 
 
 @compiled
@@ -31,18 +26,18 @@ def lay(
     space: Any, ground: Floats, hypercube: Integers, change: int, n: int, cells: Integers, amounts: Integers,
     scratch: Any,
 ) -> int:  # fmt: skip
-    """Add a box to a growing witness; return its length, or -1 where there is no space left for it.
+    """Add a hypercube to a growing witness; return its length, or -1 if the free space is exhausted.
 
-    Cells that it moves cost nothing more and have the room that is left; ``scratch`` keeps what they had.
+    The price of its cells becomes zero, and their slack is reduced; ``scratch`` keeps the original values.
     """
     offsets, signs, _, mark, saved = scratch
-    size = product_of(space, hypercube, np.int64(NONE), offsets, signs)
+    size = product_of(space, hypercube, np.int64(-1), offsets, signs)
     if n + size > min(len(cells), len(saved)):
         return -1
     for e in range(size):
         where = offsets[e]
         k = mark[where]
-        if k == NONE:
+        if k < 0:
             k, n = n, n + 1
             mark[where], cells[k], amounts[k] = k, where, 0
             for part in range(3):
@@ -59,25 +54,25 @@ def polish(
     space: Any, ground: Floats, n: int, position: int, sign: int, effort: Any, cells: Integers,
     amounts: Integers, scratch: Any,
 ) -> int:  # fmt: skip
-    """Cancel the dearest cells of a growing witness by further boxes that cost less; return its length."""
+    """Cancel the most expensive cells of a witness by further, cheaper hypercubes; return its length."""
     saved = scratch[4]
     hypercube = np.empty((len(space[0]), 2), dtype=np.int64)
-    # What the claim asks for stays.
+    # The movement of the required cell must not be undone.
     ground[position, 1 if sign > 0 else 2] = 0.0
     ceiling = np.inf
     for _ in range(effort[1]):
-        dear = NONE
+        worst = -1
         for k in range(n):
-            if amounts[k] != 0 and saved[k, 0] < ceiling and (dear == NONE or saved[k, 0] > saved[dear, 0]):
-                dear = k
-        if dear == NONE or saved[dear, 0] <= 0:
+            if amounts[k] != 0 and saved[k, 0] < ceiling and (worst < 0 or saved[k, 0] > saved[worst, 0]):
+                worst = k
+        if worst < 0 or saved[worst, 0] <= 0:
             break
-        ceiling = saved[dear, 0]
-        amount, direction = abs(amounts[dear]), -1 if amounts[dear] > 0 else 1
+        ceiling = saved[worst, 0]
+        amount, direction = abs(amounts[worst]), -1 if amounts[worst] > 0 else 1
         price = cheapest_hypercube(
-            space, ground, cells[dear], direction, float(amount), effort, hypercube, scratch
+            space, ground, cells[worst], direction, float(amount), effort, hypercube, scratch
         )
-        if price < saved[dear, 0]:
+        if price < saved[worst, 0]:
             longer = lay(space, ground, hypercube, direction * amount, n, cells, amounts, scratch)
             if longer == -1:
                 break
@@ -92,9 +87,9 @@ def compose(
     space: Any, ground: Floats, position: int, sign: int, amount: float, effort: Any, pieces: int,
     cells: Integers, amounts: Integers, scratch: Any,
 ) -> tuple[float, int]:  # fmt: skip
-    """Write a witness of boxes, each of a piece of the amount; return its price and length, zero for none.
+    """Write a witness of hypercubes, each for a piece of the amount; return its price and length (0: none).
 
-    A piece for which there is no box is halved, some times. ``ground`` is restored.
+    A piece without a hypercube is halved, a limited number of times. ``ground`` is restored.
     """
     mark, saved = scratch[3], scratch[4]
     hypercube = np.empty((len(space[0]), 2), dtype=np.int64)
@@ -104,7 +99,7 @@ def compose(
         hypercubes -= 1
         part = min(part, left)
         price = cheapest_hypercube(space, ground, position, sign, part, effort, hypercube, scratch)
-        if price >= NO_ROOM:
+        if price >= NO_SLACK:
             part = np.floor(part / 2)
             continue
         longer = lay(space, ground, hypercube, sign * int(part), n, cells, amounts, scratch)
@@ -118,7 +113,7 @@ def compose(
     for k in range(n):
         for which in range(3):
             ground[cells[k], which] = saved[k, which]
-        mark[cells[k]] = NONE
+        mark[cells[k]] = -1
         if amounts[k] != 0:
             total += saved[k, 0]
             cells[kept], amounts[kept] = cells[k], amounts[k]
@@ -131,7 +126,7 @@ def find_witness(
     space: Any, ground: Floats, position: int, sign: int, amount: float, effort: Any, pieces: Integers,
     cells: Integers, amounts: Integers, scratch: Any,
 ) -> int:  # fmt: skip
-    """Write the cheapest witness among those of one piece, of several, and so on; return its length."""
+    """Write the cheapest witness over several numbers of pieces; return its length."""
     best, n = np.inf, 0
     for k in range(len(pieces)):
         trial = cells[n:], amounts[n:]
@@ -140,7 +135,7 @@ def find_witness(
         )
         if price < best:
             best = price
-            # The trial stands behind the best so far, so that no entry is written over before it is read.
+            # The trial is stored behind the best one, so that no entry is overwritten before it is read.
             for e in range(length):
                 cells[e], amounts[e] = trial[0][e], trial[1][e]
             n = length
@@ -151,7 +146,7 @@ def find_witness(
 def charge(
     witnesses: Any, requirement: int, change: int, use: Integers, cost: Floats, share: float, ground: Floats
 ) -> float:  # fmt: skip
-    """Count the cells of a witness as used once more, or once less; return how the pattern's cost grows."""
+    """Change the number of users of the cells of a witness; return the change of the pattern's cost."""
     cells, _, begins, lengths = witnesses
     grown = 0.0
     for k in range(begins[requirement], begins[requirement] + lengths[requirement]):
@@ -173,7 +168,7 @@ def replace(
     space: Any, ground: Floats, witnesses: Any, requirements: Any, requirement: int, prices: Any, effort: Any,
     pieces: Integers, room: int, scratch: Any,
 ) -> tuple[float, bool]:  # fmt: skip
-    """Give a claim another witness in the free space of the book; return the change of cost, and whether."""
+    """Find another witness of a requirement; return the change of cost, and whether one exists."""
     cells, amounts, begins, lengths = witnesses
     position, sign, amount, even = requirements
     use, cost, share = prices
@@ -192,7 +187,7 @@ def replace(
 def restore(
     witnesses: Any, requirement: int, old: Integers, replaced: bool, prices: Any, ground: Floats
 ) -> float:
-    """Go back to the witness that a claim had; return the change of cost."""
+    """Restore the former witness of a requirement; return the change of cost."""
     begins, lengths = witnesses[2], witnesses[3]
     use, cost, share = prices
     grown = charge(witnesses, requirement, np.int64(-1), use, cost, share, ground) if replaced else 0.0
@@ -205,7 +200,7 @@ def route(
     space: Any, ground: Floats, witnesses: Any, requirements: Any, order: Integers, prices: Any, effort: Any,
     pieces: Integers, room: int, scratch: Any,
 ) -> None:  # fmt: skip
-    """Give every claim of a list a witness, or a cheaper one than it has."""
+    """Find a witness, or a cheaper one, for every requirement of a list."""
     begins, lengths = witnesses[2], witnesses[3]
     use, cost, share = prices
     old = np.empty(2, dtype=np.int64)
@@ -216,14 +211,14 @@ def route(
         grown, replaced = replace(
             space, ground, witnesses, requirements, requirement, prices, effort, pieces, room, scratch
         )
-        if not replaced or (freed + grown > CHEAPER and old[1] > 0):
+        if not replaced or (freed + grown > TINY and old[1] > 0):
             restore(witnesses, requirement, old, replaced, prices, ground)
             begins[-1] = free
 
 
 @compiled
 def users_of(witnesses: Any, cell: int, listed: Integers) -> Integers:
-    """Return those of some claims whose witness moves a cell now."""
+    """Return the requirements of a list whose witness currently moves a cell."""
     cells, _, begins, lengths = witnesses
     users = np.empty(len(listed), dtype=np.int64)
     n = 0
@@ -238,7 +233,7 @@ def users_of(witnesses: Any, cell: int, listed: Integers) -> Integers:
 
 @inlined
 def swap_room(ground: Floats, cell: int, room: Floats) -> None:
-    """Give a cell other room, and write down what it had; slices would take seconds to compile."""
+    """Exchange the slack of a cell with ``room``; slices would take seconds to compile."""
     for kind in range(2):
         for way in range(2):
             had = ground[kind, cell, 1 + way]
@@ -248,19 +243,20 @@ def swap_room(ground: Floats, cell: int, room: Floats) -> None:
 
 @compiled
 def avoid(
-    space: Any, ground: Floats, witnesses: Any, requirements: Any, dear: Integers, listed: Any, prices: Any,
+    space: Any, ground: Floats, witnesses: Any, requirements: Any, expensive: Integers, listed: Any,
+    prices: Any,
     effort: Any, pieces: Integers, most: int, room: int, scratch: Any,
 ) -> None:  # fmt: skip
-    """Lead all witnesses round one cell after the other, where what they need instead costs less.
+    """Reroute all witnesses around one cell after the other, where the replacements cost less.
 
-    ``listed`` holds for each of these cells claims that use it; those that came later are left alone, and so
-    is their cell.
+    ``listed`` holds for each of these cells the requirements that use it; cells with further users are
+    skipped.
     """
     begins, lengths = witnesses[2], witnesses[3]
     use, cost, share = prices
     room_before = np.empty((2, 2))
-    for place in range(len(dear)):
-        cell = dear[place]
+    for place in range(len(expensive)):
+        cell = expensive[place]
         if use[cell] == 0 or use[cell] > most:
             continue
         users = users_of(witnesses, cell, listed[1][listed[0][place] : listed[0][place + 1]])
@@ -273,7 +269,7 @@ def avoid(
             gain += charge(witnesses, users[k], np.int64(-1), use, cost, share, ground)
         room_before.fill(-1.0)
         swap_room(ground, cell, room_before)
-        while routed < len(users) and gain < -CHEAPER:
+        while routed < len(users) and gain < -TINY:
             grown, found = replace(
                 space, ground, witnesses, requirements, users[routed], prices, effort, pieces, room, scratch
             )
@@ -282,7 +278,7 @@ def avoid(
             gain += grown
             routed += 1
         swap_room(ground, cell, room_before)
-        if routed < len(users) or gain >= -CHEAPER:
+        if routed < len(users) or gain >= -TINY:
             for k in range(len(users)):
                 restore(witnesses, users[k], old[k], k < routed, prices, ground)
             begins[-1] = free

@@ -246,7 +246,7 @@ def _root(parent: Integers, turn: Integers, row: int) -> tuple[int, int]:
 
 @compiled
 def _labelled(parent: Integers, turn: Integers, odd: Mask, columns: Lines) -> Any:
-    """Number components by their first relation, then cells without one; signs are relative to the first."""
+    """Label components by their first relation, then cells without one; signs are relative to the first."""
     indptr, indices, _ = columns
     n_rows, n_cells = len(parent), len(indptr) - 1
     label, first = np.full(n_rows, -1), np.ones(n_rows, dtype=np.int64)

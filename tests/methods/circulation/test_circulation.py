@@ -12,7 +12,7 @@ from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ParameterError, ProtectionError
 from hitoku.evidence import audit
 from hitoku.evidence.verify import verify
-from hitoku.feasibility.hypercubes import Requirements, Rooms, cross_table_of
+from hitoku.feasibility.hypercubes import Requirements, Slacks, cross_table_of
 from hitoku.methods.circulation import Batches, Circulation, WitnessBatch, free_moves, levelled
 from hitoku.methods.circulation.reach import CHEAPEST, DEAREST
 from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Table, add_up
@@ -314,7 +314,7 @@ def alone(table, need):
 def test_two_way_cells_that_protect_each_other_claim_nothing_more(data, hierarchical):
     table = data.draw(cross_tables(2, hierarchical=hierarchical))
     need = needs(data.draw, table)
-    rooms = Rooms.of(table.value, table.lower, table.upper, table.upper > table.lower, integer=table.integer)
+    rooms = Slacks.of(table.value, table.lower, table.upper, table.upper > table.lower, integer=table.integer)
     try:
         requirements = Requirements.of(need, rooms, table.describe)
     except NeedError:
@@ -362,7 +362,7 @@ def test_a_flat_table_whose_unsafe_cells_protect_each_other_loses_no_other():
 def test_large_amounts_are_multiples_of_steps(level, value, step):
     table = Table.from_array([[value, 8_999], [7_777, 9_999]])
     need = Need(unsafe=np.arange(9) == 0, lower=level, upper=level)
-    rooms = Rooms.of(table.value, table.lower, table.upper, np.ones(9, dtype=bool), integer=table.integer)
+    rooms = Slacks.of(table.value, table.lower, table.upper, np.ones(9, dtype=bool), integer=table.integer)
     requirements = Requirements.of(need, rooms, table.describe)
     state = Batches(rooms, requirements, np.ones(9), np.ones(9, dtype=bool))
     change = np.array([1, -1, 0, -1, 1, 0, 0, 0, 0]) * 4_000.0

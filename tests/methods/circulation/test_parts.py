@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.methods.circulation.test_circulation import cross_tables, hierarchy, judged, needs
 
 from hitoku.errors import NeedError
-from hitoku.feasibility.hypercubes import Requirements, Rooms
+from hitoku.feasibility.hypercubes import Requirements, Slacks
 from hitoku.methods.circulation import CellReach, Circulation, Clock, PartSearch, Search
 from hitoku.model import Need, Table
 
@@ -17,7 +17,7 @@ from hitoku.model import Need, Table
 def begun(table, need, cost):
     """Give every claim a witness; return the search and the prices."""
     movable = (table.upper > table.lower) & (True if table.fixed is None else ~table.fixed)
-    rooms = Rooms.of(table.value, table.lower, table.upper, movable, integer=table.integer)
+    rooms = Slacks.of(table.value, table.lower, table.upper, movable, integer=table.integer)
     price = np.where(need.unsafe, 0.0, cost)
     run = Search(table, rooms, Requirements.of(need, rooms, table.describe), price, movable)
     run.run(0, Clock(0.0, None, 1, None))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.methods.circulation.test_circulation import cross_tables, hierarchy
 
-from hitoku.feasibility.hypercubes import Rooms
+from hitoku.feasibility.hypercubes import Slacks
 from hitoku.methods.circulation import CellReach
 from hitoku.model import Table
 
@@ -17,7 +17,7 @@ from hitoku.model import Table
 def test_few_cells_asked_first_find_a_change_wherever_all_cells_do(data, dims, sign):
     table = data.draw(cross_tables(dims, hierarchical=True))
     movable = (table.upper > table.lower) & (True if table.fixed is None else ~table.fixed)
-    rooms = Rooms.of(table.value, table.lower, table.upper, movable, integer=table.integer)
+    rooms = Slacks.of(table.value, table.lower, table.upper, movable, integer=table.integer)
     cell = data.draw(st.integers(0, table.n_cells - 1))
     amount = float(data.draw(st.integers(1, 4)))
     ends, price = (rooms.down, rooms.up), 1.0 + np.abs(table.value)
@@ -39,7 +39,7 @@ def test_few_cells_are_few():
     table, need = hierarchy(2, sides=((6, 5), (6, 5), (4,)))
     plain = Table(value=table.value, relations=table.relations, integer=True)
     everything = np.ones(table.n_cells, dtype=bool)
-    rooms = Rooms.of(plain.value, plain.lower, plain.upper, everything, integer=plain.integer)
+    rooms = Slacks.of(plain.value, plain.lower, plain.upper, everything, integer=plain.integer)
     reach = CellReach(plain, everything, 1, lean=True)
     cell = int(np.flatnonzero(need.unsafe)[0])
     asked = cell, 1, 5.0
@@ -54,7 +54,7 @@ def test_witnesses_within_cells_move_these_alone_and_no_further_than_they_must()
     # A rectangle of four cells: everything but it is out of bounds.
     table = Table.from_array([[20, 30, 40], [20, 30, 40], [20, 30, 40]])
     everything = np.ones(table.n_cells, dtype=bool)
-    rooms = Rooms.of(table.value, table.lower, table.upper, everything, integer=table.integer)
+    rooms = Slacks.of(table.value, table.lower, table.upper, everything, integer=table.integer)
     reach = CellReach(table, everything, 1)
     ends = {True: (rooms.even, rooms.even), False: (rooms.down, rooms.up)}
     cells = np.array([0, 1, 4, 5])

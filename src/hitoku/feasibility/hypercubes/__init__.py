@@ -1,6 +1,7 @@
 """Deviations of a cross table along hypercubes, found without linear programs.
 
-Differences cancel in whole steps, so a hypercube that fits is exact. Callers hold the true table.
+Deviations along a hypercube cancel in integer steps, so a hypercube within all slacks is exact. Callers hold
+the true table.
 """
 
 from hitoku.lazy import facade

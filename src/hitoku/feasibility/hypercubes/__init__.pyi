@@ -4,4 +4,4 @@ from hitoku.feasibility.hypercubes.hypercube_search import LARGE as LARGE
 from hitoku.feasibility.hypercubes.hypercube_search import HypercubeSearch as HypercubeSearch
 from hitoku.feasibility.hypercubes.packs import packed as packed
 from hitoku.feasibility.hypercubes.requirements import Requirements as Requirements
-from hitoku.feasibility.hypercubes.requirements import Rooms as Rooms
+from hitoku.feasibility.hypercubes.requirements import Slacks as Slacks

@@ -1,7 +1,7 @@
-"""The cross of all codes that a table lies in, and its variables as arrays for the search over boxes.
+"""The cross table of all codes that encloses a table, with its variables as arrays for hypercube searches.
 
-A table with dimensions is its own cover. Linked tables share one: the cross of all their variables, of which
-they show some cells; what no table shows is nobody's concern and may move freely.
+A table with dimensions is its own cross table. Linked tables share the cross of all their variables, of which
+they contain some cells; cells that no table contains are not published and may move freely.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 from hitoku.model import Dimension, Integers, Labels
 
-# A cover of more positions would take more memory than the tables are worth.
+# Maximum number of positions of a cross table; more would take too much memory.
 MAX_SIZE = 2**26
-# A box of so many cells costs more than what it protects.
+# Maximum number of cells of a hypercube; a larger one costs more than it protects.
 MAX_HYPERCUBE = 2**15
 
 
 class LabelledRelations(Protocol):
-    """What a table and a release have in common: cells with codes, tied by relations."""
+    """Protocol of tables and releases: cells with codes and relations."""
 
     @property
     def n_cells(self) -> int:
@@ -42,13 +42,13 @@ class LabelledRelations(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CrossVariable:
-    """One variable: for each code the leaves below it, sorted."""
+    """A variable: for each code the sorted leaves below it."""
 
     below: tuple[Integers, ...]
     n_leaves: int
 
     def above(self) -> list[list[int]]:
-        """List the codes above each leaf, the leaf itself among them."""
+        """Return the codes above each leaf, including the leaf itself."""
         listed: list[list[int]] = [[] for _ in range(self.n_leaves)]
         for code, leaves in enumerate(self.below):
             for leaf in leaves.tolist():
@@ -56,7 +56,7 @@ class CrossVariable:
         return listed
 
     def wider(self) -> list[int]:
-        """List, for each code, the smallest code that holds more leaves; itself where there is none.
+        """Return the smallest code with more leaves above each code; the code itself if there is none.
 
         The leaves near a code are those of its wider code without its own.
         """
@@ -70,14 +70,14 @@ class CrossVariable:
 
 @dataclass(frozen=True, eq=False)
 class CrossTable:
-    """Where each cell of a table lies in the cross of all codes."""
+    """Positions of the cells of a table in the cross of all codes."""
 
     shape: tuple[int, ...]
-    """Codes per variable."""
+    """Number of codes per variable."""
     variables: tuple[CrossVariable, ...]
-    """Their trees."""
+    """Trees of the variables."""
     position: Integers
-    """Of each cell, row-major in the cross."""
+    """Position of each cell in the cross, row-major."""
 
     @property
     def size(self) -> int:
@@ -85,14 +85,15 @@ class CrossTable:
 
     @property
     def longest_hypercube(self) -> int:
-        """Cells of the largest box there is."""
+        """Number of cells of the largest hypercube."""
         return int(np.prod([2 * max(map(len, v.above())) for v in self.variables], dtype=np.float64))
 
     def space(self) -> tuple[Any, ...]:
-        """Write the variables as :mod:`hitoku.kernels.cheapest_hypercube` reads them.
+        """Return the variables as arrays for :mod:`hitoku.kernels.cheapest_hypercube`.
 
-        In the end the wider code of each code, and for each leaf below a code how many leaves of its wider
-        code come before it that are not below it: which leaves are near follows, without a list per code.
+        The last two are the wider code of each code and, for each leaf below a code, the number of preceding
+        leaves of the wider code that are not below the code. They determine near leaves without a list per
+        code.
         """
         sizes = np.array(self.shape, dtype=np.int64)
         stride = np.append(np.cumprod(sizes[:0:-1])[::-1], 1).astype(np.int64)
@@ -118,7 +119,7 @@ class CrossTable:
 
 
 def cross_table_of(table: LabelledRelations) -> CrossTable | None:
-    """Find the cover of a table or release; None where relations are not sums of codes of one variable each.
+    """Return the enclosing cross table; None if a relation is not a sum over codes of one variable.
 
     Examples
     --------
@@ -148,7 +149,7 @@ def cross_table_of(table: LabelledRelations) -> CrossTable | None:
 
 
 def _linked(table: LabelledRelations) -> CrossTable | None:
-    """Read the variables of linked tables off their labels and relations."""
+    """Derive the variables of linked tables from their labels and relations."""
     labels = table.labels
     if labels.positions is None:
         return None
@@ -166,7 +167,7 @@ def _linked(table: LabelledRelations) -> CrossTable | None:
 
 
 def _splits(table: LabelledRelations, n_variables: int) -> list[set[tuple[int, tuple[int, ...]]]] | None:
-    """Collect, per variable, which code is the sum of which; None where some relation is another kind."""
+    """Collect, per variable, the parts of each total; None if a relation is of another kind."""
     relations, found = table.relations, [set[tuple[int, tuple[int, ...]]]() for _ in range(n_variables)]
     columns = [table.labels.column(v) for v in range(n_variables)]
     for row in range(relations.shape[0]):
@@ -186,7 +187,7 @@ def _splits(table: LabelledRelations, n_variables: int) -> list[set[tuple[int, t
 
 
 def _variable(n_codes: int, groups: set[tuple[int, tuple[int, ...]]]) -> CrossVariable | None:
-    """Work out the leaves below every code; None where two sums of a code disagree."""
+    """Derive the leaves below every code; None if two sums of a code disagree."""
     sums = {code for code, _ in groups}
     leaves = [code for code in range(n_codes) if code not in sums]
     below: dict[int, frozenset[int]] = {code: frozenset([place]) for place, code in enumerate(leaves)}
@@ -212,7 +213,7 @@ def _starts(sizes: Sequence[int]) -> Integers:
 
 
 def _joined(lists: Sequence[Any]) -> tuple[Integers, Integers]:
-    """Write lists one after the other, and where each begins."""
+    """Concatenate lists; return the start of each, and the concatenation."""
     return _starts([len(part) for part in lists]), np.concatenate(
         [np.asarray(part, dtype=np.int64) for part in lists]
     )

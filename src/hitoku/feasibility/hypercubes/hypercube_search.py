@@ -1,7 +1,8 @@
-"""A pattern built from boxes: every claim owns a witness, and cells in no witness are published.
+"""Patterns from hypercubes: every requirement has a witness, and cells in no witness are published.
 
-First pass, largest claim first; every claim once more, now that it knows what others use; then the dearest
-cells are avoided: all witnesses are led round one cell if what they need instead costs less.
+Requirements are routed from largest to smallest, and then a second time, when the cells of all others are
+known. Finally the most expensive cells are avoided: all witnesses are rerouted around a cell if that costs
+less.
 """
 
 from __future__ import annotations
@@ -13,43 +14,43 @@ from typing import Any
 import numpy as np
 
 from hitoku.feasibility.hypercubes.cross_table import CrossTable
-from hitoku.feasibility.hypercubes.requirements import Requirements, Rooms
+from hitoku.feasibility.hypercubes.requirements import Requirements, Slacks
 from hitoku.model import Floats, Integers, Mask
 
-# Share of its cost that a cell in use still has for others, divided by the number of users.
+# Price of a cell in use for further witnesses, as a share of its cost, divided by the number of users.
 SHARE = 0.1
-# Starts of every search; cells that are cancelled by further boxes where that is cheaper; up to how many
-# leaves all are looked at.
+# Efforts: starts of every search, cells that further hypercubes may cancel, and number of leaves up to which
+# all are tried.
 EFFORT, EFFORT_LARGE = (3, 8, 2**20), (3, 2, 48)
 EFFORT_OPEN, EFFORT_HARD = (3, 2, 2**20), (12, 8, 2**20)
-# From so many positions on, less effort is made for each claim.
+# Above this number of positions, searches make less effort.
 LARGE = 30_000
 ONE, MANY = (1,), (1, 2, 4, 8, 16)
-# A cell with more users than this is not avoided: it is worth its cost.
+# Cells with more users than this are not avoided, because they are worth their cost.
 MAX_USERS = 60
-# Cells that are avoided before users are listed again; ten times as many where that takes long.
+# Number of cells to avoid before users are listed again; ten times as many in large tables.
 CHUNK = 2_000
-# Entries of witnesses that one call may add.
+# Maximum number of entries of witnesses that one call adds.
 CAPACITY = 2**21
 
 Tick = Callable[[float], bool]
 
 
 class HypercubeSearch:
-    """Witnesses of all claims over a cover, and the cost of the cells that they use.
+    """Witnesses of all requirements over a cross table, and the cost of the cells that they use.
 
     Parameters
     ----------
     cross_table
-        The cross of all codes.
-    rooms, requirements
-        What may move, and what must.
+        The enclosing cross table.
+    slacks, requirements
+        Slacks of all cells, and required movements.
     cost
-        Price of each cell; zero where it is withheld in any case.
+        Cost of suppressing each cell; zero for cells that must be suppressed.
     """
 
     def __init__(
-        self, cross_table: CrossTable, rooms: Rooms, requirements: Requirements, cost: Floats
+        self, cross_table: CrossTable, slacks: Slacks, requirements: Requirements, cost: Floats
     ) -> None:
         self.cross_table, self.requirements = cross_table, requirements
         size = cross_table.size
@@ -57,9 +58,9 @@ class HypercubeSearch:
         self.cost[cross_table.position] = cost
         self.ground = np.empty((2, size, 3))
         self.ground[:, :, 0], self.ground[:, :, 1:] = self.cost, np.inf
-        for column, room in ((1, rooms.down), (2, rooms.up)):
+        for column, room in ((1, slacks.down), (2, slacks.up)):
             self.ground[0, cross_table.position, column] = room
-            self.ground[1, cross_table.position, column] = rooms.even
+            self.ground[1, cross_table.position, column] = slacks.even
         self.use = np.zeros(size, dtype=np.int64)
         longest = cross_table.longest_hypercube
         self._longest = max(longest, 4_096)
@@ -98,7 +99,7 @@ class HypercubeSearch:
         return float(self.cost[self.use > 0].sum())
 
     def open(self) -> Integers:
-        """Claims without a witness."""
+        """Return the requirements without a witness."""
         made = self.requirements.made
         return np.asarray(made[self._lengths[made] == 0])
 
@@ -118,7 +119,7 @@ class HypercubeSearch:
         pieces: Sequence[int] = ONE,
         tick: Tick | None = None,
     ) -> None:
-        """Give claims a witness, or a cheaper one, in this order; stop early when told to."""
+        """Find witnesses, or cheaper ones, in this order; stop if ``tick`` returns False."""
         from hitoku.kernels.hypercube_routing import route  # noqa: PLC0415 - loads numba
 
         asked, effort = self._asked(), effort or self._effort
@@ -133,29 +134,29 @@ class HypercubeSearch:
             if tick is not None and not tick(min(1.0, (first + chunk) / len(order))):
                 return
 
-    def serve(self, rooms: Rooms, tick: Tick | None = None) -> None:
-        """Give every claim a witness: one box, or several with parts of it, or one for each direction.
+    def serve(self, slacks: Slacks, tick: Tick | None = None) -> None:
+        """Find a witness of every requirement: one hypercube, several for parts of it, or one per direction.
 
-        What is open afterwards is out of reach of boxes, as far as this search can tell.
+        Requirements that remain open have no witness of hypercubes that this search can find.
         """
         self.route(self.by_size(self.requirements.made), tick=tick)
         self.route(self.by_size(self.open()), effort=EFFORT_OPEN)
         if self.cross_table.size > LARGE:
-            # Sums of many boxes take a hundred times as long as one: only where one will not do.
+            # Sums of many hypercubes take a hundred times as long as one, so they are tried last.
             self.route(self.by_size(self.open()), effort=EFFORT_HARD)
         self.route(self.by_size(self.open()), effort=EFFORT_HARD, pieces=MANY)
         for requirement in self.open().tolist():
             if self.requirements.even[requirement]:
                 cell = self.requirements.cells[requirement]
-                self.requirements.split(requirement, float(rooms.down[cell]), float(rooms.up[cell]))
+                self.requirements.split(requirement, float(slacks.down[cell]), float(slacks.up[cell]))
         self.route(self.by_size(self.open()), effort=EFFORT_HARD, pieces=MANY)
 
     def by_size(self, requirements: Integers) -> Integers:
-        """Put the largest claims first."""
+        """Sort requirements by size, the largest first."""
         return np.asarray(requirements[np.lexsort((requirements, -self.requirements.amount[requirements]))])
 
     def avoid(self, tick: Tick | None = None) -> None:
-        """Lead witnesses round cells in use, the dearest first, where that makes the pattern cheaper."""
+        """Reroute witnesses around cells in use, the most expensive first, where that costs less."""
         from hitoku.kernels.hypercube_routing import avoid  # noqa: PLC0415 - loads numba
 
         dear = np.flatnonzero((self.use > 0) & (self.cost > 0))
@@ -172,7 +173,7 @@ class HypercubeSearch:
                 return
 
     def _users(self, cells: Integers) -> tuple[Integers, Integers]:
-        """List for each cell the claims whose witness moves it."""
+        """Return for each cell the requirements whose witness moves it."""
         requirement, where, _ = self.entries()
         rank = np.full(len(self.use), -1, dtype=np.int64)
         rank[cells] = np.arange(len(cells))
@@ -183,13 +184,13 @@ class HypercubeSearch:
         return ends.astype(np.int64), requirement[order]
 
     def entries(self) -> tuple[Integers, Integers, Integers]:
-        """All witnesses: claim, position and amount of every cell they move."""
+        """Return all witnesses: requirement, position and amount of every cell that they move."""
         requirement = np.repeat(np.arange(len(self._lengths)), self._lengths)
         places = _ranges(self._begins[:-1], self._lengths)
         return requirement, self._cells[places], self._amounts[places]
 
     def shown_entries(self) -> tuple[Integers, Integers, Integers]:
-        """All witnesses by cells of the table: claim, cell and amount; what no table shows is left out."""
+        """Return all witnesses by cells of the table: requirement, cell and amount."""
         cell_of = np.full(self.cross_table.size, -1, dtype=np.int64)
         cell_of[self.cross_table.position] = np.arange(len(self.cross_table.position))
         requirement, position, amount = self.entries()
@@ -197,15 +198,15 @@ class HypercubeSearch:
         return requirement[shown], cell_of[position[shown]], amount[shown]
 
     def served(self, requirement: int) -> bool:
-        """Tell whether a claim owns a witness."""
+        """Return whether a requirement has a witness."""
         return bool(self._lengths[requirement] > 0)
 
     def forget(self, requirement: int) -> None:
-        """Take a claim's witness away."""
+        """Remove the witness of a requirement."""
         self.put(requirement, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
     def put(self, requirement: int, positions: Integers, amounts: Integers) -> None:
-        """Take a witness that was found otherwise."""
+        """Set a witness that was found by another method."""
         from hitoku.kernels.hypercube_routing import charge  # noqa: PLC0415 - loads numba
 
         self._make_room(len(positions))
@@ -221,7 +222,7 @@ class HypercubeSearch:
         charge(self._book, requirement, 1, self.use, self.cost, SHARE, self.ground)
 
     def _make_room(self, wanted: int = CAPACITY // 2) -> None:
-        """Close the gaps that replaced witnesses left, and see that there is space for more."""
+        """Compact the witnesses, and make space for more."""
         if len(self._cells) - self._begins[-1] >= wanted:
             return
         _, cells, amounts = self.entries()
@@ -232,7 +233,7 @@ class HypercubeSearch:
 
 
 def _ranges(starts: Integers, lengths: Integers) -> Integers:
-    """Count up from each start, as far as its length."""
+    """Return the concatenated ranges of given starts and lengths."""
     ends = np.cumsum(lengths)
     within = np.arange(int(ends[-1]) if len(ends) else 0)
     return np.asarray(within + np.repeat(starts - (ends - lengths), lengths))

@@ -1,29 +1,30 @@
-"""Witnesses added up to few common tables, for the audit."""
+"""Packing of witnesses into few sums, for the audit."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from hitoku.feasibility.hypercubes.hypercube_search import HypercubeSearch
-from hitoku.feasibility.hypercubes.requirements import Rooms
+from hitoku.feasibility.hypercubes.requirements import Slacks
 from hitoku.model import Deviations, Integers
 
-# Common tables that are filled at once; what fits in none of them is handed over alone.
+# Maximum number of sums that are filled at once; a witness that fits in none remains on its own.
 MAX_PACKS = 48
 
 
-def packed(hypercubes: HypercubeSearch, rooms: Rooms, spread: float = np.inf) -> tuple[Deviations, int]:
-    """Add witnesses up while sums keep all rooms and every claim stays met; positions become cells.
+def packed(hypercubes: HypercubeSearch, slacks: Slacks, spread: float = np.inf) -> tuple[Deviations, int]:
+    """Add witnesses up while sums stay within all slacks and every requirement stays met.
 
-    Witnesses that fit both ways share tables of their own, which come first: their opposites prove the other
-    side. Claims without a witness are left out. Returns also how many tables fit both ways.
+    Witnesses that are feasible in both directions share separate sums, which come first: their opposites
+    prove the other side. Requirements without a witness are omitted. Returns the sums, by cells, and the
+    number that are feasible in both directions.
 
     Parameters
     ----------
-    hypercubes, rooms
-        The witnesses, and what cells may move.
+    hypercubes, slacks
+        The witnesses, and the slacks of cells.
     spread
-        Claims share a table while the largest is at most so many times the smallest.
+        Largest ratio of two requirements that share a sum.
     """
     from hitoku.kernels.packing import pack  # noqa: PLC0415 - loads numba
 
@@ -42,7 +43,7 @@ def packed(hypercubes: HypercubeSearch, rooms: Rooms, spread: float = np.inf) ->
         order = made[requirements.even[made] == even]
         if len(order) == 0:
             continue
-        room = (rooms.even[used], rooms.even[used]) if even else (rooms.down[used], rooms.up[used])
+        room = (slacks.even[used], slacks.even[used]) if even else (slacks.down[used], slacks.up[used])
         n = min(MAX_PACKS, len(order))
         sums, held = np.zeros((n, len(used)), dtype=np.int64), np.zeros((n, len(used)), dtype=np.int8)
         numbers = np.full(len(requirements.amount), -1, dtype=np.int64)
@@ -68,4 +69,4 @@ def packed(hypercubes: HypercubeSearch, rooms: Rooms, spread: float = np.inf) ->
             part = slice(begins[loose], begins[loose + 1])
             tables.append((cell[part], amount[part]))
         n_even = len(tables) if even else n_even
-    return Deviations.of(tables, int(rooms.scale)), n_even
+    return Deviations.of(tables, int(slacks.scale)), n_even

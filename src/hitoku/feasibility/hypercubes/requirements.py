@@ -1,7 +1,7 @@
-"""What must be able to move, and what may: everything in whole steps of the grid that the values lie on.
+"""Slacks of cells and required movements, in integer steps of the grid on which the values lie.
 
-Witnesses are differences from the true table, so only rooms and levels are rounded: rooms inwards, levels
-outwards. What is found is exact, whatever the values are.
+Witnesses are deviations from the true table, so only slacks and levels are rounded: slacks inwards, levels
+outwards. Witnesses are exact for any values.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import numpy as np
 from hitoku.errors import NeedError, some
 from hitoku.model import EXACT_SUMS, MAX_DECIMALS, ROUNDING, SUM_ROUNDING, Floats, Integers, Mask, Need
 
-# Steps per unit of the grid where differences need not be whole: thirds and halves of a vertex are steps too.
+# Steps per unit of the grid if deviations need not be integer, so that halves and thirds are steps, too.
 PARTS = 60.0
 
 
 @dataclass(frozen=True, eq=False)
-class Rooms:
-    """How far each cell may move, in whole steps held in doubles; infinite where nothing is in the way."""
+class Slacks:
+    """Slack of each cell, in integer steps stored as doubles; infinite if unbounded."""
 
     scale: float
     """Steps per unit."""
     down: Floats
     up: Floats
-    """Room of each cell; zero where it must stay published or an outsider knows it."""
+    """Slack of each cell; zero if it must be published or an outsider knows it."""
 
     @classmethod
-    def of(cls, value: Floats, lower: Floats, upper: Floats, movable: Mask, *, integer: bool) -> Rooms:
-        """Measure how far the cells of a table may move; ``integer`` for whole numbers."""
+    def of(cls, value: Floats, lower: Floats, upper: Floats, movable: Mask, *, integer: bool) -> Slacks:
+        """Return the slacks of the cells of a table; ``integer`` if values are integers."""
         scale = _scale(value, integer=integer)
         bounds = lower * scale, upper * scale
         value = value * scale
@@ -42,16 +42,16 @@ class Rooms:
 
     @property
     def even(self) -> Floats:
-        """Room in both directions."""
+        """Slack in both directions."""
         return np.minimum(self.down, self.up)
 
 
 def _scale(value: Floats, *, integer: bool) -> float:
-    """Find the coarsest grid of decimals; a fine one of powers of two where the values lie on none."""
+    """Return the coarsest decimal grid of the values; a fine binary one if there is none."""
     if integer:
         return 1.0
     largest = float(np.abs(value).max(initial=0.0))
-    # Beyond, doubles hold no grid, and steps of one would leave 64 bits.
+    # Larger doubles have no decimals, and steps of one would overflow 64 bits.
     decimals_held = range(MAX_DECIMALS + 1) if largest <= 2.0**53 else range(0)
     for decimals in decimals_held:
         steps = value * 10.0**decimals
@@ -65,7 +65,7 @@ def _scale(value: Floats, *, integer: bool) -> float:
 
 def _floored(room: Floats) -> Floats:
     near = np.rint(room)
-    with np.errstate(invalid="ignore"):  # infinite rooms stay what they are
+    with np.errstate(invalid="ignore"):  # infinite slacks remain infinite
         whole = np.abs(room - near) <= ROUNDING * np.abs(room)
     return np.maximum(np.where(whole, near, np.floor(room)), 0.0)
 
@@ -77,37 +77,37 @@ def _ceiled(level: Floats) -> Floats:
 
 @dataclass(eq=False)
 class Requirements:
-    """How far unsafe cells must be able to go: two claims each, up (or both ways at once) and down."""
+    """Required movements of unsafe cells: two each, up (or in both directions at once) and down."""
 
     cells: Integers
-    """The unsafe cells; claim k and claim n + k belong to the k-th of n."""
+    """The unsafe cells; requirements k and n + k belong to the k-th of n."""
     amount: Floats
-    """Steps; zero for a claim that is not made."""
+    """Required steps; zero for none."""
     even: Mask
-    """The first claim holds both ways: a witness and its opposite both fit."""
+    """Whether the first requirement applies to both directions: a witness and its opposite are feasible."""
     lower: Floats
     upper: Floats
     width: Floats
-    """What the need asks for, in steps."""
+    """Levels of the need, in steps."""
 
     @classmethod
-    def of(cls, need: Need, rooms: Rooms, describe: Callable[[int], str]) -> Requirements:
-        """Split every need into claims: both ways at once where the cell itself has room for that.
+    def of(cls, need: Need, slacks: Slacks, describe: Callable[[int], str]) -> Requirements:
+        """Split every need into requirements: both directions at once if the cell itself has slack for that.
 
         ``describe`` names a cell in an error.
 
         Raises
         ------
         NeedError
-            When bounds that an outsider knows are closer than a need.
+            If bounds that an outsider knows are closer than a level.
         """
         cells = np.flatnonzero(need.unsafe)
         lower, upper, width = (
-            _ceiled(level[cells] * rooms.scale) for level in (need.lower, need.upper, need.width)
+            _ceiled(level[cells] * slacks.scale) for level in (need.lower, need.upper, need.width)
         )
-        # A single value protects nobody, whatever the levels.
+        # A single value is not protected, whatever the levels.
         width = np.maximum(width, 1.0)
-        down, up = rooms.down[cells], rooms.up[cells]
+        down, up = slacks.down[cells], slacks.up[cells]
         known = cells[(lower > down) | (upper > up) | (width > down + up)]
         if len(known):
             raise NeedError(
@@ -124,16 +124,16 @@ class Requirements:
     def within(
         cls, cells: Integers, lower: Floats, upper: Floats, width: Floats, down: Floats, up: Floats
     ) -> Requirements:
-        """Make claims of levels in steps that the rooms of the cells allow.
+        """Return requirements for levels in steps that the slacks of the cells allow.
 
         Parameters
         ----------
         cells
-            The unsafe cells; one may be there more than once.
+            The unsafe cells; a cell may occur more than once.
         lower, upper, width
-            How far each must be able to go down, up and in all.
+            Required movement of each cell down, up and in total.
         down, up
-            How far each can go.
+            Slack of each cell.
         """
         requirements = cls(
             cells, np.zeros(2 * len(cells)), np.zeros(2 * len(cells), dtype=bool), lower, upper, width
@@ -147,7 +147,7 @@ class Requirements:
         return requirements
 
     def split(self, place: int, down: float, up: float) -> bool:
-        """Ask for both directions apart, given how far the cell can go; tell whether that is far enough."""
+        """Require both directions separately, given the slack of the cell; return whether that is enough."""
         lower, upper, width = self.lower[place], self.upper[place], self.width[place]
         fall = max(lower, min(down, np.ceil(width / 2)))
         rise = max(upper, width - fall)
@@ -160,7 +160,7 @@ class Requirements:
 
     @property
     def made(self) -> Integers:
-        """Claims that ask for something."""
+        """Requirements that are not zero."""
         return np.flatnonzero(self.amount > 0)
 
     @property

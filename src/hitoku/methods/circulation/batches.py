@@ -18,13 +18,13 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.feasibility import Pattern
-from hitoku.feasibility.hypercubes import Requirements, Rooms
+from hitoku.feasibility.hypercubes import Requirements, Slacks
 from hitoku.methods.circulation.reach import FAR, CellReach, levelled
 from hitoku.model import Deviations, Floats, Integers, Mask
 from hitoku.solver.linear import LinearProgram, Warm, opened
 from hitoku.solver.work import CountedWork
 
-# Rooms beyond so many times the largest claim of a batch count as this: ends of one size, a quicker solver.
+# Slacks beyond so many times the largest claim of a batch count as this: ends of one size, a quicker solver.
 FARTHEST = 64.0
 # Amounts in multiples of these: vertices that lie at halves, thirds or fifths are whole then. The coarsest is
 # taken of which the least claim of a batch is so many.
@@ -42,7 +42,7 @@ class WitnessBatch:
 
 
 class Batches:
-    """Rooms, claims and prices, and what batches do with them.
+    """Slacks, claims and prices, and what batches do with them.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Batches:
         Cells by whose prices those of others are levelled: all but zeros, which are dear by agreement.
     """
 
-    def __init__(self, rooms: Rooms, requirements: Requirements, price: Floats, ordinary: Mask) -> None:
+    def __init__(self, rooms: Slacks, requirements: Requirements, price: Floats, ordinary: Mask) -> None:
         self.price, self.ordinary, self._requirements = price, ordinary, requirements
         self._cell = np.concatenate([requirements.cells, requirements.cells])
         even = np.minimum(rooms.even, FAR)
@@ -138,7 +138,7 @@ class BatchProgram:
     relations
         The same as the table has them.
     batches
-        Rooms and claims.
+        Slacks and claims.
     cells
         Which cells may move.
     """
@@ -224,7 +224,7 @@ def swept(
     Parameters
     ----------
     state, program
-        Rooms, claims and prices, and the relations among cells that may move.
+        Slacks, claims and prices, and the relations among cells that may move.
     batches
         Where to begin.
     sharpness
@@ -290,7 +290,7 @@ class BatchTidy:
     Parameters
     ----------
     state
-        Rooms, claims and prices.
+        Slacks, claims and prices.
     reach, relations
         The relations, in whole numbers and as the table has them.
     batches

@@ -25,7 +25,7 @@ from hitoku.feasibility.hypercubes import (
     CrossTable,
     HypercubeSearch,
     Requirements,
-    Rooms,
+    Slacks,
     cross_table_of,
     packed,
 )
@@ -150,7 +150,7 @@ class Circulation:
         start = by_hand(table, self.start, stay)
         first = need.unsafe | start
         movable = (~stay | first) & (table.upper > table.lower)
-        rooms = Rooms.of(table.value, table.lower, table.upper, movable, integer=table.integer)
+        rooms = Slacks.of(table.value, table.lower, table.upper, movable, integer=table.integer)
         requirements = Requirements.of(need, rooms, table.describe)
         free = free_moves(table.relations, rooms, requirements, first)
         search = Search(table, rooms, requirements, prices(table, need, cost, first), movable)
@@ -172,7 +172,7 @@ class Circulation:
 
 
 def free_moves(
-    relations: sparse.csr_array, rooms: Rooms, requirements: Requirements, held: Mask
+    relations: sparse.csr_array, rooms: Slacks, requirements: Requirements, held: Mask
 ) -> Deviations:
     """Serve claims through cells that are withheld in any case; what is served is claimed no more.
 
@@ -273,7 +273,7 @@ class Search:
     """One run: from the first witnesses to those that are left in the end."""
 
     def __init__(
-        self, table: Table, rooms: Rooms, requirements: Requirements, price: Floats, movable: Mask
+        self, table: Table, rooms: Slacks, requirements: Requirements, price: Floats, movable: Mask
     ) -> None:
         self._table, self._rooms, self._requirements, self._price = table, rooms, requirements, price
         self._movable = movable

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.feasibility import Incidence
-from hitoku.feasibility.hypercubes import HypercubeSearch, Rooms
+from hitoku.feasibility.hypercubes import HypercubeSearch, Slacks
 from hitoku.methods.circulation.reach import CellReach, Change
 from hitoku.methods.costs import CostScale
 from hitoku.methods.optimal import (
@@ -54,7 +54,7 @@ class PartSearch:
     def __init__(
         self,
         relations: sparse.csr_array,
-        rooms: Rooms,
+        rooms: Slacks,
         price: Floats,
         hypercubes: HypercubeSearch,
         reach: CellReach,

@@ -25,9 +25,9 @@ STEPS = (1.0, 12.0, 60.0)
 # Nodes of an integer program over a neighbourhood; the last neighbourhood is everything and gets more. It is
 # asked about few cells only.
 NODES, NODES_LAST, FEW = 200, 20_000, 4_000
-# Rooms beyond this count as this: no claim is larger, and sums stay exact.
+# Slacks beyond this count as this: no claim is larger, and sums stay exact.
 FAR = 2.0**51
-# Rooms as multiples of a claim, tried in this order before all of them.
+# Slacks as multiples of a claim, tried in this order before all of them.
 CAPS = (4.0, 256.0)
 # Prices of very different size make long work of a program (minutes instead of a second). As shares of the
 # dearest cell that is not zero: the least price, and the largest, which zeros have.

@@ -128,7 +128,7 @@ def _pivot_order(relations: sparse.csr_array) -> Integers:
     return order
 
 
-# Rooms larger than this many times a level are no limit.
+# Slacks larger than this many times a level are no limit.
 FAR = 1e9
 # With more pushes than this, all are first tried at once.
 MANY = 8

@@ -21,7 +21,7 @@ MOST_CELLS = 256
 LONGEST = 62
 # Beyond this the search is not small, and the general way may be quicker.
 NODES = 200_000
-# Rooms and levels up to here are whole numbers in doubles, and sums of them fit the kernel's integers.
+# Slacks and levels up to here are whole numbers in doubles, and sums of them fit the kernel's integers.
 LARGEST = 2.0**40
 # So do weights up to here.
 HEAVIEST = 2.0**60
