@@ -44,7 +44,7 @@ def rows(release, attack):
     ("withheld", "k", "pinned"),
     [
         pytest.param((), 1, ["Oslo", "Bergen"], id="first table, for one who knows themselves"),
-        pytest.param((), 0, ["Oslo"], id="first table, for a reader who knows nobody"),
+        pytest.param((), 0, ["Oslo"], id="first table, for an attacker who knows nobody"),
         pytest.param((2, 4, 5, 6), 1, ["Oslo", "Bergen"], id="second table must be refused"),
         pytest.param((2, 4), 0, ["Oslo"], id="a row of zeros but for one cell, its total withheld"),
         pytest.param((1, 2, 5, 7), 1, [], id="third table is accepted"),

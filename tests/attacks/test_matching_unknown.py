@@ -1,4 +1,4 @@
-"""Readers who know the method, but not its threshold or its width: every pair, every candidate, tried."""
+"""Attackers who know the method, but not its threshold or its width: every pair, every candidate, tried."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def certificate():
 
 def test_the_file_says_what_the_reference_says(certificate):
     content = certificate.content
-    assert content["format"] == "hitoku certificate 3"
+    assert content["format"] == "hitoku certificate 4"
     assert (content["measure"], content["integer"], content["variables"]) == ("value", False, ["a", "b"])
     assert content["codes"][4] == ["y", "q"]
     assert content["values"] == [5, "3.75", "8.75", 18, "0.25", "18.25", 23, 4, 27]

@@ -130,7 +130,7 @@ def test_any_changed_bit_is_noticed(certified, tmp_path):
         pytest.param('"denominator":', '"denominator":1.0,"x":', "floating point", id="float"),
         pytest.param('"denominator":', '"x":NaN,"denominator":', "NaN", id="NaN"),
         pytest.param('"denominator":', '"denominator":1,"denominator":', "occurs twice", id="name twice"),
-        pytest.param("hitoku certificate 3", "hitoku certificate", "not in the format", id="format"),
+        pytest.param("hitoku certificate 4", "hitoku certificate", "not in the format", id="format"),
         pytest.param('"measure":', '"measured":', "fingerprint", id="part renamed"),
         pytest.param('"sha256":', '"sha":', "KeyError", id="no fingerprint"),
         pytest.param('"integer":', '"integer":1,"y":', "neither true nor false", id="integer is a number"),

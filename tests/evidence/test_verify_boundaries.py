@@ -380,12 +380,13 @@ def test_cells_that_only_tie_others_together_are_withheld_and_in_no_file(folder)
         ),
         pytest.param("26]", "26.0]", "floating point", id="a float"),
         pytest.param("26]", "NaN]", "floating point", id="no number"),
-        pytest.param("certificate 3", "certificate of adjusted values 3", "wrong format", id="no claim"),
+        pytest.param("certificate 4", "certificate of adjusted values 4", "wrong format", id="no claim"),
         pytest.param('"integer"', '"published": [], "integer"', "wrong format", id="two kinds of claim"),
-        pytest.param("certificate 3", "certificate 1", "earlier version of hitoku: protect again", id="1"),
-        pytest.param("certificate 3", "certificate 2", "earlier version of hitoku: protect again", id="2"),
-        pytest.param("certificate 3", "certificate 4", "later version", id="a format of tomorrow"),
-        pytest.param("certificate 3", "certificate three", "not in the format", id="no number"),
+        pytest.param("certificate 4", "certificate 1", "earlier version of hitoku: protect again", id="1"),
+        pytest.param("certificate 4", "certificate 2", "earlier version of hitoku: protect again", id="2"),
+        pytest.param("certificate 4", "certificate 3", "earlier version of hitoku: protect again", id="3"),
+        pytest.param("certificate 4", "certificate 5", "later version", id="a format of tomorrow"),
+        pytest.param("certificate 4", "certificate three", "not in the format", id="no number"),
     ],
 )
 def test_a_file_that_is_no_certificate_has_code_2(tmp_path, was, now, reason):

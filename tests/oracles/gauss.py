@@ -135,7 +135,7 @@ def secondary_for_firms(
 def secondary_for_zeros(
     columns: Sequence[Vector], order: Iterable[int], unsafe: Iterable[int], zero: Sequence[bool]
 ) -> set[int]:
-    """Candidates that would give an unsafe column away to readers who know that no count is below zero.
+    """Candidates that would give an unsafe column away to attackers who know that no count is below zero.
 
     A sum of zeros that is published tells each of its parts; where all zeros of a cell but those of another
     cell are known, those are known, too, in rounds; and where what is left of a published combination of

@@ -1,4 +1,4 @@
-"""What is known about a reader who knows the method: theorem, full attack, or the auditor's walk."""
+"""What is known about an attacker who knows the method: theorem, full attack, or the auditor's walk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def small(seed):
     return Table.from_array(np.random.default_rng(seed).integers(1, 6, (3, 3)))
 
 
-def reader(table, method):
+def attacker_bounds(table, method):
     """List what leads to the same release, and give the width of every cell."""
     need = assess(table, RULES, width=WIDTH)
     wanted = method.protect(table, need).withheld
@@ -66,7 +66,7 @@ def test_leaks_and_safe_cells_are_those_of_listing_every_table():
     table, method = small(3), Greedy(keep="margins")
     need = assess(table, RULES, width=WIDTH)
     assert need.unsafe.any()
-    width = reader(table, method)
+    width = attacker_bounds(table, method)
     found = against_known_method(table, need, method.protect(table, need), method, RULES, WIDTH)
     assert found.safe <= int((width[need.unsafe] >= WIDTH).sum())
     assert found.leaking <= int((width[need.unsafe] < WIDTH).sum())
@@ -84,7 +84,10 @@ def test_blocks_are_proved_by_verifying_their_claim():
     # The same claim with another pattern is not believed.
     greedy = Greedy(keep="margins").protect(table, need)
     forged = Protection(
-        withheld=greedy.withheld, value=greedy.value, secondary=greedy.secondary, reader=protection.reader
+        withheld=greedy.withheld,
+        value=greedy.value,
+        secondary=greedy.secondary,
+        known_method=protection.known_method,
     )
     assert str(against_known_method(table, need, forged, method, rules, 9)) != "proved"
 
@@ -102,7 +105,7 @@ def test_the_walk_meets_only_tables_that_lead_to_the_same_release():
     need = assess(table, RULES, width=WIDTH)
     release = Release.of(table, method.protect(table, need))
     low, high = seen_from(table, need, release, method, steps=80)
-    assert np.all(high - low <= reader(table, method))
+    assert np.all(high - low <= attacker_bounds(table, method))
 
 
 def test_the_walk_shows_cells_safe_where_the_pattern_does_not_depend_on_them():

@@ -56,7 +56,7 @@ class Group:
     Parameters
     ----------
     k
-        How many people share what they know; 0 stands for a reader who knows nobody.
+        How many people share what they know; 0 stands for an attacker who knows nobody.
     sensitive
         Variables whose values must not be learnt; None means all of them. Codes at the lowest level are
         single values.

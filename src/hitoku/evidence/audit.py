@@ -33,7 +33,7 @@ def audit(
     intervals: bool | Bounds = False,
     insiders: Insider | None = None,
     deviations: Sequence[Mapping[int, int]] = (),
-    reader: Mapping[str, Any] | None = None,
+    known_method: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Check that a release blurs every unsafe cell as far as the need asks, and prove it.
@@ -58,9 +58,9 @@ def audit(
     deviations
         Where to look for witnesses first: ``protection.deviations``, which ``Gauss(prove=True)`` leaves. They
         are checked like any other; the answer does not depend on them.
-    reader
-        A claim about a reader who knows the method, ``protection.reader``. The certificate carries it, and
-        :func:`hitoku.verify` checks it; the verdict of the audit is about a reader who does not.
+    known_method
+        A claim about an attacker who knows the method, ``protection.known_method``. The certificate carries
+        it, and :func:`hitoku.verify` checks it; the verdict of the audit is about a reader who does not.
     progress
         Called with the number of unsafe cells that are settled, and of all of them, where that takes long.
 
@@ -109,7 +109,7 @@ def audit(
         intervals=_intervals(release, intervals),
         groups=attributed(table, need, release, proof, problem.cells.tolist()),
         insiders=None if insiders is None else CoalitionSearch(table, need, release, insiders).verdict(),
-        reader=reader,
+        known_method=known_method,
     )
 
 

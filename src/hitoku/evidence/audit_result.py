@@ -77,8 +77,8 @@ class Audit:
         What can be learnt about whole groups, where the need speaks of any.
     insiders
         What contributors can do who know their own amounts; None when that was not asked.
-    reader
-        What the method claims about a reader who knows it; the certificate repeats it, and verifying that
+    known_method
+        What the method claims about an attacker who knows it; the certificate repeats it, and verifying that
         one checks it.
     beside
         The other measure that leaves with the release, where bounds of cells take it into account.
@@ -97,7 +97,7 @@ class Audit:
     intervals: Bounds | None = None
     groups: Attributed | None = None
     insiders: InsiderVerdict | None = None
-    reader: Mapping[str, Any] | None = None
+    known_method: Mapping[str, Any] | None = None
     beside: Beside | None = None
 
     @property
@@ -122,7 +122,7 @@ class Audit:
             self.grid,
             self.problem,
             self.proof,
-            reader=self.reader,
+            known_method=self.known_method,
             groups=self.groups,
             hidden=tuple(np.flatnonzero(~self.table.shown).tolist()),
             beside=self.beside,
@@ -130,8 +130,8 @@ class Audit:
 
     @cached_property
     def withstands_known_method(self) -> bool | None:
-        """The claim about a reader who knows the method holds, as the verifier finds; None: none is made."""
-        if self.reader is None or self.certificate is None:
+        """The claim about an attacker who knows the method holds, as verified; None: none is made."""
+        if self.known_method is None or self.certificate is None:
             return None
         try:
             prove(dict(self.certificate.content))

@@ -31,14 +31,15 @@ NAMES = ("certificate.json", "certificate.json.gz")
 # How hard files are compressed: the last percent costs more time than everything else.
 PRESSURE = 6
 # What a certificate holds beside its claim.
-BESIDE = {"witnesses", "reader", "beside", "hidden", "remarks", "tables", "files", "verdict", "sha256"}
+BESIDE = {"witnesses", "known_method", "beside", "hidden", "remarks", "tables", "files", "verdict", "sha256"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """A proof that every unsafe cell of a release is blurred as far as it must be.
 
-    Made by :func:`hitoku.audit`. Same table, same release, same bytes. A ``reader`` is a claim about somebody
+    Made by :func:`hitoku.audit`. Same table, same release, same bytes. A ``known_method`` is a claim about
+    somebody
     who knows the method. Cells that are in no public file are named as ``hidden``; ``remarks`` say what it
     leaves open; ``tables`` say which cells the public files of linked tables show, and what they are called
     there; ``beside`` is the other measure that leaves with it; ``files`` are the hashes of everything in
@@ -49,7 +50,7 @@ class Certificate:
     grid: Grid
     problem: AuditProblem
     proof: Proof
-    reader: Mapping[str, Any] | None = None
+    known_method: Mapping[str, Any] | None = None
     groups: Attributed | None = None
     hidden: tuple[int, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -83,7 +84,7 @@ class Certificate:
             told["witnesses"] = Stream(self._witnesses, at_once=1)
         else:
             told |= {"groups": groups["groups"], "witnesses": [*self._witnesses(), *groups["witnesses"]]}
-        return told if self.reader is None else {**told, "reader": dict(self.reader)}
+        return told if self.known_method is None else {**told, "known_method": dict(self.known_method)}
 
     def _unsafe(self) -> Iterator[dict[str, Any]]:
         reach = (self.proof.reach[place] for place in self.problem.demands)

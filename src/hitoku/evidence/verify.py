@@ -46,7 +46,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-VERSION = 3
+VERSION = 4
 FORMAT, ADJUSTED = (f"hitoku certificate {kind}{VERSION}" for kind in ("", "of adjusted values "))
 ANY_VERSION = re.compile(r"hitoku certificate (?:of adjusted values )?([1-9][0-9]{0,5})", re.ASCII)
 NONE_UNSAFE = "no cell is listed as unsafe"
@@ -179,7 +179,7 @@ def read(path: Path) -> dict[str, Any]:
     demand(version >= VERSION, "written by an earlier version of hitoku: protect again", 2)
     demand(version == VERSION, "written by a later version of hitoku: verify with that one", 2)
     moved = content["format"] == ADJUSTED
-    wrong = ("published" in content) != moved or (moved and "reader" in content)
+    wrong = ("published" in content) != moved or (moved and "known_method" in content)
     demand(not wrong, "a claim in the wrong format", 2)
     demand(type(content["integer"]) is bool, "'integer' is neither true nor false", 2)
     return content
@@ -380,7 +380,7 @@ def prove(content: dict[str, Any]) -> str:
     answer = "; ".join([*([] if unsafe else [NONE_UNSAFE]), *([answer] if answer else [])])
     if "beside" in content:
         answer += "; " + beside("verify_beside.py").fits(content, table, demand, number)
-    if "reader" in content:
+    if "known_method" in content:
         answer += "; " + beside("verify_blocks.py").withstood(content, table, withheld, demand, beside)
     return answer
 

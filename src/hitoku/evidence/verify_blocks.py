@@ -1,4 +1,4 @@
-"""Re-check the claim of a certificate about a reader who knows the method: run the method again.
+"""Re-check the claim of a certificate about an attacker who knows the method: run the method again.
 
 verify.py loads this file when a certificate makes such a claim. It needs nothing but Python itself, computes
 with whole numbers only, and was written apart from the method's own code.
@@ -9,7 +9,7 @@ version 1 is about counts, one of version 2 about magnitudes. One of version 3 i
 the method flagged_groups: it brings the tables that prove it, and verify_witnesses.py goes through them.
 
 For counts the method is run on the witnesses, too. Those of which it would have published the same stay
-possible for the reader who knows it, no theorem needed; the answer says for how many cells they are enough.
+possible for the attacker who knows it, no theorem needed; the answer says for how many cells they are enough.
 """
 
 from __future__ import annotations
@@ -237,12 +237,12 @@ def expectation(claim: dict[str, Any], values: Grid, demand: Demand) -> Grid:
 def withstood(
     content: dict[str, Any], table: Any, withheld: set[int], demand: Demand, beside: Callable[[str], Any]
 ) -> str:
-    """Check the claim about the reader who knows the method; say what is proved.
+    """Check the claim about the attacker who knows the method; say what is proved.
 
     ``table`` is the certified table, ``demand(condition, otherwise, code)`` refutes the claim, and
     ``beside(name)`` loads another file of plain Python.
     """
-    claim = content["reader"]
+    claim = content["known_method"]
     known: dict[int, Any] = {1: counts, 2: magnitudes, 3: None}
     right = claim["method"] == "blocks" and type(claim["version"]) is int and claim["version"] in known
     demand(right, "a claim about an unknown method", 2)
@@ -258,7 +258,7 @@ def withstood(
         chosen, answer = known[claim["version"]](claim, content, shown, table.whole, demand)
     same = {i * (columns + 1) + j for i, j in chosen} == withheld
     demand(same, "the method of blocks withholds other cells of this table")
-    return f"a reader who knows the method of blocks is left with {answer}"
+    return f"an attacker who knows the method of blocks is left with {answer}"
 
 
 Found = tuple[set[tuple[int, int]], str]

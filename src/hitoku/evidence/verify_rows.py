@@ -64,4 +64,6 @@ def proved(content: dict[str, Any]) -> dict[str, str]:
     found = {"outsider": f"proved again here for {n_unsafe} unsafe cells" if n_unsafe else NONE_UNSAFE}
     found |= {"attributes": f"proved again here for {n_groups} groups"} if n_groups else {}
     found |= {"tables": "proved again here for counts and amounts"} if "beside" in content else {}
-    return found | ({"method": "proved again here: the method was run again"} if "reader" in content else {})
+    return found | (
+        {"method": "proved again here: the method was run again"} if "known_method" in content else {}
+    )

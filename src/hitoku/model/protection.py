@@ -152,8 +152,8 @@ class Protection:
         How, from a method that decides cell by cell; confidential.
     deviations
         Ways to change withheld cells, whole numbers by cell, that keep every sum: the audit may use them.
-    reader
-        What the method claims about a reader who knows it, as a certificate states it; None: nothing.
+    known_method
+        What the method claims about an attacker who knows it, as a certificate states it; None: nothing.
     caution
         Why a release made like this must not be published, though an audit may find it safe; empty otherwise.
     note
@@ -174,7 +174,7 @@ class Protection:
     steps: tuple[Step, ...] = ()
     deviations: Sequence[Mapping[int, int]] = ()
     caution: str = ""
-    reader: Mapping[str, Any] | None = None
+    known_method: Mapping[str, Any] | None = None
     note: str = ""
     trace: tuple[tuple[int, float, float], ...] = ()
 

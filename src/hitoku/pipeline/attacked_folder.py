@@ -134,7 +134,7 @@ class AttackedFolder:
 
     @cached_property
     def made(self) -> Made:
-        """Return how the release was made, for a reader who knows it."""
+        """Return how the release was made, for an attacker who knows it."""
         recipe, counts, rules = self.recipe, self._counts, self.rules
         whole: list[Whole] = [(self.table, {})]
         cells = cells_for(recipe, whole)[0]

@@ -41,7 +41,7 @@ def compare(
     methods
         The methods, or words such as "greedy:tidy=true" as in recipes; or either by a name of your own.
     rules, width, groups
-        As given to :func:`hitoku.assess`. Then every method is also held against a reader who knows it:
+        As given to :func:`hitoku.assess`. Then every method is also held against an attacker who knows it:
         ``known`` says "proved", "leaks 3 cells", or "unknown" with how many cells are shown safe. This runs
         the methods many times. Without rules, ``known`` is "not asked".
 

@@ -61,7 +61,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class KnownMethod:
-    """How the unsafe cells of a release fare against a reader who knows the method."""
+    """How the unsafe cells of a release fare against an attacker who knows the method."""
 
     safe: int
     """Cells that are proved to keep what they need."""
@@ -91,7 +91,7 @@ def against_known_method(
     nodes: int = MOST_NODES,
     groups: bool = True,
 ) -> KnownMethod:
-    """Tell what is known about a reader who knows the method, its rules and its width.
+    """Tell what is known about an attacker who knows the method, its rules and its width.
 
     Parameters
     ----------
@@ -123,8 +123,10 @@ def against_known_method(
     """
     n_unsafe = int(need.unsafe.sum())
     release = Release.of(table, protection)
-    if protection.reader is not None:
-        found = audit(table, need, release, deviations=protection.deviations, reader=protection.reader)
+    if protection.known_method is not None:
+        found = audit(
+            table, need, release, deviations=protection.deviations, known_method=protection.known_method
+        )
         if found.withstands_known_method:
             return KnownMethod(n_unsafe, 0, 0)
     method = informed(method, rules, width)
@@ -243,7 +245,7 @@ def _made_to_be_known(audit: Audit, protection: Protection) -> Row:
     """Judge a method that promises to withstand attackers who know it."""
     if protection.caution:
         return _row(Status.NOT_CONSIDERED, protection.caution)
-    if protection.reader is not None:
+    if protection.known_method is not None:
         return _claimed(audit)
     if protection.method == "randomised":
         return _drawn(audit)
@@ -255,7 +257,7 @@ def _made_to_be_known(audit: Audit, protection: Protection) -> Row:
 
 def _claimed(audit: Audit) -> Row:
     """Judge a method whose claim goes into the certificate."""
-    if audit.reader is None:
+    if audit.known_method is None:
         return _row(
             Status.NOT_CONSIDERED,
             "cells were added for contributors, so the method's promise does not hold",

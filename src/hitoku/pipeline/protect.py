@@ -220,7 +220,7 @@ def attack_and_audit(
         insiders=attack,
         deviations=protection.deviations,
         # Cells added for insiders are chosen by looking at the table: then the method's claim is void.
-        reader=protection.reader if attack is None else None,
+        known_method=protection.known_method if attack is None else None,
     )
     tell("attack")
     bounds = inferable(release, adjusted=traits_of(method).promise is Promise.ADJUSTED)

@@ -26,7 +26,7 @@ class DirectDisclosure:
     Parameters
     ----------
     k
-        How many people share what they know; 0 stands for a reader who knows nobody.
+        How many people share what they know; 0 stands for an attacker who knows nobody.
     sensitive
         Variables whose codes must not be learnt about anybody; None means all of them. In a hierarchy, the
         codes at the lowest level count, each in the group right above it.

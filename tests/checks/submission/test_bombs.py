@@ -34,7 +34,7 @@ def test_a_certificate_that_unpacks_to_fill_the_memory_is_refused(folder):
 def test_certificate_of_an_earlier_version_is_to_be_made_again(folder):
     path = folder / "checker" / "01-people.certificate.json.gz"
     text = gzip.decompress(path.read_bytes()).decode()
-    path.write_bytes(gzip.compress(text.replace("certificate 3", "certificate 2").encode(), mtime=0))
+    path.write_bytes(gzip.compress(text.replace("certificate 4", "certificate 2").encode(), mtime=0))
     reseal(folder)
     first = recheck(folder).outputs[0]
     (found,) = first.findings

@@ -81,7 +81,7 @@ def witnessed_fibres(example, threshold, width, *, zeros=False, expected=None, s
 
 
 def too_narrow(terms, groups):
-    """Count unsafe cells, and those that the reader who knows the method brings below their width."""
+    """Count unsafe cells, and those that the attacker who knows the method brings below their width."""
     cells = narrow = 0
     for group in groups:
         width = group.max(axis=0) - group.min(axis=0)

@@ -121,7 +121,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("split", ["count", "mass"])
-def test_the_reader_who_knows_the_method_is_left_with_the_width(name, split):
+def test_the_attacker_who_knows_the_method_is_left_with_the_width(name, split):
     values, threshold, width, zeros = EXAMPLES[name]
     terms, groups = fibres(np.array(values), threshold, width, zeros=zeros, split=split)
     cells, narrow = too_narrow(terms, groups)
@@ -332,7 +332,7 @@ def nested(leaves, *, both):
         pytest.param([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 0]], True, 2, id="both in groups"),
     ],
 )
-def test_with_hierarchies_the_reader_who_knows_the_method_is_left_with_the_width(example, both, width):
+def test_with_hierarchies_the_attacker_who_knows_the_method_is_left_with_the_width(example, both, width):
     example = np.array(example)
     table = nested(example, both=both)
     closures = [d.closure.toarray().astype(int) for d in table.dimensions]

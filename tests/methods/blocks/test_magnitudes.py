@@ -86,7 +86,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_reader_who_knows_the_method_is_left_with_the_levels(name):
+def test_the_attacker_who_knows_the_method_is_left_with_the_levels(name):
     example, most = np.array(EXAMPLES[name][0]), EXAMPLES[name][1]
     tables, flags = candidates(example, most)
     hidden, refused = released(example, tables, flags)
@@ -146,7 +146,7 @@ def test_outsiders_are_left_with_the_levels_and_the_claim_is_verified(firms, rul
     need = assess(table, rules)
     protection = Blocks(rules=rules).protect(table, need)
     assert 5 < need.unsafe.sum() < protection.withheld.sum() < table.inner.sum() / 2
-    found = audit(table, need, Release.of(table, protection), reader=protection.reader)
+    found = audit(table, need, Release.of(table, protection), known_method=protection.known_method)
     assert found.safe
     assert found.withstands_known_method is True
 
@@ -154,9 +154,9 @@ def test_outsiders_are_left_with_the_levels_and_the_claim_is_verified(firms, rul
 def test_another_pattern_does_not_get_the_claim(firms):
     table, rules = tabulate(firms, ["row", "column"], value="value", unit="firm"), [PPercent(10)]
     need = assess(table, rules)
-    reader = Blocks(rules=rules).protect(table, need).reader
+    known_method = Blocks(rules=rules).protect(table, need).known_method
     other = Release.of(table, Greedy(keep="margins").protect(table, need))
-    assert audit(table, need, other, reader=reader).withstands_known_method is False
+    assert audit(table, need, other, known_method=known_method).withstands_known_method is False
 
 
 @settings(deadline=None, max_examples=26)

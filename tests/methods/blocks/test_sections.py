@@ -32,7 +32,7 @@ def every(layer):
     return list(oracle.tables([sum(line) for line in layer], [sum(c) for c in zip(*layer, strict=True)]))
 
 
-def test_the_reader_who_knows_the_method_is_left_with_the_width_in_every_section_and_their_sums():
+def test_the_attacker_who_knows_the_method_is_left_with_the_width_in_every_section_and_their_sums():
     found = defaultdict(list)
     for first, second in product(every([[1, 2], [2, 1]]), every([[7, 1], [2, 6]])):
         table = layered(first, second)

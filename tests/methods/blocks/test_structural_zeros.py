@@ -92,7 +92,7 @@ def listed(name):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_reader_who_knows_the_method_is_left_with_the_width(name):
+def test_the_attacker_who_knows_the_method_is_left_with_the_width(name):
     terms, groups = listed(name)
     every = np.concatenate(groups)
     can = terms.unsafe(every).any(axis=0)

@@ -42,7 +42,7 @@ def listed(request):
     return witnessed_fibres(np.array(values), threshold, width, zeros=zeros, size=size, count=count)
 
 
-def test_the_reader_who_knows_the_method_is_left_with_the_width(listed):
+def test_the_attacker_who_knows_the_method_is_left_with_the_width(listed):
     terms, groups, _ = listed
     cells, narrow = too_narrow(terms, groups)
     assert cells > 40
@@ -104,7 +104,7 @@ def test_of_every_table_on_the_way_the_method_publishes_the_same():
     method = FlaggedGroups(rules=RULES, width=9)
     protection = method.protect(table, assess(table, RULES, width=9, groups=False))
     shown, value, seen = Release.of(table, protection).published, table.value.copy(), [table.value]
-    for cells, changes in protection.reader["steps"]:
+    for cells, changes in protection.known_method["steps"]:
         value = value.copy()
         value[cells] += changes
         seen.append(value)
@@ -195,7 +195,7 @@ def far_away(steps):
 )
 def test_forged_tables_are_refuted(tmp_path, certificate, forge, reason):
     content = copy.deepcopy(certificate)
-    forge(content["reader"]["steps"])
+    forge(content["known_method"]["steps"])
     verdict = judged(tmp_path, content)
     assert not verdict.ok
     assert any(word in verdict.reason for word in reason.split("|"))
@@ -239,7 +239,7 @@ def test_a_step_by_hand_is_refuted_for_its_own_reason(n, columns, reason):
 
 def test_other_closures_and_parameters_are_refused(tmp_path, certificate):
     content = copy.deepcopy(certificate)
-    content["reader"]["closure"] = 4
+    content["known_method"]["closure"] = 4
     assert not judged(tmp_path, content).ok
     for wrong, word in ({"group": 1}, "group"), ({"closure": 0}, "closure"):
         with pytest.raises(ParameterError, match=word):

@@ -63,7 +63,7 @@ def test_table_2_of_the_paper_with_the_order_by_its_name(k, same):
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
 def test_no_coalition_can_pin_a_group_also_with_column_totals(k):
-    """The R original fails here: for k = 1 a reader who knows that counts are not negative gets a cell."""
+    """The R original fails here: for k = 1 an attacker who knows that counts are not negative gets a cell."""
     rule, attack, method = direct(k)
     protection = method.protect(TABLE_1, Need(unsafe=rule.assess(TABLE_1).unsafe))
     assert attack.find(Release.of(TABLE_1, protection)) == ()

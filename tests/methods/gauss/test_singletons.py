@@ -206,7 +206,7 @@ def test_zeros_are_handled_as_defined(problem):
 
 @given(counts=st.lists(st.sampled_from([0, 0, 0, 1, 2, 7, 9]), min_size=12, max_size=12))
 @settings(max_examples=52, deadline=None)
-def test_readers_who_know_that_parts_of_a_zero_are_zero_learn_no_unsafe_count(counts):
+def test_attackers_who_know_that_parts_of_a_zero_are_zero_learn_no_unsafe_count(counts):
     table = Table.from_array(np.array(counts).reshape(3, 4))
     need = Need(unsafe=(table.value > 0) & (table.value < 3))
     withheld = Gauss(singletons="zero_sums", zeros="withhold").protect(table, need).withheld

@@ -1,4 +1,4 @@
-"""Decision rules of a reader who knows the method: which candidates they rule out, how they weigh the others.
+"""Decision rules of an attacker who knows the method: candidates they rule out, weights of the others.
 
 A candidate is a feasible table; its likelihood is the probability with which the method, run on it, would
 have led to the release that was published.

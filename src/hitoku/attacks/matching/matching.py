@@ -38,7 +38,7 @@ MANY_CELLS, FAR_STEPS = 100, 100
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Matching:
-    """What follows about each withheld cell for a reader who knows the method.
+    """What follows about each withheld cell for an attacker who knows the method.
 
     A reader who completes the release in every way that adds up, and suppresses each of the resulting tables
     in the same way, can rule out all those that would have been published otherwise. What is left are the

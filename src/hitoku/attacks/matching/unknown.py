@@ -1,4 +1,4 @@
-"""A reader who knows the method and the kind of rule, but neither its threshold nor the width.
+"""An attacker who knows the method and the kind of rule, but neither its threshold nor the width.
 
 Section 2.5 of Minami and Abe (2019) assumes that all of it is known. A release tells something about what is
 not: no cell below the threshold is published, and no withheld cell needs more room than the widest one has.
@@ -61,12 +61,12 @@ def less_informed(
     pairs: Sequence[Pair] | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Bounds:
-    """Return what follows for a reader who knows neither the threshold nor the width.
+    """Return what follows for an attacker who knows neither the threshold nor the width.
 
     Parameters
     ----------
     attack
-        The attack of a reader who knows more: its method is taken, and the kind of its one rule,
+        The attack of an attacker who knows more: its method is taken, and the kind of its one rule,
         ``MinFrequency``; threshold and width are not.
     release
         What is published.

@@ -1,6 +1,6 @@
 """Walks from one table through others that lead to the same release, for tables too large to list candidates.
 
-An auditor starts from the true table. What a walk meets the reader who knows the method cannot rule out, so
+An auditor starts from the true table. What a walk meets the attacker who knows the method cannot rule out, so
 the widths that walks reach are lower bounds of what is left to him; what they do not reach may be possible or
 not. A step pushes an unsafe cell that is not wide yet along a cycle of withheld cells, four of them or more,
 and runs the method on the result. Every walk has a seed of its own, so that several can run at once.

@@ -192,12 +192,12 @@ def page(
 def _verifiers(audit: Any) -> dict[str, str]:
     """Name the files that check the release, with their hashes; further claims take further ones."""
     modules = [verify, verify_files, verify_premises, verify_rows]
-    reader = getattr(audit, "reader", None)
+    known_method = getattr(audit, "known_method", None)
     if getattr(audit, "beside", None) is not None:
         modules.append(verify_beside)
-    if reader is not None:
+    if known_method is not None:
         modules.append(verify_blocks)
-    if reader is not None and "steps" in reader:
+    if known_method is not None and "steps" in known_method:
         modules.append(verify_witnesses)
     files = [Path(str(module.__file__)) for module in modules]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}

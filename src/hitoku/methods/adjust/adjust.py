@@ -71,7 +71,7 @@ class Adjust:
 
     No cell is withheld. A cell is safe when its published value lies outside the interval from
     ``value - lower`` to ``value + upper`` of its need; of a need that asks for a width, both sides are raised
-    alike until they span it. This hides values, not intervals: what a reader who knows the method can undo
+    alike until they span it. This hides values, not intervals: what an attacker who knows the method can undo
     is measured by the attack ``adjustment``.
 
     Parameters
@@ -97,7 +97,7 @@ class Adjust:
     penalty
         That price, for each unit of relative shortfall.
     key
-        Secret of "hash"; a reader who knows it knows the senses.
+        Secret of "hash"; an attacker who knows it knows the senses.
     time_limit_s, gap
         For "optimal" and repairs: stop after so many seconds, or when nothing can be closer by a larger
         share.

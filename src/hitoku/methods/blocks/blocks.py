@@ -38,7 +38,7 @@ Split = Literal["count", "mass"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Blocks:
-    """Withhold whole rectangles such that a reader who knows the method is left with the width asked for.
+    """Withhold whole rectangles such that an attacker who knows the method is left with the width asked for.
 
     Two-way tables of counts of any size, all totals over rows and over columns published; with a hierarchy in
     either direction, each group of rows by each group of columns is a table of its own. Flat two-way tables
@@ -186,7 +186,7 @@ class Blocks:
             )
         withheld = np.zeros(np.add(values.shape, 1), dtype=np.bool_)
         withheld[:-1, :-1] = inner
-        reader = {
+        known_method = {
             "method": "blocks",
             "version": 2,
             "rows": values.shape[0],
@@ -197,4 +197,4 @@ class Blocks:
             "expected": None if self.expected is None else expected.tolist(),
         }
         whole = np.all(np.abs(table.value * scale - np.rint(table.value * scale)) <= WHOLE)
-        return protection_of(table, need, withheld.ravel(), reader if whole else None)
+        return protection_of(table, need, withheld.ravel(), known_method if whole else None)

@@ -290,21 +290,21 @@ def of_flat_counts(
 
 
 def protection_of(
-    table: Table, need: Need, withheld: Mask, reader: dict[str, Any] | None, method: str = "blocks"
+    table: Table, need: Need, withheld: Mask, known_method: dict[str, Any] | None, method: str = "blocks"
 ) -> Protection:
-    """Return the protection of a pattern, with what the reader who knows the method is left with."""
+    """Return the protection of a pattern, with what the attacker who knows the method is left with."""
     return Protection(
         withheld=withheld,
         value=table.value,
         secondary=withheld & ~need.unsafe,
         cost=float(withheld.sum()),
         method=method,
-        reader=reader,
+        known_method=known_method,
     )
 
 
 def claim(terms: Terms, expected: Integers | None) -> dict[str, Any] | None:
-    """State for a certificate what the reader who knows the method is left with.
+    """State for a certificate what the attacker who knows the method is left with.
 
     None where its cells are not all judged in the same way: the verifier does not go that far.
     """

@@ -434,7 +434,7 @@ def not_decided(n_open: int, n_requirements: int) -> SolverError:
     """Make the error for a search that ends without a pattern."""
     return SolverError(
         "circulation_work_limit",
-        "not decided: the search reached its work limit with {n_open} of {n_claims} requirements open",
+        "not decided: the search reached its work limit with {n_open} of {n_requirements} requirements open",
         where="method circulation",
         fix="protect fewer linked tables at once, merge codes, or name another method, such as gauss",
         n_open=n_open,

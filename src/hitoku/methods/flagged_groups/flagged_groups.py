@@ -42,7 +42,7 @@ Step = dict[Cell, int]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FlaggedGroups:
-    """Withhold small groups of cells such that a reader who knows the method is left with a width.
+    """Withhold small groups of cells such that an attacker who knows the method is left with a width.
 
     For flat two-way tables of counts in which small counts are unsafe. Cells are withheld in small groups,
     anywhere in the table, and further ones are chosen by which groups are withheld; then tables are looked

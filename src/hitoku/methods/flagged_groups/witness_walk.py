@@ -1,6 +1,7 @@
 """A walk through tables that have the same release and the same flags, from a start made of these two alone.
 
-The reader who knows the method must hold possible every table that adds up, shows the same and has an unsafe
+The attacker who knows the method must hold possible every table that adds up, shows the same and has an
+unsafe
 cell in just the same groups. This walk goes from one such table to the next until the cells of flagged groups
 are wide. Nothing here knows the true table: what is withheld, sums and flags are all that comes in. So all
 those tables would have been judged alike, and whether the method refuses tells nothing about the withheld

@@ -1,4 +1,4 @@
-"""Certificates of version 2: the claim about a reader who knows the method, checked in plain Python."""
+"""The claim of a certificate about an attacker who knows the method, checked in plain Python."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def test_the_verifier_withholds_what_the_method_withholds(data):
 @pytest.mark.parametrize("split", ["count", "mass"])
 def test_a_release_of_blocks_carries_a_claim_that_is_verified(tmp_path, split):
     content = certified(Blocks(split=split))
-    assert "reader" in content
+    assert "known_method" in content
     verdict = judged(tmp_path, content, sign=False)
     assert verdict.ok
-    assert "a reader who knows the method of blocks is left with a width of 9" in verdict.reason
+    assert "an attacker who knows the method of blocks is left with a width of 9" in verdict.reason
 
 
 def test_the_claim_is_also_proved_by_witnesses_without_the_theorem(tmp_path):
@@ -99,7 +99,7 @@ def test_of_a_table_without_anybody_nobody_is_expected():
 def test_witnesses_of_which_the_method_publishes_something_else_prove_nothing_more(tmp_path):
     """The prover of every certificate does not know the method: its witnesses break what the reader sees."""
     outcome = protect_table(Table.from_array(counts()), RULES, method=Blocks(), width=9)
-    again = audit(outcome.table, outcome.need, outcome.release, reader=outcome.protection.reader)
+    again = audit(outcome.table, outcome.need, outcome.release, known_method=outcome.protection.known_method)
     plain = dict(again.certificate.content)
     told = judged(tmp_path, plain, sign=False)
     n = len(plain["unsafe"])
@@ -124,13 +124,13 @@ def test_two_files_prove_the_claim_elsewhere_and_one_alone_does_not(tmp_path):
 def test_a_public_expectation_is_part_of_the_claim(tmp_path):
     content = certified(Blocks(expected=counts(seed=8)))
     assert judged(tmp_path, content, sign=False).ok
-    without = {**content, "reader": {**content["reader"], "expected": None}}
+    without = {**content, "known_method": {**content["known_method"], "expected": None}}
     assert not judged(tmp_path, without).ok
 
 
 def test_certificates_of_other_methods_keep_their_meaning(tmp_path):
     content = certified(Greedy(keep="margins"))
-    assert "reader" not in content
+    assert "known_method" not in content
     verdict = judged(tmp_path, content, sign=False)
     assert verdict.ok
     assert "knows the method" not in verdict.reason
@@ -138,7 +138,7 @@ def test_certificates_of_other_methods_keep_their_meaning(tmp_path):
 
 def test_a_pattern_of_another_method_does_not_get_the_claim(tmp_path):
     blocks, greedy = certified(), certified(Greedy(keep="margins"))
-    forged = {**greedy, "reader": blocks["reader"]}
+    forged = {**greedy, "known_method": blocks["known_method"]}
     verdict = judged(tmp_path, forged)
     assert not verdict.ok
     assert "withholds other cells" in verdict.reason
@@ -163,7 +163,7 @@ def test_a_pattern_of_another_method_does_not_get_the_claim(tmp_path):
 )
 def test_a_changed_claim_is_refuted(tmp_path, change, reason):
     content = certified()
-    verdict = judged(tmp_path, {**content, "reader": {**content["reader"], **change}})
+    verdict = judged(tmp_path, {**content, "known_method": {**content["known_method"], **change}})
     assert not verdict.ok
     assert reason in verdict.reason
     # What cannot be read is no certificate; what can is refuted.
@@ -194,7 +194,7 @@ def test_adjusted_values_come_without_a_claim(tmp_path):
 def test_a_certificate_without_the_claim_does_not_prove_its_row(tmp_path):
     content = certified()
     assert "method" in {row.attacker for row in judged(tmp_path, content).rows}
-    bare = {name: part for name, part in content.items() if name != "reader"}
+    bare = {name: part for name, part in content.items() if name != "known_method"}
     answer = judged(tmp_path, bare)
     assert answer.ok
     assert [row.attacker for row in answer.rows] == ["outsider"]
@@ -217,14 +217,14 @@ def test_an_empty_line_changes_nothing_about_the_claim(tmp_path):
     values = counts()
     values[4] = 0
     outcome = protect_table(Table.from_array(values), RULES, method=Blocks(), width=9)
-    assert outcome.protection.reader is not None
+    assert outcome.protection.known_method is not None
     assert judged(tmp_path, dict(outcome.audit.certificate.content), sign=False).ok
 
 
 def test_cells_judged_in_different_ways_make_no_claim():
     table = Table.from_array(counts() + 20)
     width = np.where(np.arange(table.n_cells) % 2, 9, 7)
-    assert protect_table(table, RULES, method=Blocks(), width=width).protection.reader is None
+    assert protect_table(table, RULES, method=Blocks(), width=width).protection.known_method is None
 
 
 def test_the_audit_verifies_the_claim():
@@ -236,7 +236,7 @@ def test_the_audit_verifies_the_claim():
         is None
     )
     greedy = protect_table(table, RULES, method=Greedy(keep="margins"), width=9)
-    forged = audit(table, greedy.need, greedy.release, reader=outcome.protection.reader)
+    forged = audit(table, greedy.need, greedy.release, known_method=outcome.protection.known_method)
     assert forged.withstands_known_method is False
 
 
