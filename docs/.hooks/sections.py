@@ -41,6 +41,7 @@ ORDER = {
         "limits",
         "tabulation",
         "glossary",
+        "glossary.ja",
     ],
 }
 TITLES = {"How to": "How-to guides"}
