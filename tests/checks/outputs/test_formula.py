@@ -67,7 +67,7 @@ def test_a_formula_in_a_submission_is_not_run_on_the_checkers_side(tmp_path):
     resealed(folder, "checker/01-model.json", lambda output: output["definition"].update(formula=evil))
     check = recheck(folder, data=data)
     assert not trace.exists()
-    assert "'open' cannot stand in a formula" in str(check.outputs[0].findings[0])
+    assert "'open' is not allowed in a formula" in str(check.outputs[0].findings[0])
 
 
 def test_a_formula_that_cannot_be_fitted_is_an_error_without_values():

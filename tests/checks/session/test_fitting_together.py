@@ -181,7 +181,7 @@ def test_a_second_output_takes_over_the_pattern_and_says_so(tmp_path):
     assert sums.status is Clearance.PASS
     assert sums.like == "counts"
     assert sums.frame["sum_x"].isna().tolist() == table.frame["count"].isna().tolist()[:-1]
-    assert "what 'counts' withholds is withheld here as well" in str(sums)
+    assert "cells suppressed in 'counts' are suppressed here, too" in str(sums)
     median = work.percentile("x", 50, by="group", like="counts")
     assert (median.like, int(median.frame.isna().sum().iloc[0])) == ("counts", 2)
     check = recheck(work.submit(tmp_path / "s"), data=frame)

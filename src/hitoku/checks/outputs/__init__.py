@@ -1,9 +1,10 @@
-"""Output types: the kinds of output that may be released, by name; a new one is a class and a line here.
+"""Output types, the kinds of output that may be released.
 
-An :class:`OutputType` is a few validated parameters. From the records it computes an :class:`Output` with its
-evidence; from evidence and a policy it says what is withheld and what the principles say. It also says which
-units are in which published cell and what the output reveals about groups, so that outputs can be compared.
-Tables, statistics by group and curves share their computation; a type adds its own rules.
+An :class:`OutputType` is a frozen dataclass of validated parameters. It collects the evidence of an
+:class:`Output` from the records. From the evidence and a policy it derives the suppressed cells and the
+verdicts of the principles. It also reports which units are in which published cell, and what the output
+states about each group, so that outputs can be compared. Tables, statistics by group and curves share base
+classes. To add a type, write its class and register it in ``OUTPUT_TYPES``.
 """
 
 from __future__ import annotations

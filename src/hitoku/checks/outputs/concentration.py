@@ -1,4 +1,4 @@
-"""Concentration ratios: enough contributors, and nobody who dominates."""
+"""Concentration measures: Gini coefficient, Herfindahl-Hirschman index and concentration ratios."""
 
 from __future__ import annotations
 
@@ -49,28 +49,28 @@ from hitoku.model import ADDITIVITY, Floats
 
 @dataclass(frozen=True)
 class Concentration(GroupStatistic[AmountEvidence]):
-    """How unevenly an amount is spread over contributors, overall or by group.
+    """Concentration of an amount in few contributors, overall or by group.
 
     Parameters
     ----------
     value
         Column of amounts, none below zero.
     statistic
-        "gini", "hhi" (Herfindahl and Hirschman, from 0 to 1), or "cr4" and the like: the share of the four
-        largest. "cr1" is the share of one contributor and is refused; so is "cr2": each of two knows the
-        other.
+        "gini", "hhi" (Herfindahl-Hirschman index, from 0 to 1), or a concentration ratio such as "cr4", the
+        share of the four largest. "cr1" and "cr2" fail: "cr1" is the share of one contributor, and from "cr2"
+        each of the two largest can compute the share of the other.
     by
-        Variables that make the groups.
+        Grouping variables.
     holding
-        Column that names units who act as one.
+        Column of holdings; units of one holding count as one contributor.
     missing
-        "complete": records with a missing value are left out, and counted. "error", or "code": those without
-        a code go under "missing".
+        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+        missing codes under "missing".
     weight
-        Column with the number of contributors each record stands for, who all have its amount. The rules
-        count contributors unweighted; in the dominance rule an amount counts with its weight.
+        Column with the number of contributors that each record represents, each with its amount. Contributors
+        are counted unweighted; the dominance rule weights amounts.
     decimals
-        Published numbers are rounded to so many.
+        Number of decimals in published numbers. Default: not rounded.
     """
 
     kind: ClassVar[str] = "concentration"
@@ -98,7 +98,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
 
     @property
     def _n_largest(self) -> int | None:
-        """Of how many of the largest it tells the share; None for other statistics."""
+        """Number of largest contributors whose share is published; None for other statistics."""
         return int(self.statistic[2:]) if self.statistic.startswith("cr") else None
 
     @property
@@ -108,7 +108,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
         return super().publishes if n is None else super().publishes | {largest_of(n, self.value)}
 
     def collect(self, records: Records) -> AmountEvidence:
-        """Add up per contributor once."""
+        """Sum the amounts of each contributor, and compute the statistic."""
         groups = records.groups(self.by, self.missing)
         values = records.numbers(self.value)
         if np.any(values < 0):
@@ -116,7 +116,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
                 "amounts_below_zero",
                 "column {column!r} has {n} amount(s) below zero",
                 where="concentration",
-                fix="a share of a total has no meaning then; leave these records out",
+                fix="leave these records out: shares of a total require amounts of at least 0",
                 column=self.value,
                 n=int((values < 0).sum()),
             )
@@ -126,7 +126,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
             for each in (values, values * weights, np.ones(len(values)), weights)
         )
         held_by, _, n_contributors = per_contributor(groups.codes, who, values, len(groups))
-        # The weight of a contributor with several records: the mean of theirs, weighted by their amounts.
+        # The weight of a contributor is the mean weight of their records, weighted by amount.
         times = np.where(amount > 0, weighted / np.where(amount > 0, amount, 1.0), total / once)
         ends = np.cumsum(n_contributors)[:-1]
         parts = zip(np.split(amount, ends), np.split(times, ends), strict=True)
@@ -135,17 +135,17 @@ class Concentration(GroupStatistic[AmountEvidence]):
         return AmountEvidence.of(
             records,
             groups,
-            # Units of one holding are one contributor: the smaller number counts.
+            # Units of one holding are one contributor, so the smaller number counts.
             n_units=np.minimum(count_units(records, groups), n_contributors),
             largest=largest,
             size=size,
-            # Of the contributors: what they have altogether is what is compared.
+            # Different values of the contributors' totals, not of the records.
             **count_values(held_by, np.arange(len(amount)), amount, len(groups))._asdict(),
             value=require_finite(found, f"{self.statistic} of {self.value}"),
         )
 
     def _of(self, amounts: Floats, times: Floats) -> float:
-        """Compute the statistic of amounts, each of which so many contributors have."""
+        """Compute the statistic of amounts that occur ``times`` times each."""
         total = times @ amounts
         if total <= 0:
             return float("nan")
@@ -155,14 +155,14 @@ class Concentration(GroupStatistic[AmountEvidence]):
         x, n = amounts[order], times[order]
         before = np.cumsum(n) - n
         if self.statistic == "gini":
-            # Twice the sum over all pairs of their difference, each with those before and after it.
+            # Sum of differences over all pairs, from the numbers of contributors before and after each.
             after = n.sum() - before - n
             return float((n * x) @ (before - after) / (n.sum() * total))
         largest = np.clip((self._n_largest or 0) - before, 0.0, n)
         return float(largest @ x / total)
 
     def _squares(self, evidence: AmountEvidence) -> Floats | None:
-        """Return the share of the largest contributor in what is added up; None where that is ranks."""
+        """Return the largest contributor's share of the published sum; None for the Gini coefficient."""
         if self.statistic == "gini" or self.weight is not None:
             return None
         share = evidence.largest[:, 0] / np.where(evidence.size > 0, evidence.size, 1.0)
@@ -170,7 +170,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
         return np.minimum(share**power / np.where(evidence.value > 0, evidence.value, 1.0), 1.0)
 
     def tests(self, evidence: AmountEvidence, policy: Policy) -> Iterator[Applied]:
-        """Apply the principles; the share of one or two contributors is refused."""
+        """Yield the tests of all principles that apply; "cr1" and "cr2" fail."""
         yield principles.units(evidence, policy)
         yield principles.dominance(evidence, policy)
         exact = many_digits(self.decimals)
@@ -202,16 +202,16 @@ class Concentration(GroupStatistic[AmountEvidence]):
         )
 
     def said(self, evidence: AmountEvidence) -> Iterator[Said]:
-        """Say that the ratios leave."""
+        """Yield the published ratios."""
         return said_of(evidence, self.value, self.statistic)
 
     def publish(self, evidence: AmountEvidence) -> dict[str, list[Any]]:
-        """Return what leaves."""
+        """Return the published columns, with None for suppressed numbers."""
         name = f"{self.statistic}_{self.value}"
         return publish_groups(evidence, evidence.value.tolist(), name, self.decimals)
 
     def contradictions(self, evidence: AmountEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         if not self.statistic.startswith("cr"):
             yield from compare_range(evidence.value, 0.0, 1.0, self.statistic)
@@ -221,7 +221,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
             yield from self._bounds(evidence)
 
     def _bounds(self, evidence: AmountEvidence) -> Iterator[str]:
-        """Compare the ratio with the largest contributions, which bound it on both sides."""
+        """Compare the statistic with its bounds given the largest contributions."""
         share = evidence.largest / np.where(evidence.size > 0, evidence.size, 1.0)[:, None]
         top, rest = share.shape[1], 1 - share.sum(axis=1)
         if self.statistic.startswith("cr"):
@@ -234,10 +234,10 @@ class Concentration(GroupStatistic[AmountEvidence]):
         else:
             return
         if np.any(evidence.value < low - ADDITIVITY) or np.any(evidence.value > high + ADDITIVITY):
-            yield "a concentration that its largest contributions rule out"
+            yield "the concentration is impossible with these largest contributions"
 
     def membership(self, records: Records, evidence: AmountEvidence) -> Membership | None:
-        """Tell in which published group each unit is, and who is among its largest contributors."""
+        """Return the published group of each unit, and which units are among its largest contributors."""
         member = super().membership(records, evidence)
         if self._n_largest is None:
             return member
@@ -246,9 +246,9 @@ class Concentration(GroupStatistic[AmountEvidence]):
         return with_largest(records, member, groups, values, who, self._n_largest)
 
     def facts(self, evidence: AmountEvidence) -> Iterator[Fact]:
-        """Say how many units and records the groups have, and what is contributed to them."""
+        """Yield the units, records and contributions of the groups."""
         cells, records = evidence.cells, evidence.n_records.tolist()
-        # With a holding, units of it are counted once.
+        # The units of a holding are counted once.
         if self.holding is None:
             yield from unit_facts(cells)
         if self.weight is None:

@@ -1,10 +1,10 @@
-"""Survival curves and life tables: every published step is one of enough units.
+"""Survival curves and life tables, published in steps of enough units.
 
-Every step of a Kaplan-Meier curve tells how many had the event there, of those still at risk. So the curve is
-published at few times only: between two of them at least as many units had the event as the policy asks for,
-but not nearly all of those who were there when the step began, and as many are left after the last. Intervals
-of a life table are merged with those that follow until every count that is published is one of enough units,
-or of none who were last seen.
+Each step of a Kaplan-Meier curve reveals how many of the units at risk had the event. The curve is therefore
+published at few times only. Between two of them at least the minimum number of units had the event, but not
+nearly all of those at risk when the step began, and at least the minimum is left after the last. Intervals of
+a life table are merged with the following ones until every published count is of enough units; the number
+last seen may also be zero.
 """
 
 from __future__ import annotations
@@ -43,12 +43,14 @@ TIME = "hitoku time"
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class TimedEvidence(GroupEvidence):
-    """Every time, or interval, of each group; the last code of a label is its number. Units left in it.
+    """Times or intervals of each group, with the units that left in each.
+
+    The last code of a label numbers the times of a group.
 
     Parameters
     ----------
     events
-        Units that had the event then; the others who left were last seen.
+        Units that left with the event; the others were last seen.
     """
 
     at_most_units: ClassVar[tuple[str, ...]] = ("events",)
@@ -56,22 +58,22 @@ class TimedEvidence(GroupEvidence):
     events: Counts
 
     def label(self, place: int) -> Sequence[str]:
-        """Return the codes of a group, for texts."""
+        """Return the codes of a group, without the number of the time."""
         return self.labels[place][:-1]
 
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class SurvivalEvidence(TimedEvidence):
-    """Every time at which a unit left.
+    """Times at which a unit left.
 
     Parameters
     ----------
     time
-        When.
+        Time.
     at_risk
-        Units still there just before.
+        Units at risk just before the time.
     value
-        The estimate just after.
+        Kaplan-Meier estimate just after the time.
     """
 
     time: Numbers
@@ -83,7 +85,7 @@ S = TypeVar("S", bound=TimedEvidence)
 
 
 class TimedEvents(GroupStatistic[S]):
-    """What survival curves and life tables have in common: a time for every unit, and what happened then."""
+    """Base class of survival curves and life tables: one time per unit, with or without the event."""
 
     n_added: ClassVar[int] = 1
 
@@ -100,17 +102,17 @@ class TimedEvents(GroupStatistic[S]):
 
     @property
     def publishes(self) -> frozenset[str]:
-        """How many had the event by a time, once it is known how many there are."""
+        """Counts: with the number of units, a curve gives the numbers of events."""
         return COUNTS
 
     def had_event(self, records: Records) -> Floats:
-        """Return 1 for every record with the event, else 0; a unit has one record only."""
+        """Return 1 for each record with the event, else 0."""
         if records.repeated:
             raise DataError(
                 "several_records_per_unit_in_curve",
                 "a unit has several records, and a curve needs one for each",
                 where=self.kind,
-                fix="keep the last record of every unit",
+                fix="keep the last record of each unit",
             )
         codes, place = records.coded(self.event, self.missing)
         truth = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0}
@@ -119,30 +121,30 @@ class TimedEvents(GroupStatistic[S]):
                 "event_not_binary",
                 "column {column!r} has other values than 0 and 1",
                 where="event",
-                fix="1 for the event, else 0",
+                fix="code the event as 1, anything else as 0",
                 column=self.event,
             )
         return np.array([truth[code.lower()] for code in codes])[place]
 
     def fits(self, evidence: S, own: Integers, policy: Policy) -> Callable[[int, int], bool]:
-        """Return what decides whether the places of a group from one to another may be a step."""
+        """Return a predicate for ranges of times of a group that may be published as one step."""
         raise NotImplementedError
 
     def protect(self, evidence: S, policy: Policy) -> S:
-        """Keep the ends of steps that may leave; what lies behind the last step is not told apart."""
+        """Publish the ends of steps that meet the policy; times after the last step are suppressed."""
         kept = np.zeros(evidence.n_parts, dtype=np.bool_)
         for own in curves(evidence):
             kept[own[choose_ends(len(own), self.fits(evidence, own, policy))]] = True
         return replace(evidence, withheld=~kept)
 
     def contradictions(self, evidence: S) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         if not np.array_equal(evidence.n_units, evidence.n_records):
-            yield "a unit with several records has no one time"
+            yield "units with several records"
 
     def facts(self, evidence: S) -> Iterator[Fact]:
-        """Say how many units the groups have."""
+        """Yield the units and records of the groups."""
         for codes, own in whole_groups(evidence):
             n = int(evidence.n_units[own].sum())
             yield from (Fact(codes, (what,), n) for what in ("units", "records"))
@@ -157,14 +159,14 @@ class Survival(TimedEvents[SurvivalEvidence]):
     value
         Column with the time until the event, or until a unit was last seen.
     event
-        Column that says whether it had the event: 1 or true; 0 or false where it was only last seen.
+        Column of 1 or true for units with the event, 0 or false for units last seen without it.
     by
-        Variables that make the groups.
+        Grouping variables.
     missing
-        "complete": records with a missing value are left out, and counted. "error", or "code": those without
-        a code go under "missing".
+        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+        missing codes under "missing".
     decimals
-        Published estimates are rounded to so many.
+        Number of decimals in published estimates. Default: not rounded.
     """
 
     kind: ClassVar[str] = "survival"
@@ -178,11 +180,11 @@ class Survival(TimedEvents[SurvivalEvidence]):
 
     @property
     def picture(self) -> str:
-        """It is shown as steps."""
+        """A step chart."""
         return "step"
 
     def collect(self, records: Records) -> SurvivalEvidence:
-        """Estimate once per group, at every time that occurs."""
+        """Estimate the curve of each group at all times that occur."""
         groups = records.groups(self.by, self.missing)
         time, event = records.numbers(self.value), self.had_event(records)
         labels: list[tuple[str, ...]] = []
@@ -202,7 +204,7 @@ class Survival(TimedEvents[SurvivalEvidence]):
         return SurvivalEvidence(by=by, labels=tuple(labels), n_units=gone, n_records=gone, **arrays)
 
     def fits(self, evidence: SurvivalEvidence, own: Integers, policy: Policy) -> Callable[[int, int], bool]:
-        """Return whether enough units had the event in a step, not nearly all, and enough are left."""
+        """Return a predicate for ranges of times that may be published as one step."""
         told = _told(evidence, own)
 
         def fits(first: int, last: int) -> bool:
@@ -212,7 +214,7 @@ class Survival(TimedEvents[SurvivalEvidence]):
         return fits
 
     def tests(self, evidence: SurvivalEvidence, policy: Policy) -> Iterator[Applied]:
-        """Test every step of the published curve, and who is left after the last."""
+        """Yield the tests of the published steps and of the units left after the last."""
         few, most = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(2))
         smallest, largest, n_steps = int(evidence.n_units.sum()), 0.0, int((~evidence.withheld).sum())
         for own in curves(evidence):
@@ -246,7 +248,7 @@ class Survival(TimedEvents[SurvivalEvidence]):
         )
 
     def publish(self, evidence: SurvivalEvidence) -> dict[str, list[Any]]:
-        """Return the curve at the times that are kept."""
+        """Return the curve at the published times."""
         rows = []
         for at in np.flatnonzero(~evidence.withheld).tolist():
             value = float(evidence.value[at])
@@ -255,21 +257,21 @@ class Survival(TimedEvents[SurvivalEvidence]):
         return columns_of_rows((*evidence.by[:-1], self.value, "survival"), rows)
 
     def contradictions(self, evidence: SurvivalEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         for own in curves(evidence):
             left, at_risk = evidence.n_units[own], evidence.at_risk[own]
             later = left[::-1].cumsum()[::-1]
             if not np.array_equal(at_risk, later) or np.any(np.diff(evidence.time[own]) <= 0):
-                yield "units at risk are not those who leave later"
+                yield "units at risk are not those that leave later"
                 return
             value = np.cumprod(1 - evidence.events[own] / np.maximum(at_risk, 1))
             if np.any(np.abs(value - evidence.value[own]) > ADDITIVITY):
-                yield "an estimate that does not follow from those at risk"
+                yield "an estimate does not follow from the units at risk"
                 return
 
     def membership(self, records: Records, evidence: SurvivalEvidence) -> Membership | None:
-        """Divide the units by the steps in which they left, those who did after the last included."""
+        """Divide the units by the steps in which they left, including those after the last step."""
         groups = records.groups(self.by, self.missing)
         time, number = records.numbers(self.value), np.zeros(len(records), dtype=np.int32)
         names: list[tuple[str | None, ...]] = []
@@ -286,10 +288,10 @@ class Survival(TimedEvents[SurvivalEvidence]):
 
 
 def _told(evidence: SurvivalEvidence, own: Integers) -> Callable[[int, int], tuple[int, float]]:
-    """Return what a step tells.
+    """Return a function that computes what a step discloses.
 
-    These are the units with the event in it, or left after it, whichever are fewer; and those with the event
-    as a share of those at risk when it begins.
+    It returns the smaller of the units with the event in the step and the units left after it, and the units
+    with the event as a share of those at risk when the step begins.
     """
     events = np.r_[0, np.cumsum(evidence.events[own])]
     at_risk = evidence.at_risk[own]
@@ -304,10 +306,10 @@ def _told(evidence: SurvivalEvidence, own: Integers) -> Callable[[int, int], tup
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class LifeEvidence(TimedEvidence):
-    """Every interval, those in which no unit left among them."""
+    """Intervals of each group, including those in which no unit left."""
 
     def entered(self, own: Integers) -> Integers:
-        """Return how many units of a group are still there when each interval begins."""
+        """Return the number of units of a group at the start of each interval."""
         left = self.n_units[own]
         return np.asarray(left[::-1].cumsum()[::-1])
 
@@ -321,16 +323,16 @@ class LifeTable(TimedEvents[LifeEvidence]):
     value
         Column with the time until the event, or until a unit was last seen.
     event
-        Column that says whether it had the event: 1 or true; 0 or false where it was only last seen.
+        Column of 1 or true for units with the event, 0 or false for units last seen without it.
     edges
-        Where one interval ends and the next begins, in order, from the earliest time on; the last is open.
+        Limits of the intervals, in ascending order from the earliest time; the last interval is open.
     by
-        Variables that make the groups.
+        Grouping variables.
     missing
-        "complete": records with a missing value are left out, and counted. "error", or "code": those without
-        a code go under "missing".
+        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+        missing codes under "missing".
     decimals
-        Published estimates are rounded to so many.
+        Number of decimals in published estimates. Default: not rounded.
     """
 
     kind: ClassVar[str] = "life_table"
@@ -348,7 +350,7 @@ class LifeTable(TimedEvents[LifeEvidence]):
         object.__setattr__(self, "edges", read_edges(self.edges, 2, self.kind))
 
     def collect(self, records: Records) -> LifeEvidence:
-        """Count once who left in every interval."""
+        """Count the units that left in each interval, with and without the event."""
         placed, event = self._placed(records), self.had_event(records)
         events = np.bincount(placed.codes, weights=event, minlength=len(placed)).astype(np.int64)
         left = np.bincount(placed.codes, minlength=len(placed)).astype(np.int64)
@@ -357,7 +359,7 @@ class LifeTable(TimedEvents[LifeEvidence]):
         )
 
     def _placed(self, records: Records) -> Groups:
-        """Divide records by group and interval; every group has all intervals."""
+        """Divide the records by group and interval; each group has all intervals."""
         groups, time = records.groups(self.by, self.missing), records.numbers(self.value)
         early = int((time < self.edges[0]).sum())
         if early:
@@ -365,7 +367,7 @@ class LifeTable(TimedEvents[LifeEvidence]):
                 "times_before_first_edge",
                 "column {column!r} has {n} time(s) before the first edge",
                 where="edges",
-                fix="begin with 0, or with a time that nobody comes before",
+                fix="begin with 0, or with the earliest time",
                 column=self.value,
                 n=early,
             )
@@ -376,7 +378,7 @@ class LifeTable(TimedEvents[LifeEvidence]):
         return Groups(names, labels, groups.codes * n + place)
 
     def fits(self, evidence: LifeEvidence, own: Integers, policy: Policy) -> Callable[[int, int], bool]:
-        """Return whether intervals from one to another may be a step."""
+        """Return a predicate for ranges of intervals that may be published as one step."""
         events, left = (np.r_[0, np.cumsum(each[own])] for each in (evidence.events, evidence.n_units))
         least, most = policy.least_units, policy.group.share
 
@@ -389,7 +391,7 @@ class LifeTable(TimedEvents[LifeEvidence]):
         return fits
 
     def tests(self, evidence: LifeEvidence, policy: Policy) -> Iterator[Applied]:
-        """Test every published step, and who is left after the last."""
+        """Yield the test of the published steps and of the units left after the last."""
         unfit, n_steps = np.zeros(evidence.n_parts, dtype=np.bool_), int((~evidence.withheld).sum())
         for own in curves(evidence):
             fits = self.fits(evidence, own, policy)
@@ -410,32 +412,35 @@ class LifeTable(TimedEvents[LifeEvidence]):
         )
 
     def publish(self, evidence: LifeEvidence) -> dict[str, list[Any]]:
-        """Return the steps: who entered, had the event, was last seen, and the estimate after it."""
+        """Return the steps, each with units entered, events, units last seen, and the estimate after it."""
         rows: list[tuple[Any, ...]] = []
         for own in curves(evidence):
             entered, left, value = evidence.entered(own), evidence.n_units[own], 1.0
             for first, last in published_steps(evidence.withheld[own]):
                 events = int(evidence.events[own][first : last + 1].sum())
                 seen = int(left[first : last + 1].sum()) - events
-                # Those last seen count for half of the interval.
+                # Actuarial estimate: units last seen are exposed for half of the interval.
                 exposed = int(entered[first]) - seen / 2
                 value *= 1 - events / exposed if exposed else 1.0
                 number = value if self.decimals is None else round(value, self.decimals)
-                # Behind the last edge there is no end; that it is withheld would be another thing.
+                # The last interval has no end: empty, not None, which would mean suppressed.
                 ends = self.edges[first], self.edges[last + 1] if last + 1 < len(self.edges) else ""
                 rows.append((*evidence.labels[own[0]][:-1], *ends, int(entered[first]), events, seen, number))
         words = ("from", "to", "entered", "events", "last_seen", "survival")
         return columns_of_rows((*evidence.by[:-1], *words), rows)
 
     def contradictions(self, evidence: LifeEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         numbers = [f"{k:03}" for k in range(1, len(self.edges) + 1)]
         if any([evidence.labels[at][-1] for at in own] != numbers for own in curves(evidence)):
-            yield "intervals that are not between the edges"
+            yield "intervals other than those between the edges"
 
     def membership(self, records: Records, evidence: LifeEvidence) -> Membership | None:
-        """Divide the units by the step in which they left, and how; who did after the last is in one cell."""
+        """Divide the units by the step in which they left, and whether with the event.
+
+        Units that left after the last step are one cell.
+        """
         placed, event = self._placed(records), self.had_event(records)
         number = np.zeros((evidence.n_parts, 2), dtype=np.int32)
         names: list[tuple[str | None, ...]] = []
@@ -451,7 +456,7 @@ class LifeTable(TimedEvents[LifeEvidence]):
                 number[own[steps[-1][1] + 1 :]] = len(names)
         codes = np.zeros(records.n_units, dtype=np.int32)
         codes[records.unit] = number[placed.codes, event.astype(np.int64)]
-        # Nobody may be in a cell, such as last seen in a step in which nobody was.
+        # Number the cells without the empty ones.
         used = np.unique(codes[codes > 0])
         order = np.zeros(len(names) + 1, dtype=np.int32)
         order[used] = np.arange(1, len(used) + 1)

@@ -1,4 +1,7 @@
-"""Numbers and files from elsewhere: what is stated is held to the policy, and a person decides."""
+"""Numbers and files made outside the session; a person reviews them.
+
+Only the stated numbers of units and degrees of freedom are tested.
+"""
 
 from __future__ import annotations
 
@@ -42,18 +45,18 @@ from hitoku.messages import Text
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class HandedEvidence(Evidence):
-    """Numbers as they were handed over.
+    """Numbers that were handed over.
 
     Parameters
     ----------
     names, columns, value
-        Rows, columns, and the numbers row by row.
+        Names of rows and columns, and the numbers by row and column.
     n_units
-        Units behind each row, as stated.
+        Stated number of units behind each row.
     freedom
-        Degrees of freedom of each row, as stated; None where the statistic has none.
+        Stated degrees of freedom of each row; None where the statistic has none.
     method
-        How they were computed, in words.
+        Description of how they were computed.
     """
 
     names: Texts
@@ -68,7 +71,7 @@ class HandedEvidence(Evidence):
         return len(self.names)
 
     def label(self, place: int) -> Sequence[str]:
-        """Return the name of a row, for texts."""
+        """Return the name of a row."""
         return (self.names[place],)
 
     def __post_init__(self) -> None:
@@ -84,14 +87,14 @@ class HandedEvidence(Evidence):
 
 @dataclass(frozen=True)
 class HandedOver(OutputType[HandedEvidence]):
-    """Numbers of another program; see :meth:`Session.hand_over`.
+    """Numbers computed by another program; see :meth:`Session.hand_over`.
 
     Parameters
     ----------
     method
-        How they were computed, in words.
+        Description of how the numbers were computed.
     given
-        The evidence; no part of a definition.
+        Evidence with the numbers. Not part of the definition.
     """
 
     kind: ClassVar[str] = "handed_over"
@@ -104,9 +107,9 @@ class HandedOver(OutputType[HandedEvidence]):
         if not isinstance(self.method, str) or not self.method.strip():
             raise ParameterError(
                 "numbers_without_method",
-                "nobody says how the numbers were computed",
+                "missing method: how were the numbers computed?",
                 where="method",
-                fix='such as method="fixed effects, R 4.4, plm"',
+                fix='pass it, such as method="fixed effects, R 4.4, plm"',
             )
 
     @classmethod
@@ -118,32 +121,32 @@ class HandedOver(OutputType[HandedEvidence]):
         method: str,
         names: Sequence[str] | None = None,
     ) -> HandedOver:
-        """Take numbers with what is stated of them.
+        """Make the output type from numbers and what is stated about them.
 
         Parameters
         ----------
         table
-            Columns of numbers, or one number for each name.
+            Columns of numbers, or one number per name.
         n, freedom
-            Units and degrees of freedom: one number for all rows, or one for each.
+            Units and degrees of freedom: one number for all rows, or one per row.
         method
-            How they were computed.
+            Description of how they were computed.
         names
-            Of the rows; left out, they are numbered, or the names of single numbers.
+            Names of the rows. Default: the names of single numbers, otherwise numbers.
         """
         if not isinstance(table, Mapping):
             raise ParameterError(
                 "numbers_without_names",
-                "numbers are handed over by their names",
+                "numbers must be given by name",
                 where="hand_over",
-                fix='such as {"estimate": [0.2, 1.4], "se": [0.1, 0.3]}; of a frame, frame.to_dict("list")',
+                fix='such as {"estimate": [0.2, 1.4], "se": [0.1, 0.3]}; for a frame, frame.to_dict("list")',
             )
         if n is None:
             raise ParameterError(
                 "units_behind_numbers_missing",
                 "the number of units behind the numbers is missing",
                 where="n",
-                fix="such as n=250 for all rows, or n=[120, 130], one for each",
+                fix="pass n=250 for all rows, or one number per row: n=[120, 130]",
             )
         single = all(np.ndim(column) == 0 for column in table.values())
         try:
@@ -165,30 +168,30 @@ class HandedOver(OutputType[HandedEvidence]):
         except (ValueError, TypeError, OverflowError) as error:
             raise DataError(
                 "numbers_table_invalid",
-                "the table is not one of numbers, with one n for each row",
+                "the table must hold numbers, with one n per row",
                 where="hand_over",
-                fix="give columns of equal length, or one number for each name",
+                fix="pass columns of equal length, or one number per name",
             ) from error
         return cls(method, evidence)
 
     @property
     def repeatable(self) -> bool:
-        """The data are not enough to compute it again."""
+        """False: the numbers cannot be computed again from the data."""
         return False
 
-    def collect(self, records: Records) -> HandedEvidence:  # noqa: ARG002 - it was collected elsewhere
-        """Return what was handed over."""
+    def collect(self, records: Records) -> HandedEvidence:  # noqa: ARG002 - collected elsewhere
+        """Return the evidence that was handed over."""
         if self.given is None:
             raise DataError(
                 "numbers_not_in_data",
-                "numbers that were computed elsewhere are not in the data",
+                "numbers computed elsewhere cannot be collected from the data",
                 where="handed_over",
-                fix="hand them over",
+                fix="pass them to hand_over",
             )
         return self.given
 
     def tests(self, evidence: HandedEvidence, policy: Policy) -> Iterator[Applied]:
-        """Hold what is stated to the policy; a person looks at all that is not."""
+        """Yield the tests of the stated numbers; everything else requires review."""
         minimum = policy.least_units
         yield PrincipleTest(
             principle=Principle.UNITS,
@@ -212,7 +215,7 @@ class HandedOver(OutputType[HandedEvidence]):
         )
 
     def publish(self, evidence: HandedEvidence) -> dict[str, list[Any]]:
-        """Return what leaves."""
+        """Return the published columns, with None for suppressed numbers."""
         gone = evidence.withheld.tolist()
         columns: dict[str, list[Any]] = {"term": list(evidence.names)}
         for place, name in enumerate(evidence.columns):
@@ -223,7 +226,7 @@ class HandedOver(OutputType[HandedEvidence]):
         return columns
 
     def contradictions(self, evidence: HandedEvidence) -> Iterator[str]:
-        """Name what cannot be true together in what is stated."""
+        """Yield contradictions within the stated numbers."""
         if evidence.method != self.method:
             yield "another method than the definition says"
         if evidence.freedom is not None and np.any(evidence.freedom > evidence.n_units):
@@ -232,16 +235,16 @@ class HandedOver(OutputType[HandedEvidence]):
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class FileEvidence(Evidence):
-    """A file with all that is in it.
+    """A file with its content.
 
     Parameters
     ----------
     name
-        What it is called, without a folder.
+        File name without folder.
     n_bytes
-        How long it is.
+        Length in bytes.
     content
-        Its bytes, in base 64.
+        Bytes in base 64.
     """
 
     name: Annotated[StrictStr, Field(pattern=r"^[^/\\\x00-\x1f\x7f]{1,100}$")]
@@ -259,25 +262,25 @@ class FileEvidence(Evidence):
             clean = clean_file(self.name, content)
         except HitokuError as error:
             raise ValueError(error.what) from None
-        self.require(clean == content, "content: the picture holds something that is not seen")
+        self.require(clean == content, "content: the picture holds hidden data")
 
     @property
     def files(self) -> Mapping[str, bytes]:
-        """The file by its ending, unless it is withheld."""
+        """Content by file extension; empty when the file is suppressed."""
         own = {PurePath(self.name).suffix.lower(): base64.b64decode(self.content)}
         return {} if self.withheld[0] else own
 
 
 @dataclass(frozen=True)
 class FreeFile(OutputType[FileEvidence]):
-    """A text, a program or a picture that was made elsewhere; see :meth:`Session.hand_over_file`.
+    """A text, program or picture made elsewhere; see :meth:`Session.hand_over_file`.
 
     Parameters
     ----------
     what
-        What it shows and how it was made, in words.
+        Description of what the file shows and how it was made.
     given
-        The evidence; no part of a definition.
+        Evidence with the content. Not part of the definition.
     """
 
     kind: ClassVar[str] = "free_file"
@@ -290,28 +293,28 @@ class FreeFile(OutputType[FileEvidence]):
         if not isinstance(self.what, str) or not self.what.strip():
             raise ParameterError(
                 "file_without_description",
-                "nobody says what the file shows",
+                "missing description of the file",
                 where="what",
-                fix='such as what="map of the three regions, drawn with R"',
+                fix='pass it, such as what="map of the three regions, drawn with R"',
             )
 
     @classmethod
     def of(cls, path: str | Path, what: str) -> FreeFile:
-        """Take a file.
+        """Make the output type from a file.
 
         Parameters
         ----------
         path
-            Where it is.
+            Path of the file.
         what
-            What it shows and how it was made.
+            Description of what it shows and how it was made.
         """
         if not isinstance(path, str | Path):
             raise ParameterError(
                 "file_not_a_path",
-                "a file is given by its path",
+                "path must be a path",
                 where="path",
-                fix='such as "figures/map.png"',
+                fix='pass one, such as "figures/map.png"',
             )
         place = require_path(Path(path))
         content = clean_file(place.name, read_file(place, MAX_PICTURE_BYTES))
@@ -331,19 +334,22 @@ class FreeFile(OutputType[FileEvidence]):
 
     @property
     def repeatable(self) -> bool:
-        """The data are not enough to make it again."""
+        """False: the file cannot be made again from the data."""
         return False
 
-    def collect(self, records: Records) -> FileEvidence:  # noqa: ARG002 - it was made elsewhere
+    def collect(self, records: Records) -> FileEvidence:  # noqa: ARG002 - made elsewhere
         """Return the file."""
         if self.given is None:
             raise DataError(
-                "file_not_in_data", "a file is not in the data", where=self.kind, fix="hand it over"
+                "file_not_in_data",
+                "a file cannot be collected from the data",
+                where=self.kind,
+                fix="pass it to hand_over_file",
             )
         return self.given
 
     def tests(self, evidence: FileEvidence, policy: Policy) -> Iterator[Applied]:  # noqa: ARG002 - a person decides
-        """Have a person look."""
+        """Require review by a person."""
         yield PrincipleVerdict(
             principle=Principle.INDIVIDUAL_VALUE,
             status=Clearance.REVIEW,
@@ -358,7 +364,7 @@ class FreeFile(OutputType[FileEvidence]):
         )
 
     def publish(self, evidence: FileEvidence) -> dict[str, list[Any]]:
-        """Return what the file is; it leaves beside."""
+        """Return name, kind, length and hash of the file; the content is released as a file."""
         gone = bool(evidence.withheld[0])
         told = {
             "kind": word_of(evidence.name),

@@ -1,6 +1,7 @@
-"""Formulas are run as Python by who fits them: only names of columns and a few functions may stand in one.
+"""Validation of model formulas.
 
-A checker fits the formulas of a submission again, and a submission may have been written by anybody.
+Statsmodels evaluates formulas as Python, and a checker fits the formulas of submissions, which are untrusted.
+Only column names, operators and a few functions are therefore allowed.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections.abc import Sequence
 
 from hitoku.errors import ParameterError, some
 
-# Categories, quoted names, arithmetic, contrasts and their arguments.
+# Functions for categories, quoted names, arithmetic and contrasts, with their arguments.
 FUNCTIONS = {"C", "Q", "I", "np", "Treatment", "Sum", "Diff", "Helmert", "Poly", "reference", "center"}
-# After "np.".
+# Names allowed after "np.".
 NUMPY = {"log", "log2", "log10", "log1p", "exp", "sqrt", "square", "abs", "power", "sign", "floor", "ceil"}
 SIGNS = {*"~+-*/:(),.=<>", "**", "==", "!=", "<=", ">="}
 QUOTES = ("'", '"')
@@ -22,14 +23,14 @@ SKIPPED = {tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER, tokenize.ENCODING}
 
 
 def refuse_formula(formula: str, columns: Sequence[str]) -> None:
-    """Raise unless a formula consists of columns, signs, numbers, texts and the functions listed.
+    """Raise ParameterError unless a formula consists of columns, operators, constants and allowed functions.
 
     Examples
     --------
     >>> refuse_formula("np.log(income) ~ C(region) * age", ["income", "region", "age"])
     >>> refuse_formula("income ~ open('x')", ["income"])
     Traceback (most recent call last):
-    hitoku.errors.ParameterError: 'open' cannot stand in a formula
+    hitoku.errors.ParameterError: 'open' is not allowed in a formula
       where: formula
       fix: use columns (income), and of functions C, Diff, Helmert and 7 more
     """
@@ -38,7 +39,7 @@ def refuse_formula(formula: str, columns: Sequence[str]) -> None:
     except (tokenize.TokenError, IndentationError) as error:
         raise ParameterError(
             "formula_incomplete",
-            "the formula is not complete",
+            "incomplete formula",
             where="formula",
             fix='such as "income ~ age + C(region)"',
         ) from error
@@ -47,7 +48,7 @@ def refuse_formula(formula: str, columns: Sequence[str]) -> None:
             functions = sorted(FUNCTIONS - {"np"})
             raise ParameterError(
                 "formula_word_not_allowed",
-                "{word!r} cannot stand in a formula",
+                "{word!r} is not allowed in a formula",
                 where="formula",
                 fix="use columns ({columns}), and of functions {functions}",
                 word=token.string,
@@ -57,7 +58,7 @@ def refuse_formula(formula: str, columns: Sequence[str]) -> None:
 
 
 def columns_of(formula: str, columns: Sequence[str]) -> list[str]:
-    """Return the columns that a formula names.
+    """Return the columns that occur in a formula.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def columns_of(formula: str, columns: Sequence[str]) -> list[str]:
 
 
 def named_column(side: str) -> str:
-    """Return the column that one side of a formula is, or its text where it is more than a column.
+    """Return the column on one side of a formula, or its text if it is an expression.
 
     Examples
     --------
@@ -87,20 +88,20 @@ def _allowed(tokens: Sequence[tokenize.TokenInfo], place: int, columns: Sequence
     if kind == tokenize.NAME and before == ".":
         return text in NUMPY
     if kind == tokenize.NAME and text == "Q" and text not in columns:
-        # Whatever it names is found, and not only among columns.
+        # Q() looks up any variable of the calling code, not only columns.
         bracket, name = (each.string for each in tokens[place + 1 : place + 3])
         return bracket == "(" and name.startswith(QUOTES) and name[1:-1] in columns
     if kind == tokenize.NAME:
         return text in columns or text in FUNCTIONS
     if kind == tokenize.OP:
-        # Attributes of anything but numpy lead everywhere.
+        # Attributes of other objects than numpy give access to everything.
         return text in SIGNS and (text != "." or before == "np")
-    # A text with an "f" before it is a program.
+    # An f-string contains code.
     return kind == tokenize.NUMBER or (kind == tokenize.STRING and text.startswith(QUOTES))
 
 
 def has_terms(formula: str, names: Sequence[str]) -> bool:
-    """Tell whether a formula has the terms of a model, as far as their names say.
+    """Return whether the terms of a model occur in a formula, judged by their names.
 
     Examples
     --------
@@ -110,5 +111,5 @@ def has_terms(formula: str, names: Sequence[str]) -> bool:
     False
     """
     right = formula.partition("~")[2].replace(" ", "")
-    # Codes behind a bracket may hold any sign.
+    # Codes after a bracket may hold any character.
     return all(re.split(r"[\[:]", name)[0].replace(" ", "") in right for name in names if name != "Intercept")

@@ -1,10 +1,9 @@
-"""Tables of counts: frequency tables with totals, and cross tables as researchers print them.
+"""Tables of counts: frequency tables with totals, and cross tables without.
 
-Cross tables are counts without totals, or percentages of rows, columns or all. They are protected as the
-frequency table they come from, totals included: these leave with some other output, or are known anyway. What
-is printed follows from the protected counts. A percentage and the count it is of give what it is a percentage
-of. So a total of which percentages leave counts as published, and of a total that is withheld no percentage
-leaves.
+Cross tables show counts, or percentages of rows, of columns or of all records. They are protected like the
+frequency table with the same variables, including its totals, because totals are often published elsewhere or
+known. A percentage together with its count gives the base of the percentage. A total that is the base of a
+published percentage therefore counts as published, and no percentage of a suppressed total is published.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ T = TypeVar("T", bound=TableEvidence)
 
 
 class CodedTable(OutputType[T]):
-    """Numbers for every combination of codes, with totals; a subclass is a frozen dataclass."""
+    """Base class of tables with one number per combination of codes, with totals."""
 
     tabular: ClassVar[bool] = True
-    # Whether its numbers are counts of records.
+    # Whether the numbers of the table are counts of records.
     counted: ClassVar[bool] = True
 
     by: tuple[str, ...]
@@ -46,7 +45,7 @@ class CodedTable(OutputType[T]):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables of the table."""
+        """Variables of the table."""
         return self.by
 
     @property
@@ -57,18 +56,18 @@ class CodedTable(OutputType[T]):
 
     @property
     def publishes(self) -> frozenset[str]:
-        """Counts; sums of a variable as well, for with its means they give the counts."""
+        """Counts, and the summed variable: sums divided by published means give counts."""
         return COUNTS | {name for name in (getattr(self, "value", None),) if name is not None}
 
     def collect(self, records: Records) -> T:
-        """Tabulate once, with totals."""
+        """Tabulate the records, with totals."""
         trees = trees_of(getattr(self, "hierarchies", {}))
         table = tabulate_records(records, self.by, missing=self.missing, hierarchies=trees)
         made = TableEvidence.of(table, period=getattr(self, "period", None), only=only_codes(records, table))
         return cast("T", made)
 
     def tests(self, evidence: T, policy: Policy) -> Iterator[Applied]:
-        """Apply the rules on counts, and attack what leaves."""
+        """Yield the tests of the rules on counts, and the verdict on intervals."""
         need = tables.count_need(evidence, policy)
         yield from tables.count_tests(evidence, need.rules, policy)
         up_to = policy.least_units if policy.groups and policy.interval.count < policy.least_units else None
@@ -82,15 +81,15 @@ class CodedTable(OutputType[T]):
         yield tables.interval_verdict(evidence.table, need, evidence.withheld, asked)
 
     def protect(self, evidence: T, policy: Policy) -> T:
-        """Withhold what the rules hit, and what that needs; totals are as they are."""
+        """Suppress unsafe counts (primary), and others that protect them (secondary)."""
         return replace(evidence, withheld=tables.withhold_counts(evidence, policy))
 
     def claim(self, evidence: T, policy: Policy) -> TableClaim | None:
-        """Return what the certificate is about."""
+        """Return the table, its need and its release, which a certificate is about."""
         return claim_about(evidence, tables.count_need(evidence, policy))
 
     def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
-        """Return what leaves: codes and the value, None where withheld."""
+        """Return codes and values, with None for suppressed values."""
         labels = evidence.table.labels
         columns: dict[str, list[Any]] = {
             name: [labels.codes[v][int(p)] for p in labels.column(v)] for v, name in enumerate(labels.names)
@@ -102,7 +101,7 @@ class CodedTable(OutputType[T]):
         return columns
 
     def contradictions(self, evidence: T) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         if self.counted and not np.array_equal(evidence.value, evidence.records):
             yield "the counts of the table are not its records"
         yield from evidence.contradictions()
@@ -114,7 +113,7 @@ class CodedTable(OutputType[T]):
             yield "another hierarchy than the definition says"
 
     def facts(self, evidence: T) -> Iterator[Fact]:
-        """Say how many units and records the cells have."""
+        """Yield the units and records of the cells."""
         yield from unit_facts(evidence.cells)
         yield from record_facts(evidence.cells)
 
@@ -123,34 +122,34 @@ class CodedTable(OutputType[T]):
         return evidence.cells
 
     def membership(self, records: Records, evidence: T) -> Membership | None:
-        """Tell in which published cell each unit is."""
+        """Return the published cell of each unit."""
         return table_membership(records, evidence, self.missing)
 
 
 def claim_about(evidence: TableEvidence, need: Need) -> TableClaim:
-    """Return what the certificate of a table is about."""
+    """Return the table, its need and its release, which a certificate is about."""
     table = evidence.table
     return TableClaim(table, need, Release.of(table, Protection.withhold(table, evidence.withheld, need)))
 
 
 def only_codes(records: Records, table: Table) -> tuple[str, ...] | None:
-    """Return the variables of which a filter on others left a single code; None where there are none."""
+    """Return variables that a filter on other variables reduced to a single code; None if there are none."""
     single = (each.name for each in table.dimensions if len(each.leaves) == 1)
     return tuple(name for name in single if records.narrowed(name)) or None
 
 
 def tabulate_records(records: Records, by: tuple[str, ...], **options: Any) -> Table:
-    """Tabulate records with their units."""
+    """Tabulate records, counting units where units have several records."""
     wanted = [*by, *(options[key] for key in ("value", "weight", "holding") if options.get(key))]
     for name in wanted:
         records.column(name)
     chosen = records.table.select(list(dict.fromkeys(wanted)))
     for name in set(by) - set(wanted[len(by) :]):
-        # As everything else in a session writes them: a table's cells are found again by their codes.
+        # Codes as text, as everywhere in a session: cells are looked up by their codes.
         chosen = chosen.set_column(
             chosen.column_names.index(name), name, records.texts(name, options["missing"])
         )
-    # What is left out is out already.
+    # Incomplete records have been removed already.
     options["missing"] = ERROR if options["missing"] == COMPLETE else options["missing"]
     if records.repeated:
         chosen = chosen.append_column(UNIT, [records.unit])
@@ -165,15 +164,15 @@ class FrequencyTable(CodedTable[TableEvidence]):
     Parameters
     ----------
     by
-        The variables.
+        Variables of the table.
     missing
-        "complete": records without a code are left out, and counted. "error", or "code": they go under
-        "missing".
+        "complete" leaves out records with a missing code and counts them, "error" refuses them, "code" puts
+        them under "missing".
     hierarchies
-        Code trees by variable, as in :func:`hitoku.tabulate`: their groups are cells of the table as well.
+        Code trees by variable, as in :func:`hitoku.tabulate`. Their inner codes are cells of the table, too.
     period
-        One of the variables whose codes are periods in which the same units come back: shares are judged
-        within each. A session that knows its period says so itself.
+        Variable whose codes are periods with the same units; shares are judged within each period. A session
+        sets it from its own ``period``.
     """
 
     kind: ClassVar[str] = "frequency_table"
@@ -188,7 +187,7 @@ class FrequencyTable(CodedTable[TableEvidence]):
         object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
 
 
-# What a percentage is of: nothing for counts.
+# Base of percentages; "count" for counts.
 OF = ("count", "all", "row", "column")
 
 
@@ -199,18 +198,18 @@ class CrossTable(CodedTable[TableEvidence]):
     Parameters
     ----------
     by
-        The variables. Rows are the codes of the first, columns those of the last.
+        Variables of the table. Rows are the codes of the first, columns those of the last.
     of
-        "count" for counts; "all", "row" or "column" for percentages of all records, of those in the same row,
-        or in the same column.
+        "count" for counts; "all", "row" or "column" for percentages of all records, of the row or of the
+        column.
     missing
-        "complete": records without a code are left out, and counted. "error", or "code": they go under
-        "missing".
+        "complete" leaves out records with a missing code and counts them, "error" refuses them, "code" puts
+        them under "missing".
     decimals
-        Percentages are rounded to so many.
+        Number of decimals in percentages. Default: not rounded.
     period
-        One of the variables whose codes are periods in which the same units come back: shares are judged
-        within each. A session that knows its period says so itself.
+        Variable whose codes are periods with the same units; shares are judged within each period. A session
+        sets it from its own ``period``.
     """
 
     kind: ClassVar[str] = "cross_table"
@@ -242,9 +241,9 @@ class CrossTable(CodedTable[TableEvidence]):
             )
 
     def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
-        """Withhold what a frequency table withholds, and percentages of what it withholds.
+        """Suppress what a frequency table suppresses, and percentages of suppressed totals.
 
-        Totals are not printed; those of which percentages are count as published, the others as withheld.
+        Totals that are the base of a percentage count as published, all other totals as suppressed.
         """
         withheld = tables.withhold_counts(evidence, policy)
         if self.of != "count":
@@ -259,9 +258,9 @@ class CrossTable(CodedTable[TableEvidence]):
         return told
 
     def tests(self, evidence: TableEvidence, policy: Policy) -> Iterator[Applied]:
-        """Judge it as a frequency table of which readers know the totals that are not withheld for a cell.
+        """Yield the verdicts on the frequency table with the totals that an attacker may know.
 
-        No percentage leaves of a total that is withheld.
+        Percentages of suppressed totals are tested in addition.
         """
         known = self._known(evidence, policy)
         yield from verdicts(super().tests(known, policy), known)
@@ -278,16 +277,16 @@ class CrossTable(CodedTable[TableEvidence]):
             )
 
     def _known(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
-        """Return what a reader is taken to know: other totals are those that a frequency table publishes."""
+        """Return the evidence with the cells that an attacker may know: totals as in a frequency table."""
         own = tables.withhold_counts(evidence, policy)
         return replace(evidence, withheld=np.where(self._told(evidence), evidence.withheld, own))
 
     def claim(self, evidence: TableEvidence, policy: Policy) -> TableClaim | None:
-        """Return what the certificate is about: the table with the totals that readers may know."""
+        """Return the table with the totals that an attacker may know, which the certificate is about."""
         return super().claim(self._known(evidence, policy), policy)
 
     def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
-        """Return what leaves: codes and counts or percentages, None where withheld."""
+        """Return codes and counts or percentages, with None for suppressed entries."""
         labels, shown = evidence.table.labels, np.flatnonzero(_inner(evidence)).tolist()
         columns: dict[str, list[Any]] = {
             name: [labels.codes[v][int(labels.column(v)[cell])] for cell in shown]
@@ -310,24 +309,24 @@ class CrossTable(CodedTable[TableEvidence]):
         return percent if self.decimals is None else round(percent, self.decimals)
 
     def _denominators(self, evidence: TableEvidence) -> Integers:
-        """Return for every cell the cell that its percentage is of."""
+        """Return, for each cell, the cell that is the base of its percentage."""
         sides = [len(d) for d in evidence.dimensions]
         at = list(np.unravel_index(np.arange(evidence.n_parts), sides))
-        # A row is all that has the same codes but for the last variable; a column has the same last code.
+        # A row shares all codes but that of the last variable; a column shares the code of the last.
         summed = {"all": range(len(sides)), "row": [len(sides) - 1], "column": range(len(sides) - 1)}[self.of]
         for axis in summed:
             at[axis] = np.full(evidence.n_parts, sides[axis] - 1)
         return np.ravel_multi_index(at, sides)
 
     def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         if not evidence.withheld[~self._told(evidence)].all():
-            yield "a total of a table without totals leaves"
+            yield "a total of a table without totals is published"
 
 
 def _inner(evidence: TableEvidence) -> Mask:
-    """Tell which cells are no totals."""
+    """Return the cells that are not totals."""
     sides = [len(d) for d in evidence.dimensions]
     at = np.unravel_index(np.arange(evidence.n_parts), sides)
     inner: Mask = np.logical_and.reduce([place < side - 1 for place, side in zip(at, sides, strict=True)])

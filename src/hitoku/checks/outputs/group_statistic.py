@@ -1,8 +1,8 @@
-"""Statistics by group: what types have in common, and groups that are published in steps.
+"""Base class of statistics by group, and functions for groups that are published in steps.
 
-Of curves and tables in steps only so many ends are published that every step between two may leave. The
-evidence has one part for every place where a step could end, in order; those at which none ends are withheld.
-What lies beyond the last end is no step.
+Curves and tables in steps are published at few ends, so that every step between two ends meets the policy.
+The evidence has one part, in order, for every position where a step could end; positions inside a step are
+suppressed. Positions after the last end belong to no step.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from hitoku.checks.unit_records import Records
 from hitoku.errors import ParameterError
 from hitoku.model import Integers, Mask
 
-OTHER_VARIABLES = "groups by other variables than the definition says"
+OTHER_VARIABLES = "groups by other variables than in the definition"
 
 G = TypeVar("G", bound=GroupEvidence)
 
 
 class GroupStatistic(OutputType[G]):
-    """A statistic for each group of records; a subclass is a frozen dataclass with ``by`` and ``missing``."""
+    """Base class of statistics by group; a subclass is a frozen dataclass with ``by`` and ``missing``."""
 
-    # Variables of the evidence that are not those of the definition: a step of a curve is one.
+    # Number of variables of the evidence beyond ``by``, such as the position within a curve.
     n_added: ClassVar[int] = 0
 
     value: str
@@ -38,43 +38,43 @@ class GroupStatistic(OutputType[G]):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables that make the groups."""
+        """Grouping variables."""
         return self.by
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Columns without which a record is left out."""
+        """Columns that a record must have to be used."""
         numbers = tuple(getattr(self, name, None) for name in ("value", "other", "weight"))
         return needed(self.by, numbers, self.missing)
 
     @property
     def publishes(self) -> frozenset[str]:
-        """Something of the variable it is about; how many units there are, it does not say."""
+        """The variables of the statistic, but not counts."""
         return frozenset(name for name in (self.value, getattr(self, "other", None)) if name is not None)
 
     def contradictions(self, evidence: G) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from evidence.contradictions()
         if evidence.by[: len(evidence.by) - self.n_added] != self.by:
             yield OTHER_VARIABLES
 
     def facts(self, evidence: G) -> Iterator[Fact]:
-        """Say how many units the groups have, and how many records any of them together."""
+        """Yield the units of the groups, and the records of all unions of groups."""
         yield from unit_facts(evidence.cells)
         records = evidence.n_records.tolist()
         yield from added_up(evidence.cells, {("records",): records}, records)
 
     def cells(self, evidence: G) -> CodedCells | None:
-        """Return the groups with their codes; places in an order, or in time, are no codes of a variable."""
+        """Return the groups with their codes; None for positions within a curve, which are not codes."""
         return None if self.n_added else evidence.cells
 
     def membership(self, records: Records, evidence: G) -> Membership | None:
-        """Return in which published group each unit is."""
+        """Return the published group of each unit."""
         return group_membership(records, evidence, self.missing)
 
 
 def said_of(evidence: ValuesEvidence, variable: str, statistic: str) -> Iterator[Said]:
-    """Say that a statistic of a variable leaves, of every group that is not withheld."""
+    """Yield a statistic of a variable for each published group."""
     values, holders = evidence.n_values, evidence.holders
     for place in np.flatnonzero(~evidence.withheld).tolist():
         yield Said(
@@ -90,7 +90,7 @@ def said_of(evidence: ValuesEvidence, variable: str, statistic: str) -> Iterator
 def publish_groups(
     evidence: GroupEvidence, values: Sequence[Any], name: str, decimals: int | None = None
 ) -> dict[str, list[Any]]:
-    """Return what leaves: the codes of the groups and one value each, rounded, None where withheld."""
+    """Return the codes of the groups and one rounded value each, with None for suppressed values."""
     columns: dict[str, list[Any]] = {
         variable: [label[place] for label in evidence.labels] for place, variable in enumerate(evidence.by)
     }
@@ -102,7 +102,7 @@ def publish_groups(
 
 
 def own_name(name: str, columns: Mapping[str, Any]) -> str:
-    """Return the name of a column of numbers beside columns of codes, one of which may be called the same.
+    """Return a name for a column of numbers that differs from all columns of codes.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def own_name(name: str, columns: Mapping[str, Any]) -> str:
 
 
 def refuse_decimals(decimals: int | None) -> None:
-    """Raise unless numbers can be rounded to so many decimals."""
+    """Raise ParameterError for an invalid number of decimals."""
     if decimals is None:
         return
     # Doubles have 15 significant digits.
@@ -124,7 +124,7 @@ def refuse_decimals(decimals: int | None) -> None:
             "decimals_not_whole",
             "decimals must be a whole number, got {decimals!r}",
             where="decimals",
-            fix="2 stands for hundredths, -3 for thousands; leave it out to publish all digits",
+            fix="pass 2 for hundredths, -3 for thousands, or None for all digits",
             decimals=decimals,
         )
 
@@ -136,20 +136,20 @@ def sum_measures(
     decimals: int | None = None,
     kind: Literal["mean", "sum"] = "sum",
 ) -> dict[str, Measure]:
-    """Return the amounts behind published sums or means.
+    """Return the amounts of all units behind published sums or means.
 
-    Of all units, for what follows from the output may be about those that its filter leaves out. Weighted
-    sums are sums of another variable, the amount times its weight. Weighted means are none: nobody is told
-    the weights that they would have to be multiplied with.
+    Units outside the filter of the output are included, because differences between outputs may concern them.
+    Weighted sums are sums of another variable, amount times weight. Weighted means yield nothing: the sums of
+    weights, by which they would have to be multiplied, are not published.
 
     Parameters
     ----------
     records
-        All of them.
+        All records of the data.
     value, weight
-        Columns.
+        Column of amounts, and of weights or None.
     decimals
-        To which the numbers are rounded.
+        Number of decimals in the published numbers; None if they are not rounded.
     kind
         Whether sums or means are published.
     """
@@ -160,12 +160,12 @@ def sum_measures(
     return {name: Measure.of(records.per_unit(value, weight), kind, rounded)}
 
 
-# A step, by the first and the last place in it.
+# First and last position of a step.
 Step = tuple[int, int]
 
 
 def curves(evidence: GroupEvidence) -> Iterator[Integers]:
-    """Yield the places of each group's parts; the last code of a label numbers them."""
+    """Yield the positions of the parts of each group, which the last code of a label numbers."""
     places: dict[tuple[str, ...], list[int]] = {}
     for at, label in enumerate(evidence.labels):
         places.setdefault(label[:-1], []).append(at)
@@ -173,13 +173,13 @@ def curves(evidence: GroupEvidence) -> Iterator[Integers]:
 
 
 def whole_groups(evidence: GroupEvidence) -> Iterator[tuple[dict[str, str], Integers]]:
-    """Yield the codes of each group, without the number of a part, and the places of its parts."""
+    """Yield the codes of each group, without the number of the part, and the positions of its parts."""
     for own in curves(evidence):
         yield dict(zip(evidence.by[:-1], evidence.labels[own[0]][:-1], strict=True)), own
 
 
 def columns_of_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
-    """Return rows as columns; a name that is used twice gets one of its own."""
+    """Return rows as columns; repeated names are made unique."""
     columns: dict[str, list[Any]] = {}
     for place, name in enumerate(names):
         columns[own_name(name, columns)] = [row[place] for row in rows]
@@ -187,14 +187,14 @@ def columns_of_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict
 
 
 def choose_ends(n: int, fits: Callable[[int, int], bool]) -> list[int]:
-    """End a step as soon as it fits.
+    """Return the ends of steps, ending each step as soon as it fits.
 
     Parameters
     ----------
     n
-        How many places there are.
+        Number of positions.
     fits
-        Tells whether what lies from one place to another may be a step.
+        Predicate: whether the positions from ``first`` to ``last`` may be a step.
 
     Examples
     --------
@@ -211,7 +211,9 @@ def choose_ends(n: int, fits: Callable[[int, int], bool]) -> list[int]:
 
 
 def close_ends(n: int, ends: list[int], fits: Callable[[int, int], bool]) -> list[int]:
-    """Add what is left over to the last steps, so that these end at the last place; nothing if none fits.
+    """Merge the last steps with the remainder, so that the last step ends at the last position.
+
+    Returns an empty list if not even one step over all positions fits.
 
     Examples
     --------
@@ -228,7 +230,7 @@ def close_ends(n: int, ends: list[int], fits: Callable[[int, int], bool]) -> lis
 
 
 def published_steps(withheld: Mask) -> list[Step]:
-    """Return the steps that end at what is published.
+    """Return the steps, which end at the published positions.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Histograms: counts of a measurement between edges, which are no values of anybody.
+"""Histograms: counts of a numeric variable between edges.
 
-It is a frequency table of one variable, made from the edges; what is below the first edge and above the last
-is counted, so that neither minimum nor maximum is told.
+A histogram is a frequency table of one variable, the bar. The first and the last bar are open, so that
+minimum and maximum are not published.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Histogram(CodedTable[TableEvidence]):
     value
         Column of numbers.
     edges
-        Where one bar ends and the next begins, in order; a value on an edge is in the bar above it.
+        Limits of the bars, in ascending order. A value on an edge belongs to the bar above it.
     missing
-        "complete": records without a number are left out, and counted; or "error".
+        "complete" leaves out records without a number and counts them, "error" refuses them.
     """
 
     kind: ClassVar[str] = "histogram"
@@ -50,12 +50,12 @@ class Histogram(CodedTable[TableEvidence]):
 
     @property
     def by(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The variable that the edges make."""
+        """The variable whose codes are the bars."""
         return (f"{self.value} between",)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The column of numbers."""
+        """The column of numbers, unless missing numbers are refused."""
         return (self.value,) if self.missing == COMPLETE else ()
 
     @property
@@ -65,12 +65,12 @@ class Histogram(CodedTable[TableEvidence]):
 
     @property
     def picture(self) -> str:
-        """It is shown as bars."""
+        """A bar chart."""
         return "bar"
 
     @property
     def labels(self) -> list[str]:
-        """What is between the edges, numbered so that codes are in order."""
+        """Codes of the bars, numbered so that they sort in order."""
         texts = [f"{edge:.12g}" for edge in self.edges]
         inner = [f"{low} to {high}" for low, high in pairwise(texts)]
         every = [f"below {texts[0]}", *inner, f"{texts[-1]} and more"]
@@ -82,22 +82,22 @@ class Histogram(CodedTable[TableEvidence]):
         return records.with_codes(self.by[0], self.labels, place)
 
     def collect(self, records: Records) -> TableEvidence:
-        """Count once."""
+        """Count the records in each bar."""
         return super().collect(self._cut(records))
 
     def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         if evidence.by != self.by or not set(evidence.codes[0]) <= set(self.labels):
-            yield "bars that are not between the edges"
+            yield "bars other than those between the edges"
 
     def membership(self, records: Records, evidence: TableEvidence) -> Membership | None:
-        """Return in which published bar each unit is."""
+        """Return the published bar of each unit."""
         return super().membership(self._cut(records), evidence)
 
 
 def round_edges(values: Floats, bins: int) -> tuple[float, ...]:
-    """Choose edges that are nobody's values: round numbers between the 5th and the 95th percentile.
+    """Choose round edges that cover the 5th to the 95th percentile.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def round_edges(values: Floats, bins: int) -> tuple[float, ...]:
 
 
 def edges_of(bins: int | Sequence[float], values: Floats) -> tuple[float, ...]:
-    """Return edges that are given, or about so many round ones."""
+    """Return the given edges, or round edges of about ``bins`` bars."""
     if isinstance(bins, Sequence | np.ndarray):
         return read_edges(bins, 1, Histogram.kind)
     if not isinstance(bins, int | np.integer) or isinstance(bins, bool) or not 1 <= bins <= MAX_EDGES:
@@ -121,14 +121,14 @@ def edges_of(bins: int | Sequence[float], values: Floats) -> tuple[float, ...]:
             "histogram_bars_range",
             "a histogram has 1 to {most} bars",
             where="bins",
-            fix="say about how many, such as 10, or give the edges, such as [0, 1000, 2000]",
+            fix="pass the approximate number, such as 10, or the edges, such as [0, 1000, 2000]",
             most=MAX_EDGES,
         )
     return round_edges(values, int(bins))
 
 
 def read_edges(given: object, least: int, kind: str) -> tuple[float, ...]:
-    """Return edges between which units are counted; what is no number, or out of order, is refused."""
+    """Return edges as a tuple of floats; raise ParameterError unless they are finite and ascending."""
     try:
         edges = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
@@ -137,9 +137,9 @@ def read_edges(given: object, least: int, kind: str) -> tuple[float, ...]:
     if not fits or (np.diff(edges) <= 0).any():
         raise ParameterError(
             "edges_not_ordered",
-            "the edges of a {kind} are finite numbers in order",
+            "the edges of a {kind} must be finite and ascending",
             where="edges",
-            fix="give {least} to {most_edges}, such as [0, 12, 24, 36]",
+            fix="pass {least} to {most_edges} edges, such as [0, 12, 24, 36]",
             kind=kind.replace("_", " "),
             least=least,
             most_edges=MAX_EDGES,

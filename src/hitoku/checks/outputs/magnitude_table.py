@@ -1,7 +1,7 @@
-"""Magnitude tables: the rules on counts, dominance, and intervals in percent of the value.
+"""Magnitude tables: rules on counts, dominance, and intervals as a percentage of the value.
 
-Means with totals are such a table as well: its pattern protects the sums and the counts of the same cells,
-and whoever has both has the means.
+Means with totals are a magnitude table, too. Its suppression pattern protects the sums and the counts of the
+same cells, and means follow from these.
 """
 
 from __future__ import annotations
@@ -56,23 +56,23 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
     Parameters
     ----------
     by
-        The variables.
+        Variables of the table.
     value
-        Column to add up; amounts below zero count by their size in the rules.
+        Column to sum. The rules use absolute values of negative amounts.
     holding
-        Column that names units who act as one.
+        Column of holdings; units of one holding count as one contributor.
     weight
-        Column with the number of units each record stands for. Units are counted unweighted.
+        Column with the number of units that each record represents. Units are counted unweighted.
     missing
-        "complete": records with a missing value are left out, and counted. "error", or "code": those without
-        a code go under "missing".
+        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+        missing codes under "missing".
     hierarchies
         Code trees by variable, as in :func:`hitoku.tabulate`.
     period
-        One of the variables whose codes are periods in which the same units come back: shares are judged
-        within each. A session that knows its period says so itself.
+        Variable whose codes are periods with the same units; shares are judged within each period. A session
+        sets it from its own ``period``.
     statistic
-        "sum", or "mean": what leaves are the sums divided by the records, withheld where the sums are.
+        "sum", or "mean": sums divided by records, suppressed where the sums are.
     """
 
     kind: ClassVar[str] = "magnitude_table"
@@ -102,13 +102,13 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         if self.statistic == MEAN and self.weight is not None:
             raise ParameterError(
                 "weighted_means_have_no_totals",
-                "weighted means have no totals here",
+                "weighted means with totals are not supported",
                 where="weight",
-                fix="ask for them without totals: mean()",
+                fix="use mean(), which has no totals",
             )
 
     def collect(self, records: Records) -> MagnitudeEvidence:
-        """Tabulate once: sums, units, largest contributions."""
+        """Tabulate sums, units and largest contributions."""
         records.weights(self.weight)
         values = records.numbers(self.value)
         refuse_counts(values, self.value)
@@ -131,7 +131,7 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         )
 
     def protect(self, evidence: MagnitudeEvidence, policy: Policy) -> MagnitudeEvidence:
-        """Protect the counts, then the magnitudes with the same cells withheld; totals are as they are."""
+        """Protect the counts, then the magnitudes with at least the same cells suppressed."""
         counts = tables.withhold_counts(evidence, policy)
         if counts.all():
             return replace(evidence, counts_withheld=counts, withheld=counts)
@@ -140,7 +140,7 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         return replace(evidence, counts_withheld=counts, withheld=withheld)
 
     def tests(self, evidence: MagnitudeEvidence, policy: Policy) -> Iterator[Applied]:
-        """Apply the rules on counts and amounts, and attack what leaves."""
+        """Yield the tests of the rules on counts and amounts, and verdicts on intervals and insiders."""
         count_need = tables.count_need(evidence, policy)
         need = _need(evidence, count_need, policy)
         rule = policy.dominance
@@ -163,7 +163,7 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         yield from insider_verdicts(evidence.table, need, evidence.withheld)
 
     def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
-        """Return what leaves: codes and sums or means, None where withheld, or where a mean is of nobody."""
+        """Return codes and sums or means; None for suppressed values, and for means of empty cells."""
         columns = super().publish(evidence)
         if self.statistic == MEAN:
             *_, (measure, sums) = columns.items()
@@ -175,18 +175,18 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         return columns
 
     def contradictions(self, evidence: MagnitudeEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         largest, size = evidence.largest, evidence.size
         yield from compare_ranks(largest)
-        # Weights make a sum of more, or less, than its contributors.
+        # Weighted sums differ from the sum of contributions.
         if self.weight is None:
             units = evidence.n_units if self.holding is None else None
             yield from compare_contributions(largest, size, evidence.records, evidence.n_contributors, units)
             yield from compare_sums(evidence.value, size, negative=evidence.negative)
 
     def facts(self, evidence: MagnitudeEvidence) -> Iterator[Fact]:
-        """Say how many units and records the cells have, and what is contributed to them."""
+        """Yield the units, records, contributions and sums of the cells."""
         yield from super().facts(evidence)
         if self.weight is not None:
             return
@@ -197,13 +197,13 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
             yield Fact(codes, ("sum", self.value), total, scale)
 
     def claim(self, evidence: TableEvidence, policy: Policy) -> TableClaim | None:
-        """Return what the certificate is about; none where a table came without contributions."""
+        """Return the table, its need and its release; None for a table without contributions."""
         if not isinstance(evidence, MagnitudeEvidence):
             return None
         return claim_about(evidence, _need(evidence, tables.count_need(evidence, policy), policy))
 
     def said(self, evidence: MagnitudeEvidence) -> Iterator[Said]:
-        """Say that the means leave, for the units are known: of cells that are not withheld."""
+        """Yield the means of published cells, which follow from sums and counts."""
         if self.weight is not None:
             return
         kept = (~evidence.withheld & (evidence.n_units > 0)).tolist()
@@ -212,11 +212,11 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
                 yield Said(codes=codes, variable=self.value, statistic=MEAN_OF, n_units=n)
 
     def measures(self, records: Records) -> dict[str, Measure]:
-        """Return the amounts by unit; with weights, those times their weight."""
+        """Return the amounts of all units, multiplied by their weights if there are any."""
         return sum_measures(records, self.value, self.weight)
 
 
 def _need(evidence: MagnitudeEvidence, count_need: Need, policy: Policy) -> Need:
-    # What the rules on counts hit is looked at whatever the evidence says was withheld for it.
+    # Counts that the rules find unsafe are protected even if the evidence does not list them as suppressed.
     known = evidence.counts_withheld | count_need.unsafe | tables.few_told(evidence, policy)
     return tables.magnitude_need(evidence, policy, known)

@@ -1,4 +1,4 @@
-"""In which published cell each unit is: what the ledger compares outputs by."""
+"""Published cells of the units, by which the ledger compares outputs."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from hitoku.checks.ledger import implied_tables
 from hitoku.checks.unit_records import Groups, Records
 from hitoku.model import Floats, Integers
 
-# The cell of every unit, the codes of the cells, and the period they are within, such as "year=2020".
+# The cell of each unit, the codes of the cells, and the period of the partition, such as "year=2020".
 Part = tuple[NDArray[np.int32], tuple[tuple[str | None, ...], ...], str]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Membership:
-    """In which published cell each unit is; it stays beside the data and is no part of a submission.
+    """Partitions of the units by the published cells of an output.
+
+    These are microdata: they are not part of a submission.
 
     Parameters
     ----------
     codes
-        For each way in which the output divides the units: per unit the number of its cell from 1, 0 for
-        none or a withheld one.
+        For each partition, the cell number of each unit from 1; 0 for units in no published cell.
     cells
-        For each of them the codes of the cells, in order; None where a cell sums over a variable.
+        For each partition, the codes of its cells in order; None where a cell sums over a variable.
     within
-        For each of them the period it is within, such as "year=2020", empty for none; left out, none is.
+        For each partition, the period it is about, such as "year=2020", or an empty string. Default: none.
     n_described
-        In how many of them, from the first, codes say who is in a cell; None for all.
+        Number of leading partitions whose cells are defined by their codes. Default: all.
     """
 
     codes: tuple[NDArray[np.int32], ...]
@@ -46,14 +47,14 @@ class Membership:
 
 
 def table_membership(records: Records, evidence: TableEvidence, missing: str) -> Membership | None:
-    """Divide the units by the cells of a table: inner cells, and every kind of total.
+    """Partition the units by the inner cells of a table, and by each kind of total.
 
-    Of a panel the cells of each period are one way to divide them. None when some unit has records in several
-    cells even so, such as those that add periods up: then cells do not divide the units.
+    In panel data, the cells of each period are a partition of their own. Returns None if a unit has records
+    in several cells of a partition, as in totals over periods.
     """
     dimensions = evidence.dimensions
     groups = records.groups(evidence.by, missing)
-    # The leaves of every group of records; records follow by their group.
+    # Position of the codes of each group of records; records inherit the cell of their group.
     leaf = [
         np.array([d.position[label[at]] for label in groups.labels], dtype=np.int64)
         for at, d in enumerate(dimensions)
@@ -81,7 +82,7 @@ def table_membership(records: Records, evidence: TableEvidence, missing: str) ->
 
 
 def group_membership(records: Records, evidence: GroupEvidence, missing: str) -> Membership | None:
-    """Divide the units by the groups of a statistic."""
+    """Partition the units by the groups of a statistic."""
     groups = records.groups(evidence.by, missing)
     published = ~evidence.withheld
     number = np.where(published, np.cumsum(published), 0).astype(np.int32)
@@ -92,18 +93,18 @@ def group_membership(records: Records, evidence: GroupEvidence, missing: str) ->
 def with_largest(
     records: Records, member: Membership | None, groups: Groups, amounts: Floats, who: Integers, n: float
 ) -> Membership | None:
-    """Divide the units of every cell also into its largest contributors and the others.
+    """Add a partition of the units into the largest contributors of each group.
 
     Parameters
     ----------
     records
-        The records.
+        Records of the output.
     member
-        In which group each unit is; None when nobody can say.
+        Partition of the units by group; None if it is not known.
     groups, amounts, who
-        Per record its group, its amount and its contributor.
+        Group, amount and contributor of each record.
     n
-        How many are the largest.
+        Number of largest contributors.
     """
     if member is None or len(member.codes) > 1:
         return None
@@ -121,16 +122,18 @@ def with_largest(
 
 
 def model_membership(records: Records, fitted: FittedModel, *, formula: bool) -> Membership | None:
-    """Divide the units by the dummies of a model, for it is a table of them; None when nobody can tell.
+    """Partition the units by the dummies of a model, from which sums of the outcome follow.
+
+    Returns None if the units behind the rows of the design are not known, or have several records.
 
     Parameters
     ----------
     records
-        The records that the model was offered.
+        Records available to the model.
     fitted
         The model.
     formula
-        It was fitted here, from a formula.
+        Whether hitoku fitted the model from a formula.
     """
     who = fitted.who(records, formula=formula)
     if who is None or records.repeated:
@@ -151,18 +154,20 @@ def model_membership(records: Records, fitted: FittedModel, *, formula: bool) ->
 def _divided(
     records: Records, cell: NDArray[Any], names: Sequence[tuple[str | None, ...]], groups: Groups
 ) -> list[Part | None]:
-    """Divide the units by their cells; where some are in several, by the cells of each code of a variable.
+    """Partition the units by cell, or, if units are in several cells, by the cells of each period.
+
+    The period is the first variable within whose codes each unit is in one cell only.
 
     Parameters
     ----------
     records
-        The records.
+        Records of the output.
     cell
-        The cell of every group of records, from 1; 0 for none.
+        Cell of each group of records, from 1; 0 for none.
     names
-        The codes of the cells.
+        Codes of the cells.
     groups
-        The records by their codes: one variable may be a period, in which every unit is in one cell only.
+        Groups of the records by their codes.
     """
     number = cell[groups.codes]
     whole = _part(records, number, names)
@@ -175,7 +180,7 @@ def _divided(
         for code in np.unique(column[number > 0]).tolist():
             own = np.where(column == code, number, 0)
             if np.bincount(records.unit[own > 0]).max() > 1:
-                periods.append(None)  # several records of a unit: what is counted is not units
+                periods.append(None)  # a unit has several records, so the cells do not count units
                 break
             present = np.unique(own[own > 0])
             order = np.zeros(len(names) + 1, dtype=np.int32)
@@ -184,7 +189,7 @@ def _divided(
             periods.append(_part(records, order[own], cells, f"{name}={codes[code]}"))
             if periods[-1] is None:
                 break
-        # A cell that adds up several codes would be told in pieces, which is not what is published.
+        # A cell over several periods would be split, which is not what is published.
         apart = sum(len(part[1]) for part in periods if part is not None) == len(names)
         if None not in periods and apart:
             return periods
@@ -194,7 +199,7 @@ def _divided(
 def _part(
     records: Records, number: NDArray[Any], names: Sequence[tuple[str | None, ...]], within: str = ""
 ) -> Part | None:
-    """Turn the cell of every record, from 1, into that of every unit; None when some unit is in several."""
+    """Return the cell of each unit from the cells of its records; None if a unit is in several cells."""
     codes = np.zeros(records.n_units, dtype=np.int32)
     if not records.repeated:
         codes[records.unit] = number

@@ -1,6 +1,6 @@
-"""Moments, ratios and hypothesis tests: how each statistic is computed, and what it takes and tells.
+"""Moments, ratios and hypothesis tests: formulas, and the properties that the principles need.
 
-Of tests also p value and degrees of freedom, and the groups that enter them.
+For tests these include the p value, the degrees of freedom, and the groups that enter the test.
 """
 
 from __future__ import annotations
@@ -16,17 +16,24 @@ from hitoku.checks.unit_records import per_contributor
 from hitoku.errors import DataError
 from hitoku.model import Floats, Integers
 
-# Of a variable and groups: Welch's t, the F test of one-way analysis of variance, rank tests of two groups
-# and of several; of two groupings: chi square.
+# Tests of a variable between groups: Welch's t, one-way analysis of variance, rank tests of two and of more
+# groups. Test of two categorical variables: chi square.
 TESTS = ("t", "f", "mannwhitney", "kruskal", "chi2")
-# Those that compare two groups.
+# Tests that compare exactly two groups.
 OF_TWO = ("t", "mannwhitney")
 
 
 class Tested(NamedTuple):
-    """A statistic, of a test with its p value, and how many parameters are estimated on the way.
+    """A computed statistic.
 
-    Of categories also how strongly they depend on each other: the square of Cramér's V.
+    Parameters
+    ----------
+    values
+        The statistic; for a test also the p value.
+    parameters
+        Number of parameters that are estimated on the way.
+    fit
+        Square of the correlation, or of Cramér's V for chi square.
     """
 
     values: tuple[float, ...]
@@ -35,17 +42,17 @@ class Tested(NamedTuple):
 
 
 class Entering(NamedTuple):
-    """The groups that enter a test, by units.
+    """Numbers of units that enter a test.
 
     Parameters
     ----------
     groups
-        The units of every group: of chi square the categories of both variables.
+        Units of each group; for chi square, of each category of both variables.
     parts
-        Of chi square the units of every cell. Of other tests two numbers for each group: the units that have
-        the one and the other value, where the group has no more than two values, and else nothing.
+        For chi square, units of each cell. For other tests, two numbers per group: the units with each of the
+        group's two values, or zeros if it has more.
     wholes
-        For each part the units of its group; of a cell those of the smaller of its two categories.
+        For each part, the units of its group; for a cell, of the smaller of its two categories.
     """
 
     groups: Integers
@@ -54,7 +61,7 @@ class Entering(NamedTuple):
 
 
 def count_entering(groups: Integers, n_groups: int, who: Integers, values: Floats) -> Entering:
-    """Count the units of every group of a test, and those that have each of two values in it."""
+    """Count the units of each group of a test, and the units with each value in groups of two values."""
     *_, units = per_contributor(groups, who, values, n_groups)
     found = count_values(groups, who, values, n_groups)
     two = np.where(found.n_values[:, None] <= 2, found.holders[:, :2], 0)
@@ -62,7 +69,7 @@ def count_entering(groups: Integers, n_groups: int, who: Integers, values: Float
 
 
 def count_cells(values: Integers, groups: Integers, shape: tuple[int, int], who: Integers) -> Entering:
-    """Count the units of every category of two variables, and of their cells."""
+    """Count the units of each category of two variables, and of each cell."""
     nothing = np.zeros(len(who))
     rows, columns, cells = (
         per_contributor(codes, who, nothing, n)[2]
@@ -76,16 +83,16 @@ def count_cells(values: Integers, groups: Integers, shape: tuple[int, int], who:
 
 
 def compare_groups(test: str, values: Floats, groups: Integers, name: str) -> Tested:
-    """Compare the values of groups.
+    """Test the values of a variable between groups.
 
     Parameters
     ----------
     test
-        One of the tests that are not about two groupings.
+        Any test but "chi2".
     values, groups
-        Per record.
+        Value and group of each record.
     name
-        The variable that makes the groups, for messages.
+        Grouping variable, for messages.
     """
     from scipy import stats  # noqa: PLC0415 - slow to load, and only tests need it
 
@@ -95,7 +102,7 @@ def compare_groups(test: str, values: Floats, groups: Integers, name: str) -> Te
             "test_needs_two_categories",
             "column {column!r} has {n} categories, a {test} test compares two",
             where="other",
-            fix="choose two with where=...",
+            fix="select two with where=...",
             column=name,
             n=len(parts),
             test=test,
@@ -105,7 +112,7 @@ def compare_groups(test: str, values: Floats, groups: Integers, name: str) -> Te
             "test_group_too_small",
             "a group of the {test} test has fewer than 2 records",
             where="other",
-            fix="use larger ones",
+            fix="use larger groups",
             test=test,
         )
     if test == "t":
@@ -120,7 +127,7 @@ def compare_groups(test: str, values: Floats, groups: Integers, name: str) -> Te
 
 
 def compare_categories(values: Integers, groups: Integers) -> Tested:
-    """Compare two groupings by chi square, without those that do not occur."""
+    """Test two categorical variables by chi square, without categories that do not occur."""
     from scipy import stats  # noqa: PLC0415 - as above
 
     counts = np.zeros((int(values.max()) + 1, int(groups.max()) + 1))
@@ -131,7 +138,7 @@ def compare_categories(values: Integers, groups: Integers) -> Tested:
             "single_category",
             "a variable has one category only",
             where="value, other",
-            fix="a test needs two",
+            fix="use variables with at least two categories",
         )
     found = stats.chi2_contingency(counts, correction=False)
     fit = float(found.statistic) / (counts.sum() * (min(counts.shape) - 1))
@@ -141,7 +148,7 @@ def compare_categories(values: Integers, groups: Integers) -> Tested:
 def compare_cells(
     row: Any, fit: float, freedom: int, entering: Integers, parts: Integers, wholes: Integers
 ) -> Iterator[str]:
-    """Compare a chi square with the cells that it is about, where every unit has one record."""
+    """Yield contradictions between a chi square and its cells, where each unit has one record."""
     rows = [
         n
         for n in range(1, len(entering))
@@ -159,7 +166,7 @@ def compare_cells(
     try:
         found = compare_categories(codes[0], codes[1])
     except DataError:
-        yield "a chi square of one category"
+        yield "a chi square with one category"
         return
     if not np.allclose([*row, fit], [*found.values, found.fit], rtol=1e-6, atol=1e-12):
         yield "the chi square is not that of its cells"
@@ -168,13 +175,13 @@ def compare_cells(
 
 
 def compare_p_value(test: str, row: Any, n_units: int, n_records: int, freedom: int) -> Iterator[str]:
-    """Compare the p value of a test with its statistic, as far as its degrees of freedom are known."""
+    """Yield a contradiction if the p value does not match the statistic and its degrees of freedom."""
     from scipy import stats  # noqa: PLC0415 - as above
 
     found, p_value = row
     parameters = max(n_units - freedom, 2)
     if test == "t":
-        # Welch's degrees of freedom lie somewhere between.
+        # Welch's degrees of freedom lie between 1 and the number of records minus 2.
         least, most = (float(2 * stats.t.sf(abs(found), max(df, 1))) for df in (n_records - 2, 1))
     elif test == "f":
         least = most = float(stats.f.sf(found, parameters - 1, max(n_records - parameters, 1)))
@@ -187,12 +194,12 @@ def compare_p_value(test: str, row: Any, n_units: int, n_records: int, freedom: 
 
 
 def centred(x: Floats, w: Floats) -> Floats:
-    """Subtract the mean; values that are all alike differ from it by nothing, not by rounding."""
+    """Subtract the mean; equal values give exact zeros, without rounding errors."""
     return np.zeros(len(x)) if np.ptp(x) == 0 else x - w @ x / w.sum()
 
 
 def about(x: Floats, w: Floats, order: int) -> Floats:
-    """Return deviations from the mean, or the amounts themselves of what is only added up."""
+    """Return deviations from the mean; for order 1, the amounts themselves."""
     return x if order == 1 else centred(x, w)
 
 
@@ -201,7 +208,7 @@ def _moment(x: Floats, w: Floats, order: int) -> Any:
 
 
 def _covariance(x: Floats, y: Floats, w: Floats) -> Any:
-    # Records over records minus one, whatever the weights add up to: those of equal weight give the usual.
+    # The factor n / (n - 1) counts records, not weights, so equal weights give the unweighted covariance.
     return w @ (centred(x, w) * centred(y, w)) / w.sum() * len(x) / (len(x) - 1)
 
 
@@ -210,7 +217,7 @@ def _deviation(x: Floats, w: Floats) -> Any:
 
 
 EXTREMES = ("min", "max")
-# Statistic of one variable and its weights, and how many parameters are estimated on the way.
+# Statistics of one variable and its weights, with the number of estimated parameters.
 ONE: dict[str, tuple[Callable[[Floats, Floats], Any], int]] = {
     "variance": (lambda x, w: _covariance(x, x, w), 1),
     "std": (_deviation, 1),
@@ -220,7 +227,7 @@ ONE: dict[str, tuple[Callable[[Floats, Floats], Any], int]] = {
     "min": (lambda x, _: x.min(), 0),
     "max": (lambda x, _: x.max(), 0),
 }
-# Of two variables.
+# Statistics of two variables and weights, with the number of estimated parameters.
 TWO: dict[str, tuple[Callable[[Floats, Floats, Floats], Any], int]] = {
     "correlation": (lambda x, y, w: _covariance(x, y, w) / (_deviation(x, w) * _deviation(y, w)), 2),
     "covariance": (_covariance, 2),
@@ -228,13 +235,13 @@ TWO: dict[str, tuple[Callable[[Floats, Floats, Floats], Any], int]] = {
     "index": (lambda x, y, w: 100 * (w @ x) / (w @ y), 1),
 }
 STATISTICS = (*ONE, *TWO, *TESTS)
-# Of variables with few values these say how many units have which.
+# For variables with few values, these statistics disclose how many units have which value.
 COUNTS_OF_FEW = {*ONE, *TWO} - {*EXTREMES}
-# What a statistic adds up to in a perfect fit is the square of one.
+# Statistics that measure a fit: 1 means a perfect one.
 FITTED = ("correlation", "chi2")
 
 
-# What is known beside a mean once a statistic is; those that give each other have one name.
+# Equation that a statistic adds to the mean; statistics that follow from each other share a name.
 EQUATIONS: Mapping[str, str] = {
     "variance": SPREAD,
     "std": SPREAD,
@@ -242,7 +249,7 @@ EQUATIONS: Mapping[str, str] = {
     "skewness": "skewness",
     "kurtosis": "kurtosis",
 }
-# To which power a statistic adds up deviations; ratios add up the amounts themselves.
+# Power of the deviations that a statistic sums; ratios sum the amounts themselves.
 POWERS: Mapping[str, int] = {
     "variance": 2,
     "std": 2,
@@ -256,10 +263,10 @@ POWERS: Mapping[str, int] = {
     "t": 2,
     "f": 2,
 }
-# Within each category of the second variable.
+# Tests that sum squares within each category of the second variable.
 GROUPED = ("t", "f")
 
-# Values of a statistic that there are, whatever the data.
+# Range of a statistic for any data.
 RANGES: Mapping[str, tuple[float, float]] = {
     "correlation": (-1.0, 1.0),
     "std": (0.0, np.inf),

@@ -1,6 +1,7 @@
-"""One output of a session: its definition, what leaves, what it rests on, and what the principles say.
+"""An output of a session: definition, published columns, evidence and verdicts.
 
-Two outputs about the same cells have one pattern: what the first withholds, the second does as well.
+Outputs about the same cells share one suppression pattern: :func:`take_over` applies the pattern of an
+earlier output to a later one.
 """
 
 from __future__ import annotations
@@ -25,22 +26,27 @@ from hitoku.errors import HitokuError, ParameterError, did_you_mean
 
 
 def write_definition(asked: OutputType[Any]) -> dict[str, Any]:
-    """Return the parameters of an output type as plain values that JSON can hold."""
+    """Return the parameters of an output type as plain values for JSON."""
     found = {name: getattr(asked, name) for name in _written(type(asked))}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
 
 def read_definition(kind: str, definition: Mapping[str, Any], where: str) -> OutputType[Any]:
-    """Make the output type of an output again; a parameter it does not have, or of another kind, is refused.
+    """Rebuild an output type from its definition.
 
     Parameters
     ----------
     kind
-        A key of ``OUTPUT_TYPES``.
+        Key in ``OUTPUT_TYPES``.
     definition
-        What :func:`write_definition` wrote.
+        Parameters as :func:`write_definition` returns them.
     where
-        The output, for the message.
+        Name of the output, for error messages.
+
+    Raises
+    ------
+    DataError
+        If the output type or a parameter is unknown, or a parameter has the wrong type.
     """
     if kind not in OUTPUT_TYPES:
         raise refuse(f"there is no output type {kind!r}", where, "definition")
@@ -48,7 +54,7 @@ def read_definition(kind: str, definition: Mapping[str, Any], where: str) -> Out
     for name in definition:
         if name not in known:
             raise refuse(f"no parameter {name!r}, {did_you_mean(str(name), known)}", where, "definition")
-    # Through JSON: a list stands for a tuple there, and nothing else stands for anything else.
+    # Validated as JSON, in which lists become tuples and no other type is converted.
     text = json.dumps(dict(definition))
     adapter = _adapter(OUTPUT_TYPES[kind])  # type: ignore[arg-type] # mypy: a class is not hashable
     made: OutputType[Any] = read_checked(
@@ -67,43 +73,45 @@ def _written(kind: type[OutputType[Any]]) -> list[str]:
 
 
 WITHHELD = "x"
-# Entries of a column of counts.
+# Types of the entries in a column of counts.
 WHOLE = (int, type(None))
 
 
-NOT_REPEATED = "the checker has no way to compute it again, and has to look at it"
+NOT_REPEATED = "it cannot be computed again from the data, so a checker must review it"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Output:
-    """An output with its evidence.
+    """An output with its evidence and verdicts, as the methods of a session return it.
+
+    Printing an output shows its status, the published numbers and the verdicts that need attention.
 
     Parameters
     ----------
     name
-        Unique in its session.
+        Name, unique in the session.
     kind
-        The output type, a key of ``OUTPUT_TYPES``.
+        Output type, a key of ``OUTPUT_TYPES``.
     definition
-        Parameters of the output type; with the kind they make it again.
+        Parameters of the output type.
     where
-        Filter: columns and the values that were kept.
+        Filter: the values that were kept, by column.
     evidence
-        What every rule is computed from; confidential.
+        Counts and contributions that the principles are computed from; confidential.
     nested
-        Variables that lie within others, as far as the output is about them; readers know that.
+        Variables of the output whose codes lie within the codes of other variables.
     published
-        What leaves: columns and their entries, None where withheld.
+        Published columns, with None for suppressed entries.
     policy
         Name, version and hash of the policy.
     data
         Hash of the data.
     verdicts
-        What the principles say.
+        Verdicts of the principles.
     membership
-        For the ledger; None when units cannot be told apart by the cells they are in.
+        Published cells of the units, for the ledger; None if the cells do not partition the units.
     like
-        Name of the output whose pattern it took over; empty for its own.
+        Name of the output whose suppression pattern was taken over, or an empty string.
     """
 
     name: str
@@ -121,19 +129,19 @@ class Output:
 
     @cached_property
     def asked(self) -> OutputType[Any]:
-        """The output type with its parameters: a checker judges with it, from the evidence alone."""
+        """The output type with its parameters, which judges the evidence."""
         return read_definition(self.kind, self.definition, f"output {self.name}")
 
     @property
     def status(self) -> Clearance:
-        """That of the worst verdict."""
+        """Status of the worst verdict: pass, review or fail."""
         return worst(self.verdicts)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers should know: records left out, whose pattern it has, who will look."""
+        """Notes on the numbers: records left out, a pattern taken over, a required review."""
         gone = self.evidence.left_out
-        taken = f"what {self.like!r} withholds is withheld here as well"
+        taken = f"cells suppressed in {self.like!r} are suppressed here, too"
         return (
             *(() if gone is None else (str(gone),)),
             *((taken,) if self.like else ()),
@@ -142,13 +150,13 @@ class Output:
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        """What would make more of it publishable."""
+        """Changes that would make more of the output publishable."""
         return tuple(dict.fromkeys(v.remedy for v in self.verdicts if v.remedy))
 
     @property
     def frame(self) -> Any:
-        """What leaves, as a pandas frame; NaN where it is withheld. A two-way table has its usual shape."""
-        import pandas as pd  # noqa: PLC0415 - a checker who only reads evidence need not load it
+        """Published numbers as a pandas frame, NaN where suppressed; two-way tables are crossed."""
+        import pandas as pd  # noqa: PLC0415 - slow to import, and checks do not need it
 
         frame = pd.DataFrame(dict(self.published))
         by = list(self.asked.variables)
@@ -161,15 +169,15 @@ class Output:
         return frame.set_index(by) if by else frame
 
     def checked(self, *verdicts: PrincipleVerdict) -> Output:
-        """Return the same output with further verdicts."""
+        """Return the output with further verdicts."""
         return replace(self, verdicts=(*self.verdicts, *verdicts))
 
     def placed(self, membership: Membership | None) -> Output:
-        """Return the same output with the places of its units."""
+        """Return the output with the published cells of its units."""
         return replace(self, membership=membership)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold; membership stays behind."""
+        """Return plain values for JSON, without the membership."""
         evidence = self.evidence.to_dict()
         if self.nested:
             evidence["nested"] = {each.fine: [each.coarse, dict(each.parents)] for each in self.nested}
@@ -188,10 +196,10 @@ class Output:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Output:
-        """Read what :meth:`to_dict` wrote.
+        """Read an output that :meth:`to_dict` wrote.
 
-        What is no output at all is refused. Where only its definition or evidence is not as its type writes
-        it, the output has :class:`Unreadable` evidence, so that the others can be judged.
+        An invalid definition or invalid evidence becomes :class:`Unreadable` evidence, so that other outputs
+        of a submission can be judged. Raises DataError for anything else that is invalid.
         """
         read = read_checked(lambda: _File.model_validate(plain), "output", "file")
         if len({len(column) for column in read.published.values()}) > 1:
@@ -212,7 +220,7 @@ class Output:
     def __str__(self) -> str:
         frame = self.frame.astype(object)
         shown = frame.where(frame.notna(), WITHHELD)
-        # A missing number makes floats of all the others; counts are printed as counts.
+        # pandas converts a column with missing numbers to floats; counts are printed as integers.
         whole = [name for name, column in self.published.items() if all(type(x) in WHOLE for x in column)]
         crossed = not set(whole) & set(shown.columns) and set(whole) - set(self.asked.variables)
         for name in shown.columns if crossed else set(whole) & set(shown.columns):
@@ -235,7 +243,7 @@ Entry = str | int | float | bool | None
 
 
 class _File(BaseModel):
-    """What the file of an output holds, before its evidence is looked at."""
+    """File of an output, before its evidence is read."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -252,7 +260,7 @@ class _File(BaseModel):
 
 
 def _read_nested(given: Any, name: str) -> tuple[Nested, ...]:
-    """Read which variables lie within others."""
+    """Read the variables that are nested in others."""
     found = []
     for fine, pair in given.items() if isinstance(given, dict) else [("", given)]:
         fits = isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], dict)
@@ -265,12 +273,12 @@ def _read_nested(given: Any, name: str) -> tuple[Nested, ...]:
 
 
 def take_over(asked: OutputType[Any], evidence: Evidence, like: Output) -> Evidence:
-    """Withhold what another output withholds, wherever both have the same cell."""
+    """Suppress the cells that are suppressed in another output."""
     own, other = asked.cells(evidence), like.asked.cells(like.evidence)
     if own is None or other is None:
         return evidence
     gone = like.evidence.withheld.tolist()
-    # A table that prints no totals has them in its evidence, withheld like all that does not leave.
+    # Tables without totals list them in the evidence as suppressed; those are not part of the pattern.
     totals = len(next(iter(like.published.values()))) == like.evidence.n_parts
     hidden = {
         frozenset(codes.items())
@@ -284,12 +292,12 @@ def take_over(asked: OutputType[Any], evidence: Evidence, like: Output) -> Evide
 def withhold_cells(
     asked: OutputType[Any], evidence: Evidence, cells: Sequence[Mapping[str, str]]
 ) -> Evidence:
-    """Withhold the cells that somebody chose by hand, and no others; what is no cell is refused."""
+    """Suppress exactly the given cells; raise ParameterError for unknown cells."""
     own = asked.cells(evidence)
     if own is None:
         raise ParameterError(
             "output_type_without_cells",
-            "a {type} has no cells that could be named",
+            "the cells of a {type} cannot be named",
             where="withhold",
             fix="leave it out",
             type=asked.kind,
@@ -300,9 +308,9 @@ def withhold_cells(
     if not listed or not all(isinstance(cell, Mapping) for cell in cells):
         raise ParameterError(
             "cells_not_named_by_codes",
-            "cells are named by their codes",
+            "cells must be given by their codes",
             where="withhold",
-            fix="a list, such as [{fromkeys}]",
+            fix="pass a list, such as [{fromkeys}]",
             fromkeys=dict.fromkeys(own.codes, "..."),
         )
     for cell in cells:
@@ -322,7 +330,7 @@ def withhold_cells(
 
 
 def about_the_same_cells(one: Output, other: Output) -> bool:
-    """Tell whether the cells of one are those of another or its totals, and that one withholds some."""
+    """Return whether the cells of one output are cells or totals of another, which suppresses some."""
     return (
         bool(one.asked.variables)
         and set(one.asked.variables) <= set(other.asked.variables)

@@ -1,13 +1,12 @@
-"""Base class of output types: a few validated parameters, and every question about such outputs.
+"""Base class of output types, and functions that apply any type.
 
-``collect`` looks at the records, ``membership`` and ``measures`` tell the ledger who is in which cell and how
-much they have. All the rest follows from the evidence alone, so that a checker can do it again. A type states
-its principles once, in ``tests``: what is withheld and the verdicts on what leaves both follow from them.
+``collect`` reads the records; ``membership`` and ``measures`` return the cells and amounts of the units for
+the ledger. Everything else follows from the evidence alone, so that a checker can repeat it. A type states
+its principles once, in ``tests``: the suppression mask and the verdicts both follow from them.
 
-The functions below apply any type. The data set stays the data set, with one hash and one ledger, however
-many of its variables have gaps: each output leaves out the records that lack a value it needs, counts them,
-and says so. Where a policy predefines codes, all outputs use the same groups, and subtracting one from
-another gives no new one (Kikuchi and Minami 2017, section 3).
+A data set keeps its hash and its ledger even if variables have missing values: each output leaves out the
+records that lack a value it needs, and counts them. If a policy prescribes codes, all outputs use the same
+groups, and subtracting outputs gives no new group (Kikuchi and Minami 2017, section 3).
 """
 
 from __future__ import annotations
@@ -42,7 +41,19 @@ Kind = tuple[str | None, ...]
 
 
 class Fact(NamedTuple):
-    """What an output says about a group: its codes, of which kind, the number, how large its terms are."""
+    """A number that an output states about a group, for comparison with other outputs.
+
+    Parameters
+    ----------
+    codes
+        Codes of the group by variable.
+    kind
+        What the number counts or sums, such as ``("units",)``.
+    amount
+        The number.
+    scale
+        Size of the summed terms, for tolerances.
+    """
 
     codes: Mapping[str, str]
     kind: Kind
@@ -51,13 +62,13 @@ class Fact(NamedTuple):
 
 
 def unit_facts(cells: CodedCells) -> Iterator[Fact]:
-    """Say how many units each cell has."""
+    """Yield the units of each cell."""
     for codes, n in zip(cells.named(), cells.n_units.tolist(), strict=True):
         yield Fact(codes, ("units",), n)
 
 
 def record_facts(cells: CodedCells) -> Iterator[Fact]:
-    """Say how many records each cell has."""
+    """Yield the records of each cell."""
     for codes, n in zip(cells.named(), cells.n_records.tolist(), strict=True):
         yield Fact(codes, ("records",), n)
 
@@ -65,7 +76,7 @@ def record_facts(cells: CodedCells) -> Iterator[Fact]:
 def contribution_facts(
     cells: CodedCells, value: str, holding: str | None, largest: Floats, size: Floats
 ) -> Iterator[Fact]:
-    """Say what the contributions to each cell add up to, and how large the largest are."""
+    """Yield the sum of contributions to each cell, and the largest contributions."""
     for codes, own, whole in zip(cells.named(), largest.tolist(), size.tolist(), strict=True):
         yield Fact(codes, ("contributions", value, holding), whole, whole)
         for rank, amount in enumerate(own, start=1):
@@ -75,16 +86,16 @@ def contribution_facts(
 def added_up(
     cells: CodedCells, terms: Mapping[Kind, Sequence[float]], sizes: Sequence[float]
 ) -> Iterator[Fact]:
-    """Add numbers up over every choice of variables: the groups are all there is.
+    """Yield the totals of numbers over all subsets of the variables.
 
     Parameters
     ----------
     cells
-        Groups without totals.
+        Groups, without totals.
     terms
-        For each kind of fact one number per group.
+        One number per group, by kind of fact.
     sizes
-        How large the terms of a sum are.
+        Size of the summed terms of each group.
     """
     listed, names = list(cells.named()), list(cells.codes)
     for chosen in (kept for n in range(len(names) + 1) for kept in combinations(names, n)):
@@ -101,12 +112,12 @@ def added_up(
 
 E = TypeVar("E", bound=Evidence)
 
-# Marks a field that is no part of the definition in a submission.
+# Marks a field that is not part of the definition.
 NOT_WRITTEN = MappingProxyType({"written": False})
 
 
 class TableClaim(NamedTuple):
-    """A table, what it needs, and what leaves: what a certificate is about."""
+    """A table, its need and its release, which a certificate is about."""
 
     table: Table
     need: Need
@@ -114,27 +125,28 @@ class TableClaim(NamedTuple):
 
 
 class OutputType(Generic[E]):
-    """A kind of output; a subclass is a frozen dataclass whose fields are its definition in a submission.
+    """Base class of output types.
 
-    A subclass has ``kind``, ``evidence``, ``collect``, ``tests`` and ``publish``. The other answers
-    given here are those of an output whose parts have no codes: a model, or numbers and files from elsewhere.
+    A subclass is a frozen dataclass whose fields are the definition of an output. It defines ``kind``,
+    ``evidence``, ``collect``, ``tests`` and ``publish``. The defaults of the other methods suit outputs
+    without coded groups, such as models, numbers and files.
     """
 
-    # Name in files, in the registry and in the documentation.
+    # Name in files, the registry and the documentation.
     kind: ClassVar[str]
-    # How its evidence is read from a file.
+    # Class of the evidence.
     evidence: ClassVar[type[Evidence]]
-    # Whether its cells are all combinations of codes: with two variables it is set crosswise.
+    # Whether the cells are all combinations of codes; with two variables the frame is crossed.
     tabular: ClassVar[bool] = False
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables whose codes tell its cells apart, in the order of its columns."""
+        """Variables whose codes define the cells, in the order of the columns."""
         return ()
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Columns without which a record is left out; none where a missing value is an error."""
+        """Columns that a record must have to be used; none if missing values are an error."""
         return ()
 
     @property
@@ -144,74 +156,74 @@ class OutputType(Generic[E]):
 
     @property
     def picture(self) -> str:
-        """The chart that it is usually shown as, a kind of ``hitoku.plots.chart``; empty for numbers."""
+        """Usual chart of the output, a kind of ``hitoku.plots.chart``; empty if there is none."""
         return ""
 
     @property
     def repeatable(self) -> bool:
-        """Whether the data are enough to collect its evidence again."""
+        """Whether the evidence can be collected again from the data."""
         return True
 
     def collect(self, records: Records) -> E:
-        """Look at the records once."""
+        """Collect the evidence from the records."""
         raise NotImplementedError
 
     def tests(self, evidence: E, policy: Policy) -> Iterator[Applied]:
-        """Apply the principles: tests of its parts, and verdicts on the output as a whole."""
+        """Yield tests of the parts, and verdicts on the output as a whole."""
         raise NotImplementedError
 
     def protect(self, evidence: E, policy: Policy) -> E:
-        """Withhold the parts that do not meet a principle."""
+        """Suppress the parts that fail a test."""
         return replace(evidence, withheld=unsafe_parts(self.tests(evidence, policy), evidence.n_parts))
 
     def judge(self, evidence: E, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Return the verdict of every principle on what leaves."""
+        """Return the verdicts of the principles on the published output."""
         return verdicts(self.tests(evidence, policy), evidence)
 
     def publish(self, evidence: E) -> dict[str, list[Any]]:
-        """Return what leaves: columns and their entries, None where withheld."""
+        """Return the published columns, with None for suppressed entries."""
         raise NotImplementedError
 
-    def contradictions(self, evidence: E) -> Iterator[str]:  # noqa: ARG002 - for types that can tell
-        """Name what cannot be true together in the evidence."""
+    def contradictions(self, evidence: E) -> Iterator[str]:  # noqa: ARG002 - none by default
+        """Yield contradictions within the evidence."""
         return iter(())
 
     def facts(self, evidence: E) -> Iterator[Fact]:  # noqa: ARG002 - for groups
-        """Say what is known about groups, for comparison with other outputs about the same data."""
+        """Yield numbers about groups, for comparison with other outputs on the same data."""
         return iter(())
 
     def cells(self, evidence: E) -> CodedCells | None:  # noqa: ARG002 - for coded groups
-        """Return its cells with their codes; None when codes do not say who is in them."""
+        """Return the cells with their codes; None if codes do not define the cells."""
         return None
 
     def claim(self, evidence: E, policy: Policy) -> TableClaim | None:  # noqa: ARG002 - for tables
-        """Return what its certificate is about; None when it has none."""
+        """Return the table, need and release of its certificate; None if it has no certificate."""
         return None
 
     def membership(self, records: Records, evidence: E) -> Membership | None:  # noqa: ARG002 - for groups
-        """Return in which published cell each unit is; None when that is not known."""
+        """Return the published cell of each unit; None if it is not known."""
         return None
 
     def said(self, evidence: E) -> Iterator[Said]:  # noqa: ARG002 - for statistics of a variable
-        """Say which statistics of which variables leave, group by group: they are judged together."""
+        """Yield the published statistics of variables by group, which are judged together."""
         return iter(())
 
     def measures(self, records: Records) -> dict[str, Measure]:  # noqa: ARG002 - for sums and means
-        """Return the amounts whose sums or means it publishes, for every unit of the data."""
+        """Return the amounts of all units whose sums or means are published, by variable."""
         return {}
 
 
 def needed(by: tuple[str, ...], numbers: tuple[str | None, ...], missing: str) -> tuple[str, ...]:
-    """Return the columns without which a record is left out.
+    """Return the columns that a record must have to be used.
 
     Parameters
     ----------
     by
-        Variables whose codes may be missing; with "code" they have one then.
+        Grouping variables; with "code" a missing code is a code of its own.
     numbers
-        Columns that must have a number, None for those that are not given.
+        Columns of numbers; None entries are ignored.
     missing
-        What becomes of missing values.
+        Treatment of missing values: "complete", "error" or "code".
     """
     if missing == ERROR:
         return ()
@@ -219,7 +231,7 @@ def needed(by: tuple[str, ...], numbers: tuple[str | None, ...], missing: str) -
 
 
 def collect_complete(asked: OutputType[Any], records: Records) -> Evidence:
-    """Look at the complete cases once; the evidence says how many others there are."""
+    """Collect the evidence from the complete records, with the number of records left out."""
     used, missing = records.complete(asked.needs)
     evidence: Evidence = asked.collect(used)
     if not missing:
@@ -229,12 +241,12 @@ def collect_complete(asked: OutputType[Any], records: Records) -> Evidence:
 
 
 def find_membership(asked: OutputType[Any], records: Records, evidence: Evidence) -> Membership | None:
-    """Tell in which published cell each unit is; those left out are in none."""
+    """Return the published cell of each unit; units left out are in none."""
     return asked.membership(records.complete(asked.needs)[0], evidence)
 
 
 def find_contradictions(asked: OutputType[Any], evidence: Evidence) -> Iterator[str]:
-    """Name what cannot be true together in the evidence, what it says of missing values included."""
+    """Yield contradictions within the evidence, including its counts of missing values."""
     yield from asked.contradictions(evidence)
     gone = evidence.left_out
     if gone is None:
@@ -248,13 +260,13 @@ def find_contradictions(asked: OutputType[Any], evidence: Evidence) -> Iterator[
 def judge_published(
     asked: OutputType[Any], evidence: Evidence, where: Mapping[str, Any], policy: Policy
 ) -> tuple[PrincipleVerdict, ...]:
-    """Apply the principles to what leaves, and the policy's segmentations to its codes and its filter."""
+    """Return the verdicts on the published output, including the codes that the policy prescribes."""
     found = (*asked.judge(evidence, policy), *_segmented(asked, evidence, where, policy))
     return found if worst(found) is Clearance.FAIL else (*found, *_nothing_left(asked, evidence))
 
 
 def _nothing_left(asked: OutputType[Any], evidence: Evidence) -> tuple[PrincipleVerdict, ...]:
-    """Fail an output of which every number is withheld: it passes by saying nothing."""
+    """Fail an output without any published number, which would otherwise pass."""
     columns = [column for name, column in asked.publish(evidence).items() if name not in asked.variables]
     if not any(all(entry is None for entry in column) for column in columns):
         return ()
@@ -272,7 +284,7 @@ def _nothing_left(asked: OutputType[Any], evidence: Evidence) -> tuple[Principle
 def _segmented(
     asked: OutputType[Any], evidence: Evidence, where: Mapping[str, Any], policy: Policy
 ) -> tuple[PrincipleVerdict, ...]:
-    """Hold codes against those that are allowed; nothing where the policy names no variable of the output."""
+    """Compare the codes of the output with those that the policy prescribes for its variables."""
     used = _used_codes(asked.cells(evidence), where)
     allowed = {name: sets for name, sets in (policy.segmentations or {}).items() if name in used}
     if not allowed:

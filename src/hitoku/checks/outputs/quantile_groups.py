@@ -1,7 +1,7 @@
-"""Quantile groups and Lorenz curves: what the poorest fifth has, and the next.
+"""Quantile groups and Lorenz curves: means or shares of units ranked by an amount.
 
-Units are put in order by an amount and divided into equal groups. Groups that are too small, or of which one
-unit has most, are merged with their neighbours: every step of what is published is a group that may leave.
+Units are ranked and divided into equal groups. Groups that are too small or dominated are merged with their
+neighbours, so that every published step meets the policy.
 """
 
 from __future__ import annotations
@@ -71,18 +71,18 @@ GROUP = "hitoku quantile group"
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class QuantileEvidence(AmountEvidence):
-    """Every quantile group that somebody is in; the last code of a label is its number.
+    """Sums of the non-empty quantile groups; the last code of a label is the number of the group.
 
     Parameters
     ----------
     weight
-        What its records weigh; how many they are where nothing is weighted. The value is the sum.
+        Sum of weights of the records; their number without weights.
     """
 
     weight: Numbers
 
     def joined(self, own: Integers, step: Step) -> QuantileEvidence:
-        """Return several neighbouring groups as one."""
+        """Return the evidence of several neighbouring groups as one group."""
         places = own[step[0] : step[1] + 1]
         largest = np.sort(self.largest[places], axis=None)[::-1][:TOP]
 
@@ -102,7 +102,7 @@ class QuantileEvidence(AmountEvidence):
         )
 
     def _values_of(self, places: Integers) -> dict[str, Any]:
-        """Return what is known of the values of some groups as one: no value is in two of them."""
+        """Return the counts of values of several groups as one; no value is in two groups."""
         if self.n_values is None or self.holders is None:
             return {}
         most = np.sort(self.holders[places], axis=None)[::-1][:COUNTED]
@@ -111,25 +111,25 @@ class QuantileEvidence(AmountEvidence):
 
 @dataclass(frozen=True)
 class QuantileGroups(GroupStatistic[QuantileEvidence]):
-    """Means or shares of quantile groups, or the Lorenz curve through their ends, overall or by group.
+    """Means or shares of quantile groups, or a Lorenz curve, overall or by group.
 
     Parameters
     ----------
     value
-        Column of amounts, by which units are put in order; for shares none below zero.
+        Column of amounts by which units are ranked; for shares, none below zero.
     n_groups
-        How many: 5 are quintiles, 10 deciles. Units with the same amount are in the same group.
+        Number of groups: 5 for quintiles, 10 for deciles. Units with equal amounts are in the same group.
     by
-        Variables that make the groups within which units are put in order.
+        Grouping variables within which units are ranked.
     statistic
-        "mean" of each quantile group, its "share" of all, or "lorenz": the shares added up.
+        "mean" of each quantile group, its "share" of all, or "lorenz", the cumulated shares.
     weight
-        Column with weights: groups of equal weight, weighted means and shares. Units are counted unweighted.
+        Column of weights: groups of equal weight, weighted means and shares. Units are counted unweighted.
     missing
-        "complete": records with a missing value are left out, and counted. "error", or "code": those without
-        a code go under "missing".
+        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+        missing codes under "missing".
     decimals
-        Published numbers are rounded to so many.
+        Number of decimals in published numbers. Default: not rounded.
     """
 
     kind: ClassVar[str] = "quantile_groups"
@@ -161,24 +161,24 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 "n_groups_range",
                 "n_groups must lie in [2, {most}], got {n_groups!r}",
                 where="n_groups",
-                fix="5 are quintiles, 10 deciles",
+                fix="pass 5 for quintiles or 10 for deciles",
                 most=MAX_GROUPS,
                 n_groups=self.n_groups,
             )
 
     @property
     def publishes(self) -> frozenset[str]:
-        """Amounts of the variable, and how many have them: a group is a known part of all."""
+        """The variable, and counts: each group is a known share of all units."""
         return COUNTS | super().publishes
 
     def collect(self, records: Records) -> QuantileEvidence:
-        """Put the units of each group in order once."""
+        """Rank the units of each group, and sum their amounts."""
         if records.repeated:
             raise DataError(
                 "several_records_per_unit_ranked",
-                "a unit has several records, and has one place only among the others",
+                "a unit has several records, and ranking needs one for each",
                 where="quantile_groups",
-                fix="make one record of every unit, such as its mean or its last",
+                fix="keep one record per unit, such as its mean or its last",
             )
         values, weights = records.numbers(self.value), records.weights(self.weight)
         refuse_counts(values, self.value)
@@ -187,7 +187,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 "amounts_below_zero",
                 "column {column!r} has {n} amount(s) below zero",
                 where="quantile_groups",
-                fix='a share of a total has no meaning then; ask for statistic="mean"',
+                fix='use statistic="mean": shares of a total require amounts of at least 0',
                 column=self.value,
                 n=int((values < 0).sum()),
             )
@@ -200,9 +200,9 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         if self.statistic != "mean" and not size.sum() > 0:
             raise DataError(
                 "column_sums_to_zero",
-                "column {column!r} adds up to nothing",
+                "column {column!r} sums to zero",
                 where="quantile_groups",
-                fix="a share of nothing has no meaning",
+                fix="use another column: shares of zero are undefined",
                 column=self.value,
             )
         known = values_of(records, placed, values)
@@ -211,7 +211,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         )
 
     def _placed(self, records: Records, values: Floats, weights: Floats) -> Groups:
-        """Divide the records of each group by the quantiles of their amounts."""
+        """Divide the records of each group by quantiles of their amounts."""
         groups = records.groups(self.by, self.missing)
         labels: list[tuple[str, ...]] = []
         codes = np.zeros(len(records), dtype=np.int64)
@@ -220,7 +220,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
             x, w = values[own], weights[own]
             order = np.argsort(x, kind="stable")
             reached = np.cumsum(w[order])
-            # The smallest amount up to which at least so much of the weight lies; ties stay together.
+            # Cut at the smallest amount with at least the required weight up to it; ties stay together.
             parts = reached[-1] * np.arange(1, self.n_groups) / self.n_groups * (1 - 1e-12)
             cuts = x[order][np.searchsorted(reached, parts)]
             number = np.searchsorted(cuts, x, side="left")
@@ -231,7 +231,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         return Groups(names, tuple(labels), codes)
 
     def protect(self, evidence: QuantileEvidence, policy: Policy) -> QuantileEvidence:
-        """Merge neighbours until every step may leave; what cannot be merged so stays behind as a whole."""
+        """Merge neighbouring groups until every step meets the policy; suppress curves without such steps."""
         kept = np.zeros(evidence.n_parts, dtype=np.bool_)
         for own in curves(evidence):
             kept[own[_ends(evidence, own, policy)]] = True
@@ -242,14 +242,14 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
     def _together(
         self, evidence: QuantileEvidence, own: Integers, withheld: Mask, policy: Policy
     ) -> set[Determined]:
-        """Find what the steps of a curve give away together; of one that is withheld, those it would have."""
+        """Return what the steps of a curve disclose together; for a suppressed curve, its potential steps."""
         if withheld[own].all():
             withheld = withheld.copy()
             withheld[own[_ends(evidence, own, policy)]] = False
         return problems(self._said_of(evidence, own, withheld), policy)
 
     def tests(self, evidence: QuantileEvidence, policy: Policy) -> Iterator[Applied]:
-        """Test every step between two published ends, and what follows for the rest."""
+        """Yield the tests of the published steps and of the remainder, which follows by subtraction."""
         few, dominated, alike, two = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(4))
         fewest, share = int(evidence.n_units.sum()), 0.0
         for own in curves(evidence):
@@ -261,7 +261,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 two[end] = _two_values(joined, policy)
                 fewest = min(fewest, int(joined.n_units[0]))
                 share = max(share, float(joined.largest[0, 0] / joined.size[0]) if joined.size[0] else 0.0)
-        # What fails at the end of the rest, which is withheld, fails all the same.
+        # The remainder follows although its end is suppressed, so it can fail, too.
         rest, n_steps = self._rest(evidence), int((~evidence.withheld).sum())
         yield PrincipleTest(
             principle=Principle.UNITS,
@@ -316,14 +316,14 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         return found
 
     def _rest(self, evidence: QuantileEvidence) -> Mask:
-        """Tell which places end what follows although nothing is published there: all minus the steps."""
+        """Return the ends of remainders: suppressed, but disclosed as the group minus the published steps."""
         rest = np.zeros(evidence.n_parts, dtype=np.bool_)
         for own in curves(evidence):
             rest[own[-1]] = bool(evidence.withheld[own[-1]]) and not evidence.withheld[own].all()
         return rest
 
     def publish(self, evidence: QuantileEvidence) -> dict[str, list[Any]]:
-        """Return the steps: from and to which percentage of the units, and what they have."""
+        """Return the steps, each with the percentages of units at its ends and its statistic."""
         rows: list[tuple[Any, ...]] = []
         for own in curves(evidence):
             reached = np.cumsum(evidence.weight[own]) / evidence.weight[own].sum() * 100
@@ -342,20 +342,20 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         return columns_of_rows(names, rows)
 
     def contradictions(self, evidence: QuantileEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         yield from compare_ranks(evidence.largest)
         if not np.array_equal(evidence.n_units, evidence.n_records):
-            yield "a unit with several records has no one place"
+            yield "units with several records"
         if any(int(label[-1]) > self.n_groups for label in evidence.labels if label[-1].isdecimal()):
-            yield "more quantile groups than the definition says"
+            yield "more quantile groups than in the definition"
         if np.any(evidence.weight <= 0):
-            yield "weight: groups that weigh nothing"
+            yield "weight: groups without weight"
             return
         for own in curves(evidence):
             means = evidence.value[own] / evidence.weight[own]
             if np.any(np.diff(means) < -ADDITIVITY * np.maximum(1.0, np.abs(means[1:]))):
-                yield "a quantile group with less than the one below it"
+                yield "a quantile group has a lower mean than the one below it"
                 break
         if self.weight is None:
             if not np.array_equal(evidence.weight, evidence.n_records):
@@ -364,7 +364,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
             yield from compare_sums(evidence.value, evidence.size)
 
     def facts(self, evidence: QuantileEvidence) -> Iterator[Fact]:
-        """Say how many units the groups have, and what they have together."""
+        """Yield the units, records and sums of the groups."""
         for codes, own in whole_groups(evidence):
             n, size = int(evidence.n_units[own].sum()), float(evidence.size[own].sum())
             yield from (Fact(codes, (what,), n) for what in ("units", "records"))
@@ -373,14 +373,14 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 yield Fact(codes, ("contributions", self.value, None), size, size)
 
     def said(self, evidence: QuantileEvidence) -> Iterator[Said]:
-        """Say what the steps of each curve say of all units of its group."""
+        """Yield the equations about all units of a group that the steps of its curve give."""
         for own in curves(evidence):
             yield from self._said_of(evidence, own, evidence.withheld)
 
     def _said_of(self, evidence: QuantileEvidence, own: Integers, withheld: Mask) -> Iterator[Said]:
-        """Say two things of every published end but the last: the share of units, and of amounts, up to it.
+        """Yield two equations per published end but the last: the shares of units and amounts up to it.
 
-        Means of all steps give the mean of all as well.
+        Means of all steps give the overall mean in addition.
         """
         steps = published_steps(withheld[own])
         whole, last = evidence.joined(own, (0, len(own) - 1)), len(own) - 1
@@ -405,7 +405,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
             )
 
     def membership(self, records: Records, evidence: QuantileEvidence) -> Membership | None:
-        """Divide the units by the steps they are in."""
+        """Partition the units by published step."""
         placed = self._placed(records, records.numbers(self.value), records.weights(self.weight))
         step = np.zeros(evidence.n_parts, dtype=np.int32)
         names: list[tuple[str | None, ...]] = []
@@ -418,7 +418,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         return Membership(codes=(codes,), cells=(tuple(names),))
 
     def measures(self, records: Records) -> dict[str, Measure]:
-        """Return the amounts by unit; shares give sums to whoever knows one of them."""
+        """Return the amounts of all units; shares count as sums, because one known sum gives the others."""
         if self.statistic == "mean":
             return sum_measures(records, self.value, self.weight, self.decimals, "mean")
         return sum_measures(records, self.value, self.weight, None, "sum")
@@ -433,21 +433,21 @@ def _steps_that_follow(evidence: QuantileEvidence, own: Integers) -> list[Step]:
 
 
 def _alike(evidence: QuantileEvidence, own: Integers, policy: Policy) -> bool:
-    """Return whether nearly all units have the same amount: these are never divided, and so in one group."""
+    """Return whether nearly all units have the same amount; ties are never divided, so they are one group."""
     n_units = evidence.n_units[own]
     whole, most = int(n_units.sum()), int(n_units.max())
     return len(own) > 1 and most - policy.group.share * whole > LIMIT * whole
 
 
 def _two_values(joined: QuantileEvidence, policy: Policy) -> bool:
-    """Return whether a step has two values, of which its mean says that one is that of too few units."""
+    """Return whether a step has two values, one of them held by too few units, which its mean discloses."""
     if joined.n_values is None or joined.holders is None or joined.n_values[0] != 2:
         return False
     return bool(held_by_few(joined.n_units, joined.holders, policy)[0])
 
 
 def _ends(evidence: QuantileEvidence, own: Integers, policy: Policy) -> list[int]:
-    """Return the ends of the steps of a curve that may leave, each by itself."""
+    """Return the ends of steps of a curve that each meet the policy."""
     fits = _fits(evidence, own, policy)
     return close_ends(len(own), choose_ends(len(own), fits), fits)
 

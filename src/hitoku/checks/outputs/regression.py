@@ -1,4 +1,4 @@
-"""Regressions: degrees of freedom, who is behind every coefficient, and what is predicted perfectly."""
+"""Regressions: fitted from a formula, or fitted elsewhere and read."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model import Integers, Mask
 
 MODELS = ("ols", "logit", "probit")
-# Models whose normal equations hold the sums of the outcome over every dummy.
+# Models whose normal equations give the sum of the outcome over each dummy.
 SUMS_FOLLOW = ("ols", "logit")
 
 
 @dataclass(frozen=True)
 class Regression(OutputType[ModelEvidence]):
-    """Coefficients of a model and their standard errors.
+    """Coefficients and standard errors of a model.
 
     Parameters
     ----------
     formula
-        Such as "income ~ age + C(region)", fitted with statsmodels; None for a model that is fitted already.
+        Formula such as "income ~ age + C(region)", fitted with statsmodels; None for a fitted model.
     model
-        "ols", "logit" or "probit", for a formula.
+        Model for a formula: "ols", "logit" or "probit".
     result
-        A model that is fitted already: what ``.fit()`` of statsmodels or linearmodels returned, or a linear
-        model of scikit-learn; no part of a submission.
+        Fitted model: the result of ``.fit()`` of statsmodels or linearmodels, or a linear model of
+        scikit-learn. Not part of the definition.
     exog, endog
-        Design and outcome of a model that does not keep them; no part of a submission.
+        Design and outcome of a model that does not keep them. Not part of the definition.
     """
 
     kind: ClassVar[str] = "regression"
@@ -71,13 +71,13 @@ class Regression(OutputType[ModelEvidence]):
 
     @property
     def publishes(self) -> frozenset[str]:
-        """Counts, which are printed beside most models, and amounts of the outcome where it is a column."""
+        """Counts, which most programs print with a model, and the outcome if it is a column."""
         outcome = (self.formula or "").partition("~")[0].strip()
         return COUNTS | ({outcome} if outcome else set())
 
     @property
     def repeatable(self) -> bool:
-        """The data are enough to collect its evidence again: a formula is, a fitted model is not."""
+        """Whether the model has a formula, which can be fitted again."""
         return self.formula is not None
 
     def __post_init__(self) -> None:
@@ -91,36 +91,36 @@ class Regression(OutputType[ModelEvidence]):
             )
 
     def fit(self, records: Records) -> Any:
-        """Fit the formula; a result that was handed over is what it is."""
+        """Fit the formula, or return the result that was given."""
         if self.result is not None:
             return self.result
         if self.formula is None:
             raise DataError(
                 "model_not_in_data",
-                "a model that was fitted elsewhere is not in the data",
+                "a model fitted elsewhere cannot be collected from the data",
                 where="regression",
-                fix="give a formula, or the fitted result",
+                fix="pass a formula, or the fitted result",
             )
         try:
-            # An extra of the package; a fitted result brings its own.
+            # Optional dependency, which only formulas need.
             formulas = importlib.import_module("statsmodels.formula.api")
         except ImportError as error:
             raise ParameterError(
                 "formula_needs_statsmodels",
                 "a formula needs statsmodels, which is not installed",
                 where="regression",
-                fix="install hitoku[regression], or hand over a fitted model",
+                fix="install hitoku[regression], or pass a fitted model",
             ) from error
         refuse_formula(self.formula, records.table.column_names)
         try:
             fit = getattr(formulas, self.model)(self.formula, data=records.table.to_pandas())
             return fit.fit() if self.model == "ols" else fit.fit(disp=0)
-        except Exception as error:  # noqa: BLE001 - of patsy, statsmodels, numpy; texts may show values
+        except Exception as error:  # noqa: BLE001 - of patsy, statsmodels or numpy; their messages may show values
             raise ParameterError(
                 "formula_not_fitted",
                 "the formula cannot be fitted: {kind}",
                 where="formula",
-                fix="numbers on the left side, 0 and 1 for logit and probit; text columns as C(column)",
+                fix="use a numeric outcome (0 and 1 for logit and probit), and C(column) for text columns",
                 kind=type(error).__name__,
             ) from None
 
@@ -128,19 +128,19 @@ class Regression(OutputType[ModelEvidence]):
         return read_fitted(self.fit(records), self.exog, self.endog)
 
     def collect(self, records: Records) -> ModelEvidence:
-        """Look once at the design and the fit."""
+        """Collect the evidence from the design and the fit."""
         fitted = self._fitted(records)
         exog, names = fitted.exog, fitted.names
         who = fitted.who(records, formula=self.repeatable)
         if who is None and records.repeated:
             raise DataError(
                 "model_records_unknown",
-                "the model was fitted on {n} records, and nobody can tell whose they are",
+                "cannot match the model's {n} observations to the session's records",
                 where="regression",
-                fix="give the formula, or fit on a frame with the session's records and its index",
+                fix="pass a formula, or fit on a frame with the records and index of the session",
                 n=len(exog),
             )
-        # Where every record is a unit, it does not matter which they are.
+        # If every record is a unit, counts do not depend on which records they are.
         who = np.arange(len(exog)) if who is None else who
         influence, rank = design.leverage(exog)
         n_units = len(np.unique(who))
@@ -156,7 +156,7 @@ class Regression(OutputType[ModelEvidence]):
             n_records=len(exog),
             sample="all records" if len(exog) == len(records) else "some records",
             n_parameters=rank,
-            # Several records of one unit are no more freedom than one.
+            # Several records of one unit add no more freedom than one.
             freedom=float(min(fitted.freedom, n_units - rank)),
             leverage=float(influence.max()),
             n_leverage=len(influence),
@@ -175,7 +175,7 @@ class Regression(OutputType[ModelEvidence]):
         )
 
     def _coded(self, records: Records, fitted: FittedModel) -> dict[str, tuple[list[str], Integers]]:
-        """Return the codes of the regressors of a formula, for the records that it was fitted on."""
+        """Return the codes of the regressors of a formula for the records that it was fitted on."""
         rows = fitted.rows(records, formula=True) if self.repeatable else None
         if rows is None:
             return {}
@@ -186,7 +186,7 @@ class Regression(OutputType[ModelEvidence]):
         return {name: (codes, place[rows]) for name, (codes, place) in coded.items()}
 
     def _left_out(self, records: Records, n_used: int) -> LeftOut | None:
-        """Say which records the model left out, and which columns of the formula they lack."""
+        """Return how many records the model left out, and their missing values in columns of the formula."""
         if n_used >= len(records):
             return None
         columns = columns_of(self.formula or "", records.table.column_names)
@@ -194,19 +194,20 @@ class Regression(OutputType[ModelEvidence]):
         return LeftOut(records=len(records) - n_used, of=len(records), columns=missing)
 
     def tests(self, evidence: ModelEvidence, policy: Policy) -> Iterator[Applied]:
-        """Judge all coefficients as a whole: they are solved for together."""
+        """Yield the verdicts on all coefficients together, which are estimated jointly."""
         yield from judge_model(evidence, policy)
         yield from own_verdicts(self._said(evidence), policy)
 
     def said(self, evidence: ModelEvidence) -> Iterator[Said]:
-        """Say which moments of its outcome follow, where the coefficients leave."""
+        """Yield the moments of the outcome that follow from published coefficients."""
         return iter(()) if evidence.withheld[0] else self._said(evidence)
 
     def _said(self, evidence: ModelEvidence) -> Iterator[Said]:
-        """Say which moments of the outcome of a formula follow from the coefficients.
+        """Yield the moments of the outcome that follow from the coefficients of a formula.
 
-        With categories only these are the means of groups, and by the standard errors of least squares the
-        deviation of all. With measurements every coefficient is a product of the outcome with a regressor.
+        With categorical regressors only, these are the means of groups and, with the standard errors of least
+        squares, the overall standard deviation. Otherwise each coefficient gives a product of the outcome
+        with a regressor.
         """
         if self.formula is None:
             return
@@ -235,7 +236,7 @@ class Regression(OutputType[ModelEvidence]):
                 )
 
     def publish(self, evidence: ModelEvidence) -> dict[str, list[Any]]:
-        """Return what leaves."""
+        """Return the published columns, with None for suppressed numbers."""
         gone = bool(evidence.withheld[0])
         columns = {"coefficient": evidence.coefficient.tolist()}
         if evidence.standard_error is not None:
@@ -244,16 +245,16 @@ class Regression(OutputType[ModelEvidence]):
         return {"term": list(evidence.names), **hidden}
 
     def contradictions(self, evidence: ModelEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from evidence.contradictions(formula=self.repeatable, ols=self.model == "ols")
         if self.formula is not None and not has_terms(self.formula, evidence.names):
-            yield "terms that the formula does not have"
+            yield "terms that are not in the formula"
         pairs = [pair for own in evidence.outcome_codes or () for pair in own or ()]
         if any(name not in columns_of(self.formula or "", [name]) for name, _ in pairs):
-            yield "outcome_codes: of a column that the formula does not have"
+            yield "outcome_codes: a column that is not in the formula"
 
     def facts(self, evidence: ModelEvidence) -> Iterator[Fact]:
-        """Say how many records and units there are, where the model used all of them."""
+        """Yield the records and units, and the units of groups, if the model used all records."""
         if evidence.sample == "all records":
             yield Fact({}, ("records",), evidence.n_records)
             yield Fact({}, ("units",), evidence.n_units)
@@ -266,13 +267,13 @@ class Regression(OutputType[ModelEvidence]):
         records: Records,
         evidence: ModelEvidence,  # noqa: ARG002 - the dummies are in the fit
     ) -> Membership | None:
-        """Divide the units by the dummies; None for a model whose records are not known."""
+        """Partition the units by the dummies; None for a model whose records are not known."""
         if self.result is None and not self.repeatable:
             return None
         return model_membership(records, self._fitted(records), formula=self.repeatable)
 
     def measures(self, records: Records) -> dict[str, Measure]:
-        """Return the outcome: coefficients imply its sums over every set of dummies, where it is a column."""
+        """Return the outcome if it is a column; coefficients imply its sums over every set of dummies."""
         if self.formula is None or self.model not in SUMS_FOLLOW:
             return {}
         outcome = self.formula.partition("~")[0].strip()
@@ -281,14 +282,14 @@ class Regression(OutputType[ModelEvidence]):
 
 
 def fit_arrays(model: str, endog: Any, exog: Any, options: Mapping[str, Any]) -> Any:
-    """Fit a model with statsmodels, of an outcome and a design.
+    """Fit a model with statsmodels to an outcome and a design.
 
     Parameters
     ----------
     model
         "ols", "logit" or "probit".
     endog, exog, options
-        As statsmodels takes them.
+        Arguments of statsmodels.
     """
     names = {"ols": "OLS", "logit": "Logit", "probit": "Probit"}
     try:
@@ -307,7 +308,7 @@ def fit_arrays(model: str, endog: Any, exog: Any, options: Mapping[str, Any]) ->
 def _outcomes(
     fitted: FittedModel, who: Integers, coded: Mapping[str, tuple[list[str], Integers]]
 ) -> dict[str, Any]:
-    """Count the different outcomes of the groups whose means follow, as fields of the evidence."""
+    """Return evidence fields that count the different outcomes in groups whose means follow."""
     labels, codes, units, values, holders = [], [], [], [], []
     for name, own in design.implied_groups(fitted.exog, fitted.names):
         codes.append(_codes_of(own, coded))
@@ -328,7 +329,7 @@ def _outcomes(
 def _codes_of(
     own: Mask, coded: Mapping[str, tuple[list[str], Integers]]
 ) -> tuple[tuple[str, str], ...] | None:
-    """Return the codes that all records of a group have, and no others; None where there are none."""
+    """Return the codes that define a group, shared by its records and no others; None if there are none."""
     alike = {name: int(place[own][0]) for name, (_, place) in coded.items() if np.ptp(place[own]) == 0}
 
     def holds(names: Collection[str]) -> bool:
@@ -352,7 +353,7 @@ class _Prediction(NamedTuple):
 
 
 def _predict(fitted: FittedModel) -> _Prediction:
-    """Look at what the model predicts of its own outcomes."""
+    """Compare the predictions of a model with its outcomes."""
     endog, predicted = fitted.endog, fitted.predicted
     if predicted is None:
         return _Prediction(perfect=False, binary=False, separated=())
@@ -365,7 +366,7 @@ def _predict(fitted: FittedModel) -> _Prediction:
         and len(np.unique(column)) == 2
         and any(np.ptp(endog[column == v]) == 0 for v in np.unique(column))
     ]
-    # A binary outcome is given away by any prediction on the right side of one half.
+    # Any prediction on the right side of one half discloses a binary outcome.
     close = 0.5 - UNEXPLAINED if binary else UNEXPLAINED * spread
     left, squares = endog - predicted, float(((endog - endog.mean()) ** 2).sum())
     explained = not binary and squares > 0 and 1 - float(left @ left) / squares >= 1 - UNEXPLAINED
@@ -373,17 +374,17 @@ def _predict(fitted: FittedModel) -> _Prediction:
 
 
 def _residual_share(fitted: FittedModel, who: Integers, records: Records) -> float | None:
-    """Return the largest share of one unit in the residual sum of squares, which standard errors tell."""
+    """Return the largest share of one unit in the residual sum of squares, which standard errors disclose."""
     if fitted.predicted is None:
         return None
     return largest_share((fitted.endog - fitted.predicted) ** 2, who, repeated=records.repeated)
 
 
 def _influence(fitted: FittedModel, who: Integers, records: Records) -> float:
-    """Return the largest share of one unit in what adds up to a coefficient.
+    """Return the largest share of one unit in the sum that gives a coefficient.
 
-    A coefficient of least squares is a weighted sum of outcomes; a slope is one of their deviations. Other
-    linear models are judged as if they were fitted so.
+    A coefficient of least squares is a weighted sum of outcomes; a slope is a weighted sum of their
+    deviations. Other linear models are judged as if they were fitted by least squares.
     """
     endog, weights = fitted.endog, np.linalg.pinv(fitted.exog)
     slopes = np.abs(weights.sum(axis=1)) <= 1e-9 * np.abs(weights).sum(axis=1)

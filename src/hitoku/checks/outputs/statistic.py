@@ -1,7 +1,7 @@
-"""Averages, sums, percentiles and modes: enough units behind each, and none that says too much of a few.
+"""Means, sums, percentiles and modes.
 
-Averages and sums are held to dominance. A percentile needs enough units on each side, and a mode is never one
-value drawn from several that tie; of both not nearly all units may be alike.
+Means and sums are tested for dominance. A percentile requires enough units on each side. Tied modes are all
+published. Percentiles and modes fail if nearly all units have the same value.
 """
 
 from __future__ import annotations
@@ -62,20 +62,20 @@ class Average(GroupStatistic[AmountEvidence]):
     Parameters
     ----------
     value
-        Column of numbers; amounts below zero count by their size in the dominance rule.
+        Column of numbers. The dominance rule uses absolute values.
     by
-        Variables that make the groups; none for one number over all.
+        Grouping variables. Default: one number over all records.
     statistic
         "mean" or "sum".
     holding
-        Column that names units who act as one.
+        Column of holdings; units of one holding count as one contributor.
     weight
-        Column with weights. Units are counted unweighted.
+        Column of weights. Units are counted unweighted.
     missing
-        "complete": records with a missing value are left out, and counted. "error", or "code": those without
-        a code go under "missing".
+        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+        missing codes under "missing".
     decimals
-        Published numbers are rounded to so many; -3 for thousands. The ledger takes rounding into account.
+        Number of decimals in published numbers, -3 for thousands. The ledger takes rounding into account.
     """
 
     kind: ClassVar[str] = "average"
@@ -103,11 +103,11 @@ class Average(GroupStatistic[AmountEvidence]):
 
     @property
     def publishes(self) -> frozenset[str]:
-        """Amounts of the variable; sums give the counts, too, with the means of the same groups."""
+        """The variable; for sums also counts, which follow with the means of the same groups."""
         return COUNTS | super().publishes if self.statistic == "sum" else super().publishes
 
     def collect(self, records: Records) -> AmountEvidence:
-        """Add up once."""
+        """Compute the mean or sum of each group, and its largest contributions."""
         groups = records.groups(self.by, self.missing)
         weights = records.weights(self.weight)
         values = records.numbers(self.value)
@@ -127,27 +127,27 @@ class Average(GroupStatistic[AmountEvidence]):
         )
 
     def tests(self, evidence: AmountEvidence, policy: Policy) -> Iterator[Applied]:
-        """Apply the principles."""
+        """Yield the tests of all principles that apply."""
         yield principles.units(evidence, policy)
         yield principles.dominance(evidence, policy)
         yield from few_values(evidence, evidence.n_values, evidence.holders, policy)
 
     def publish(self, evidence: AmountEvidence) -> dict[str, list[Any]]:
-        """Return what leaves."""
+        """Return the published columns, with None for suppressed numbers."""
         name = f"{self.statistic}_{self.value}"
         return publish_groups(evidence, evidence.value.tolist(), name, self.decimals)
 
     def contradictions(self, evidence: AmountEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         yield from compare_ranks(evidence.largest)
-        # Weights make a sum of more, or less, than its contributors.
+        # Weighted sums differ from the sum of contributions.
         if self.weight is None:
             yield from compare_contributions(evidence.largest, evidence.size, evidence.n_records)
             yield from compare_sums(self._sums(evidence), evidence.size)
 
     def facts(self, evidence: AmountEvidence) -> Iterator[Fact]:
-        """Say how many units and records the groups have, their sums, and what is contributed to them."""
+        """Yield the units, records, sums and contributions of the groups."""
         if self.weight is not None:
             yield from super().facts(evidence)
             return
@@ -161,11 +161,11 @@ class Average(GroupStatistic[AmountEvidence]):
         yield from added_up(cells, terms, evidence.size.tolist())
 
     def _sums(self, evidence: AmountEvidence) -> Floats:
-        """Return the sums, unweighted."""
+        """Return the unweighted sums."""
         return evidence.value * (evidence.n_records if self.statistic == "mean" else 1)
 
     def said(self, evidence: AmountEvidence) -> Iterator[Said]:
-        """Say that the means leave; sums are means times the number of units. Weights nobody knows."""
+        """Yield the published means; sums give the same, with the number of units."""
         return said_of(
             evidence,
             self.value,
@@ -173,7 +173,7 @@ class Average(GroupStatistic[AmountEvidence]):
         )
 
     def measures(self, records: Records) -> dict[str, Measure]:
-        """Return the amounts by unit; with weights, those times their weight, and of means nothing."""
+        """Return the amounts of all units, times their weights; none for weighted means."""
         kind: Literal["mean", "sum"] = "mean" if self.statistic == "mean" else "sum"
         return sum_measures(records, self.value, self.weight, self.decimals, kind)
 
@@ -187,17 +187,17 @@ class Percentile(GroupStatistic[PercentileEvidence]):
     value
         Column of numbers.
     percent
-        Which, from 0 to 100; 50 is the median. 0 and 100 are the minimum and the maximum, which are refused.
+        Percentile between 0 and 100; 50 is the median. 0 and 100, minimum and maximum, fail.
     by
-        Variables that make the groups.
+        Grouping variables.
     weight
-        Column with weights: the smallest value with at least that percentage of the weight up to it. Without
-        weights it lies between two values where need be, as in pandas.
+        Column of weights. The weighted percentile is the smallest value with at least that percentage of the
+        weight up to it; without weights, values are interpolated as in pandas.
     missing
-        "complete": records with a missing value are left out, and counted. "error", or "code": those without
-        a code go under "missing".
+        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+        missing codes under "missing".
     decimals
-        Published numbers are rounded to so many.
+        Number of decimals in published numbers. Default: not rounded.
     """
 
     kind: ClassVar[str] = "percentile"
@@ -217,18 +217,18 @@ class Percentile(GroupStatistic[PercentileEvidence]):
                 "percent_range",
                 "percent must lie in [0, 100], got {percent!r}",
                 where="percent",
-                fix="50 is the median",
+                fix="pass a number such as 50, the median",
                 percent=self.percent,
             )
         object.__setattr__(self, "percent", float(self.percent))
 
     @property
     def publishes(self) -> frozenset[str]:
-        """Nothing that adds up: it is held against the same percentile of other groups only."""
+        """The percentile, which is only compared with the same percentile of other groups."""
         return frozenset({f"p{self.percent:g} of {self.value}"})
 
     def collect(self, records: Records) -> PercentileEvidence:
-        """Sort once; count the units on each side."""
+        """Compute the percentile of each group, and count the units on each side."""
         groups = records.groups(self.by, self.missing)
         values, weights = records.numbers(self.value), records.weights(self.weight)
         found, low, high = [], [], []
@@ -258,7 +258,7 @@ class Percentile(GroupStatistic[PercentileEvidence]):
         return float(x[order][min(place, len(x) - 1)])
 
     def tests(self, evidence: PercentileEvidence, policy: Policy) -> Iterator[Applied]:
-        """Apply the principles; an extreme is refused."""
+        """Yield the tests of all principles that apply; minimum and maximum fail."""
         yield principles.units(evidence, policy)
         if self.percent in {0, 100}:
             name = "minimum" if self.percent == 0 else "maximum"
@@ -279,7 +279,7 @@ class Percentile(GroupStatistic[PercentileEvidence]):
         yield nearly_all_equal(evidence, policy)
 
     def said(self, evidence: PercentileEvidence) -> Iterator[Said]:
-        """Say that the percentiles leave, with the units on either side."""
+        """Yield the published percentiles, with the units on either side."""
         kept = np.flatnonzero(~evidence.withheld).tolist()
         name = f"p{self.percent:g}" + ("" if self.weight is None else f" by {self.weight}")
         for place, each in zip(kept, said_of(evidence, self.value, name), strict=True):
@@ -287,23 +287,23 @@ class Percentile(GroupStatistic[PercentileEvidence]):
             yield replace(each, percent=self.percent, low=low, high=high)
 
     def publish(self, evidence: PercentileEvidence) -> dict[str, list[Any]]:
-        """Return what leaves."""
+        """Return the published columns, with None for suppressed numbers."""
         name = f"p{self.percent:g}_{self.value}"
         return publish_groups(evidence, evidence.value.tolist(), name, self.decimals)
 
     def contradictions(self, evidence: PercentileEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         if np.any(evidence.low + evidence.high < evidence.n_units):
-            yield "low, high: some units lie on neither side"
-        # Units with several records may stand on either side, and weights move the place.
+            yield "low, high: units on neither side"
+        # Units with several records can be on both sides, and weights move the percentile.
         if self.weight is not None or not np.array_equal(evidence.n_units, evidence.n_records):
             return
         place = (evidence.n_units - 1) * self.percent / 100
         least_low = np.floor(place + 1e-9) + 1
         least_high = evidence.n_units - np.ceil(place - 1e-9)
         if np.any(evidence.low < least_low) or np.any(evidence.high < least_high):
-            yield "fewer units on one side than a percentile has"
+            yield "too few units on one side of the percentile"
 
 
 # Maximum number of tied modes that are listed.
@@ -314,19 +314,19 @@ MAX_MODES = 9
 class Mode(GroupStatistic[ModeEvidence]):
     """The most frequent value, overall or by group.
 
-    Values that tie are listed together, "3 | 7"; each of them must be that of enough units.
+    Tied values are listed together, as in "3 | 7", and each must be held by enough units.
 
     Parameters
     ----------
     value
         Column of codes or numbers.
     by
-        Variables that make the groups.
+        Grouping variables.
     weight
-        Column with weights.
+        Column of weights.
     missing
-        "complete": records with a missing value are left out, and counted. "error", or "code", for the value
-        as well.
+        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+        missing codes, also of ``value``, under "missing".
     """
 
     kind: ClassVar[str] = "mode"
@@ -339,16 +339,16 @@ class Mode(GroupStatistic[ModeEvidence]):
 
     @property
     def publishes(self) -> frozenset[str]:
-        """Nothing that adds up: it is held against modes of other groups only."""
+        """The mode, which is only compared with modes of other groups."""
         return frozenset({f"mode of {self.value}"})
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Columns without which a record is left out; the value has codes, too."""
+        """Columns that a record must have to be used; ``value`` counts as a code."""
         return needed((*self.by, self.value), (self.weight,), self.missing)
 
     def collect(self, records: Records) -> ModeEvidence:
-        """Count every value once."""
+        """Find the modes of each group, and count the units that hold them."""
         groups = records.groups(self.by, self.missing)
         values, weights = records.groups([self.value], self.missing), records.weights(self.weight)
         modes, holders, n_tied = [], [], []
@@ -370,7 +370,7 @@ class Mode(GroupStatistic[ModeEvidence]):
         )
 
     def tests(self, evidence: ModeEvidence, policy: Policy) -> Iterator[Applied]:
-        """Apply the principles."""
+        """Yield the tests of all principles that apply."""
         yield principles.units(evidence, policy)
         yield PrincipleTest(
             principle=Principle.INDIVIDUAL_VALUE,
@@ -395,22 +395,22 @@ class Mode(GroupStatistic[ModeEvidence]):
         )
 
     def publish(self, evidence: ModeEvidence) -> dict[str, list[Any]]:
-        """Return what leaves."""
+        """Return the published columns, with None for suppressed numbers."""
         return publish_groups(evidence, evidence.value, f"mode_{self.value}")
 
     def contradictions(self, evidence: ModeEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         fewest, most, n_tied = evidence.fewest_holders, evidence.most_holders, evidence.n_tied
         if np.any(fewest > most) or np.any(fewest < 1) or np.any(n_tied < 1):
-            yield "modes that nobody has, or fewest above most"
+            yield "modes without units, or fewest above most"
         if np.any((n_tied == 1) & (fewest != most)):
-            yield "one mode, and two numbers of units that have it"
+            yield "one mode, but two numbers of units"
         listed = np.array([value.count(" | ") + 1 for value in evidence.value])
         if np.any(listed < np.minimum(n_tied, MAX_MODES)):
             yield "fewer modes listed than tie"
         if self.weight is None and np.array_equal(evidence.n_units, evidence.n_records):
             if np.any(fewest != most):
-                yield "modes that tie have unequal numbers of units"
+                yield "tied modes with unequal numbers of units"
             if np.any(n_tied * most > evidence.n_units):
                 yield "modes of more units than the group has"

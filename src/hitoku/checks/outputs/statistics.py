@@ -1,7 +1,7 @@
-"""Several statistics of one variable side by side: held to the rules of their own types, and all together.
+"""Several statistics of one variable, judged by the rules of their own types and together.
 
-What one of them withholds in a group, all withhold. With "count" among them, the counts are those of a
-frequency table, so that they fit such a table of the same variables.
+A group that one statistic suppresses is suppressed in all. "count" is judged as a frequency table, so that it
+matches a frequency table of the same variables.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ KNOWN = (COUNT, *AVERAGES, *ONE, MEDIAN, "p25")
 
 
 def _percent(statistic: str) -> float | None:
-    """Return which percentile is meant, None for something else."""
+    """Return the percentile that a name stands for; None for other statistics."""
     if statistic == MEDIAN:
         return 50.0
     found = re.fullmatch(r"p(\d{1,2}(?:\.\d+)?)", statistic)
@@ -62,7 +62,7 @@ def _percent(statistic: str) -> float | None:
 
 
 def _read_parts(given: object) -> dict[str, Evidence]:
-    """Read the evidence of every statistic; what is made already stays."""
+    """Read the evidence of each statistic; evidence objects are kept."""
     if not isinstance(given, Mapping):
         raise ValueError("not evidence by statistic")  # noqa: TRY004 - pydantic reports these
     parts: dict[str, Evidence] = {}
@@ -89,12 +89,12 @@ def _evidence_of(statistic: str) -> type[Evidence] | None:
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class StatisticsEvidence(GroupEvidence):
-    """The evidence of several statistics about the same groups.
+    """Evidence of several statistics on the same groups.
 
     Parameters
     ----------
     parts
-        By statistic; that of the counts is a table, and absent where there are no groups.
+        Evidence by statistic. That of "count" is a table, and absent without grouping variables.
     """
 
     not_by_group: ClassVar[tuple[str, ...]] = (*GroupEvidence.not_by_group, "parts")
@@ -110,14 +110,14 @@ class StatisticsEvidence(GroupEvidence):
                 self.require(self.places(part).min() >= 0, f"{name}: a group that the table does not have")
 
     def places(self, table: Evidence) -> Any:
-        """Return the cell of each group in the table of counts, -1 for none."""
+        """Return the cell of each group in the table of counts; -1 for groups without a cell."""
         if not isinstance(table, TableEvidence) or table.by != self.by:
             return np.array([-1])
         at = {label: place for place, label in enumerate(table.cells.labels)}
         return np.array([at.get(label, -1) for label in self.labels])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold, in the order of the file."""
+        """Return plain values for JSON, in the order of the file."""
         return {**super().to_dict(), "parts": {name: part.to_dict() for name, part in self.parts.items()}}
 
 
@@ -130,17 +130,17 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
     value
         Column of numbers.
     by
-        Variables that make the groups.
+        Grouping variables.
     statistics
         Some of "count", "mean", "sum", "std", "variance", "cv", "skewness", "kurtosis", "median", and
-        percentiles such as "p25". Minima and maxima are refused: they are values of one unit.
+        percentiles such as "p25". "min" and "max" raise ParameterError: each is the value of one unit.
     weight
-        Column with weights; counts are unweighted.
+        Column of weights. Counts are unweighted.
     missing
-        "complete": records with a missing value are left out, and counted. "error", or "code": those without
-        a code go under "missing".
+        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+        missing codes under "missing".
     decimals
-        Published numbers are rounded to so many.
+        Number of decimals in published numbers. Default: not rounded.
     """
 
     kind: ClassVar[str] = "statistics"
@@ -155,7 +155,7 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
 
     @property
     def picture(self) -> str:
-        """Boxes, where there is what a box shows."""
+        """A box chart, if quartiles and median are among the statistics."""
         return "box" if {"p25", "median", "p75"} <= set(self.statistics) else ""
 
     def __post_init__(self) -> None:
@@ -167,17 +167,17 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         ):
             raise ParameterError(
                 "statistics_not_words",
-                "statistics are named by words",
+                "statistics must be names",
                 where="statistics",
-                fix='such as ["count", "mean", "p90"]',
+                fix='pass a list, such as ["count", "mean", "p90"]',
             )
         object.__setattr__(self, "statistics", tuple(self.statistics))
         if not self.statistics or len(set(self.statistics)) < len(self.statistics):
             raise ParameterError(
                 "statistics_repeated_or_none",
-                "statistics named twice, or none",
+                "no statistic, or one named twice",
                 where="statistics",
-                fix="name each once",
+                fix="name each statistic once",
             )
         for each in self.statistics:
             if each in {"min", "max"}:
@@ -185,7 +185,7 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
                     "statistic_of_one_unit",
                     "the {statistic} is the value of one unit",
                     where="statistics",
-                    fix='take a percentile further inside, such as "p5" or "p95"',
+                    fix='use a percentile closer to the median, such as "p5" or "p95"',
                     statistic=each,
                 )
             if _evidence_of(each) is None:
@@ -199,12 +199,12 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
 
     @property
     def publishes(self) -> frozenset[str]:
-        """What each of them tells; counts where they are printed."""
+        """Quantities of all statistics, and counts if "count" is among them."""
         counted = COUNTS if COUNT in self.statistics else frozenset[str]()
         return counted.union(*(asked.publishes for asked in self._types().values()))
 
     def _types(self) -> dict[str, Any]:
-        """Return the type of each statistic, with the parameters of this one."""
+        """Return the output type of each statistic."""
         made: dict[str, Any] = {}
         for each in self.statistics:
             percent = _percent(each)
@@ -225,12 +225,12 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         return made
 
     def collect(self, records: Records) -> StatisticsEvidence:
-        """Collect the evidence of each."""
+        """Collect the evidence of each statistic."""
         parts = {name: asked.collect(records) for name, asked in self._types().items()}
         return StatisticsEvidence.of(records, records.groups(self.by, self.missing), parts=parts)
 
     def protect(self, evidence: StatisticsEvidence, policy: Policy) -> StatisticsEvidence:
-        """Protect each, and withhold of all what one withholds."""
+        """Protect each statistic, and suppress in all what one suppresses."""
         types = self._types()
         parts = {name: types[name].protect(part, policy) for name, part in evidence.parts.items()}
         made = replace(evidence, parts=parts)
@@ -240,12 +240,12 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         return replace(made, withheld=gone)
 
     def tests(self, evidence: StatisticsEvidence, policy: Policy) -> Iterator[Applied]:
-        """Apply the principles that are about all statistics together."""
+        """Yield the tests that concern all statistics together."""
         yield units(evidence, policy)
         yield from determined_tests(self._together(evidence, policy), policy)
 
     def _together(self, evidence: StatisticsEvidence, policy: Policy) -> dict[Determined, Mask]:
-        """Find the groups of which the statistics give something away together."""
+        """Return the groups about which the statistics disclose something together."""
         found = {problem: np.zeros(evidence.n_parts, dtype=np.bool_) for problem in Determined}
         place = {label: at for at, label in enumerate(evidence.labels)}
         own: list[list[Said]] = [[] for _ in evidence.labels]
@@ -257,17 +257,17 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         return found
 
     def _said(self, evidence: StatisticsEvidence, withheld: Mask) -> Iterator[Said]:
-        """Say what each statistic says, of groups that are not withheld."""
+        """Yield the published statistics of groups that are not suppressed."""
         for name, asked in self._types().items():
             if name != COUNT:
                 yield from asked.said(replace(evidence.parts[name], withheld=withheld))
 
     def said(self, evidence: StatisticsEvidence) -> Iterator[Said]:
-        """Say what each statistic says."""
+        """Yield the published statistics."""
         return self._said(evidence, evidence.withheld)
 
     def judge(self, evidence: StatisticsEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-        """Apply the principles of each to what leaves, and those about all together."""
+        """Return the verdicts on each statistic, and on all together."""
         first, *together = super().judge(evidence, policy)
         types, found = self._types(), [first]
         for name, part in evidence.parts.items():
@@ -277,7 +277,7 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         return tuple(each for place, each in enumerate(found) if each not in found[:place])
 
     def publish(self, evidence: StatisticsEvidence) -> dict[str, list[Any]]:
-        """Return what leaves: one column for each statistic."""
+        """Return one column per statistic, with None for suppressed groups."""
         columns: dict[str, list[Any]] = {
             variable: [label[place] for label in evidence.labels]
             for place, variable in enumerate(evidence.by)
@@ -294,28 +294,28 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         return columns
 
     def contradictions(self, evidence: StatisticsEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         types = self._types()
         if set(evidence.parts) != set(types):
-            yield "parts: not those of its statistics"
+            yield "parts: not those of the statistics"
             return
         for name, part in evidence.parts.items():
             yield from (f"{name}: {text}" for text in types[name].contradictions(part))
             if np.any(_withheld(evidence, part) & ~evidence.withheld):
-                yield f"{name}: it withholds what leaves"
+                yield f"{name}: it suppresses a published group"
             counts = part.n_units if isinstance(part, GroupEvidence) else _at(evidence, part, "n_units")
             if not np.array_equal(counts, evidence.n_units):
                 yield f"{name}: it is about other units"
 
     def facts(self, evidence: StatisticsEvidence) -> Iterator[Fact]:
-        """Say what each statistic says."""
+        """Yield the numbers that each statistic states about its groups."""
         yield from super().facts(evidence)
         for name, asked in self._types().items():
             yield from asked.facts(evidence.parts[name])
 
     def measures(self, records: Records) -> dict[str, Measure]:
-        """Return the amounts by unit, as sums where they are printed."""
+        """Return the amounts of all units behind means and sums."""
         found: dict[str, Measure] = {}
         for asked in self._types().values():
             found = {**found, **asked.measures(records)} if asked.kind == Average.kind else found
@@ -323,7 +323,7 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
 
 
 def _withheld(evidence: StatisticsEvidence, part: Evidence) -> Mask:
-    """Return what a statistic withholds, by group."""
+    """Return the groups that a statistic suppresses."""
     return part.withheld if isinstance(part, GroupEvidence) else _at(evidence, part, WITHHELD)
 
 

@@ -1,4 +1,4 @@
-"""Summary and test statistics: degrees of freedom; a minimum or maximum is somebody's value."""
+"""Summary statistics of one or two variables, and hypothesis tests."""
 
 from __future__ import annotations
 
@@ -67,31 +67,31 @@ from hitoku.model import Floats, Integers
 
 @dataclass(frozen=True)
 class Summary(GroupStatistic[SummaryEvidence]):
-    """A statistic with degrees of freedom, overall or by group.
+    """A summary or test statistic, overall or by group.
 
     Parameters
     ----------
     statistic
-        Of one variable: "variance", "std", "cv", "skewness", "kurtosis", "min", "max". Of two: "correlation",
-        "covariance", "ratio", "index" (100 times a ratio). Tests of ``value`` between the categories of
-        ``other``: "t" (Welch) and "mannwhitney" (ranks) for two, "f" (analysis of variance) and "kruskal"
-        (ranks) for two and more; "chi2" for two categorical variables.
+        One variable: "variance", "std", "cv", "skewness", "kurtosis", "min" or "max". Two variables:
+        "correlation", "covariance", "ratio" or "index" (100 times a ratio). Tests of ``value`` between
+        categories of ``other``: "t" (Welch) or "mannwhitney" (ranks) for two categories, "f" (analysis of
+        variance) or "kruskal" (ranks) for two or more. "chi2" for two categorical variables.
     value
-        The variable.
+        Column of numbers; of codes for "chi2".
     other
-        The second variable.
+        Second variable, or grouping variable of a test.
     by
-        Variables that make the groups.
+        Grouping variables.
     structural
-        A minimum or maximum that follows from the definition of the variable (a share that ends at 1, an age
-        that starts at 15). It passes when it is the value of enough units, and needs review otherwise.
+        Whether a minimum or maximum follows from the definition of the variable, such as a share that ends
+        at 1. It passes if enough units hold the value, and requires review otherwise.
     missing
-        "complete": records with a missing value are left out, and counted. "error", or "code": those without
-        a code go under "missing".
+        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+        missing codes under "missing".
     weight
-        Column with weights; not for minima, maxima and tests. Degrees of freedom are those of the units.
+        Column of weights, not for "min", "max" and tests. Degrees of freedom count units.
     decimals
-        Published numbers are rounded to so many.
+        Number of decimals in published numbers. Default: not rounded.
     """
 
     kind: ClassVar[str] = "summary"
@@ -123,14 +123,14 @@ class Summary(GroupStatistic[SummaryEvidence]):
                 "statistic_is_like",
                 "{statistic} {likeness}",
                 where="other",
-                fix="see the list of statistics",
+                fix="see the statistics of Summary",
                 statistic=self.statistic,
                 likeness=more,
             )
         if self.structural and self.statistic not in EXTREMES:
             raise ParameterError(
                 "structural_not_min_or_max",
-                "only min and max are structural",
+                "only min and max can be structural",
                 where="structural",
                 fix="leave it out",
             )
@@ -139,7 +139,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
                 "statistic_without_weights",
                 "{statistic} takes no weights",
                 where="weight",
-                fix="leave it out: it is about records",
+                fix="leave weight out",
                 statistic=self.statistic,
             )
 
@@ -175,7 +175,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
         return numbers
 
     def _share(self, records: Records, own: Any, part: Mapping[str, Floats]) -> float:
-        """Return the largest share of one unit in what the statistic adds up."""
+        """Return the largest share of one unit in the sums behind the statistic."""
         if self.statistic not in POWERS:
             return 0.0
         who = records.unit[own]
@@ -218,12 +218,12 @@ class Summary(GroupStatistic[SummaryEvidence]):
         }
 
     def _categories(self, records: Records) -> tuple[str, ...]:
-        """Return the codes of the groups that enter a test, of chi square those of both variables."""
+        """Return the codes of the groups that enter a test; for chi square, of both variables."""
         names = (self.value, str(self.other)) if self.statistic == "chi2" else (str(self.other),)
         return tuple(label for name in names for (label,) in records.groups([name], self.missing).labels)
 
     def _entering(self, records: Records) -> Callable[[Any], Entering]:
-        """Return what counts the groups that enter a test, among some records."""
+        """Return a function that counts the groups of a test among given records."""
         groups, who = records.groups([str(self.other)], self.missing), records.unit
         if self.statistic == "chi2":
             values = records.groups([self.value], self.missing)
@@ -233,7 +233,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
         return lambda own: count_entering(groups.codes[own], len(groups), who[own], x[own])
 
     def _one(self, records: Records, own: Any, part: Mapping[str, Floats]) -> tuple[Tested, int]:
-        """Return the statistic with its parameters, and how many units have its value or all values."""
+        """Return the statistic, and the number of units that hold an extreme or are all equal."""
         who = records.unit[own]
         if self.statistic in TESTS:
             return self._test(records, own, part), 0
@@ -241,7 +241,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
             if self.statistic in TWO:
                 compute, parameters = TWO[self.statistic]
                 value = compute(part["x"], part["y"], part["w"]) if len(own) > 1 else np.nan
-                # Over a constant, a ratio is an average, which other rules are for.
+                # A ratio to a constant is a mean, which Average judges.
                 same = np.full(len(own), np.ptp(part["x"]) == 0 or np.ptp(part["y"]) == 0)
             else:
                 single, parameters = ONE[self.statistic]
@@ -261,26 +261,26 @@ class Summary(GroupStatistic[SummaryEvidence]):
         return compare_groups(self.statistic, part["x"], groups, str(self.other))
 
     def _squares(self, evidence: SummaryEvidence) -> Floats | None:
-        """Return the share of one unit in what is added up; two values are judged as counts instead."""
+        """Return the largest share of one unit in the sums; zero for two values, judged as counts instead."""
         if evidence.squares is None or evidence.n_values is None:
             return evidence.squares
         return np.where(determined(evidence.n_values, 1), 0.0, evidence.squares)
 
     def _tested(self, evidence: SummaryEvidence) -> ComparedGroups | None:
-        """Return the groups that enter a test; None for other statistics, and where they were not counted."""
+        """Return the groups that enter a test; None for other statistics, or if they were not counted."""
         if evidence.entering is None or evidence.parts is None or evidence.wholes is None:
             return None
         cells, exact = self.statistic == "chi2", many_digits(self.decimals)
         return ComparedGroups(evidence.entering, evidence.parts, evidence.wholes, cells, exact)
 
     def tests(self, evidence: SummaryEvidence, policy: Policy) -> Iterator[Applied]:
-        """Apply the principles; an extreme that is not structural is refused."""
+        """Yield the tests of all principles that apply; extremes that are not structural fail."""
         yield principles.units(evidence, policy)
         if self.statistic in EXTREMES:
             yield self._extreme(evidence, policy)
             return
         yield principles.degrees_of_freedom(evidence.freedom, policy)
-        # All units have the same value, or the statistic is not defined for the like of it.
+        # Undefined statistics disclose that all units have the same value.
         undefined = np.array([None in row for row in evidence.value], dtype=np.bool_)
         yield PrincipleTest(
             principle=Principle.GROUP,
@@ -325,7 +325,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
         )
 
     def said(self, evidence: SummaryEvidence) -> Iterator[Said]:
-        """Say which moments leave; a test of means says those of its groups."""
+        """Yield the published moments; a test of means discloses those of its groups."""
         if self.statistic in EQUATIONS:
             yield from said_of(evidence, self.value, EQUATIONS[self.statistic])
         elif self.statistic in TWO:
@@ -342,7 +342,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
                         yield Said(codes=named, variable=self.value, statistic=each, n_units=n)
 
     def publish(self, evidence: SummaryEvidence) -> dict[str, list[Any]]:
-        """Return what leaves."""
+        """Return the published columns, with None for suppressed numbers."""
         names = [self.statistic, "p_value"] if self.statistic in TESTS else [f"{self.statistic}_{self.value}"]
         columns: dict[str, list[Any]] = {}
         for place, name in enumerate(names):
@@ -351,12 +351,12 @@ class Summary(GroupStatistic[SummaryEvidence]):
         return columns
 
     def contradictions(self, evidence: SummaryEvidence) -> Iterator[str]:
-        """Name what cannot be true together in the evidence."""
+        """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
         yield from self._contradicting_counts(evidence)
         width = 2 if self.statistic in TESTS else 1
         if any(len(row) != width for row in evidence.value):
-            yield "value: not the numbers of such a statistic"
+            yield "value: wrong number of values for the statistic"
             return
         yield from self._contradicting_values(evidence)
         if self.statistic == "chi2" and np.array_equal(evidence.n_units, evidence.n_records):
@@ -373,9 +373,9 @@ class Summary(GroupStatistic[SummaryEvidence]):
             yield f"degrees of freedom are not the units minus {lost}"
         if self.statistic in EXTREMES:
             if np.any(alike < 1):
-                yield "an extreme that nobody has"
+                yield "an extreme without units"
         elif np.any((alike != 0) & (alike != n_units)):
-            yield "alike: neither nobody nor all units"
+            yield "alike: neither no unit nor all units"
 
     def _contradicting_values(self, evidence: SummaryEvidence) -> Iterator[str]:
         """Compare the statistic with its range, its p value, and the square of a correlation."""
@@ -394,7 +394,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
                 yield "fit: not the square of the correlation"
 
     def _cells_of(self, evidence: SummaryEvidence) -> Iterator[str]:
-        """Compare every chi square with its cells."""
+        """Compare each chi square with its cells."""
         entering, parts, wholes, fit = evidence.entering, evidence.parts, evidence.wholes, evidence.fit
         if entering is None or parts is None or wholes is None or fit is None:
             return
