@@ -25,7 +25,7 @@ import numpy as np
 import hitoku as ht
 from bench import keep
 from hitoku.cli import call_warm_up, circulate_a_little
-from hitoku.pipeline import judge_rest
+from hitoku.pipeline import assess_filter_remainder
 
 RULES = [ht.PPercent(p=10), ht.FewContributors(n=3)]
 # Records, children of the region tree and of the activity tree.
@@ -93,7 +93,7 @@ def run(name: str) -> dict[str, Any]:
     linked = ht.link(records, tables, value="turnover", unit="enterprise", holding="holding")
     marks.append(time.process_time())
     whole = linked.table
-    need = ht.assess(whole, [*RULES, *judge_rest(whole, linked.rest, RULES, lambda _: None)])
+    need = ht.assess(whole, [*RULES, *assess_filter_remainder(whole, linked.rest, RULES, lambda _: None)])
     found = ht.Auto(start=~whole.shown).protect(whole, need)
     parts = [table for table, _ in linked.parts.values()]
     return {"complete": linked.complete, **_told(parts, whole, need, found, marks)}

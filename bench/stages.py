@@ -47,7 +47,7 @@ AUDIT = {
     "propagation": (WitnessSearch, "propagate", lambda *_: None),
 }
 COALITIONS = {
-    "propagation": (CoalitionSearch, "_possible", lambda _, reach, __: reach.missing | True),
+    "propagation": (CoalitionSearch, "_possible", lambda _, attained, __: attained.missing | True),
     "hypercubes": (HypercubeDeviations, "found", lambda *_: CoalitionDeviations.none()),
     "repair": (CoalitionSearch, "_repair", lambda *_: None),
     "all at once": (CoalitionSearch, "_push", lambda *_: None),

@@ -95,7 +95,7 @@ def test_the_default_names_itself(table):
     assert choose_insiders(table, None).words == "singletons, the default for magnitudes"
     assert choose_insiders(table, "singletons").words == "singletons"
     assert choose_insiders(Table.from_array([[1, 2], [3, 4]]), None).attack is None
-    assert choose_insiders(table, None, blurred=False).attack is None
+    assert choose_insiders(table, None, with_intervals=False).attack is None
     assert choose_insiders(one_cell(7), Insider(contributions_in(one_cell(7)))).attack is not None
 
 

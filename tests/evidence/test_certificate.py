@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from hitoku.errors import OutputError
 from hitoku.evidence import (
+    AttainedRange,
     AuditProblem,
     Demand,
     Stream,
     Witness,
-    WitnessReach,
     WitnessSearch,
     audit,
     pieces,
@@ -139,9 +139,9 @@ def test_witness_that_no_cell_goes_by_is_dropped():
     assert len(search.witnesses) == 3
     found = search.proof()
     assert found.witnesses == (search.witnesses[1], search.witnesses[2])
-    assert found.reach[0] == WitnessReach(Fraction(-2), Fraction(2), 1, 0)
-    assert found.reach[1] == WitnessReach(Fraction(0), Fraction(1), None, 0)
-    assert found.reach[2] == WitnessReach(Fraction(-3), Fraction(4), 0, 1)
+    assert found.attained[0] == AttainedRange(Fraction(-2), Fraction(2), 1, 0)
+    assert found.attained[1] == AttainedRange(Fraction(0), Fraction(1), None, 0)
+    assert found.attained[2] == AttainedRange(Fraction(-3), Fraction(4), 0, 1)
     assert not found.failed
     assert not found.undecided
 

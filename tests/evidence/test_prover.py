@@ -90,8 +90,8 @@ def test_one_side_that_is_left_is_reason_enough(monkeypatch, side, size):
     found = prove(problem, deviations=by_one)
     assert found.undecided == ()
     assert not found.failed
-    (reach,) = found.reach.values()
-    assert (reach.high >= 2) if side == "upper" else (reach.low <= -2)
+    (attained,) = found.attained.values()
+    assert (attained.high >= 2) if side == "upper" else (attained.low <= -2)
     assert size > 1 or found.n_programs == 1
     # Beside giants the cell is moved in a problem of its own size, and no other is asked.
     assert len(rooms) == 1
@@ -138,7 +138,7 @@ def test_a_change_that_is_handed_over_is_gone_along_forth_and_back():
     found = prove(problem, deviations=by_one)
     assert found.n_programs == 0
     assert found.undecided == ()
-    assert {(reach.low, reach.high) for reach in found.reach.values()} == {(-1, 1)}
+    assert {(attained.low, attained.high) for attained in found.attained.values()} == {(-1, 1)}
 
 
 def test_a_cell_that_one_sum_gives_away_has_one_reason():

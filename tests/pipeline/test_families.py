@@ -22,7 +22,7 @@ from hitoku.errors import NeedError
 from hitoku.evidence import audit
 from hitoku.methods import Auto, Circulation, Greedy
 from hitoku.model import Hierarchy, Protection, Release
-from hitoku.pipeline import judge_rest
+from hitoku.pipeline import assess_filter_remainder
 from hitoku.rules import MinFrequency, PPercent, assess
 from hitoku.tabulation import LinkedTables, link
 
@@ -211,7 +211,9 @@ def linked_and_needed(kind: str, records: pd.DataFrame, tables: dict):
     linked = link(records, tables, **options)
     assume(linked.complete)
     whole = linked.table
-    need = assess(whole, [*rules, *judge_rest(whole, linked.rest, rules, lambda _: width)], width=width)
+    need = assess(
+        whole, [*rules, *assess_filter_remainder(whole, linked.rest, rules, lambda _: width)], width=width
+    )
     return linked, need
 
 

@@ -17,7 +17,7 @@ from hitoku.cli import app
 from hitoku.errors import ParameterError
 from hitoku.evidence.verify import verify
 from hitoku.model import Finding, Hierarchy, Severity, merge_groups
-from hitoku.pipeline import divide, judge_rest, run_recipe
+from hitoku.pipeline import assess_filter_remainder, divide, run_recipe
 from hitoku.rules import DirectDisclosure, assess
 from hitoku.tabulation import LinkedTables, link
 
@@ -241,7 +241,7 @@ def test_what_a_filter_leaves_out_may_not_be_learnt_about_groups_either(records)
     """A row of the rest with everybody in one cell tells their attribute to whoever subtracts."""
     table, ((rest, cells),) = _linked_beside_a_filter(records)
     rules = [DirectDisclosure(k=0, sensitive="ill")]
-    asked = assess(table, judge_rest(table, ((rest, cells),), rules, lambda _: None))
+    asked = assess(table, assess_filter_remainder(table, ((rest, cells),), rules, lambda _: None))
     own = assess(rest, rules)
     assert len(own.attributions) == len(asked.attributions) > 0
     # The same sums, of the same cells, wherever these stand.
@@ -266,7 +266,7 @@ def test_variables_in_another_order_beside_a_filter_and_a_rule_about_groups(tmp_
 
 
 def test_rules_about_rests_reach_other_processes_whole(records):
-    rest = judge_rest(
+    rest = assess_filter_remainder(
         *_linked_beside_a_filter(records), [DirectDisclosure(k=0, sensitive="ill")], lambda _: None
     )
     (rule,) = pickle.loads(pickle.dumps(rest))  # noqa: S301 - our own

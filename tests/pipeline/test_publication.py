@@ -300,7 +300,7 @@ def test_what_a_filter_leaves_out_cannot_be_worked_out(house):
     assert run.outcome.verdict["outsider"].status is Status.PROVED
     table, protection = run.outcome.table, run.outcome.protection
     assert not table.shown.all()
-    assert run.outcome.need.rules["rest"].sum() > 0
+    assert run.outcome.need.rules["filter_remainder"].sum() > 0
     shown = files(run.folder)
     by = ["A21", "NUTS2"]
     filters = {"all": (by, None), "companies": (by, {"LEGAL": ["SA", "EI"]})}

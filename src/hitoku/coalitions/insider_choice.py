@@ -29,7 +29,7 @@ class Insiders:
     """The same for a summary: the word of the vocabulary, and why it was taken where nobody chose it."""
 
 
-def choose_insiders(table: Table, given: Any, *, blurred: bool = True) -> Insiders:
+def choose_insiders(table: Table, given: Any, *, with_intervals: bool = True) -> Insiders:
     """Read what a caller says about insiders: a word, an attack, contributions, or nothing.
 
     Left out, magnitudes are protected from ``singletons``. A sole contributor who takes the own amount out
@@ -45,7 +45,7 @@ def choose_insiders(table: Table, given: Any, *, blurred: bool = True) -> Inside
         "none"; "singletons", the sole contributors of cells; "contributors", with the largest of each cell
         besides; either with ``:coalition=2`` for those who pool what they know. True and False stand for
         "contributors" and "none". Or an :class:`Insider`, or what it takes as contributions. None chooses.
-    blurred
+    with_intervals
         The method promises intervals; where it does not, nothing is promised about insiders by default.
 
     Examples
@@ -57,7 +57,7 @@ def choose_insiders(table: Table, given: Any, *, blurred: bool = True) -> Inside
     'singletons, the default for magnitudes'
     """
     if given is None:
-        return _default(table, blurred=blurred)
+        return _default(table, with_intervals=with_intervals)
     if isinstance(given, bool):
         given = "contributors" if given else "none"
     if not isinstance(given, str):
@@ -103,11 +103,11 @@ def parse_insiders(word: str, where: str = "insiders") -> tuple[str, int]:
     return name, int(found[1] or 1)
 
 
-def _default(table: Table, *, blurred: bool) -> Insiders:
+def _default(table: Table, *, with_intervals: bool) -> Insiders:
     known = table.contributors
     if known is None or not known.largest.shape[1]:
         return Insiders(None, _because("none", "the default where contributions are not known"))
-    if not blurred:
+    if not with_intervals:
         return Insiders(None, _because("none", "the default of a method that promises no intervals"))
     if table.n_cells > LARGEST_BY_DEFAULT:
         return Insiders(None, _because("none", Text("the default beyond {n:,} cells", n=LARGEST_BY_DEFAULT)))

@@ -46,5 +46,5 @@ from hitoku.evidence.surroundings import CellSurroundings as CellSurroundings
 from hitoku.evidence.verdict import UNKNOWN_METHOD as UNKNOWN_METHOD
 from hitoku.evidence.verdict import combine as combine
 from hitoku.evidence.verdict import judge as judge
-from hitoku.evidence.witness_search import WitnessReach as WitnessReach
+from hitoku.evidence.witness_search import AttainedRange as AttainedRange
 from hitoku.evidence.witness_search import WitnessSearch as WitnessSearch

@@ -72,7 +72,7 @@ class Attributed:
             place = places[number]
             why = [reasons[place]] if place in reasons else list(self.proof.failed.get(place, ()))
             why = [one for one in why if one.linear or one.up]
-            reach = self.proof.reach[place].high
+            attained = self.proof.attained[place].high
             told = (
                 [write_arithmetic(self.problem, self.release, self.grid, one) for one in why]
                 if additive
@@ -84,7 +84,7 @@ class Attributed:
                     "attribute": self.learnt.attribute(labels, number),
                     "elsewhere": float(self.grid.value(n + number)),
                     "required": float(self.asked[number]),
-                    "possible": float(self.grid.value(n + number) + Fraction(reach)),
+                    "possible": float(self.grid.value(n + number) + Fraction(attained)),
                     "met": bool(self.safe[number]),
                     "why": join(told),
                 }
@@ -97,8 +97,8 @@ class Attributed:
         n = self.release.n_cells - len(self)
         groups = []
         for number, required in enumerate(required_of(self.learnt, self.asked)):
-            reach = self.proof.reach[places[n + number]]
-            witness = None if reach.high_witness is None else first + reach.high_witness
+            attained = self.proof.attained[places[n + number]]
+            witness = None if attained.high_witness is None else first + attained.high_witness
             groups.append({**required, "witness": witness})
         cells = self.problem.cells.tolist()
         witnesses = []

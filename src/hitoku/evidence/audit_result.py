@@ -248,8 +248,8 @@ class Audit:
         low, high, why = value, value, "published"
         place = self._places.get(cell)
         if place is not None:
-            reach = self.proof.reach[place]
-            down, up = reach.low, reach.high
+            attained = self.proof.attained[place]
+            down, up = attained.low, attained.high
             for reason in self.disclosures.get(place, ()):
                 down = reason.difference if reason.linear or not reason.up else down
                 up = reason.difference if reason.linear or reason.up else up

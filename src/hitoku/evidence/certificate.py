@@ -87,8 +87,8 @@ class Certificate:
         return told if self.known_method is None else {**told, "known_method": dict(self.known_method)}
 
     def _unsafe(self) -> Iterator[dict[str, Any]]:
-        reach = (self.proof.reach[place] for place in self.problem.demands)
-        for need, each in zip(_required(self.problem), reach, strict=True):
+        attained = (self.proof.attained[place] for place in self.problem.demands)
+        for need, each in zip(_required(self.problem), attained, strict=True):
             yield {**need, "low": each.low_witness, "high": each.high_witness}
 
     def _witnesses(self) -> Iterator[dict[str, Any]]:

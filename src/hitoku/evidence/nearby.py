@@ -64,8 +64,8 @@ def _way(search: WitnessSearch, place: int, *, up: bool, share: Fraction) -> tup
 
     Of the width that the other direction leaves it takes a share.
     """
-    demand, reach = search.problem.demands[place], search.reach[place]
-    least, other = (demand.upper, -reach.low) if up else (demand.lower, reach.high)
+    demand, attained = search.problem.demands[place], search.attained[place]
+    least, other = (demand.upper, -attained.low) if up else (demand.lower, attained.high)
     steps = max(1, ceil(max(least, (demand.width - other) * share) * search.problem.scale))
     return float(steps if up else -steps), float(ceil(least * search.problem.scale) / steps)
 

@@ -41,7 +41,7 @@ SINGLE_NODES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class WitnessReach:
+class AttainedRange:
     """How far one unsafe cell is known to move, and which witnesses show it (None: the true table)."""
 
     low: Fraction = Fraction(0)
@@ -56,7 +56,7 @@ class Proof:
 
     witnesses: tuple[Witness, ...]
     """Tables that fit the release."""
-    reach: Mapping[int, WitnessReach]
+    attained: Mapping[int, AttainedRange]
     """For each unsafe cell (by position among the withheld) how far witnesses move it."""
     failed: Mapping[int, tuple[Disclosure, ...]]
     """Unsafe cells that cannot move as far as they must, with what bounds them; nothing for exposed ones."""
@@ -77,7 +77,7 @@ class WitnessSearch:
     progress: Progress | None = None
     warm: Warm = field(init=False)
     witnesses: list[Witness] = field(default_factory=list)
-    reach: dict[int, WitnessReach] = field(default_factory=dict)
+    attained: dict[int, AttainedRange] = field(default_factory=dict)
     # One side of one cell at a time: tried to the end, and what bounds it.
     tried: set[tuple[int, bool]] = field(default_factory=set)
     reasons: dict[tuple[int, bool], Disclosure] = field(default_factory=dict)
@@ -86,10 +86,10 @@ class WitnessSearch:
     work: CountedWork = field(default_factory=lambda: CountedWork(MAX_PROGRAM_WORK))
 
     def __post_init__(self) -> None:
-        self.reach = {place: WitnessReach() for place in self.problem.demands}
+        self.attained = {place: AttainedRange() for place in self.problem.demands}
         # Cells that must still go further; none of them comes back once it has gone far enough.
         self.lacking = {
-            up: {place for place in self.reach if self.lacks(place, up=up)} for up in (True, False)
+            up: {place for place in self.attained if self.lacks(place, up=up)} for up in (True, False)
         }
 
     @cached_property
@@ -110,9 +110,9 @@ class WitnessSearch:
 
     def lacks(self, place: int, *, up: bool) -> bool:
         """Tell whether a cell must still go further on one side."""
-        demand, reach = self.problem.demands[place], self.reach[place]
-        far = demand.high_enough(reach.high) if up else demand.low_enough(reach.low)
-        return not (far and demand.wide_enough(reach.low, reach.high))
+        demand, attained = self.problem.demands[place], self.attained[place]
+        far = demand.high_enough(attained.high) if up else demand.low_enough(attained.low)
+        return not (far and demand.wide_enough(attained.low, attained.high))
 
     def open(self, *, up: bool) -> list[int]:
         """Cells that must still go further on one side, as far as that is not settled."""
@@ -229,7 +229,7 @@ class WitnessSearch:
         solution = self.push([place], np.ones(1), up=up)
         if place not in self.lacking[up] or solution.status is SolverStatus.LIMIT:
             return
-        reached = self.reach[place].high if up else self.reach[place].low
+        reached = self.attained[place].high if up else self.attained[place].low
         reason = explain_bound(self.problem, place, solution, reached, up=up)
         if reason is not None and reason.linear:
             # Nothing moves it in either direction.
@@ -245,10 +245,10 @@ class WitnessSearch:
 
     def _hopeless(self, place: int, reason: Disclosure) -> bool:
         """Tell whether a bound alone rules the requirement out, or is what a witness attains."""
-        demand, reach = self.problem.demands[place], self.reach[place]
+        demand, attained = self.problem.demands[place], self.attained[place]
         if reason.up:
-            return reason.difference == reach.high or not demand.high_enough(reason.difference)
-        return reason.difference == reach.low or not demand.low_enough(reason.difference)
+            return reason.difference == attained.high or not demand.high_enough(reason.difference)
+        return reason.difference == attained.low or not demand.low_enough(reason.difference)
 
     def settle_whole(
         self, place: int, reason: Disclosure | None, *, up: bool, nodes: int = SINGLE_NODES
@@ -259,7 +259,7 @@ class WitnessSearch:
             witness = self.problem.on_grid(self.split.joined(solution.x))
             if witness is not None:
                 self.add(witness)
-        reached = self.reach[place].high if up else self.reach[place].low
+        reached = self.attained[place].high if up else self.attained[place].low
         if place in self.lacking[up] and solution.optimal:
             self.reasons[place, up] = Disclosure(place, up, reached, whole=True)
         elif reason is not None:
@@ -305,11 +305,11 @@ class WitnessSearch:
         for place, amount in witness.differences.items():
             if place not in lacking:
                 continue
-            move, reach = Fraction(amount, witness.denominator), self.reach[place]
-            if move > reach.high and place in self.lacking[True]:
-                self.reach[place] = replace(reach, high=move, high_witness=number)
-            elif move < reach.low and place in self.lacking[False]:
-                self.reach[place] = replace(reach, low=move, low_witness=number)
+            move, attained = Fraction(amount, witness.denominator), self.attained[place]
+            if move > attained.high and place in self.lacking[True]:
+                self.attained[place] = replace(attained, high=move, high_witness=number)
+            elif move < attained.low and place in self.lacking[False]:
+                self.attained[place] = replace(attained, low=move, low_witness=number)
             else:
                 continue
             useful = True
@@ -330,15 +330,17 @@ class WitnessSearch:
                 failed[place] = known
             else:
                 undecided.append(place)
-        used = {n for reach in self.reach.values() for n in (reach.low_witness, reach.high_witness)}
+        used = {
+            n for attained in self.attained.values() for n in (attained.low_witness, attained.high_witness)
+        }
         kept = [number for number in range(len(self.witnesses)) if number in used]
         rank: dict[int | None, int] = {number: place for place, number in enumerate(kept)}
-        reach = {
+        attained = {
             place: replace(r, low_witness=rank.get(r.low_witness), high_witness=rank.get(r.high_witness))
-            for place, r in self.reach.items()
+            for place, r in self.attained.items()
         }
         witnesses = tuple(self.witnesses[number] for number in kept)
-        return Proof(witnesses, reach, failed, self.exposed, tuple(undecided), self.n_programs)
+        return Proof(witnesses, attained, failed, self.exposed, tuple(undecided), self.n_programs)
 
     def _excluded(self, place: int) -> bool:
         """Tell whether the bounds found rule out what the cell needs."""

@@ -31,7 +31,7 @@ from hitoku.pipeline.recipe_run import STEPS as STEPS
 from hitoku.pipeline.recipe_run import Run as Run
 from hitoku.pipeline.recipe_run import run_recipe as run_recipe
 from hitoku.pipeline.recipe_tables import positions as positions
-from hitoku.pipeline.recipe_tasks import judge_rest as judge_rest
+from hitoku.pipeline.recipe_tasks import assess_filter_remainder as assess_filter_remainder
 from hitoku.pipeline.release_risk import record_risk as record_risk
 from hitoku.pipeline.release_risk import record_risk_of_folder as record_risk_of_folder
 from hitoku.pipeline.release_risk import write_record_risk as write_record_risk

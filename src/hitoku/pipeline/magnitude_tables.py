@@ -148,7 +148,7 @@ def suppress_magnitude(
     """
     tell = report or (lambda _stage: None)
     share = _share(table, width_share)
-    inside = choose_insiders(table, insiders, blurred=promises_intervals(method))
+    inside = choose_insiders(table, insiders, with_intervals=promises_intervals(method))
     by = frequency_method or method
     together = requires_groups(method) and requires_groups(by)
     tell("assess")

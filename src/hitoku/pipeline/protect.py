@@ -170,7 +170,7 @@ def protect_table(
     need = assess(table, rules, width=width, groups=groups and requires_groups(method))
     method = informed(method, rules, width)
     tell("protect")
-    inside = choose_insiders(table, insiders, blurred=promises_intervals(method))
+    inside = choose_insiders(table, insiders, with_intervals=promises_intervals(method))
     outcome = attack_and_audit(
         table,
         need,

@@ -1,8 +1,8 @@
 """What a recipe asks for, one task for each group of tables that shares nothing with others.
 
 Tasks are independent of each other, so several can be done at a time, in this process or in others. With
-them goes what filters leave out (:func:`judge_rest`): it is not published, but a reader of two tables can
-subtract.
+them goes what filters leave out (:func:`assess_filter_remainder`): it is not published, but a reader of two
+tables can subtract.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hitoku.rules import Given, Rule, assess
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Rest(Given):
+class FilterRemainder(Given):
     """Cells of what filters leave out that rules call unsafe, and what must not be learnt of groups there."""
 
-    name: ClassVar[str] = "rest"
+    name: ClassVar[str] = "filter_remainder"
 
     learnt: Attributions = field(kw_only=True)
 
@@ -35,7 +35,7 @@ class Rest(Given):
         return replace(Given.assess(self, table), attributions=self.learnt)
 
 
-def judge_rest(
+def assess_filter_remainder(
     table: Table,
     rest: Sequence[tuple[Table, Integers]],
     rules: Sequence[Rule],
@@ -69,7 +69,7 @@ def judge_rest(
         for level, asked in zip(levels, (need.lower, need.upper, need.width), strict=True):
             np.maximum.at(level, cells[hidden], asked[hidden])
     every = Attributions.merge(learnt)
-    return [Rest(unsafe, *levels, learnt=every)] if unsafe.any() or len(every) else []
+    return [FilterRemainder(unsafe, *levels, learnt=every)] if unsafe.any() or len(every) else []
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -117,7 +117,7 @@ class GroupTask:
                 self.table,
                 [
                     *self.rules,
-                    *self._of_rest(self.rest, self.judges, lambda _: self.width),
+                    *self._of_filter_remainder(self.rest, self.judges, lambda _: self.width),
                 ],
                 method=self.method,
                 width=self.width,
@@ -133,13 +133,13 @@ class GroupTask:
         rest = [(counts_of(one), places) for one, places in self.rest]
         counts["frequency_rules"] = [
             *judges,
-            *self._of_rest(rest, judges, lambda _: width),
+            *self._of_filter_remainder(rest, judges, lambda _: width),
         ]
         both = suppress_magnitude(
             self.table,
             [
                 *self.rules,
-                *self._of_rest(self.rest, self.judges, lambda one: share * np.abs(one.value)),
+                *self._of_filter_remainder(self.rest, self.judges, lambda one: share * np.abs(one.value)),
             ],
             method=self.method,
             insiders=self.insiders,
@@ -161,14 +161,14 @@ class GroupTask:
             made=None if self.by_hand else outcome.made,
         )
 
-    def _of_rest(
+    def _of_filter_remainder(
         self,
         rest: Sequence[tuple[Table, Integers]],
         judges: Sequence[Rule],
         width: Callable[[Table], Any],
     ) -> list[Rule]:
         groups = self.groups and requires_groups(self.method)
-        return judge_rest(self.table, rest, judges, width, groups=groups)
+        return assess_filter_remainder(self.table, rest, judges, width, groups=groups)
 
 
 def run_tasks(

@@ -122,7 +122,7 @@ def divide_records(
             for place in narrower:
                 rests[(kept[whole] & ~kept[place]).tobytes()] = n_made
                 n_made += 1
-                yield _rest(specs[place], specs[whole], [specs[place]]), (place,)
+                yield _filter_remainder(specs[place], specs[whole], [specs[place]]), (place,)
         for whole, narrower in inside.items():
             for by in _levels(narrower, told, atoms):
                 able = {kept[place].tobytes(): place for place in narrower if by <= told[place]}
@@ -131,7 +131,7 @@ def divide_records(
                     left = kept[whole] & ~np.logical_or.reduce([kept[place] for place in parts])
                     n_made += bool(left.any())
                     without = [specs[place] for place in parts]
-                    yield _rest(made, specs[whole], without) if left.any() else None, parts
+                    yield _filter_remainder(made, specs[whole], without) if left.any() else None, parts
                 for one, other in combinations(able.values(), 2):
                     # Who has both and what is in both has what is in neither.
                     common = (kept[one] & kept[other]).tobytes()
@@ -144,7 +144,7 @@ def divide_records(
                         and left.any()
                     ):
                         n_made += 1
-                        yield _rest(made, specs[whole], [specs[one], specs[other]]), (rest,)
+                        yield _filter_remainder(made, specs[whole], [specs[one], specs[other]]), (rest,)
 
 
 def _by(specs: Sequence[TableSpec], by: frozenset[str]) -> TableSpec:
@@ -217,7 +217,7 @@ def _strictly_within(one: Mask, other: Mask) -> bool:
     return bool(np.all(other[one]) and one.sum() < other.sum())
 
 
-def _rest(by: TableSpec, whole: TableSpec, without: Sequence[TableSpec]) -> TableSpec:
+def _filter_remainder(by: TableSpec, whole: TableSpec, without: Sequence[TableSpec]) -> TableSpec:
     return replace(by, where=whole.where, outside=tuple(spec.where or {} for spec in without))
 
 

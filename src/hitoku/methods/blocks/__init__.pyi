@@ -1,3 +1,7 @@
+from hitoku.methods.blocks.attainable_range import FAR as FAR
+from hitoku.methods.blocks.attainable_range import Local as Local
+from hitoku.methods.blocks.attainable_range import wide_alone as wide_alone
+from hitoku.methods.blocks.attainable_range import wide_together as wide_together
 from hitoku.methods.blocks.blocks import Blocks as Blocks
 from hitoku.methods.blocks.expectation import PARTS as PARTS
 from hitoku.methods.blocks.expectation import expectation as expectation
@@ -6,10 +10,6 @@ from hitoku.methods.blocks.levels import patterns as patterns
 from hitoku.methods.blocks.levels import raised as raised
 from hitoku.methods.blocks.magnitudes import MagnitudeLevels as MagnitudeLevels
 from hitoku.methods.blocks.magnitudes import magnitude_pattern as magnitude_pattern
-from hitoku.methods.blocks.reach import FAR as FAR
-from hitoku.methods.blocks.reach import Local as Local
-from hitoku.methods.blocks.reach import wide_alone as wide_alone
-from hitoku.methods.blocks.reach import wide_together as wide_together
 from hitoku.methods.blocks.rectangles import Nodes as Nodes
 from hitoku.methods.blocks.rectangles import pattern as pattern
 from hitoku.methods.blocks.rectangles import tree as tree

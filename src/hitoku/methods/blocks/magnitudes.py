@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import HitokuError, NeedError, ScopeError, some
-from hitoku.methods.blocks.reach import FAR, Local, Reach, reach_alone
+from hitoku.methods.blocks.attainable_range import FAR, AttainableRange, Local, reach_alone
 from hitoku.methods.blocks.rectangles import Nodes
 from hitoku.methods.tuning import BLOCKS
 from hitoku.model import EXACT_SUMS, WHOLE, Contributors, Floats, Integers, Mask, Need, Table
@@ -44,7 +44,7 @@ class MagnitudeLevels:
     width: Integers
     sole: tuple[int, int, int]
 
-    def short(self, rows: Integers, columns: Integers, values: Integers, reach: Reach) -> Mask:
+    def short(self, rows: Integers, columns: Integers, values: Integers, reach: AttainableRange) -> Mask:
         """Tell of rectangles whether an unsafe cell of theirs does not go as far as it must."""
         place = rows[:, :, None], columns[:, None, :]
         unsafe, lower, upper, width = (a[place] for a in (self.unsafe, self.lower, self.upper, self.width))
@@ -92,7 +92,9 @@ def magnitude_pattern(
     return withheld, calls[np.concatenate([nodes.number for nodes in levels[0]])]
 
 
-def reached(rows: Integers, columns: Integers, axis: int, cut: int, sole: tuple[int, int, int]) -> Reach:
+def reached(
+    rows: Integers, columns: Integers, axis: int, cut: int, sole: tuple[int, int, int]
+) -> AttainableRange:
     """How far cells of rectangles go over the tables with their sums that have their reason.
 
     Of a leaf: some cell is one unit. Of an inner node: in one of its parts some line has a single unit, of a
@@ -110,7 +112,7 @@ def reached(rows: Integers, columns: Integers, axis: int, cut: int, sole: tuple[
     """
     if axis == 0:
         turned = reached(columns, rows, 1, cut, sole)
-        return Reach(turned.least.swapaxes(1, 2), turned.most.swapaxes(1, 2))
+        return AttainableRange(turned.least.swapaxes(1, 2), turned.most.swapaxes(1, 2))
     shape = (*rows.shape, columns.shape[1])
     ones, far = np.ones(shape, dtype=np.int64), np.full(shape, FAR)
     local = Local(rows, columns, ones, ones, far, ones)
@@ -121,7 +123,7 @@ def reached(rows: Integers, columns: Integers, axis: int, cut: int, sole: tuple[
     empty = (rows[:, :, None] == 0) | (columns[:, None, :] == 0)
     below, above, width = sole
     for _ in range(BLOCKS.family_rounds):
-        reach = Reach.nowhere(local)
+        reach = AttainableRange.nowhere(local)
         for inside, lines in zip(parts, kept, strict=True):
             reach.widen(local, inside, ones[:, :, 0], lines.astype(np.int64))
         fits = (reach.least <= 1 - below) & (reach.most >= 1 + above) & (reach.most - reach.least >= width)
@@ -131,7 +133,7 @@ def reached(rows: Integers, columns: Integers, axis: int, cut: int, sole: tuple[
             break
         kept = fewer
     # Nothing is promised for those that are not settled.
-    return Reach(np.where(settled, reach.least, FAR), np.where(settled, reach.most, -FAR))
+    return AttainableRange(np.where(settled, reach.least, FAR), np.where(settled, reach.most, -FAR))
 
 
 def in_units(table: Table) -> tuple[Integers, int]:

@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from hitoku.methods.blocks.reach import wide_alone, wide_together
+from hitoku.methods.blocks.attainable_range import wide_alone, wide_together
 from hitoku.methods.blocks.structural_zeros import Rectangle, push_beside, wide_around_zeros
 from hitoku.methods.blocks.terms import Terms
 from hitoku.model import Deviations, Integers, Mask

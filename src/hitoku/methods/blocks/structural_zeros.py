@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hitoku.methods.blocks.reach import FAR, Local
+from hitoku.methods.blocks.attainable_range import FAR, Local
 from hitoku.model import Integers, Mask
 
 Cell = tuple[int, int]

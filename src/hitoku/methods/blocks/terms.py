@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ScopeError, some
-from hitoku.methods.blocks.reach import FAR, Local
+from hitoku.methods.blocks.attainable_range import FAR, Local
 from hitoku.methods.randomised import MAX_COUNT, judge_counts, whole_width
 from hitoku.methods.tuning import BLOCKS
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table

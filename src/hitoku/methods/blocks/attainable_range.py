@@ -64,9 +64,9 @@ def wide_alone(local: Local) -> Mask:
     return reach_alone(local).wide(local)
 
 
-def reach_alone(local: Local) -> Reach:
+def reach_alone(local: Local) -> AttainableRange:
     """How far cells of leaves go in tables in which some cell lies between ``first`` and ``last``."""
-    reach = Reach.nowhere(local)
+    reach = AttainableRange.nowhere(local)
     for column in range(local.columns.shape[1]):
         inside = np.arange(local.columns.shape[1]) == column
         reach.widen(local, inside, local.first[:, :, column], local.last[:, :, column])
@@ -85,7 +85,7 @@ def wide_together(local: Local, axis: int, cut: int) -> Mask:
     """
     if axis == 0:
         local = local.transposed
-    reach = Reach.nowhere(local)
+    reach = AttainableRange.nowhere(local)
     for inside in (np.arange(local.columns.shape[1]) < cut, np.arange(local.columns.shape[1]) >= cut):
         # A positive sum below every threshold holds an unsafe cell; below every width that cell is narrow.
         first = local.first[:, :, inside].max(axis=2)
@@ -95,14 +95,14 @@ def wide_together(local: Local, axis: int, cut: int) -> Mask:
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class AttainableRange:
     """Least and largest values met so far."""
 
     least: Integers
     most: Integers
 
     @classmethod
-    def nowhere(cls, local: Local) -> Reach:
+    def nowhere(cls, local: Local) -> AttainableRange:
         return cls(np.full(local.width.shape, FAR), np.full(local.width.shape, -FAR))
 
     def wide(self, local: Local) -> Mask:
