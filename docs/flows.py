@@ -1,4 +1,4 @@
-"""Draw the two flows of explanation/architecture.md from the tables under them: python docs/flows.py."""
+"""Draw the two flows of explanation/architecture.md from the tables on that page: python docs/flows.py."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ HEAD, STEP = 0.5, 0.56  # inches
 
 
 def steps(heading: str) -> list[dict[str, str]]:
-    """The rows of the table under a heading."""
+    """Return the rows of the table under a heading."""
     section = PAGE.read_text("utf-8").split(heading)[1].split("\n## ")[0]
     return [match.groupdict() for match in ROW.finditer(section)]
 
 
 def lane(file: str) -> str:
-    """The package; of checks, the room in it."""
+    """Return the package of a file; for ``checks``, the subpackage."""
     parts = file.split("/")
     return "/".join(parts[: 2 if parts[0] == "checks" else 1])
 
 
 def draw(flow: list[dict[str, str]]) -> Figure:
-    """One column per package, one row per step; arrows carry what is handed on."""
+    """Draw one column per package and one row per step; arrows are labelled with the values passed on."""
     lanes = list(dict.fromkeys(lane(step["file"]) for step in flow))
     # Monospaced letters of 8 points are 0.067 inches wide.
     box = max(0.88, 0.1 + 0.067 * max(len(step["name"]) for step in flow))
@@ -74,7 +74,7 @@ def draw(flow: list[dict[str, str]]) -> Figure:
             x + 0.06, y + 0.23, step["gives"], va="center", fontsize=7.2, color=LINE, style="italic", zorder=4
         )
     for (x, y), (to_x, to_y) in zip(spots, spots[1:], strict=False):
-        # Down from the box, then to the next one from its side, or from above.
+        # Down from the box, then to the side or the top of the next one.
         side = to_x + (0 if x == to_x else -box / 2 if x < to_x else box / 2)
         end = to_y - 0.15 if x == to_x else to_y
         axes.plot([x, x], [y + 0.14, end], color=LINE, lw=1.1, zorder=1)
@@ -89,7 +89,7 @@ def draw(flow: list[dict[str, str]]) -> Figure:
 
 
 if __name__ == "__main__":
-    # Text stays text, for readers who search and for the test; no date, and the same names in every run.
+    # Text is kept as text, for searching and for the test; no date and fixed ids, for identical bytes in every run.
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "hitoku", "font.family": "DejaVu Sans"})
     for file, heading in FLOWS.items():
         draw(steps(heading)).savefig(IMAGES / file, metadata={"Date": None, "Creator": None})

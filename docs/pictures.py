@@ -1,4 +1,7 @@
-"""Draw the pictures of README and documentation again: python docs/pictures.py."""
+"""Draw the pictures of the README and the documentation.
+
+Run ``python docs/pictures.py`` for all of them, or with the names of some functions of this module.
+"""
 
 import sys
 from io import BytesIO
@@ -17,13 +20,13 @@ from hitoku.plots import draw_table
 from hitoku.plots import INK, PAPER
 
 IMAGES = Path(__file__).parent / "images"
-# The browser of the tests takes the picture of the report.
+# The browser of the tests takes the screenshots of the report.
 sys.path.insert(0, str(IMAGES.parents[1]))
 from tests.io.report.chromium import Chromium, installed
 
 
 def protected_table() -> None:
-    """One unsafe cell, first left blank, then withheld with three others."""
+    """Draw a table with one unsafe cell, suppressed alone and with secondary suppressions."""
     table = ht.Table.from_array(
         [[20, 50, 10, 22], [8, 19, 22, 50], [17, 32, 3, 12]],
         names=("region", "trade"),
@@ -37,8 +40,8 @@ def protected_table() -> None:
     safe = ht.Greedy(keep="margins", tidy=True).protect(table, need)
     figure = Figure(figsize=(13.2, 2.9), facecolor=PAPER, layout="constrained")
     titles = (
-        "Left blank, a reader subtracts and has it",
-        "Withheld with others, an interval is all there is",
+        "Primary suppression only: recomputable",
+        "With secondary suppressions: an interval",
     )
     for axes, title, protection in zip(figure.subplots(1, 2), titles, (blank, safe), strict=True):
         release = ht.Release.of(table, protection)
@@ -50,7 +53,7 @@ def protected_table() -> None:
 
 
 def bound_and_cost() -> None:
-    """How the search for the cheapest pattern of a small three-way table goes."""
+    """Draw the search for the cheapest pattern of a small three-way table."""
     rng = np.random.default_rng(10)
     table = ht.Table.from_array(np.round(rng.lognormal(4, 1.5, (4, 4, 3))) + 1)
     unsafe = np.zeros(table.n_cells, dtype=bool)
@@ -59,26 +62,26 @@ def bound_and_cost() -> None:
     need = ht.Need(unsafe=unsafe, lower=level, upper=level)
     found = ht.Optimal(cost="value").protect(table, need)
     figure = plots.bound_and_cost(
-        found, title="Five unsafe cells of 100: where the lines meet, the cost is proven"
+        found, title="Five unsafe cells of 100: the cost is proven where the lines meet"
     )
     figure.savefig(IMAGES / "bound-and-cost.png", dpi=110, metadata={"Software": None})
 
 
 def open_search() -> None:
-    """How far the search gets on a dense three-way table: the instance c3d_10 of bench/optimal.py."""
+    """Draw the search on a dense three-way table: the instance c3d_10 of bench/optimal.py."""
     from bench.optimal import CUBES, SEED, invented
 
-    place = list(CUBES).index("c3d_10")
-    table, need = invented(*CUBES["c3d_10"], SEED + place)
+    index = list(CUBES).index("c3d_10")
+    table, need = invented(*CUBES["c3d_10"], SEED + index)
     found = ht.Optimal(cost="own", work_limit=16_000).protect(table, need)
     figure = plots.bound_and_cost(
-        found, title="50 unsafe cells of 1,331 in 10 x 10 x 10: stopped by a work limit, the gap is left open"
+        found, title="50 unsafe cells of 1,331 in 10 x 10 x 10: stopped by a work limit, with a gap"
     )
     figure.savefig(IMAGES / "open-search.png", dpi=110, metadata={"Software": None})
 
 
 def deviations() -> None:
-    """One table of turnover, adjusted in L1 and in L2: the example of docs/reference/methods/adjust.md."""
+    """Draw one table adjusted in L1 and in L2: the example of docs/reference/methods/adjust.md."""
     rng = np.random.default_rng(11)
     table = ht.Table.from_array(np.round(rng.lognormal(5, 1.4, (12, 9))))
     unsafe = table.inner & (rng.random(table.n_cells) < 0.12)
@@ -105,15 +108,15 @@ def compared_methods() -> None:
     blank = ht.Release.of(table, ht.Protection.withhold(table, need.unsafe, need))
     release = ht.Release.of(table, ht.Greedy().protect(table, need))
     found = {
-        "Only the unsafe cells left blank": ht.Interval().bounds(blank),
-        "With the cells that Greedy withholds": ht.Interval().bounds(release),
+        "Only primary suppression": ht.Interval().bounds(blank),
+        "With secondary suppression by Greedy": ht.Interval().bounds(release),
     }
     figures = {
         "loss-against-protection": plots.loss_against_protection(
-            compared, title="Turnover by size and region (made up)"
+            compared, title="Turnover by size and region (synthetic)"
         ),
         "before-and-after": plots.before_and_after(table, need, found),
-        "intervals": plots.intervals(table, need, found["With the cells that Greedy withholds"]),
+        "intervals": plots.intervals(table, need, found["With secondary suppression by Greedy"]),
         "heat-map": plots.heat_map(release),
     }
     for name, figure in figures.items():
@@ -121,12 +124,12 @@ def compared_methods() -> None:
 
 
 def report() -> None:
-    """The checker's report of docs/how-to/read-the-report.md, as a browser shows it; and what fails in one."""
-    # Run the code of the page itself; the tests run it, too.
+    """Take screenshots of the report of docs/how-to/read-the-report.md, and of a disclosure in an unsafe one."""
+    # The code of the page, which the tests run as well.
     text = (IMAGES.parent / "how-to" / "read-the-report.md").read_text("utf-8")
     code = text.split("```python\n")[1].split("```")[0]
-    with TemporaryDirectory() as place:
-        here, names = Path(place), {}
+    with TemporaryDirectory() as temporary:
+        here, names = Path(temporary), {}
         exec(code.replace('"report.html"', repr(str(here / "report.html"))), names)
         table, need = names["table"], names["done"].need
         alone = ht.Protection.withhold(table, need.unsafe, need)
@@ -148,11 +151,10 @@ def report() -> None:
     drawn.convert("RGB").quantize(64).save(IMAGES / "report-disclosed.png", optimize=True)
 
 
+PICTURES = (report, compared_methods, deviations, bound_and_cost, open_search, protected_table)
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
-    report()
-    compared_methods()
-    deviations()
-    bound_and_cost()
-    open_search()
-    protected_table()
+    for draw in PICTURES:
+        if not sys.argv[1:] or draw.__name__ in sys.argv[1:]:
+            draw()

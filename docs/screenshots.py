@@ -1,7 +1,7 @@
-"""Shoot the pages of the review application again: python docs/screenshots.py [FOLDER].
+"""Take screenshots of the review application: python docs/screenshots.py [FOLDER].
 
-A made-up centre works for a day; pages that the tours show go to docs/images/review. With a folder, every page
-of every role goes there as well, wide and narrow, for somebody to look at.
+The script simulates a day at a synthetic centre; pages shown in the tours are written to docs/images/review. With a
+folder, every page of every role is also written there, wide and narrow, for inspection.
 """
 
 import io
@@ -35,19 +35,19 @@ from hitoku.review import Worker
 
 IMAGES = Path(__file__).parent / "images" / "review"
 WIDE, NARROW = 1400, 400
-# The tours show pages at this width.
+# Width of the pictures in the tours.
 SHOWN = 1000
 
 
 class Here(Worker):
-    """A worker that works in this process: another would load everything again for each check."""
+    """A worker in this process: a separate one would load all modules again for each check."""
 
     def _done(self, _taken, task):
         return {"result": checking.TASKS[task["kind"]](task, lambda *_: None)}, ""
 
 
 class Day:
-    """A day at the centre: what people do, and the pictures taken of it."""
+    """Simulated day at the centre: actions of its users, and screenshots."""
 
     def __init__(self, context, browser, every):
         self.context, self.browser, self.every = context, browser, every
@@ -59,7 +59,7 @@ class Day:
             return users.begin_session(connection, known(connection, login).id)
 
     def does(self, login, path, **form):
-        """Let somebody send a form."""
+        """Submit a form as a user."""
         client = TestClient(self.app, base_url="http://127.0.0.1", follow_redirects=False)
         token = self.token(login)
         client.cookies.set(COOKIE, token)
@@ -82,7 +82,7 @@ class Day:
         return self.contexts[login, width]
 
     def shoot(self, name, login, path, *, before=None, height=None, tour=True):
-        """Take a picture of a page, wide for the tour, and both where every page is wanted."""
+        """Take a screenshot of a page, for the tour and, if a folder was given, wide and narrow."""
         for width in (WIDE, NARROW) if self.every else (WIDE,):
             page = self.page(login, width)
             page.goto(self.site + path)
@@ -163,7 +163,7 @@ def the_day(day, folder):
     day.works()
     day.shoot("release", "haru", f"/requests/{turnover}/release")
     day.shoot("what-left", "ren", f"/requests/{turnover}/release")
-    # The trap goes back, and comes again with another table in the place of the second.
+    # The request with the small difference is returned, and resubmitted with another second table.
     for login in ("yui", "sota"):
         day.votes(login, trap, "approve", "change")
     day.does("yui", f"/requests/{trap}/return")
@@ -172,7 +172,7 @@ def the_day(day, folder):
     again.frequency_table(by=["region"], name="all enterprises by town")
     again.frequency_table(by=["region"], where={"region": day.regions[:8]}, name="without the large ones")
     day.resubmits("ren", trap, again, folder / "again")
-    # A difference with what has left.
+    # A difference with a released output.
     second = Session("sizes again", str(day.data), unit="enterprise", unit_word="enterprise")
     second.frequency_table(
         by=["size"], where={"region": day.regions[1:]}, name="enterprises by size, no capital"
@@ -187,7 +187,7 @@ def the_day(day, folder):
     day.does("sota", "/requests/4/settle")
     facts = lambda page: page.get_by_text("Facts that the decision rests on").click()
     day.shoot("decision", "haru", f"/outputs/{day.outputs(4)[0]}", before=facts)
-    # Around it.
+    # Other pages.
     day.shoot("mine", "ren", "/mine", height=420)
     day.shoot("new", "ren", "/new", height=760)
     day.shoot("own-output", "ren", f"/outputs/{first}", tour=False)
@@ -214,7 +214,7 @@ def the_day(day, folder):
 
 
 def main(every=None):
-    """Live the day and shoot it."""
+    """Run the simulation and take the screenshots."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     if every:
         every.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Arguments and options of every command, put under its heading in reference/cli.md when the site is built.
+"""Insert the arguments and options of every command into reference/cli.md when the site is built.
 
 They are read from the program itself, so they cannot say anything else than ``hitoku <command> --help``.
 """
@@ -14,7 +14,7 @@ HEADING = re.compile(r"^## hitoku (?P<name>[a-z-]+)$", re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Add to each section of the page what its command takes."""
+    """Add a table of parameters to each section of the page."""
     return with_help(markdown) if page.file.src_uri == PAGE else markdown
 
 
@@ -30,7 +30,7 @@ def with_help(markdown: str) -> str:
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """Every command of the program, by its name."""
+    """Return every command of the program with its name."""
     import typer
 
     from hitoku.cli import app
@@ -39,7 +39,7 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 
 def help_of(command: Any) -> str:
-    """What a command, or each command of a group, takes."""
+    """Return the parameters of a command, or of each command of a group."""
     inner = getattr(command, "commands", None)
     if inner is None:
         return parameters_of(command)

@@ -1,4 +1,4 @@
-"""Docstrings name other things as Sphinx does, ``:func:`hitoku.audit```; on a page the name alone is enough."""
+"""Replace Sphinx roles in docstrings, ``:func:`hitoku.audit```, by the plain name."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):(?=<code>)")
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Drop what only Sphinx understands."""
+    """Replace the Sphinx roles of a page."""
     return ROLE.sub("", html)

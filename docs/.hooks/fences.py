@@ -1,4 +1,4 @@
-"""Words after a fence that the tests understand and the site does not: ``python no-run`` is shown as Python."""
+"""Remove the options of fences that only the tests use: ``python no-run`` is shown as Python."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ NO_RUN = re.compile(r"^( *`{3,}python) no-run$", re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Leave the language alone."""
+    """Keep only the language of each fence."""
     return NO_RUN.sub(r"\1", markdown)

@@ -1,4 +1,4 @@
-r"""Formulas, written as ``$x$`` or ``$$x$$`` in LaTeX's words, become MathML when the site is built.
+r"""Convert LaTeX formulas, ``$x$`` or ``$$x$$``, to MathML when the site is built.
 
 Browsers draw MathML by themselves, so nothing is fetched and no script runs.
 """
@@ -25,7 +25,7 @@ def mathml(match: re.Match[str]) -> str:
     latex = unescape(match["latex"]).strip()
     drawn = convert(latex, display="block" if match["open"] == "[" else "inline")
     if "<mi>&</mi>" in drawn:
-        # It prints what it does not understand; \\begin{split} is what it knows.
+        # latex2mathml prints unknown environments verbatim; it supports \\begin{split}.
         message = f"the formula has an environment that cannot be drawn: {latex}"
         raise ValueError(message)
     return drawn

@@ -1,4 +1,4 @@
-"""Parameters that share a description in a docstring: each gets a line of its own, with its own type and default.
+"""Split parameters that share a description in a docstring, so that each has its own type and default.
 
 An extension of griffe, which reads the source for mkdocstrings; it would give all of them the type of the first.
 """
@@ -14,7 +14,7 @@ SHARED = re.compile(r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)+)\n(?P<text>(?: +.*\
 
 
 class OwnLines(griffe.Extension):
-    """Take shared descriptions apart."""
+    """Split shared descriptions."""
 
     def on_instance(self, *, obj: Any, **_: Any) -> None:
         if obj.docstring is not None:

@@ -1,4 +1,4 @@
-"""The search of a site that is opened from a folder needs a small script; the theme would fetch it from elsewhere."""
+"""Use a local copy of the script that the offline search needs, instead of the theme's remote one."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ OURS = "assets/worker.js"
 
 
 def on_post_page(output: str, *, page: Any, **_: Any) -> str:
-    """Name our own script instead."""
+    """Replace the address of the script."""
     return ELSEWHERE.sub(get_relative_url(OURS, page.url), output)
 
 
 def on_post_template(output_content: str, **_: Any) -> str:
-    """Do the same for the page that says that there is no such page."""
+    """Replace it on the 404 page, too."""
     return ELSEWHERE.sub(OURS, output_content)

@@ -1,4 +1,4 @@
-"""Order of sections and pages: learn, do, look up, understand. A page that is not named here comes after those that are."""
+"""Order of sections and pages. Pages that are not listed follow those that are."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TITLES = {"How to": "How-to guides"}
 
 
 def on_nav(nav: Any, **_: Any) -> Any:
-    """Put the front page first, then the sections in their order, and the pages of each in theirs."""
+    """Sort the sections after the front page, and the pages of each section."""
     sections = list(ORDER)
     nav.items.sort(key=lambda item: sections.index(item.title) if item.title in sections else -1)
     for section in nav.items:
@@ -56,7 +56,7 @@ def on_nav(nav: Any, **_: Any) -> Any:
         if section.children:
             section.children.sort(key=lambda item, named=named: place(name_of(item), named))
         for item in [section, *(section.children or [])]:
-            # The title of a page comes from its heading and is not known yet.
+            # Titles of pages come from their headings and are not known yet.
             if item.is_section:
                 item.title = TITLES.get(item.title, item.title)
     return nav
