@@ -43,7 +43,7 @@ def withheld(method: Method, counts: Integers) -> tuple[int, str] | None:
     except HitokuError:
         return None
     claim = ""
-    if outcome.protection.reader is not None and outcome.audit.certificate is not None:
+    if outcome.protection.known_method is not None and outcome.audit.certificate is not None:
         prove(dict(outcome.audit.certificate.content))
         claim = "proved"
     return int(outcome.protection.withheld.sum()), claim

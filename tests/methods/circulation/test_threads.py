@@ -23,8 +23,8 @@ counts = numpy.exp(numpy.random.default_rng(0).normal(2.4, 1.3, (5, 6, 4))).asty
 table = Table.from_array(counts)
 found = Circulation().protect(table, Need(unsafe=(table.value > 0) & (table.value < 4), width=5))
 assert found.secondary.any() and n_runs
-moves = found.moves
-parts = (found.withheld, moves.begins, moves.cells, moves.amounts)
+deviations = found.deviations
+parts = (found.withheld, deviations.begins, deviations.cells, deviations.amounts)
 print(hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest())
 """
 
