@@ -1,10 +1,10 @@
-"""Contributors as attackers, for those who hold the true table: who they are, and what they can infer.
+"""Contributors as attackers: who they are, and what they can infer. For callers that hold the true table.
 
-A contributor, or a few who pool what they know, subtracts own amounts from published sums.
-:func:`choose_insiders` says which coalitions are considered, :class:`Knowledge` what they know without any
-release, and :class:`CoalitionSearch` which of thousands infer an unsafe cell more closely than its need
-allows. Feasible tables serve as witnesses for many coalitions at once; only where none fits is a linear
-program solved. :class:`InsiderVerdict` is the answer.
+A contributor, or a coalition of a few, subtracts their own contributions from published sums.
+:func:`choose_insiders` selects the coalitions to consider, :class:`Knowledge` computes what they know without
+any release, and :class:`CoalitionSearch` finds, among thousands, those that can infer an unsafe cell more
+closely than its levels allow. Feasible tables are witnesses for many coalitions at once; a linear program is
+solved only if there is no witness. The result is an :class:`InsiderVerdict`.
 """
 
 from hitoku.lazy import facade

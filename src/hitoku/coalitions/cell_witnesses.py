@@ -1,7 +1,7 @@
-"""Feasible tables as witnesses: deviations from the true table, each kept for the one cell that it moves.
+"""Witnesses: deviations from the true table to feasible tables, each kept for one cell that it moves.
 
-A deviation that moves few cells agrees with nearly everybody: only who knows something about a cell that it
-moves may have a word to say.
+A deviation that moves few cells is feasible for nearly all coalitions: only a coalition that knows something
+about a cell that it moves can rule it out.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import numpy as np
 
 from hitoku.model import Floats, Integers, Mask, reaches
 
-# Witnesses are sorted again when this share of their entries is not.
+# Witnesses are sorted again if more than this share of their entries is unsorted.
 FRESH = 0.05
 
-# A cell, and how far somebody thinks that it can go down and up.
+# A cell, and its slacks down and up for a coalition.
 CellRange = tuple[int, float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class CoalitionDeviations:
-    """Deviations one after the other."""
+    """Deviations, concatenated."""
 
     owner: Integers
-    """The cell that each is kept for."""
+    """Cell for which each deviation is kept."""
     begins: Integers
-    """Where each begins among the entries, and where the last one ends."""
+    """Start of each deviation among the entries, and the end of the last one."""
     cells: Integers
     amounts: Floats
-    """Cells that move, and how far."""
+    """Cells that move, and distances."""
 
     @classmethod
     def none(cls) -> CoalitionDeviations:
@@ -39,7 +39,7 @@ class CoalitionDeviations:
         return cls(nothing, np.zeros(1, dtype=np.int64), nothing, np.zeros(0))
 
     def and_then(self, others: CoalitionDeviations) -> CoalitionDeviations:
-        """Return these and others after them."""
+        """Return these deviations followed by others."""
         return CoalitionDeviations(
             np.concatenate([self.owner, others.owner]),
             np.concatenate([self.begins, self.begins[-1] + others.begins[1:]]),
@@ -48,7 +48,7 @@ class CoalitionDeviations:
         )
 
     def opposite(self, which: Mask) -> CoalitionDeviations:
-        """Return some of them the other way round."""
+        """Return the opposites of some deviations."""
         entries = np.repeat(which, np.diff(self.begins))
         lengths = np.diff(self.begins)[which]
         begins = np.concatenate([[0], np.cumsum(lengths)])
@@ -56,14 +56,14 @@ class CoalitionDeviations:
 
 
 class SortedWitnesses:
-    """Witnesses in order, by number and by cell.
+    """Witnesses sorted by number and by cell.
 
     Parameters
     ----------
     deviations
         The witnesses.
     by_cell
-        Where each cell's begin in the next two; witnesses that move it, the shortest first, and how far.
+        Start of each cell; numbers of the witnesses that move it, the shortest first; distances.
     """
 
     def __init__(self, deviations: CoalitionDeviations, by_cell: tuple[Integers, Integers, Floats]) -> None:
@@ -81,13 +81,13 @@ class SortedWitnesses:
         return cls(deviations, (begins, number[order], deviations.amounts[order]))
 
     def through(self, cell: int) -> tuple[Integers, Floats]:
-        """Return witnesses that move a cell, and how far."""
+        """Return the witnesses that move a cell, and distances."""
         begins, numbers, amounts = self._by_cell
         part = slice(begins[cell], begins[cell + 1])
         return numbers[part], amounts[part]
 
     def repaired(self, numbers: Integers, room: tuple[Floats, Floats]) -> Mask:
-        """Tell which witnesses still take their cell as far once they are changed to keep within rooms."""
+        """Repair witnesses to stay within slacks; return which still move their cell as far."""
         from hitoku.kernels.repair import repair  # noqa: PLC0415 - numba loads when it is needed
 
         found, (begins, listed, _) = self.deviations, self._by_cell
@@ -98,11 +98,11 @@ class SortedWitnesses:
 
 
 class CellWitnesses:
-    """Deviations by the cell that each is kept for; withholding more leaves them feasible.
+    """Deviations by the cell for which each is kept; suppressing more cells keeps them feasible.
 
     Examples
     --------
-    Somebody knows that cell 1 cannot fall by more than 2, somebody else knows cell 2.
+    One coalition knows that cell 1 cannot fall by more than 2, another one knows cell 2.
 
     >>> witnesses = CellWitnesses(4)
     >>> witnesses.add(0, np.array([0, 1, 3]), np.array([5.0, -5.0, 2.0]))
@@ -111,12 +111,12 @@ class CellWitnesses:
     """
 
     def __init__(self, n_cells: int) -> None:
-        # The farthest that the witnesses of each cell take it.
+        # Largest movement of each cell by its witnesses.
         self.low, self.high = np.zeros(n_cells), np.zeros(n_cells)
-        # By witness: the cell that it is kept for. By cell: its witnesses, and how far they take it.
+        # By witness: the cell for which it is kept. By cell: its witnesses, and distances.
         self._owner: list[int] = []
         self._kept_for: dict[int, list[tuple[int, float]]] = {}
-        # Those in order, and those that came since.
+        # Sorted witnesses, and those that were added since.
         self._sorted = SortedWitnesses.of(CoalitionDeviations.none(), n_cells)
         self._fresh = CoalitionDeviations.none()
         self._through: dict[int, list[tuple[int, float]]] = {}
@@ -125,7 +125,7 @@ class CellWitnesses:
         return len(self._owner)
 
     def add(self, own: int, cells: Integers, amounts: Floats) -> None:
-        """Keep one more for a cell."""
+        """Add a witness for a cell."""
         number = len(self)
         self._keep(own, float(amounts[cells == own].sum()))
         for cell, amount in zip(cells.tolist(), amounts.tolist(), strict=True):
@@ -134,7 +134,7 @@ class CellWitnesses:
         self._fresh = self._fresh.and_then(CoalitionDeviations(np.array([own]), ends, cells, amounts))
 
     def add_all(self, found: CoalitionDeviations) -> None:
-        """Keep many, each for its cell."""
+        """Add witnesses, each for its owner."""
         number = np.repeat(np.arange(len(found.owner)), np.diff(found.begins))
         own = found.cells == found.owner[number]
         moved = np.bincount(number[own], found.amounts[own], len(found.owner))
@@ -153,12 +153,12 @@ class CellWitnesses:
         self._fresh, self._through = CoalitionDeviations.none(), {}
 
     def shrunk(self, room: Iterable[CellRange]) -> dict[int, float]:
-        """Return the witnesses that go farther than some cells can, with how much of each agrees with that.
+        """Return the witnesses that exceed the slack of some cells, with the feasible share of each.
 
         Parameters
         ----------
         room
-            Cells, and how far each can go down and up.
+            Cells, and their slacks down and up.
         """
         scale: dict[int, float] = {}
         for cell, down, up in room:
@@ -172,28 +172,28 @@ class CellWitnesses:
         return scale
 
     def owners(self, numbers: Iterable[int]) -> set[int]:
-        """Return the cells that witnesses are kept for."""
+        """Return the cells for which witnesses are kept."""
         return {self._owner[number] for number in numbers}
 
     def reach(self, own: int, scale: Mapping[int, float]) -> tuple[float, float]:
-        """Tell how far down and up a cell is taken by its witnesses when some of them are shrunk."""
-        # It may stay where it is, too.
+        """Return how far down and up the witnesses of a cell move it if some are scaled down."""
+        # Zero is feasible, too.
         moved = [0.0, *(scale.get(number, 1.0) * far for number, far in self._kept_for.get(own, ()))]
         return -min(moved), max(moved)
 
     def repaired(
         self, cells: Integers, scale: Mapping[int, float], room: tuple[Floats, Floats]
     ) -> tuple[Floats, Floats]:
-        """Tell how far down and up cells are taken by their witnesses when some are repaired, not shrunk.
+        """Return how far down and up witnesses move cells if some are repaired instead of scaled down.
 
         Parameters
         ----------
         cells
             The cells.
         scale
-            Witnesses that go too far, and how much of each agrees with the rooms.
+            Witnesses that exceed slacks, and the feasible share of each.
         room
-            How far down and up all cells can go.
+            Slacks of all cells down and up.
         """
         if self._fresh.begins[-1] > FRESH * self._sorted.deviations.begins[-1]:
             self._sort(CoalitionDeviations.none())
@@ -207,20 +207,20 @@ class CellWitnesses:
 
 
 class CoalitionRange:
-    """How far each cell is known to move in the eyes of one coalition, and how far it must.
+    """Attainable and required range of each cell for one coalition.
 
     Parameters
     ----------
     cells
-        Positions of the cells, sorted; everything else is by position in this list.
+        Sorted cells; all other arrays are by index in this list.
     slack
-        What counts as rounding.
+        Tolerance for rounding.
     least
-        What moves less than this may not move at all: the solver cannot tell.
+        Movements smaller than this may be rounding of the solver.
     levels
-        How far each must move down, up, and in all.
+        Required movement down, up, and in total.
     moved
-        How far each is known to move down and up.
+        Proven movement down and up.
     """
 
     def __init__(
@@ -238,21 +238,21 @@ class CoalitionRange:
 
     @property
     def missing(self) -> Mask:
-        """Cells that are not known to move far enough; a single value never is."""
+        """Cells that are not known to move far enough; a cell with a single value never does."""
         return ~self.far_enough(self.down, self.up)
 
     def far_enough(self, down: Floats, up: Floats) -> Mask:
-        """Tell which cells would have what they need if they moved so far."""
+        """Return which cells would reach their levels with given movements."""
         far = reaches(down, up, self.lower, self.upper, self.width, self.slack)
         return np.asarray(far & (down + up > self.least))
 
     def lacks(self, one: int, down: float, up: float) -> bool:
-        """Tell whether one cell needs more than to move so far."""
+        """Return whether one cell misses its levels with given movements."""
         need = (each[one : one + 1] for each in (self.lower, self.upper, self.width, self.slack))
         far = reaches(np.array([down]), np.array([up]), *need)
         return not (far[0] and down + up > self.least[one])
 
     def note(self, which: Integers, moved: Floats) -> None:
-        """Take into account that some cells can move so far."""
+        """Record movements of some cells."""
         self.down[which] = np.maximum(self.down[which], -moved)
         self.up[which] = np.maximum(self.up[which], moved)

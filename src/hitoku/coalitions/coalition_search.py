@@ -1,19 +1,19 @@
-"""Coalitions of insiders: which of thousands can infer an unsafe cell more closely than its need allows.
+"""Search for coalitions that can infer an unsafe cell more closely than its levels allow.
 
-For somebody who holds the true table: the auditor, and a method that must resist insiders. (What a coalition
-infers from a release alone is the attack :class:`hitoku.attacks.insider.Insider`; no attack sees the truth.)
+For callers that hold the true table: the audit, and methods that protect against insiders. (The attack
+:class:`hitoku.attacks.insider.Insider` computes what a coalition infers from a release alone.)
 
-An unsafe cell is protected from a coalition when a feasible table, one that agrees with the release and with
-what the coalition knows, takes the cell as low as it must be able to go, and another as high. Such tables are
+An unsafe cell is protected from a coalition if one feasible table, which agrees with the release and with
+what the coalition knows, has the cell at its lower level, and another one at its upper level. Such tables are
 witnesses, kept as deviations from the true table that move few cells. A coalition that knows nothing of these
-cells cannot object; and as relations and bounds are convex, a deviation may be scaled down until it agrees
-with what a coalition knows, and may still reach far enough.
+cells cannot rule a witness out. As relations and bounds are convex, a deviation may also be scaled down until
+it agrees with what a coalition knows, and may still reach far enough.
 
-Witnesses come from boxes where the table has variables. One that moves what a coalition knows may be
-repaired: others that move the same cell are added until it comes out as it was. Where that fails, boxes are
-looked for in the eyes of the coalition. What is missing then is decided near the cell: the least change that
-moves it, or relations that keep it from moving. What is found for one joins the others. Most work for a
-coalition is about the cells whose witnesses it can object to, and does not grow with the table.
+In cross tables, witnesses are found along hypercubes. A witness that moves a cell known to a coalition may be
+repaired: others that move the same cell are added until it is unchanged. If that fails, hypercubes are
+searched for this coalition. Remaining cells are decided by the least deviation that moves them, or by
+relations that prevent it. All deviations are kept for other coalitions. The work for a coalition is mostly
+for the cells whose witnesses it can rule out, and does not grow with the table.
 """
 
 from __future__ import annotations
@@ -46,23 +46,22 @@ UNKNOWN_COST = 0.1
 
 
 class CoalitionSearch:
-    """One release of a table, its unsafe cells, and everybody who contributed to a withheld cell.
+    """Search over the coalitions of all contributors to suppressed cells of a release.
 
-    Intervals are those of real numbers, whatever ``attack.integer``.
+    Intervals are over real numbers, whatever ``attack.integer``.
 
     Parameters
     ----------
     table
-        The true values; cells that are zero and may not be withheld are known to everybody.
+        The true table; cells that are zero and must be published are known to every attacker.
     need
-        How far each unsafe cell must be free to move around its true value. What a coalition knows without
-        any release is not held against the release.
+        Levels of the unsafe cells. What a coalition knows without any release is not counted against it.
     release
-        What is published.
+        The published table.
     attack
-        Who knows what, how many may pool it, and the limits of the search.
+        Contributions, largest size of coalitions, and limits of the search.
     before
-        A search on a release of the same table that withheld less: its witnesses are feasible still.
+        A search on a release of the same table with fewer suppressed cells: its witnesses remain feasible.
 
     Examples
     --------
@@ -88,7 +87,7 @@ class CoalitionSearch:
         self._release, self._truth, self._need = release, truth, need
         self._size, self._limit = attack.coalition, attack.limit
         self._deadline = Deadline(attack.time_limit_s)
-        # Programs count here and are not cut short: what they say holds. Beyond the limit no cell is begun.
+        # Programs are counted but not interrupted, so their results hold; at the limit no cell is started.
         self.work: CountedWork = CountedWork() if before is None else before.work
         self._work_limit = np.inf if attack.work_limit is None else attack.work_limit
         self.undecided: set[Coalition] = set() if before is None else set(before.undecided)
@@ -100,9 +99,9 @@ class CoalitionSearch:
         matrix = sparse.csr_array(release.relations[:, self._withheld])
         self._matrix = sparse.csr_array(matrix[np.diff(matrix.indptr) > 0])
         self._incidence = Incidence.of(self._matrix)
-        # How far all cells can go down and up, published or not, as everybody knows.
+        # Slacks of all cells, published or not, that every attacker knows.
         self.room = room = np.maximum(truth - release.lower, 0.0), np.maximum(release.upper - truth, 0.0)
-        # A cell that moves less, as a share of what cells of the table usually can, may not move at all.
+        # Smaller movements, as a share of the median slack, may be rounding.
         usual = np.concatenate([side[np.isfinite(side) & (side > 0)] for side in room])
         self._least = np.maximum(self._slack, BOUND * (np.median(usual) if len(usual) else 1.0))
         self._knowledge = Knowledge(table, release) if before is None else before.knowledge
@@ -110,29 +109,29 @@ class CoalitionSearch:
         self.witnesses: CellWitnesses = CellWitnesses(release.n_cells) if before is None else before.witnesses
         watched = np.zeros(release.n_cells, dtype=np.bool_)
         watched[[cell for shares in self._shares for cell in shares]] = True
-        # Published cells go nowhere.
+        # Published cells cannot move.
         self._room = np.where(release.withheld, room[0], 0.0), np.where(release.withheld, room[1], 0.0)
         self._changes = DeviationSearch.of(
             Problem.deviations(self._matrix, -room[0][self._withheld], room[1][self._withheld])
         )
-        # How far withheld cells go down and up as everybody knows without the release, and with it by one
-        # relation after the other; what one coalition knows besides goes on the slate.
+        # Slacks of suppressed cells that every attacker knows without the release, and with it by bound
+        # propagation; the knowledge of one coalition is added on the slate.
         self._outsiders = self._knowledge.of([])
         lower, upper = self._outsiders.of(self._withheld)
-        self._everybody = truth[self._withheld] - lower, upper - truth[self._withheld]
-        ends = -self._everybody[0], self._everybody[1].copy()
+        self._public = truth[self._withheld] - lower, upper - truth[self._withheld]
+        ends = -self._public[0], self._public[1].copy()
         self._released = Propagation(self._incidence, self._slack[self._withheld])
         self._released.tighten(*ends)
         self._ends, self._slate = ends, (ends[0].copy(), ends[1].copy())
         self._weight = np.where(watched[self._withheld], 1.0, UNKNOWN_COST)
-        everybody = self._knowledge.everybody
-        known = everybody[1] - everybody[0] <= self._knowledge.dust
+        public = self._knowledge.public
+        known = public[1] - public[0] <= self._knowledge.dust
         self.open = np.flatnonzero(need.unsafe & release.withheld & ~known)
         price = np.where(watched, 1.0, UNKNOWN_COST)
         self._hypercubes = HypercubeDeviations(table, release.withheld, price, room)
         if before is None:
             self.witnesses.add_all(self._hypercubes.found([self.wanted(self.open, self._outsiders)]))
-        # What everybody can infer is not what insiders learn.
+        # Cells that every attacker can infer are not counted against insiders.
         self.outside = self.examine(NOBODY).cells
         self.open = np.setdiff1d(self.open, self.outside)
         self._is_open = np.zeros(release.n_cells, dtype=np.bool_)
@@ -140,29 +139,29 @@ class CoalitionSearch:
 
     @property
     def knowledge(self) -> Knowledge:
-        """What can be known without any release."""
+        """Knowledge without any release."""
         return self._knowledge
 
     def too_close(self) -> Iterator[TooClose]:
-        """Yield every coalition that can infer some unsafe cell too closely."""
+        """Yield every coalition that can infer an unsafe cell too closely."""
         return (found for found in self.examined(self.coalitions()) if len(found.cells))
 
     def examined(self, coalitions: Sequence[Coalition]) -> Iterator[TooClose]:
-        """Examine coalitions, with boxes for all of them first."""
+        """Examine coalitions, after a search for hypercubes for all of them."""
         lacking = self._suit(coalitions)
-        # Witnesses only become more: what they said of the others they say still.
+        # Witnesses are only added, so results for the other coalitions remain valid.
         return (
             self.examine(members) if members in lacking else TooClose(members, NO_CELLS, self._outsiders)
             for members in coalitions
         )
 
     def verdict(self) -> InsiderVerdict:
-        """Try every coalition."""
+        """Examine every coalition."""
         cells = {int(cell) for found in self.too_close() for cell in found.cells}
         return InsiderVerdict(len(self.coalitions()), tuple(sorted(cells)), len(self.undecided))
 
     def coalitions(self) -> tuple[Coalition, ...]:
-        """Return coalitions that know something of a group of cells that hang together."""
+        """Return the coalitions whose members know cells of the same connected component."""
         place = np.full(self._release.n_cells, -1)
         place[self._withheld] = self._incidence.parts.cell
         inside: dict[int, list[int]] = {}
@@ -185,9 +184,9 @@ class CoalitionSearch:
         return tuple(dict.fromkeys(every))
 
     def _lacking(self, members: Coalition) -> tuple[Integers, Floats, Floats]:
-        """Return open cells whose witnesses a coalition can object to so far that they no longer do.
+        """Return open cells whose witnesses are too short once what a coalition knows is respected.
 
-        And how far the witnesses take these down and up in its eyes.
+        And how far the remaining witnesses move these cells down and up.
         """
         if members == NOBODY:
             return self.open, -self.witnesses.low[self.open], self.witnesses.high[self.open]
@@ -205,11 +204,11 @@ class CoalitionSearch:
         return [self._shares[member] for member in members]
 
     def _suit(self, coalitions: Sequence[Coalition]) -> set[Coalition]:
-        """Look for boxes that agree with what a coalition knows, where no witness does, not even repaired.
+        """Search for hypercubes that agree with what a coalition knows, if no witness does, even repaired.
 
         Returns
         -------
-        The coalitions for which there was reason to look.
+        The coalitions for which witnesses were missing.
         """
         lacking, wanted = set(), []
         for members in coalitions:
@@ -225,24 +224,24 @@ class CoalitionSearch:
         return lacking
 
     def wanted(self, cells: Integers, known: KnownBounds) -> AttackerView:
-        """Return what must be found so that cells move far enough for somebody."""
+        """Return the view of an attacker: required movements of cells, and slacks of known cells."""
         truth = self._truth[known.cells]
         return AttackerView(
             cells, self._levels(cells, known), known.cells, (truth - known.lower, known.upper - truth)
         )
 
     def _levels(self, cells: Integers, known: KnownBounds) -> tuple[Floats, Floats, Floats]:
-        """Return how far cells must move down, up, and in all for somebody."""
+        """Return the required movement of cells down, up, and in total, for an attacker."""
         lower, upper = known.of(cells)
         below, above, need = self._truth[cells] - lower, upper - self._truth[cells], self._need
-        # What a coalition knows without the release no release can blur.
+        # No release can protect what a coalition knows without it.
         width = np.minimum(need.width[cells], below + above)
         return np.minimum(need.lower[cells], below), np.minimum(need.upper[cells], above), width
 
     def examine(self, members: Coalition) -> TooClose:
-        """Return the open cells about which a coalition can infer too much, as far as the work limit allows.
+        """Return the open cells that a coalition can infer too closely, within the work limit.
 
-        A coalition about which some cell is left at the limit is noted as undecided.
+        A coalition with open cells at the limit is recorded as undecided.
         """
         reach, known = self._reach_of(members)
         if not reach.missing.any():
@@ -257,7 +256,7 @@ class CoalitionSearch:
         return self.work.done >= self._work_limit
 
     def _reach_of(self, members: Coalition) -> tuple[CoalitionRange, KnownBounds]:
-        """Return how far witnesses take cells for a coalition that can object to some, and what it knows."""
+        """Return the ranges of cells with too short witnesses for a coalition, and its knowledge."""
         if self._deadline.over:
             raise SolverError(
                 "time_over_before_every_contributor",
@@ -268,7 +267,7 @@ class CoalitionSearch:
         cells, down, up = self._lacking(members)
         known = self._knowledge.of(self._of(members)) if len(cells) else self._outsiders
         lower, upper = known.of(cells)
-        # What somebody knows without any release is no disclosure to them.
+        # A value that the coalition knows without any release is not disclosed by it.
         kept = upper - lower > self._knowledge.dust[cells]
         reach = self._reach(cells[kept], down[kept], up[kept], known)
         if members != NOBODY and reach.missing.any():
@@ -276,12 +275,12 @@ class CoalitionSearch:
         return reach, known
 
     def _reach(self, cells: Integers, down: Floats, up: Floats, known: KnownBounds) -> CoalitionRange:
-        """Return how far cells go for somebody, and how far they must."""
+        """Return the attainable and required ranges of cells for an attacker."""
         levels = self._levels(cells, known)
         return CoalitionRange(cells, self._slack[cells], self._least[cells], levels, (down, up))
 
     def _repair(self, members: Coalition, reach: CoalitionRange, known: KnownBounds) -> None:
-        """Take out of witnesses what a coalition can object to."""
+        """Repair witnesses that a coalition can rule out."""
         scale = self.witnesses.shrunk(self._knowledge.sight(self._of(members)))
         missing = np.flatnonzero(reach.missing)
         down, up = self._room
@@ -297,11 +296,11 @@ class CoalitionSearch:
         reach.note(missing, moved[1])
 
     def _settle(self, members: Coalition, reach: CoalitionRange, known: KnownBounds) -> Mask:
-        """Decide about cells that are missing, at once where that is easy, then each by what is near it.
+        """Decide the missing cells, together if that is fast, then each by a search near it.
 
         Returns
         -------
-        Which of the cells were decided: no further one is begun at the work limit.
+        Mask of the cells that were decided; at the work limit no further cell is started.
         """
         down, up = self._room_in_sight(known)
         possible = self._possible(reach, known)
@@ -320,14 +319,14 @@ class CoalitionSearch:
         return settled
 
     def _room_in_sight(self, known: KnownBounds) -> tuple[Floats, Floats]:
-        """Return how far withheld cells can go down and up for somebody."""
-        down, up = self._everybody[0].copy(), self._everybody[1].copy()
+        """Return the slacks of suppressed cells down and up for an attacker."""
+        down, up = self._public[0].copy(), self._public[1].copy()
         places, more = self._more_room(known)
         down[places], up[places] = more
         return down, up
 
     def _more_room(self, known: KnownBounds) -> tuple[Integers, tuple[Floats, Floats]]:
-        """Return the withheld cells of which somebody knows more than everybody, and their rooms."""
+        """Return the suppressed cells about which an attacker knows more than others, and their slacks."""
         places = self._place[known.cells]
         withheld = places >= 0
         truth = self._truth[known.cells[withheld]]
@@ -335,15 +334,15 @@ class CoalitionSearch:
 
     @cached_property
     def _program(self) -> Warm:
-        """The release as one program."""
+        """The release as one linear program."""
         n_rows, n_columns = self._matrix.shape
         program = LinearProgram(np.zeros(n_columns), self._matrix, np.zeros(n_rows), *self._ends)
         return Warm(program, work=self.work)
 
     def _push(self, reach: CoalitionRange, possible: Mask, down: Floats, up: Floats) -> None:
-        """Move all cells that are missing at once, none of them farther than it has to go, while that helps.
+        """Push all missing cells together, none farther than required, while that helps.
 
-        Such a deviation moves so many cells that it is of no use to anybody else.
+        Such deviations move too many cells to be useful for other coalitions.
         """
         while (which := np.flatnonzero(reach.missing & possible)).size > 1:
             for way in (1.0, -1.0):
@@ -360,11 +359,11 @@ class CoalitionSearch:
                 break
 
     def _possible(self, reach: CoalitionRange, known: KnownBounds) -> Mask:
-        """Tell which cells are not kept from what they need by one relation after the other."""
+        """Return which cells bound propagation does not keep from their levels."""
         (low, high), ends = self._slate, self._ends
-        told, (down, up) = self._more_room(known)
-        low[told], high[told] = np.maximum(low[told], -down), np.minimum(high[told], up)
-        learnt = np.union1d(told, self._released.tighten(low, high, told)) if len(told) else told
+        own, (down, up) = self._more_room(known)
+        low[own], high[own] = np.maximum(low[own], -down), np.minimum(high[own], up)
+        learnt = np.union1d(own, self._released.tighten(low, high, own)) if len(own) else own
         places = self._place[reach.cells]
         far = reach.far_enough(np.maximum(-low[places], 0.0), np.maximum(high[places], 0.0))
         low[learnt], high[learnt] = ends[0][learnt], ends[1][learnt]

@@ -1,8 +1,8 @@
-"""Deviations of cross tables without linear programs, in the eyes of outsiders and of insiders.
+"""Deviations of cross tables without linear programs, for outsiders and for coalitions.
 
-Boxes are changes that nobody can see; sums of some may pass through published cells where they cancel. What
-insiders know is as good as published to them. Cells that somebody knows are dear, so that what is found for
-one agrees with most others.
+Deviations along hypercubes keep all sums; combinations may pass through published cells where they cancel.
+Cells that a coalition knows are published as far as it is concerned. Cells that any contributor knows are
+expensive, so that deviations found for one coalition are feasible for most others.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from hitoku.coalitions.cell_witnesses import CoalitionDeviations
 from hitoku.feasibility.hypercubes import CrossTable, HypercubeSearch, Requirements, Slacks, cross_table_of
 from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Table
 
-# Starts of every search, cells that further boxes may cancel, up to how many leaves all are tried: for all
-# cells, for those without a box after that, and for those without one even then.
+# Efforts of three attempts, each for the cells that are still open: starts of every search, cells that
+# further hypercubes may cancel, and number of leaves up to which all are tried.
 EFFORTS = ((3, 2, 48), (3, 8, 2**20), (12, 24, 2**20))
 
 
 @dataclass(frozen=True, eq=False)
 class AttackerView:
-    """Cells that must be able to go far in the eyes of somebody."""
+    """Cells that must be able to move far enough for one attacker, and what that attacker knows."""
 
     cells: Integers
-    """The cells."""
+    """Cells that must be able to move."""
     levels: tuple[Floats, Floats, Floats]
-    """How far each must go down, up and in all."""
+    """Required movement of each cell down, up and in total."""
     known: Integers
-    """Cells about which somebody knows something."""
+    """Cells about which the attacker has knowledge."""
     room: tuple[Floats, Floats]
-    """How far these can go down and up."""
+    """Slacks of these cells down and up, for the attacker."""
 
 
 class HypercubeDeviations:
-    """The search for boxes of a table that move some of its cells.
+    """Search for deviations along hypercubes that move given cells of a table.
 
     Parameters
     ----------
     table
-        Its variables and values count.
+        The true table.
     movable
-        The cells that may move.
+        Cells that may move.
     price
-        What it costs to move each.
+        Cost of moving each cell.
     room
-        How far all cells can go down and up as everybody knows.
+        Slacks of all cells down and up that every attacker knows.
     """
 
     def __init__(self, table: Table, movable: Mask, price: Floats, room: tuple[Floats, Floats]) -> None:
@@ -67,7 +67,7 @@ class HypercubeDeviations:
         return np.asarray(np.floor(room * self._scale))
 
     def found(self, wanted: Sequence[AttackerView]) -> CoalitionDeviations:
-        """Look for deviations that take cells far enough; none where a table has no boxes."""
+        """Search for deviations that move cells far enough; none if a table has no hypercubes."""
         found = CoalitionDeviations.none()
         if self._cross_table is None:
             return found
@@ -81,7 +81,7 @@ class HypercubeDeviations:
     def _found(
         self, cross_table: CrossTable, wanted: Sequence[AttackerView], effort: tuple[int, int, int]
     ) -> tuple[CoalitionDeviations, Sequence[AttackerView]]:
-        """Look with some effort; return what is found, and what is still wanted."""
+        """Search with a given effort; return deviations, and the cells that remain open."""
         requirements, place, whose = self._requirements(wanted)
         through = (np.where(self._moving, side, np.inf) for side in (self._down, self._up))
         hypercubes = HypercubeSearch(cross_table, Slacks(self._scale, *through), requirements, self._price)
@@ -95,14 +95,14 @@ class HypercubeDeviations:
                 hypercubes.route(part, effort=effort)
                 hypercubes.ground[:, position] = had
         hidden = self._hidden(hypercubes, wanted, whose)
-        # A cell has what it wants when all its claims have, one or two of them.
+        # A cell is settled if its requirements are, one or two of them.
         n = len(whose)
         lacking = (requirements.amount > 0) & ~hidden
         open_places = place[lacking[:n] | lacking[n:]]
         return self._written(hypercubes, hidden), _restricted(wanted, open_places)
 
     def _requirements(self, wanted: Sequence[AttackerView]) -> tuple[Requirements, Integers, Integers]:
-        """Make claims of what is wanted as far as it is possible; say of which cells of all, and whose."""
+        """Return the feasible requirements, the indices of their cells in all views, and their views."""
         whose = np.repeat(np.arange(len(wanted)), [len(one.cells) for one in wanted])
         cells = np.concatenate([one.cells for one in wanted])
         lower, upper, width = (
@@ -123,7 +123,7 @@ class HypercubeDeviations:
         return Requirements.within(*some), np.flatnonzero(possible), whose[possible]
 
     def _room_of(self, one: AttackerView) -> tuple[Floats, Floats, Mask]:
-        """Return how many steps cells can go down and up for somebody who knows them, and whether any."""
+        """Return the slacks of known cells for an attacker, in steps, and whether these can move at all."""
         down, up = (
             np.minimum(side[one.known], self._steps(room))
             for side, room in zip((self._down, self._up), one.room, strict=True)
@@ -133,7 +133,7 @@ class HypercubeDeviations:
     def _tell(
         self, hypercubes: HypercubeSearch, cross_table: CrossTable, one: AttackerView
     ) -> tuple[Integers, Floats]:
-        """Let the search see cells as somebody does who knows some; return these, and how they were."""
+        """Set known cells in the search as an attacker sees them; return their positions and former state."""
         position = cross_table.position[one.known]
         had = hypercubes.ground[:, position].copy()
         down, up, moving = self._room_of(one)
@@ -145,7 +145,7 @@ class HypercubeDeviations:
         return position, had
 
     def _hidden(self, hypercubes: HypercubeSearch, wanted: Sequence[AttackerView], whose: Integers) -> Mask:
-        """Tell which claims have a witness that moves no cell seen by the one for whom it was found."""
+        """Return which requirements have a witness that moves no cell fixed for the attacker of its view."""
         requirement, cell, _ = hypercubes.shown_entries()
         n = len(whose)
         seen = ~self._moving[cell]
@@ -161,7 +161,7 @@ class HypercubeDeviations:
         )
 
     def _written(self, hypercubes: HypercubeSearch, which: Mask) -> CoalitionDeviations:
-        """Return the witnesses of some claims, and their opposites where these are feasible too."""
+        """Return the witnesses of some requirements, and their opposites where these are feasible, too."""
         requirement, cell, amount = hypercubes.shown_entries()
         lengths = np.bincount(requirement, minlength=len(which))[which]
         requirements, entries, n = hypercubes.requirements, which[requirement], max(len(which) // 2, 1)
@@ -175,7 +175,7 @@ class HypercubeDeviations:
 
 
 def _restricted(wanted: Sequence[AttackerView], places: Integers) -> list[AttackerView]:
-    """Keep of what is wanted the cells at some places, counted through all."""
+    """Restrict views to the cells at some indices, counted over all views."""
     kept = np.zeros(sum(len(one.cells) for one in wanted), dtype=np.bool_)
     kept[places] = True
     some, first = [], 0
@@ -188,7 +188,7 @@ def _restricted(wanted: Sequence[AttackerView], places: Integers) -> list[Attack
 
 
 def _places(listed: Integers, cells: Integers) -> tuple[Mask, Integers]:
-    """Tell which cells are in a sorted list, and where those are in it."""
+    """Return which cells are in a sorted list, and their indices there."""
     place = np.searchsorted(listed, cells)
     inside = place < len(listed)
     inside[inside] = listed[place[inside]] == cells[inside]

@@ -1,4 +1,4 @@
-"""The contributions that a table shows by itself, for insiders who know their own amounts."""
+"""Choice of insiders: the contributions that a table contains, and which contributors are attackers."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from hitoku.errors import NeedError, ParameterError, did_you_mean
 from hitoku.messages import Text
 from hitoku.model import Integers, Table
 
-# Whom a release may be protected from beside outsiders; each includes those before it.
+# Insiders from which a release may be protected; each choice includes those before it.
 INSIDERS = ("none", "singletons", "contributors")
-# Beyond so many cells nobody is tried unless somebody asks: it takes linear programs for each contributor.
+# Above this number of cells insiders are not tried by default: each contributor takes linear programs.
 LARGEST_BY_DEFAULT = 5_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Insiders:
-    """Whom a release is protected from beside outsiders."""
+    """Insiders from which a release is protected, in addition to outsiders."""
 
     attack: Insider | None
-    """Who knows what; None for nobody."""
+    """Contributions and coalitions; None for no insiders."""
     words: str
-    """The same for a summary: the word of the vocabulary, and why it was taken where nobody chose it."""
+    """Description for a summary: the name of the choice, and the reason for a default."""
 
 
 def choose_insiders(table: Table, given: Any, *, with_intervals: bool = True) -> Insiders:
-    """Read what a caller says about insiders: a word, an attack, contributions, or nothing.
+    """Return the insiders for a name, an attack, contributions, or None for the default.
 
-    Left out, magnitudes are protected from ``singletons``. A sole contributor who takes the own amount out
-    of a sum may learn another contributor's to the last digit, and that is what every other program of the
-    field guards against; the largest contributors learn bounds only, and keeping those wide costs several
-    times as many cells. In counts everybody knows one unit, so nobody is considered.
+    By default, magnitudes are protected from ``singletons``: a sole contributor who subtracts their own
+    contribution from a sum may learn another contribution exactly, and other programs protect against that,
+    too. The largest contributors learn bounds only, and keeping those wide costs several times as many cells.
+    In counts every contributor knows one unit, so no insiders are considered.
 
     Parameters
     ----------
     table
-        The table, which knows the largest contributions of its cells.
+        The table, with the largest contributions of its cells.
     given
-        "none"; "singletons", the sole contributors of cells; "contributors", with the largest of each cell
-        besides; either with ``:coalition=2`` for those who pool what they know. True and False stand for
-        "contributors" and "none". Or an :class:`Insider`, or what it takes as contributions. None chooses.
+        "none"; "singletons", the sole contributors of cells; "contributors", also the largest of each cell;
+        the latter two optionally with ``:coalition=2`` for pairs that pool what they know. True and False
+        stand for "contributors" and "none". Or an :class:`Insider`, or its contributions. Default: None.
     with_intervals
-        The method promises intervals; where it does not, nothing is promised about insiders by default.
+        Whether the method protects intervals; otherwise the default is no insiders.
 
     Examples
     --------
@@ -69,13 +69,13 @@ def choose_insiders(table: Table, given: Any, *, with_intervals: bool = True) ->
     known = contributions_in(table)
     if word == "singletons":
         known = tuple(one for one in known if one.sole)
-    # Everybody is tried, however many there are; of larger coalitions as many as the attack allows.
+    # All single contributors are tried; the number of larger coalitions is limited by the attack.
     attack = Insider(known, coalition=size, limit=max(MOST_COALITIONS, len(known)))
     return Insiders(attack, word if size == 1 else _because(word, Text("up to {n} together", n=size)))
 
 
 def parse_insiders(word: str, where: str = "insiders") -> tuple[str, int]:
-    """Return the word of the vocabulary, and how many may pool what they know.
+    """Return the name of a choice of insiders, and the largest size of coalitions.
 
     Examples
     --------
@@ -120,11 +120,11 @@ def _because(word: str, why: str) -> Text:
 
 
 def contributions_in(table: Table) -> tuple[Contribution, ...]:
-    """Return the contributions that a table shows by itself: sole contributors, and the largest of each cell.
+    """Return the contributions that a table contains: sole contributors, and the largest of each cell.
 
-    A table knows amounts, not names. Whoever is alone in a total is alone in its parts, and a total of which
-    only one part is not empty has that part's contributors: those are the same people. Otherwise each cell's
-    largest contributor counts as somebody else; a firm behind several cells takes records to find.
+    A table contains contributions without names. The sole contributor of a total is also that of its parts,
+    and a total with a single non-empty part has the contributors of that part. Otherwise the largest
+    contributors of different cells count as different; finding a firm in several cells takes records.
 
     Examples
     --------
@@ -158,11 +158,11 @@ def contributions_in(table: Table) -> tuple[Contribution, ...]:
 
 
 def _owners(table: Table, count: Integers) -> Integers:
-    """Return a number for each cell, the same where the same contributors are known to be behind cells.
+    """Return a number for each cell, equal for cells that are known to have the same contributors.
 
-    Whoever is alone in a total is alone in its parts that are not empty. A total with a single part that is
-    not empty has that part's contributors: taking its largest for somebody else would have them learn the
-    part from the published zeros beside it.
+    The sole contributor of a total is also that of its non-empty parts. A total with a single non-empty part
+    has the contributors of that part: if its largest contributor counted as different, it would seem to learn
+    the part from the published zeros beside it.
     """
     relations = table.relations
     row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))

@@ -1,4 +1,4 @@
-"""What a search among insiders finds: who comes too close to which cells."""
+"""Results of a search over coalitions: which cells each can infer too closely."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hitoku.model import Finding, Integers, Severity
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TooClose:
-    """A coalition, and the unsafe cells about which it can infer more than they allow."""
+    """A coalition, and the unsafe cells that it can infer too closely."""
 
     members: Coalition
-    """Contributors, numbered as they first appear in what was given."""
+    """Contributors, numbered by first occurrence in the given contributions."""
     cells: Integers
-    """Positions of the cells."""
+    """Indices of the cells."""
     known: KnownBounds
-    """What the coalition knows without any release."""
+    """Knowledge of the coalition without any release."""
 
     def __repr__(self) -> str:
         return f"TooClose({len(self.members)} contributor(s), {len(self.cells)} cell(s))"
@@ -28,17 +28,17 @@ class TooClose:
 
 @dataclass(frozen=True, slots=True)
 class InsiderVerdict:
-    """How many coalitions there are, and the cells that some of them can infer too closely."""
+    """Number of coalitions, and the cells that some of them can infer too closely."""
 
     tried: int
-    """How many coalitions were tried."""
+    """Number of coalitions that were examined."""
     cells: tuple[int, ...]
     """Cells that some of them can infer too closely."""
     undecided: int = 0
-    """How many coalitions were not decided about every cell at the work limit."""
+    """Number of coalitions with undecided cells at the work limit."""
 
     def findings(self, describe: Callable[[int], str]) -> list[Finding]:
-        """Say so to the checker; ``describe`` names a cell."""
+        """Return the findings for the checker; ``describe`` names a cell."""
         if self.undecided:
             open_ones = Finding(
                 severity=Severity.REVIEW,

@@ -1,8 +1,8 @@
-"""One cell in the eyes of one coalition: changes that move it far enough, or relations that do not let it.
+"""One cell against one coalition: deviations that move it far enough, or a bound.
 
-The least change comes from few relations and cells. Where there is none, the relations that were looked at
-bound the cell, and a program over these alone says how far it can go; the whole table is asked only where
-that is not short.
+The least deviation is found with few relations and cells. If there is none, the relations that were used
+bound the cell, and a program over these alone gives its range; a program over the entire table is solved only
+if that range is wide enough.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from hitoku.feasibility import NEARBY_CELLS, DeviationSearch, push_engine
 from hitoku.model import Floats, Integers
 from hitoku.solver.work import CountedWork
 
-# Cells that move, by place among the withheld ones, and how far.
-Change = tuple[Integers, Floats]
+# Cells that move, by index among the suppressed ones, and distances.
+Deviation = tuple[Integers, Floats]
 
 
 class CellSearch:
-    """One cell of which it is not known whether it moves far enough.
+    """Search for deviations of one cell that is not known to move far enough.
 
     Parameters
     ----------
     reach, one
-        How far cells must move for a coalition, and which of them this is.
+        Required ranges of cells for a coalition, and the index of this cell among them.
     place
-        Its place among the withheld cells.
+        Index of the cell among the suppressed ones.
     weight
-        What moves of withheld cells cost.
+        Cost of moving each suppressed cell.
     work
-        Counts the numbers that flows and programs look at.
+        Counts the work of flows and programs.
     """
 
     def __init__(
@@ -47,8 +47,8 @@ class CellSearch:
         reach, one = self._reach, self._one
         return reach.lacks(one, float(reach.down[one]), float(reach.up[one]))
 
-    def deviations(self, ways: DeviationSearch) -> Iterator[Change]:
-        """Look for changes until the cell goes far enough, or cannot; ``ways`` say how far cells may move."""
+    def deviations(self, ways: DeviationSearch) -> Iterator[Deviation]:
+        """Yield deviations until the cell moves far enough, or cannot; ``ways`` has relations and slacks."""
         yield from self._both_ways(ways)
         if self._lacks:
             yield from self._each_way(ways)
@@ -60,15 +60,15 @@ class CellSearch:
     def _note(self, cells: Integers, steps: Floats) -> None:
         self._reach.note(np.array([self._one]), steps[cells == self._place])
 
-    def _try(self, changes: DeviationSearch, way: float, least: float) -> Change | None:
+    def _try(self, changes: DeviationSearch, way: float, least: float) -> Deviation | None:
         found = changes.least(self._place, way, least, most_cells=NEARBY_CELLS[-1], weight=self._weight)
         self._rows.append(found.rows)
-        # Simplex takes about as many steps as there are relations, each of which looks at all cells.
+        # The simplex method takes about as many steps as there are relations, and each reads all cells.
         self._work.add(found.work * max(1, len(found.rows)))
         return (found.cells, found.steps) if len(found.cells) else None
 
-    def _both_ways(self, ways: DeviationSearch) -> Iterator[Change]:
-        """Look for one change that serves both directions."""
+    def _both_ways(self, ways: DeviationSearch) -> Iterator[Deviation]:
+        """Search for one deviation that is feasible in both directions."""
         reach, one, even = self._reach, self._one, np.minimum(-ways.low, ways.high)
         level = max(reach.lower[one], reach.upper[one], reach.width[one] / 2) + 2 * reach.least[one]
         change = self._try(ways.within(-even, even), level, 1.0) if even[self._place] >= level else None
@@ -77,8 +77,8 @@ class CellSearch:
                 self._note(*both)
                 yield both
 
-    def _each_way(self, ways: DeviationSearch) -> Iterator[Change]:
-        """Look for a change up, as far as it helps, and for one down that makes up for the rest."""
+    def _each_way(self, ways: DeviationSearch) -> Iterator[Deviation]:
+        """Search for a deviation up, as far as that helps, and for one down that covers the rest."""
         reach, one = self._reach, self._one
         for up in (True, False):
             least, other = (reach.upper, reach.down) if up else (reach.lower, reach.up)
@@ -91,12 +91,12 @@ class CellSearch:
                     yield change
 
     def _may_go(self, ways: DeviationSearch, rows: Integers) -> bool:
-        """Tell whether some relations alone would let the cell go as far as it must."""
+        """Return whether some relations alone would allow the cell its required range."""
         moved = [steps[cells == self._place].sum() for cells, steps in self._farthest(ways, rows)]
         return not self._reach.lacks(self._one, -min(moved), max(moved))
 
-    def _farthest(self, ways: DeviationSearch, rows: Integers) -> Iterator[Change]:
-        """Push the cell down and up with some relations kept; no farther than will do."""
+    def _farthest(self, ways: DeviationSearch, rows: Integers) -> Iterator[Deviation]:
+        """Push the cell down and up subject to some relations, no farther than required."""
         relations = ways.by_row[rows]
         cells = np.union1d(self._place, relations.indices)
         own = int(np.searchsorted(cells, self._place))

@@ -60,7 +60,7 @@ class Problem:
             if not np.array_equal(published, np.round(published)):
                 raise ParameterError(
                     "whole_numbers_contradicted",
-                    "whole numbers are asked for, but a published cell is not whole",
+                    "integers are required, but a published cell is not an integer",
                     where="integer=True",
                     fix="leave integer=False for magnitudes",
                 )

@@ -1,12 +1,13 @@
-"""Convex separable programs, solved once: linear costs, squares, or both.
+"""Convex separable quadratic programs: linear costs, squares, or both.
 
-Columns have units of their own; where no answer can be trusted so, as with giants beside single units, they
-are left as they are. The word of HiGHS is not taken for it anyway: rows, bounds and objective are recomputed
-in original units, and any multipliers of the rows, right or wrong, give a bound that no point can beat. Only
-a point that meets this bound is called optimal.
+Columns are scaled; if no solution can be trusted that way, as with very large values beside single units, the
+program is solved without scaling. The status of HiGHS is not trusted: rows, bounds and objective are
+recomputed in original units, and any multipliers of the rows give a lower bound. Only a point that meets this
+bound is reported as optimal.
 
-A cost that is right to seven digits leaves a point of squares right to three. So the conditions of an optimum
-(Karush, Kuhn, Tucker) are recomputed, too, and a curved program's answer is polished until they hold.
+An objective accurate to seven digits determines a point of a quadratic program to three digits. Therefore the
+Karush-Kuhn-Tucker conditions are recomputed, too, and solutions of quadratic programs are polished until they
+hold.
 """
 
 from __future__ import annotations

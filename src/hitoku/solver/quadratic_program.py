@@ -42,7 +42,7 @@ class QuadraticProgram(LinearProgram):
                 "curvature_invalid",
                 "curvature is not one finite number, zero or more, per column",
                 where="QuadraticProgram",
-                fix="give the factors of the squares; a concave program has no door here",
+                fix="give the factors of the squares, each zero or more",
             )
         curvature.setflags(write=False)
         object.__setattr__(self, "curvature", curvature)

@@ -159,17 +159,17 @@ class HypercubeSearch:
         """Reroute witnesses around cells in use, the most expensive first, where that costs less."""
         from hitoku.kernels.hypercube_routing import avoid  # noqa: PLC0415 - loads numba
 
-        dear = np.flatnonzero((self.use > 0) & (self.cost > 0))
-        dear = dear[np.lexsort((dear, -self.cost[dear]))]
+        worst = np.flatnonzero((self.use > 0) & (self.cost > 0))
+        worst = worst[np.lexsort((worst, -self.cost[worst]))]
         asked, chunk = self._asked(), 10 * CHUNK if self.cross_table.size > LARGE else CHUNK
-        for first in range(0, len(dear), chunk):
+        for first in range(0, len(worst), chunk):
             self._make_room()
-            cells = dear[first : first + chunk]
+            cells = worst[first : first + chunk]
             avoid(
                 self._space, self.ground, self._book, asked, cells, self._users(cells), self._prices,
                 self._effort, np.array(ONE), MAX_USERS, self._longest, self._scratch,
             )  # fmt: skip
-            if tick is not None and not tick(min(1.0, (first + chunk) / len(dear))):
+            if tick is not None and not tick(min(1.0, (first + chunk) / len(worst))):
                 return
 
     def _users(self, cells: Integers) -> tuple[Integers, Integers]:

@@ -114,7 +114,7 @@ class Requirements:
                 "known_bounds_too_close",
                 "{n} cell(s) cannot reach their protection: bounds that an outsider knows are closer",
                 where="cells {cells}",
-                fix="ask for lower levels, or widen the table's lower and upper bounds if they are not known",
+                fix="require lower levels, or widen the table's lower and upper bounds if they are not known",
                 n=len(known),
                 cells=some((describe(int(p)) for p in known[:4]), 3),
             )

@@ -343,7 +343,7 @@ def refuse_hopeless(table: Table, need: Need, withholdable: Mask) -> None:
             "known_bounds_too_close",
             "{n} cell(s) cannot reach their protection: bounds that an outsider knows are closer",
             where="cells {cells}",
-            fix="ask for lower levels, or widen the table's lower and upper bounds if they are not known",
+            fix="require lower levels, or widen the table's lower and upper bounds if they are not known",
             n=len(known),
             cells=some((table.describe(int(p)) for p in known[:4]), 3),
         )
