@@ -22,7 +22,7 @@ def test_what_is_kept_of_some_cells_is_what_follows_for_all(table, seed):
         sole = random.random(len(cells)) < 0.5
         share = np.where(sole, 1.0, 0.5) * table.value[cells]
         own = {int(c): (float(a), bool(s), None) for c, a, s in zip(cells, share, sole, strict=True)}
-        lower, upper = (side.copy() for side in knowledge.everybody)
+        lower, upper = (side.copy() for side in knowledge.public)
         lower[cells] = np.where(sole | (lower[cells] >= 0), np.maximum(lower[cells], share), lower[cells])
         upper[cells[sole]] = table.value[cells[sole]]
         chains.tighten(lower, upper)
