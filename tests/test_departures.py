@@ -51,7 +51,7 @@ HELD = {
     "test_zeros_come_last_and_only_where_they_can_move",
     "Appendix E prints": "tests/io/argus/test_table_file.py::"
     "test_the_example_of_appendix_e_is_refused_with_the_relations_that_fail",
-    "more than 11 degrees": "tests/checks/policies/test_policy.py::test_the_operator_is_a_setting",
+    "more than 11 degrees": "tests/checks/policies/test_policy.py::test_operator_of_threshold_is_configurable",
 }
 
 

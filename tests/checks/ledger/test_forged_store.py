@@ -23,7 +23,7 @@ from hitoku.errors import DataError
         pytest.param("update secret set key = 'text'", id="a key that is a text"),
     ],
 )
-def test_what_should_be_bytes_is_something_else(tmp_path, change):
+def test_non_bytes_in_store_are_rejected(tmp_path, change):
     path = tmp_path / "x.ledger"
     init(path, policy="japan-2017", checkers=1)
     with closing(sqlite3.connect(path)) as database, database:
@@ -44,7 +44,7 @@ def test_what_should_be_bytes_is_something_else(tmp_path, change):
         [["begin", {"version": 4, "key": "K"}], ["release", {"outputs": [], "number": 1}]],
     ],
 )
-def test_a_chain_that_holds_and_says_nothing_of_ours(tmp_path, lines):
+def test_foreign_bodies_in_valid_chain_raise(tmp_path, lines):
     path, key = tmp_path / "x.ledger", b"k" * 32
     store = LedgerStore(path, [], key)
     for kind, body in lines:

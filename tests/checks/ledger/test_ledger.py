@@ -53,7 +53,7 @@ def test_table_1_of_the_paper_is_caught_explained_and_has_a_remedy(tmp_path):
     assert finding.verdict.status is Clearance.FAIL
 
 
-def test_the_remedy_names_the_cut_points_released_before(tmp_path):
+def test_remedy_names_released_cut_points(tmp_path):
     codes = {str(age): "0-18" if age < 19 else "19-30" for age in range(31)}
     ledger = opened(tmp_path, 57)
     age = AGE[:57]
@@ -72,7 +72,7 @@ def test_the_remedy_names_the_cut_points_released_before(tmp_path):
     assert finding.remedy == "reuse the cut points of age already released: 19"
 
 
-def test_one_line_per_set_of_outputs_with_a_count_and_the_worst(tmp_path):
+def test_findings_are_grouped_by_outputs_with_worst(tmp_path):
     # The same shift in both areas, ten or more wanted in area B as well.
     ledger = opened(tmp_path, threshold=20)
     ledger.remember("first", *table_1("first", [19, 26], FIRST))
@@ -81,7 +81,7 @@ def test_one_line_per_set_of_outputs_with_a_count_and_the_worst(tmp_path):
     assert str(finding).endswith("; 1 more group")
 
 
-def test_an_output_that_was_only_checked_leaves_no_trace(tmp_path):
+def test_checked_output_is_not_stored(tmp_path):
     ledger = opened(tmp_path)
     ledger.remember("first", *table_1("first", [19, 26], FIRST))
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -91,7 +91,7 @@ def test_an_output_that_was_only_checked_leaves_no_trace(tmp_path):
     assert [finding.n_units for finding in again] == [1]
 
 
-def test_what_was_remembered_is_there_the_next_day(tmp_path):
+def test_reopened_ledger_contains_remembered_outputs(tmp_path):
     """With the derived groups: a chain of three is found by a ledger that was closed in between."""
     unit = np.arange(100)
     chain = [unit < 60, unit < 30, (unit >= 30) & (unit < 58)]
@@ -120,7 +120,7 @@ def test_later_outputs_are_read_back_as_they_were(tmp_path):
     assert [part.codes.tolist() for part in again.search.released] == [v.tolist() for v in vectors]
 
 
-def test_a_ledger_that_was_closed_finds_what_one_that_stayed_open_finds(tmp_path):
+def test_reopened_ledger_matches_open_ledger(tmp_path):
     random = np.random.default_rng(4)
     variables = random.integers(0, 4, (80, 4))
     stayed = opened(tmp_path / "stayed", 80, threshold=5)
@@ -166,7 +166,7 @@ def test_whatever_is_altered_is_refused(tmp_path, statement):
         opened(tmp_path)
 
 
-def test_a_flipped_byte_anywhere_is_refused_or_changes_nothing(tmp_path):
+def test_flipped_byte_raises_or_changes_nothing(tmp_path):
     opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
     path = tmp_path / "x.ledger"
     intact = path.read_bytes()
@@ -183,12 +183,12 @@ def test_a_flipped_byte_anywhere_is_refused_or_changes_nothing(tmp_path):
     assert refused > 10
 
 
-def test_only_the_owner_may_read_it(tmp_path):
+def test_ledger_file_is_readable_by_owner_only(tmp_path):
     opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
     assert [(path.name, path.stat().st_mode & 0o777) for path in tmp_path.iterdir()] == [("x.ledger", 0o600)]
 
 
-def test_a_ledger_of_another_version_is_not_guessed_at(tmp_path):
+def test_other_ledger_version_raises(tmp_path):
     path = tmp_path / "x.ledger"
     path.write_text(json.dumps({"format": "hitoku ledger", "version": 2, "body": {}}))
     with raises("ledger_version_not_supported") as raised:
@@ -237,7 +237,7 @@ def test_names_and_definitions_must_fit(tmp_path):
     assert ledger.names == ("first",)
 
 
-def test_an_output_without_membership_is_not_testable_and_never_safe(tmp_path):
+def test_output_without_membership_is_not_testable(tmp_path):
     ledger = opened(tmp_path)
     (verdict,) = ledger.verdicts(ledger.check("output 3", None))
     assert verdict.text == "nothing before it"
@@ -257,7 +257,7 @@ def test_projects_on_one_data_set_are_tested_against_each_other(tmp_path):
     assert finding.outputs == ("table (project wages)", "table")
 
 
-def test_a_harmless_output_passes_with_the_scope(tmp_path):
+def test_harmless_output_passes_with_scope(tmp_path):
     ledger = opened(tmp_path)
     ledger.remember("first", *table_1("first", [19, 26], FIRST))
     findings = ledger.check("second", *table_1("second", [19, 26], FIRST))
@@ -268,7 +268,7 @@ def test_a_harmless_output_passes_with_the_scope(tmp_path):
     )
 
 
-def test_where_the_work_has_an_end_that_is_said_then_and_later(tmp_path):
+def test_search_limit_is_reported_and_remembered(tmp_path):
     path, unit = tmp_path / "x.ledger", np.arange(100)
     ledger = Ledger.open(path, data_hash="d", n_units=100)
     for number, inside in enumerate([unit < 60, unit < 30, unit >= 70]):
@@ -316,7 +316,7 @@ def test_inner_cells_and_margins_are_parts_of_one_output(tmp_path):
     assert str(finding) == "area=A, age=0-18: 57 - 19 - 20 = 18 units, from t (by definition)"
 
 
-def test_a_derived_group_that_is_large_enough_meets_the_dominance_rule(tmp_path):
+def test_large_derived_group_meets_dominance_rule(tmp_path):
     # 15 units follow from the two; one of them has three quarters of their income.
     income = np.ones(100)
     income[45] = 45.0
@@ -390,7 +390,7 @@ def test_unit_numbers_do_not_depend_on_the_order_of_delivery_and_keep_the_key_se
         unit_numbers(["a", "a"], key)
 
 
-def test_nothing_confidential_is_in_a_repr():
+def test_ledger_repr_shows_nothing_confidential():
     assert repr(Measure.of([4242.0, 1.0], "mean", 0.5)) == "Measure(mean over 2 units, rounded to 0.5)"
 
 
@@ -428,7 +428,7 @@ def test_errors_are_ours():
         Measure.of([[1.0]])
 
 
-def test_an_output_that_publishes_nothing_is_remembered_and_harmless(tmp_path):
+def test_output_without_published_values_is_harmless(tmp_path):
     ledger = opened(tmp_path)
     ledger.remember("empty", [Partition.published("empty", np.zeros(N_UNITS, dtype=int))])
     ledger.remember("none", [])

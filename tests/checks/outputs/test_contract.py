@@ -155,13 +155,13 @@ def protected(records):
     return once
 
 
-def test_the_examples_are_about_every_registered_type():
+def test_examples_cover_every_registered_type():
     assert set(EXAMPLES) == set(OUTPUT_TYPES)
     assert all(type(asked) is OUTPUT_TYPES[kind] for kind, made in EXAMPLES.items() for asked in made)
 
 
 @pytest.mark.parametrize("asked", ALL)
-def test_a_file_changes_nothing(asked, records):
+def test_output_round_trips_through_file(asked, records):
     contract.assert_round_trip(asked, records)
 
 
@@ -171,7 +171,7 @@ def test_two_runs_are_equal(asked, records):
 
 
 @pytest.mark.parametrize("kind", OUTPUT_TYPES)
-def test_what_is_withheld_stays_behind(kind, protected):
+def test_suppressed_values_are_not_published(kind, protected):
     evidence = [(asked, protected(asked)) for asked in EXAMPLES[kind]]
     if kind == "free_file":
         evidence = [(asked, replace(each, withheld=np.array([True]))) for asked, each in evidence]
@@ -182,7 +182,7 @@ def test_what_is_withheld_stays_behind(kind, protected):
 
 
 @pytest.mark.parametrize("asked", ALL)
-def test_nothing_confidential_prints(asked, protected):
+def test_output_prints_nothing_confidential(asked, protected):
     contract.assert_repr_tells_nothing(asked, protected(asked))
 
 
@@ -231,7 +231,7 @@ def test_honest_outputs_of_all_types_agree_with_one_another(protected):
     assert all(disagreements([replace(made[0], evidence=lied), *made[1:]])[0])
 
 
-def test_the_folder_is_the_registry():
+def test_modules_in_folder_match_registry():
     modules = {kind: made.__module__.rpartition(".")[2] for kind, made in OUTPUT_TYPES.items()}
     assert contract.defined_types(FOLDER) == modules
 
@@ -239,7 +239,7 @@ def test_the_folder_is_the_registry():
 # Tests of the tests: a type that is not registered, and types that break a promise.
 
 
-def test_a_type_that_nobody_registered_is_found(tmp_path):
+def test_unregistered_type_is_found(tmp_path):
     (tmp_path / "forgotten.py").write_text('class Forgotten:\n    kind: ClassVar[str] = "forgotten"\n')
     assert contract.defined_types(tmp_path) == {"forgotten": "forgotten"}
 
@@ -261,13 +261,13 @@ class Restless(Average):
         )
 
 
-def test_a_type_that_publishes_what_is_withheld_fails(records):
+def test_type_publishing_suppressed_values_fails(records):
     asked = Blabbing("income", BY)
     with pytest.raises(AssertionError):
         contract.assert_withheld_stays_behind(asked, contract.protected(asked, records))
 
 
-def test_a_type_that_decides_by_chance_fails(records):
+def test_nondeterministic_type_fails(records):
     with pytest.raises(AssertionError):
         contract.assert_twice_the_same(Restless("income", BY), records)
 
@@ -335,7 +335,7 @@ class Spread(GroupStatistic[SpreadEvidence]):
 '''
 
 
-def test_a_ninth_type_is_one_file_and_one_line(tmp_path, monkeypatch, capsys):
+def test_new_type_needs_one_file_and_line(tmp_path, monkeypatch, capsys):
     path = tmp_path / "spread.py"
     path.write_text(NINTH)
     assert contract.defined_types(tmp_path) == {"spread": "spread"}
@@ -377,20 +377,20 @@ def test_a_ninth_type_is_one_file_and_one_line(tmp_path, monkeypatch, capsys):
     assert second.verdicts
 
 
-def test_the_eight_types_of_the_paper_are_there():
+def test_registry_contains_types_of_the_paper():
     # Kikuchi and Minami (2017), section 3.
     paper = "frequency_table magnitude_table regression percentile mode concentration average summary"
     assert set(paper.split()) <= set(OUTPUT_TYPES)
 
 
 @pytest.mark.parametrize("kind", OUTPUT_TYPES)
-def test_every_type_is_found_in_one_module_and_on_the_page(kind):
+def test_output_type_has_module_and_documentation(kind):
     assert OUTPUT_TYPES[kind].kind == kind
     assert OUTPUT_TYPES[kind].__module__.startswith("hitoku.checks.outputs.")
     assert f"\n## `{kind}`\n" in PAGE.read_text("utf-8")
 
 
-def test_no_other_file_names_a_type():
+def test_other_modules_do_not_name_output_types():
     """Who asks a type what it is, instead of asking it, must be changed for the ninth."""
     package = FOLDER.parents[1]
     files = [path for path in FOLDER.parent.rglob("*.py") if FOLDER not in path.parents]

@@ -71,12 +71,12 @@ def leaving(outputs):
     }
 
 
-def test_every_type_is_staged_or_says_why_not():
+def test_every_output_type_is_staged_or_excused():
     assert sorted([*STAGED, *COUNTED, *LOOKED_AT]) == sorted(OUTPUT_TYPES)
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_what_leaves_after_everything_else_is_the_same_whatever_the_giant_has(turned):
+def test_published_values_do_not_depend_on_giant(turned):
     order = [*STAGED, *COUNTED][:: -1 if turned else 1]
     first, second = (asked(giant, order) for giant in (GIANT, GIANT / 3))
     told, other = leaving(first), leaving(second)
@@ -95,14 +95,14 @@ def test_what_leaves_after_everything_else_is_the_same_whatever_the_giant_has(tu
     assert not knew & set(COUNTED)
 
 
-def test_a_policy_that_does_not_look_at_squares_is_noticed():
+def test_policy_without_squares_reveals_giant():
     blind = policy("japan-2017").model_copy(update={"squares": None})
     told, other = (leaving(asked(giant, ["summary"], blind)) for giant in (GIANT, GIANT / 3))
     assert told["std"] != other["std"]
 
 
 @pytest.mark.parametrize("kind", LOOKED_AT)
-def test_what_was_made_elsewhere_never_leaves_by_itself(kind, tmp_path):
+def test_external_output_never_passes_automatically(kind, tmp_path):
     text = tmp_path / "told.txt"
     text.write_text(str(GIANT), "utf-8")
     work = ht.Session("s", people())

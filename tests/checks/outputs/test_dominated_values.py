@@ -106,7 +106,7 @@ def closest(frame, column, value):
 
 
 @pytest.mark.parametrize("column", ["income", "crafted"])
-def test_a_dominated_value_comes_out_of_nothing_that_passes(column):
+def test_passing_outputs_do_not_reveal_dominated_value(column):
     frame = people()
     told = published(frame, column)
     # Nothing that scales with it is left; what is left does not change with it.
@@ -137,7 +137,7 @@ CURVES = {
 
 
 @pytest.mark.parametrize("name", CURVES)
-def test_what_leaves_of_a_curve_is_the_same_whatever_the_giant_has(name):
+def test_published_curve_does_not_depend_on_giant(name):
     """Whatever one works out of it, alone or with others, is not the giant's value."""
     first, second = (
         CURVES[name](ht.Session("s", people(giant).assign(event=np.arange(2 * N) % 2)))
@@ -151,7 +151,7 @@ def test_what_leaves_of_a_curve_is_the_same_whatever_the_giant_has(name):
     assert all(any(x is not None for x in column) for column in calm.published.values())
 
 
-def test_the_attack_works_where_nobody_checks():
+def test_attack_on_unchecked_statistics_succeeds():
     """The attacker is no straw man: of the plain statistics the value comes out within a percent."""
     x = people()["income"][:N]
     plain = {
@@ -169,7 +169,7 @@ def test_the_attack_works_where_nobody_checks():
 
 
 @pytest.mark.parametrize("statistic", [*POWERS])
-def test_every_statistic_that_adds_up_says_what_share_one_unit_has(statistic):
+def test_additive_statistics_report_largest_share(statistic):
     other = {
         "correlation": "age",
         "covariance": "age",
@@ -197,7 +197,7 @@ def test_several_records_of_one_unit_are_one():
     assert together == pytest.approx(20 * alone)
 
 
-def test_a_regression_that_one_outcome_decides_does_not_pass():
+def test_regression_decided_by_one_outcome_fails():
     pytest.importorskip("statsmodels")
     given = {"where": {"group": ["a"]}}
     out = ht.Session("s", people()).regression("income ~ age", **given)
@@ -228,7 +228,7 @@ def test_shares_of_a_regression_are_those_of_plain_numpy():
     assert evidence.influence == pytest.approx(share.max())
 
 
-def test_the_policies_decide():
+def test_policy_limits_decide():
     assert policy("japan-2017").squares.verdict == "fail"
     assert policy("essnet-2009").squares.verdict == "review"
     work = ht.Session("s", people(), policy="essnet-2009")

@@ -41,7 +41,7 @@ def same_as_statsmodels(out, terms=TERMS, outcome="income"):
     assert [v.status for v in out.verdicts] == [v.status for v in ours.verdicts]
 
 
-def test_a_linear_model_of_scikit_learn(tmp_path):
+def test_scikit_learn_linear_model_is_read(tmp_path):
     models = pytest.importorskip("sklearn.linear_model")
     fitted = models.LinearRegression().fit(PEOPLE[TERMS], PEOPLE["income"])
     work = ht.Session("s", PEOPLE)
@@ -53,7 +53,7 @@ def test_a_linear_model_of_scikit_learn(tmp_path):
     assert recheck(tmp_path / "s", data=PEOPLE).outputs[0].findings == ()
 
 
-def test_one_persons_dummy_fails_whoever_fitted_it():
+def test_dummy_of_one_person_fails_in_any_library():
     models = pytest.importorskip("sklearn.linear_model")
     columns = PEOPLE[["age", "one"]]
     out = ht.Session("s", PEOPLE).regression(
@@ -63,7 +63,7 @@ def test_one_persons_dummy_fails_whoever_fitted_it():
     assert set(out.published["coefficient"]) == {None}
 
 
-def test_a_classifier_is_a_model_of_a_binary_outcome():
+def test_classifier_is_a_binary_outcome_model():
     models = pytest.importorskip("sklearn.linear_model")
     words = np.where(PEOPLE["win"] == 1, "yes", "no")
     fitted = models.LogisticRegression().fit(PEOPLE[TERMS], words)
@@ -77,7 +77,7 @@ def test_a_classifier_is_a_model_of_a_binary_outcome():
         ht.Session("s", PEOPLE).regression(three, exog=PEOPLE[TERMS], endog=np.arange(N) % 3)
 
 
-def test_an_estimator_without_its_design_is_refused():
+def test_estimator_without_design_raises():
     models = pytest.importorskip("sklearn.linear_model")
     fitted = models.LinearRegression().fit(PEOPLE[TERMS], PEOPLE["income"])
     with raises("model_without_design") as caught:
@@ -85,7 +85,7 @@ def test_an_estimator_without_its_design_is_refused():
     assert "exog=X, endog=y" in caught.value.fix
 
 
-def test_a_tree_has_no_coefficients():
+def test_tree_without_coefficients_raises():
     trees = pytest.importorskip("sklearn.tree")
     fitted = trees.DecisionTreeRegressor(max_depth=2).fit(PEOPLE[TERMS], PEOPLE["income"])
     with raises("not_a_fitted_model"):
@@ -119,7 +119,7 @@ def test_least_squares_and_instruments_of_linearmodels(tmp_path):
 
 
 @pytest.mark.parametrize("effects", [False, True])
-def test_a_panel_counts_units_and_not_records(effects, tmp_path):
+def test_panel_counts_units_not_records(effects, tmp_path):
     panel = pytest.importorskip("linearmodels.panel")
     rng = np.random.default_rng(3)
     # In any order: the library sorts.
@@ -143,7 +143,7 @@ def test_a_panel_counts_units_and_not_records(effects, tmp_path):
     assert out.evidence.residual == pytest.approx(np.bincount(firms, left).max() / left.sum())
 
 
-def test_a_panel_that_one_unit_decides_fails():
+def test_panel_decided_by_one_unit_fails():
     panel = pytest.importorskip("linearmodels.panel")
     frame = pd.DataFrame({"firm": np.repeat(np.arange(40), 5), "year": np.tile(np.arange(5), 40)})
     frame["x"] = np.random.default_rng(3).normal(size=200)
@@ -155,6 +155,6 @@ def test_a_panel_that_one_unit_decides_fails():
     assert found.status is Clearance.FAIL
 
 
-def test_what_is_none_of_them():
+def test_unknown_model_object_raises():
     with raises("not_a_fitted_model"):
         read_fitted(object())

@@ -25,7 +25,7 @@ COLUMNS = ["income", "age", "region", "my column"]
         "income ~ Q('my column') + I(age >= 65)",
     ],
 )
-def test_what_researchers_write_is_accepted(formula):
+def test_common_formulas_are_accepted(formula):
     refuse_formula(formula, COLUMNS)
 
 
@@ -56,7 +56,7 @@ def test_incomplete_formula_raises():
         refuse_formula("income ~ (age", COLUMNS)
 
 
-def test_a_formula_in_a_submission_is_not_run_on_the_checkers_side(tmp_path):
+def test_checker_does_not_evaluate_submitted_formula(tmp_path):
     pytest.importorskip("statsmodels")
     rng = np.random.default_rng(1)
     data = pd.DataFrame({"y": rng.normal(size=90), "x": rng.normal(size=90)})
@@ -70,7 +70,7 @@ def test_a_formula_in_a_submission_is_not_run_on_the_checkers_side(tmp_path):
     assert "'open' is not allowed in a formula" in str(check.outputs[0].findings[0])
 
 
-def test_a_formula_that_cannot_be_fitted_is_an_error_without_values():
+def test_unfittable_formula_raises_without_values():
     pytest.importorskip("statsmodels")
     work = ht.Session("s", pd.DataFrame({"y": [12345.0] * 30, "g": ["a", "b", "c"] * 10}))
     with raises("formula_not_fitted") as error:

@@ -48,7 +48,7 @@ def drawn(form):
     return buffer.getvalue()
 
 
-def test_a_picture_is_taken_without_what_is_not_seen():
+def test_picture_metadata_is_removed():
     secret = chunk(b"tEXt", b"Comment\0income of Ann: 9000000")
     thumb = chunk(b"eXIf", b"MM\0*secret")
     clean = clean_file("a.png", png(secret, thumb) + b"behind the end")
@@ -92,7 +92,7 @@ def test_pictures_that_others_draw_are_taken_and_still_shown(form):
         ("a", b"", "of a kind that is not taken"),
     ],
 )
-def test_what_is_not_what_its_name_says_is_refused(name, content, words):
+def test_file_with_wrong_extension_raises(name, content, words):
     with pytest.raises(DataError, match=words):
         clean_file(name, content)
 
@@ -102,7 +102,7 @@ def test_texts_are_as_they_were():
     assert clean_file("model.R", text) == text
 
 
-def test_a_file_leaves_with_a_decision_and_not_without(tmp_path):
+def test_free_file_is_released_only_by_decision(tmp_path):
     (tmp_path / "map.png").write_bytes(png())
     work = ht.Session("s", PEOPLE)
     work.mean("x", name="mean")
@@ -135,7 +135,7 @@ def test_a_file_leaves_with_a_decision_and_not_without(tmp_path):
     assert done.receipt.outputs[1].files["02-map.png"] == sha256(png())
 
 
-def test_a_forged_file_is_found(tmp_path):
+def test_forged_free_file_is_found(tmp_path):
     (tmp_path / "a.py").write_text("print(1)\n")
     out = ht.Session("s", PEOPLE).hand_over_file(tmp_path / "a.py", "code")
     plain = out.evidence.to_dict()

@@ -58,7 +58,7 @@ def recovered(outputs):
     ]  # fmt: skip
 
 
-def test_the_attack_works_where_nobody_checks():
+def test_attack_on_unchecked_top_shares_succeeds():
     plain = {n: RANKED[:n].sum() / RANKED.sum() for n in (4, 5)}
     assert (plain[5] - plain[4]) * RANKED.sum() == pytest.approx(RANKED[4])
 
@@ -70,7 +70,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("first", ASKED)
-def test_no_two_outputs_that_pass_tell_one_contributor(first):
+def test_passing_outputs_do_not_isolate_a_contributor(first):
     for second, ask in ASKED.items():
         work = ht.Session("s", FIRMS)
         outputs = [ASKED[first](work)]
@@ -89,7 +89,7 @@ def test_ratios_that_differ_by_several_fit_together():
 @pytest.mark.parametrize(
     ("n", "passes"), [(1, False), (2, False), (3, True), (57, True), (58, False), (60, True)]
 )
-def test_one_ratio_says_nothing_of_one_or_two(n, passes):
+def test_single_ratio_does_not_reveal_top_contributors(n, passes):
     out = ratio(ht.Session("s", FIRMS), n)
     assert (out.status is Clearance.PASS) is passes
 
@@ -106,7 +106,7 @@ def test_other_groups_with_the_same_largest_are_no_way_around():
 
 
 @pytest.mark.parametrize("data", [FIRMS, None], ids=["with the data", "without"])
-def test_the_checker_finds_them_in_the_ledger_too(tmp_path, data):
+def test_recheck_finds_top_contributors_in_ledger(tmp_path, data):
     init(tmp_path / "l", policy="japan-2017", checkers=1)
     work = ht.Session("first", FIRMS)
     ratio(work, 4, by="region", name="four")

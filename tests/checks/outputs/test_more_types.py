@@ -44,7 +44,7 @@ def kaplan_meier(time, event):
     return found
 
 
-def test_a_survival_curve_is_kaplan_and_meiers_at_the_times_it_keeps():
+def test_survival_curve_equals_kaplan_meier():
     out = session().survival("months", "died", by="arm")
     assert out.status is Clearance.PASS
     units = {
@@ -63,7 +63,7 @@ def test_a_survival_curve_is_kaplan_and_meiers_at_the_times_it_keeps():
         assert (own["months"] > ends[-1]).sum() >= 10
 
 
-def test_a_forged_step_of_a_survival_curve_fails():
+def test_forged_survival_step_fails():
     out = session().survival("months", "died")
     evidence = out.evidence
     everything = type(evidence).from_dict({**evidence.to_dict(), "withheld": [False] * evidence.n_parts}, "x")
@@ -81,7 +81,7 @@ def test_survival_needs_one_record_each_and_an_event():
         session().survival("months", "region")
 
 
-def test_a_cox_model_needs_a_look_and_no_traceback():
+def test_cox_model_needs_review():
     sm = pytest.importorskip("statsmodels.api")
     design = PEOPLE[["income"]].assign(drug=(PEOPLE["arm"] == "drug") * 1.0)
     fitted = sm.PHReg(PEOPLE["months"], design, status=PEOPLE["died"]).fit()
@@ -90,7 +90,7 @@ def test_a_cox_model_needs_a_look_and_no_traceback():
     assert out.frame["coefficient"].tolist() == pytest.approx(fitted.params.tolist())
 
 
-def test_a_histogram_counts_between_edges_that_are_nobodys():
+def test_histogram_counts_match_numpy():
     out = session().histogram("income", [1200, 2000, 2990])
     counts = np.histogram(PEOPLE["income"], [0, 1200, 2000, 2990, 1e9])[0]
     shown = out.frame["count"].to_numpy()[:-1]
@@ -140,7 +140,7 @@ def test_categories_that_do_not_occur_are_no_part_of_a_table():
     assert fit == pytest.approx(1 / 9)
 
 
-def test_a_test_of_two_wants_two():
+def test_two_sample_test_requires_two_categories():
     with raises("test_needs_two_categories", n=3):
         session().test("mannwhitney", "income", "region")
 
@@ -184,7 +184,7 @@ def test_tables_that_are_none_are_refused(options):
         session().hand_over(given.pop("table"), **given)
 
 
-def test_a_pattern_by_hand_is_judged_as_it_is(tmp_path):
+def test_hand_suppressed_pattern_is_judged_unchanged(tmp_path):
     frame = pd.DataFrame({"g": np.repeat(list("abcd"), [40, 30, 3, 30])})
     alone = ht.Session("s", frame).frequency_table("g", withhold=[{"g": "c"}])
     assert alone.status is Clearance.FAIL  # the total gives it away

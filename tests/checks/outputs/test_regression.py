@@ -52,7 +52,7 @@ def failing(verdicts):
     return {verdict.reason for verdict in verdicts if verdict.status is Clearance.FAIL}
 
 
-def test_a_coefficient_that_is_one_persons_income_fails():
+def test_coefficient_revealing_one_income_fails():
     # Groups of 20, 20 and 1: degrees of freedom 38, and the last coefficient is what one person earns more.
     income = 3000 + 100 * noise(41)
     fitted = least_squares(income, **dummies(20, 20, 1))
@@ -73,7 +73,7 @@ def test_nor_may_the_reference_category_be_one_person():
 
 @pytest.mark.parametrize(("n", "wrong"), [(9, True), (10, False)])
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_every_category_takes_ten_units(n, wrong, place):
+def test_category_needs_ten_units(n, wrong, place):
     sizes = [20, 20, 20]
     sizes[place] = n
     status, verdicts, _ = run(least_squares(noise(sum(sizes)), **dummies(*sizes)), sum(sizes))
@@ -89,14 +89,14 @@ def test_degrees_of_freedom(n, wrong):
     assert ("too_few_degrees_of_freedom" in failing(verdicts)) is wrong
 
 
-def test_a_continuous_regressor_of_many_is_fine():
+def test_continuous_regressor_of_many_passes():
     status, _, published = run(least_squares(noise(60), x=np.linspace(-1, 1, 60)), 60)
     assert status is Clearance.PASS
     assert published["term"] == ["Intercept", "x"]
     assert None not in published["coefficient"]
 
 
-def test_an_interaction_cell_of_few_fails():
+def test_small_interaction_cell_fails():
     a, b = np.repeat([0.0, 1.0], 40), np.tile([0.0, 1.0], 40)
     b[40:75] = 0.0
     both = a * b
@@ -105,7 +105,7 @@ def test_an_interaction_cell_of_few_fails():
     assert {"coefficient_of_few", "saturated_with_small_cells"} <= failing(verdicts)
 
 
-def test_a_slope_in_a_small_group_fails():
+def test_slope_in_small_group_fails():
     group = np.repeat([1.0, 0.0], [5, 75])
     _, verdicts, _ = run(least_squares(noise(80), x_in_group=group * noise(80)), 80)
     assert "coefficient_of_few" in failing(verdicts)
@@ -136,7 +136,7 @@ def test_perfect_prediction_fails():
     assert failing(verdicts) == {"perfect_prediction"}
 
 
-def test_a_dummy_that_tells_the_outcome_fails():
+def test_dummy_determining_outcome_fails():
     group = np.repeat([1.0, 0.0], 30)
     outcome = np.where(group == 1, 1.0, np.tile([0.0, 1.0], 30))
     _, verdicts, _ = run(least_squares(outcome, group=group), 60)
@@ -150,7 +150,7 @@ def test_several_records_of_a_unit_are_no_freedom():
     assert evidence.freedom == 10
 
 
-def test_what_is_no_model_is_refused():
+def test_invalid_model_raises():
     with raises("not_a_fitted_model"):
         run(SimpleNamespace(), 10)
     with raises("unknown_model"):
@@ -220,14 +220,14 @@ def test_units_of_a_sample_that_left_records_out_are_counted():
     assert (out.evidence.n_records, out.evidence.n_units, out.status) == (91, 11, Clearance.FAIL)
 
 
-def test_a_sample_of_unknown_people_with_several_records_is_refused():
+def test_repeated_records_without_unit_raise():
     frame = incomplete().assign(id=[0] * 83 + list(range(1, 11)))
     fitted = least_squares(frame["y"].to_numpy()[:60], x=np.arange(60.0))
     with raises("model_records_unknown"):
         ht.Session("s", frame, unit="id").regression(fitted)
 
 
-def test_an_index_that_does_not_lead_to_the_outcomes_is_not_believed():
+def test_index_not_matching_outcomes_raises():
     formulas = pytest.importorskip("statsmodels.formula.api")
     frame = incomplete()
     moved = frame.iloc[::-1].reset_index(drop=True)
@@ -235,7 +235,7 @@ def test_an_index_that_does_not_lead_to_the_outcomes_is_not_believed():
     assert out.membership is None
 
 
-def test_a_binary_outcome_that_is_predicted_without_an_error_fails():
+def test_perfectly_predicted_binary_outcome_fails():
     # Who is above forty: no coefficient is infinite after so many steps, and everybody is told.
     age = np.arange(20.0, 60.0)
     above = (age > 40).astype(float)

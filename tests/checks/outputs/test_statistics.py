@@ -27,7 +27,7 @@ def spread(n, **columns):
 
 
 @pytest.mark.parametrize(("n", "status"), [(9, "fail"), (10, "pass")])
-def test_a_mean_takes_ten_units(n, status):
+def test_mean_needs_ten_units(n, status):
     found, _, published = run(Average("x"), spread(n))
     assert found == status
     assert published["mean_x"] == ([None] if n == 9 else [5.5])
@@ -50,14 +50,14 @@ def test_small_groups_are_withheld_and_a_neighbour_proposed():
     assert verdicts[Principle.UNITS].remedy == "merge 19-20 with 0-18"
 
 
-def test_a_weighted_mean_is_weighted_and_its_units_are_not():
+def test_weighted_mean_counts_units_unweighted():
     frame = spread(12, w=np.arange(1.0, 13))
     _, verdicts, published = run(Average("x", weight="w"), frame)
     assert published["mean_x"][0] == pytest.approx(np.average(frame["x"], weights=frame["w"]))
     assert verdicts[Principle.UNITS].numbers["smallest"] == 12
 
 
-def test_a_unit_with_many_records_is_one_contributor():
+def test_records_of_one_unit_count_once():
     frame = pd.DataFrame({"x": [1.0] * 40, "id": [0] * 25 + list(range(1, 16))})
     found, verdicts, _ = run(Average("x"), frame, unit="id")
     assert found == "fail"
@@ -65,7 +65,7 @@ def test_a_unit_with_many_records_is_one_contributor():
 
 
 @pytest.mark.parametrize(("n", "status"), [(18, "fail"), (19, "pass")])
-def test_a_median_takes_ten_units_on_each_side(n, status):
+def test_median_needs_ten_units_each_side(n, status):
     # Of 19 the tenth is the median and counts on both sides; of 18 nine are below and nine above.
     found, verdicts, published = run(Percentile("x", 50), spread(n))
     assert found == status
@@ -75,14 +75,14 @@ def test_a_median_takes_ten_units_on_each_side(n, status):
 
 
 @pytest.mark.parametrize("percent", [0, 100])
-def test_the_ends_are_refused_however_many_there_are(percent):
+def test_extreme_percentiles_raise_for_any_count(percent):
     found, verdicts, published = run(Percentile("x", percent), spread(1000))
     assert found == "fail"
     assert verdicts[Principle.INDIVIDUAL_VALUE].reason == "individual_value"
     assert published == {f"p{percent}_x": [None]}
 
 
-def test_a_weighted_percentile_counts_weight():
+def test_weighted_percentile_counts_weight():
     frame = spread(30, w=[1.0] * 15 + [100.0] * 15)
     _, _, published = run(Percentile("x", 20, weight="w"), frame)
     reached = np.cumsum(frame["w"]) / frame["w"].sum()
@@ -159,7 +159,7 @@ def test_summary_statistics_take_degrees_of_freedom(statistic, n, status):
     assert "> 11" in verdicts[Principle.FREEDOM].text
 
 
-def test_the_number_is_right():
+def test_statistic_equals_expected_value():
     frame = spread(30, y=np.arange(30.0) ** 2)
     assert run(Summary("std", "x"), frame)[2]["std_x"] == [pytest.approx(frame["x"].std())]
     shares = pd.DataFrame({"x": [0.0, 0.5, 1.0] * 10})  # 20 of 30 are a half away from the mean
@@ -179,7 +179,7 @@ def test_extremes_are_refused(statistic):
 
 
 @pytest.mark.parametrize(("n_at_the_end", "status"), [(9, "review"), (10, "pass")])
-def test_a_structural_minimum_is_that_of_many_or_needs_review(n_at_the_end, status):
+def test_structural_minimum_passes_or_needs_review(n_at_the_end, status):
     frame = pd.DataFrame({"x": [0.0] * n_at_the_end + list(range(1, 60))})
     found, verdicts, published = run(Summary("min", "x", structural=True), frame)
     assert found == status
@@ -195,13 +195,13 @@ def test_units_that_are_all_alike_are_withheld():
     assert verdicts[Principle.GROUP].numbers["unsafe"] == 1
 
 
-def test_one_unsafe_group_does_not_blank_the_others():
+def test_unsafe_group_keeps_other_groups():
     frame = spread(45, g=["a"] * 20 + ["b"] * 5 + ["c"] * 20)
     _, _, published = run(Summary("std", "x", by=("g",)), frame)
     assert [value is None for value in published["std_x"]] == [False, True, False]
 
 
-def test_a_correlation_without_spread_is_withheld_not_zero():
+def test_correlation_without_spread_is_suppressed():
     assert run(Summary("correlation", "x", "y"), spread(30, y=1.0))[2]["correlation_x"] == [None]
 
 
@@ -230,7 +230,7 @@ def test_tests_agree_with_scipy_by_hand():
         pytest.param(lambda s: s.mean("x", by="z"), id="unknown group"),
     ],
 )
-def test_a_clear_error(call):
+def test_invalid_statistic_raises(call):
     work = ht.Session("s", spread(30, y=1.0, g="a"))
     with pytest.raises(HitokuError) as caught:
         call(work)
@@ -238,7 +238,7 @@ def test_a_clear_error(call):
     assert work.outputs == []
 
 
-def test_an_unknown_statistic_names_the_nearest():
+def test_unknown_statistic_suggests_nearest():
     with raises("unknown_statistic"):
         Summary("varianc", "x")
 
@@ -248,7 +248,7 @@ def test_missing_numbers_are_an_error_with_their_count():
         run(Average("x"), pd.DataFrame({"x": [1.0] * 20 + [np.nan]}))
 
 
-def test_a_filter_is_part_of_the_output():
+def test_output_definition_contains_filter():
     work = ht.Session("s", spread(60, g=["a"] * 30 + ["b"] * 30))
     out = work.mean("x", where={"g": ["b"]})
     assert out.frame["mean_x"].tolist() == [pytest.approx(45.5)]

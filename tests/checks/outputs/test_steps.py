@@ -65,7 +65,7 @@ def test_ties_stay_together_and_empty_groups_are_no_rows():
 
 
 @pytest.mark.parametrize("giant", [1e3, 1e4, 1e5, 1e6, 1e9])
-def test_a_giant_is_merged_until_nobody_has_half_or_nothing_leaves(giant):
+def test_dominated_steps_are_merged_or_suppressed(giant):
     x = np.append(incomes(199), giant)
     out = asked("share", 10, x)
     steps = published_steps(out.evidence.withheld)
@@ -113,7 +113,7 @@ def test_invalid_quantile_group_parameters_raise(wrong, code):
         QuantileGroups("x", **wrong)
 
 
-def test_what_has_no_quantile_groups_is_refused():
+def test_invalid_quantile_groups_raise():
     below = Records.open(pd.DataFrame({"x": [-1.0, 2, 3.5]}))
     with raises("amounts_below_zero"):
         QuantileGroups("x", statistic="lorenz").collect(below)
@@ -137,7 +137,7 @@ def trial(n=300, seed=1):
     )
 
 
-def test_a_life_table_is_that_of_plain_counting():
+def test_life_table_equals_direct_counts():
     frame, edges = trial(), [0, 6, 12, 24]
     out = ht.Session("s", frame).life_table("months", "died", edges).published
     entered, value = 300, 1.0
@@ -152,7 +152,7 @@ def test_a_life_table_is_that_of_plain_counting():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_count_of_a_life_table_is_of_few(seed):
+def test_life_table_has_no_small_counts(seed):
     frame = trial(120, seed)
     work = ht.Session("s", frame)
     out = work.life_table("months", "died", range(0, 60, 2), by="arm", missing="error")
@@ -165,7 +165,7 @@ def test_no_count_of_a_life_table_is_of_few(seed):
     assert (rows["events"] <= 0.9 * rows["entered"]).all()
 
 
-def test_what_is_no_life_table_is_refused():
+def test_invalid_life_table_raises():
     with raises("edges_not_ordered"):
         LifeTable("t", "e", (5, 3))
     with raises("edges_not_ordered"):
@@ -180,7 +180,7 @@ def test_what_is_no_life_table_is_refused():
     assert "not met by 6 of 6 (a, a, a" in by_arm.verdicts[0].text
 
 
-def test_who_left_in_a_step_and_how_is_what_is_published_of_a_life_table():
+def test_life_table_membership_separates_exits_and_events():
     # In b nobody is last seen before 10; after it nobody dies, so that the rest is one cell.
     left = (
         [("a", 5, 1)] * 15

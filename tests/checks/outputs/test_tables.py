@@ -36,7 +36,7 @@ def session(frame, **options):
     return ht.Session("s", frame, unit="id", **options)
 
 
-def test_a_safe_table_is_what_pandas_counts():
+def test_safe_table_equals_pandas_counts():
     frame = people([[20, 30, 15], [25, 12, 40], [33, 21, 18]])
     out = session(frame).frequency_table(by=["region", "job"])
     assert out.status is Clearance.PASS
@@ -63,7 +63,7 @@ def test_ninety_percent_of_a_row_are_allowed(n, withheld):
     assert bool(pd.isna(out.frame.loc["r0", "c0"])) is withheld
 
 
-def test_a_withheld_cell_cannot_be_subtracted_and_totals_stay():
+def test_suppressed_cell_is_not_derivable_from_totals():
     counts = np.array([[3, 50, 40], [45, 60, 55], [45, 40, 35]])
     out = session(people(counts)).frequency_table(by=["region", "job"])
     gone = out.frame.isna().to_numpy()
@@ -75,7 +75,7 @@ def test_a_withheld_cell_cannot_be_subtracted_and_totals_stay():
     assert "merge" in out.remedies[0]
 
 
-def test_the_judge_does_not_trust_what_is_withheld():
+def test_judge_checks_suppression_pattern_itself():
     out = session(people([[3, 50, 40], [45, 60, 55], [45, 40, 35]])).frequency_table(by=["region", "job"])
     withheld = np.zeros(len(out.evidence.withheld), dtype=bool)
     again = out.asked.judge(replace(out.evidence, withheld=np.arange(len(withheld)) == 0), JAPAN)
@@ -84,7 +84,7 @@ def test_the_judge_does_not_trust_what_is_withheld():
     assert next(v for v in again if v.principle is Principle.UNITS).status is Clearance.FAIL
 
 
-def test_the_checker_gets_the_same_from_json():
+def test_table_is_restored_from_json():
     frame = people([[20, 30, 15], [25, 12, 40], [33, 21, 18]], income=np.arange(1, 215) * 1.5)
     work = session(frame)
     for out in (
@@ -118,7 +118,7 @@ def test_half_of_a_cell_may_be_one_persons(share, unsafe):
     assert out.frame.loc["Total", "Total"] == pytest.approx(frame["income"].sum())
 
 
-def test_a_holding_counts_as_one():
+def test_holding_counts_as_one_unit():
     frame = people([[20, 20, 20], [20, 20, 20], [20, 20, 20]], income=10.0)
     frame["employer"] = [f"e{i}" for i in range(len(frame))]
     frame.loc[:14, "employer"] = "giant"
@@ -181,7 +181,7 @@ def test_missing_codes_are_an_error_or_a_code():
         pytest.param(lambda s: s.frequency_table(by="region", missing="drop"), id="unknown word"),
     ],
 )
-def test_a_clear_error(call):
+def test_invalid_table_request_raises(call):
     with pytest.raises(HitokuError) as caught:
         call(session(people([[20, 30], [25, 40]])))
     assert caught.value.fix
@@ -194,7 +194,7 @@ def test_duplicated_labels_are_an_error():
         session(frame)
 
 
-def test_a_repr_shows_no_number():
+def test_table_repr_shows_no_number():
     out = session(people([[20, 30], [25, 40]])).frequency_table(by=["region", "job"])
     assert repr(out) == "Output('frequency_table 1', frequency_table, pass)"
     assert "115" in str(out)
@@ -206,7 +206,7 @@ def test_a_repr_shows_no_number():
         lambda c: np.all(np.reshape(c, (3, 3)).sum(0) > 0) and np.all(np.reshape(c, (3, 3)).sum(1) > 0)
     )
 )
-def test_nothing_small_leaves_and_what_leaves_is_true(counts):
+def test_published_counts_are_true_and_large(counts):
     truth = np.reshape(counts, (3, 3))
     out = session(people(truth)).frequency_table(by=["region", "job"])
     shown = out.frame.to_numpy(dtype=float)[:3, :3]
@@ -215,6 +215,6 @@ def test_nothing_small_leaves_and_what_leaves_is_true(counts):
     assert not np.any(left & (truth > 0) & (truth < 10))
 
 
-def test_a_single_category_is_a_table_whose_total_says_the_same():
+def test_single_category_table_equals_its_total():
     output = session(people([[20, 30], [25, 40]])).frequency_table(by="region", where={"region": ["r0"]})
     assert output.published["count"] == [50, 50]

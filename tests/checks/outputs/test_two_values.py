@@ -47,7 +47,7 @@ def test_both_values_are_those_of_enough_and_neither_of_nearly_all(ask, n_sick, 
     assert ask(people(n_sick, n_well)).status is status
 
 
-def test_a_group_in_which_all_are_alike_is_withheld():
+def test_homogeneous_group_is_suppressed():
     data = pd.DataFrame({"area": ["A"] * 40 + ["B"] * 40, "sick": [1] * 20 + [0] * 20 + [0] * 40})
     out = ht.Session("sick", data).mean("sick", by="area")
     assert out.published["mean_sick"] == [0.5, None]
@@ -62,19 +62,19 @@ def test_units_are_counted_not_records():
     assert verdict.numbers["smallest"] == 2
 
 
-def test_a_table_of_sums_of_two_values_is_asked_for_as_the_table_of_counts_it_is():
+def test_magnitude_table_of_two_values_raises():
     data = pd.DataFrame({"area": ["A"] * 40 + ["B"] * 40, "sick": [1] * 2 + [0] * 78})
     with raises("two_valued_column"):
         ht.Session("sick", data).magnitude_table(by="area", value="sick")
 
 
-def test_a_ratio_over_a_constant_is_an_average_and_not_a_way_around_dominance():
+def test_ratio_over_constant_obeys_dominance():
     data = pd.DataFrame({"income": [1e6, *range(1, 41)], "one": 1})
     out = ht.Session("ratio", data).summary("ratio", "income", "one")
     assert out.status is Clearance.FAIL
 
 
-def test_the_checker_comes_to_the_same(tmp_path):
+def test_recheck_reaches_the_same_verdict(tmp_path):
     work = people(20, 30)
     work.mean("sick")
     check = recheck(work.submit(tmp_path / "s"), data=work.records.table)

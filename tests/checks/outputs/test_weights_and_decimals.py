@@ -28,7 +28,7 @@ REPEATED = FRAME.loc[FRAME.index.repeat(FRAME["w"].astype(int))].reset_index(dro
 
 
 @pytest.mark.parametrize("statistic", ["skewness", "kurtosis", "correlation", "ratio", "index"])
-def test_a_weighted_summary_is_that_of_repeated_records(statistic):
+def test_weighted_summary_equals_repeated_records(statistic):
     other = "y" if statistic in {"correlation", "ratio", "index"} else None
     _, verdicts, weighted = run(Summary(statistic, "x", other, weight="w"), FRAME)
     _, _, repeated = run(Summary(statistic, "x", other), REPEATED)
@@ -38,7 +38,7 @@ def test_a_weighted_summary_is_that_of_repeated_records(statistic):
 
 
 @pytest.mark.parametrize("statistic", ["variance", "covariance"])
-def test_a_weighted_variance_loses_one_degree_of_freedom_of_its_records(statistic):
+def test_weighted_variance_uses_record_degrees_of_freedom(statistic):
     other = "y" if statistic == "covariance" else None
     (found,) = run(Summary(statistic, "x", other, weight="w"), FRAME)[2][f"{statistic}_x"]
     (plain,) = run(Summary(statistic, "x", other), FRAME.assign(w=1.0))[2][f"{statistic}_x"]
@@ -62,14 +62,14 @@ def test_values_that_are_alike_have_no_deviation_whatever_their_weights():
 
 
 @pytest.mark.parametrize("statistic", ["gini", "hhi", "cr4", "cr30"])
-def test_a_weighted_concentration_is_that_of_repeated_contributors(statistic):
+def test_weighted_concentration_equals_repeated_contributors(statistic):
     _, verdicts, weighted = run(Concentration("x", statistic, weight="w"), FRAME)
     _, _, repeated = run(Concentration("x", statistic), REPEATED.drop(columns="id"))
     assert weighted[f"{statistic}_x"] == pytest.approx(repeated[f"{statistic}_x"])
     assert verdicts[Principle.UNITS].numbers["smallest"] == N
 
 
-def test_who_has_several_records_weighs_as_they_do_on_average():
+def test_records_of_a_contributor_average_their_weights():
     # Contributor 0 has two records of weight 2: one amount, twice.
     others = [4.0 + k / 10 for k in range(20)]
     frame = pd.DataFrame({"x": [3.0, 5.0, *others], "w": 2.0, "id": [0, 0, *range(1, 21)]})
@@ -78,7 +78,7 @@ def test_who_has_several_records_weighs_as_they_do_on_average():
     assert found == pytest.approx(sum(a**2 for a in amounts) / sum(amounts) ** 2)
 
 
-def test_a_weight_makes_a_contributor_dominant():
+def test_weight_makes_contributor_dominant():
     frame = FRAME.assign(x=1.0 + np.arange(N) % 7 / 10, w=[99.0, *[1.0] * (N - 1)])
     assert run(Concentration("x", "gini"), frame)[0] is Clearance.PASS
     assert run(Concentration("x", "gini", weight="w"), frame)[0] is Clearance.FAIL
@@ -101,7 +101,7 @@ def test_extremes_and_tests_take_no_weights(statistic):
         pytest.param(lambda s: s.magnitude_table("g", "x", weight="w"), id="table"),
     ],
 )
-def test_a_record_of_weight_zero_is_nobody_and_makes_no_unit(ask):
+def test_zero_weight_records_raise(ask):
     frame = FRAME.assign(w=[*[0.0] * 35, *[1.0] * 5], g=["a", "b"] * 20)
     with raises("weights_not_positive", n=35):
         ask(Session("s", frame, unit="id"))
@@ -118,7 +118,7 @@ def test_a_record_of_weight_zero_is_nobody_and_makes_no_unit(ask):
         pytest.param(Concentration("x", "gini", decimals=2), "gini_x", 2, id="concentration"),
     ],
 )
-def test_what_leaves_is_rounded(kind, column, digits):
+def test_published_values_are_rounded(kind, column, digits):
     (shown,) = run(kind, FRAME)[2][column]
     exact = {name: value for name, value in vars(kind).items() if name != "decimals"}
     (value,) = run(type(kind)(**exact), FRAME)[2][column]
@@ -170,7 +170,7 @@ def test_weighted_sums_are_sums_of_another_variable():
     assert out.status is Clearance.FAIL
 
 
-def test_a_model_implies_the_sums_of_its_outcome():
+def test_model_implies_sums_of_outcome():
     pytest.importorskip("statsmodels")
     # Forty are left out, twenty of each sex; one of them has most of what they have.
     frame = pd.DataFrame({"income": 90.0 + np.arange(3000) % 21, "sex": ["f", "m"] * 1500, "part": "a"})

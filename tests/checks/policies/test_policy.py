@@ -64,11 +64,11 @@ def test_percentiles_and_tests_have_the_minimum_of_units_where_a_policy_does_not
         pytest.param("essnet-2009", 10, True, id="10 are enough"),
     ],
 )
-def test_the_operator_is_a_setting(name, freedom, met):
+def test_operator_of_threshold_is_configurable(name, freedom, met):
     assert policy(name).freedom.met(freedom) is met
 
 
-def test_a_hash_is_of_what_a_policy_says_and_not_of_its_layout(tmp_path):
+def test_policy_hash_ignores_layout(tmp_path):
     commented = text_of(tmp_path, lambda text: "# ours\n\n" + text)
     assert policy(commented).hash == policy("japan-2017").hash
     stricter = text_of(tmp_path, lambda text: text.replace("minimum = 10", "minimum = 20"))
@@ -113,14 +113,14 @@ def test_invalid_policy_names_line_and_key(tmp_path, old, new, code, where):
     assert where in caught.value.where
 
 
-def test_an_unknown_key_names_the_nearest(tmp_path):
+def test_unknown_key_suggests_nearest(tmp_path):
     path = text_of(tmp_path, lambda text: text.replace("[mode]\nshare", "[mode]\nshare = 0.8\nshar"))
     with raises("unknown_key", key="shar") as caught:
         policy(path)
     assert caught.value.fix == "did you mean 'share'?"
 
 
-def test_an_unknown_policy_is_refused():
+def test_unknown_policy_raises():
     with raises("unknown_policy"):
         policy("japan-2016")
     with raises("no_policy_file"):
@@ -134,7 +134,7 @@ def test_p_percent_is_an_option():
     assert [type(rule).__name__ for rule in own.magnitude_rules] == ["Dominance", "PPercent"]
 
 
-def test_a_missing_section_is_named():
+def test_missing_section_is_named():
     with raises("key_missing", key="units"):
         parsed('name = "x"\nversion = "1"\nindividual_values = "confidential"\n', "x.toml")
 

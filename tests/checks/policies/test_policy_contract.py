@@ -59,13 +59,13 @@ def _unsafe(found: Policy, *, largest: list[float], total: float) -> bool:
 
 
 @pytest.mark.parametrize("name", policy_names())
-def test_every_policy_keeps_its_promises(name):
+def test_bundled_policy_meets_contract(name):
     assert complaints((FOLDER / f"{name}.toml").read_text("utf-8"), name) == []
     assert policy(name).hash == policy(FOLDER / f"{name}.toml").hash
     assert f"`{name}`" in (ROOT / "docs" / "reference" / "policies.md").read_text("utf-8")
 
 
-def test_every_file_in_the_folder_is_a_policy(tmp_path):
+def test_policy_folder_contains_only_policies(tmp_path):
     assert len(policy_names()) >= 2
     assert strangers(FOLDER) == set()
     (tmp_path / "mine.tml").write_text("", encoding="utf-8")
@@ -83,7 +83,7 @@ def test_every_file_in_the_folder_is_a_policy(tmp_path):
         ("share = 0.9", "share = 0.01", "a group that is large enough is unsafe"),
     ],
 )
-def test_a_policy_that_breaks_one_is_found_out(old, new, what):
+def test_broken_policy_is_reported(old, new, what):
     text = (FOLDER / "japan-2017.toml").read_text("utf-8")
     assert old in text
     assert what in complaints(text.replace(old, new, 1), "japan-2017")

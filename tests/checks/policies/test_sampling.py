@@ -25,7 +25,7 @@ CASES = [(n, fraction, m) for n in (1, 2, 3, 5) for fraction in (0.01, 0.1, 0.5)
 
 
 @pytest.mark.parametrize(("n", "fraction", "minimum"), CASES)
-def test_the_chance_is_that_of_all_samples_of_the_largest_population_that_is_too_small(n, fraction, minimum):
+def test_chance_matches_largest_too_small_population(n, fraction, minimum):
     chance = sum(
         np.prod([fraction if chosen else 1 - fraction for chosen in sample])
         for sample in product((True, False), repeat=minimum - 1)
@@ -45,7 +45,7 @@ def test_smaller_populations_show_so_many_less_often(n, fraction, minimum):
 
 
 @pytest.mark.parametrize(("n", "fraction", "minimum"), [case for case in CASES if case[1] >= 0.1])
-def test_it_is_the_posterior_for_a_prior_of_one_over_the_size(n, fraction, minimum):
+def test_posterior_uses_prior_inverse_to_size(n, fraction, minimum):
     # Far beyond what matters at these fractions.
     sizes = np.arange(n, 2000)
     binomial = np.array([comb(int(size), n) for size in sizes], dtype=object)
@@ -76,11 +76,11 @@ def test_samples_that_are_drawn_agree():
         pytest.param(Sampling(fraction=0.9, risk=0.05), 10, id="nearly a census relaxes nothing"),
     ],
 )
-def test_the_fewest_units_in_the_sample(sampling, least):
+def test_smallest_sample_matches_enumeration(sampling, least):
     assert JAPAN.model_copy(update={"sampling": sampling}).least_units == least
 
 
-def test_a_policy_without_a_sample_keeps_its_hash_and_one_with_it_has_another():
+def test_policy_hash_depends_on_sample_section():
     assert TENTH.hash != JAPAN.hash
     assert JAPAN.model_copy(update={"sampling": None}).hash == JAPAN.hash
 
@@ -98,7 +98,7 @@ def units_of(out):
         pytest.param(10, TENTH, True, Clearance.PASS, id="ten are ten"),
     ],
 )
-def test_a_table_with_a_cell_that_a_sample_makes_up_for(n, rules, shown, status):
+def test_sampling_uncertainty_excuses_small_cell(n, rules, shown, status):
     frame = people([[n, 30, 45], [25, 32, 40], [33, 41, 28]])
     frame["income"] = 10.0 + np.arange(len(frame)) % 13
     work = Session("s", frame, unit="id", policy=rules)
@@ -111,7 +111,7 @@ def test_a_table_with_a_cell_that_a_sample_makes_up_for(n, rules, shown, status)
         assert out.status is status
 
 
-def test_a_group_that_a_sample_makes_up_for_is_told_with_its_numbers():
+def test_sampled_group_reports_its_numbers():
     frame = pd.DataFrame({"region": ["N"] * 5 + ["S"] * 30, "income": np.arange(35.0) % 7 + 10})
     found = units_of(Session("s", frame, policy=TENTH).mean("income", by="region"))
     assert (found.status, found.reason) == (Clearance.REVIEW, "relaxed_by_sampling")
@@ -136,7 +136,7 @@ def granted(fraction):
     )
 
 
-def test_the_checker_computes_the_estimate_again_and_decides(tmp_path):
+def test_recheck_recomputes_sampling_estimate(tmp_path):
     frame = people([[4, 30, 45], [25, 32, 40], [33, 41, 28]])
     work = Session("s", frame, unit="id", policy=TENTH)
     work.frequency_table(by=["region", "job"], name="table")
@@ -152,7 +152,7 @@ def test_the_checker_computes_the_estimate_again_and_decides(tmp_path):
     assert status(policy=JAPAN) == "fail"  # the checker's own policy knows no sample
 
 
-def test_a_misspelt_key_of_the_section_is_named(tmp_path):
+def test_misspelt_sample_key_is_named(tmp_path):
     text = "\n".join(
         f"[{name}]\n" + "\n".join(f"{key} = {value!r}" for key, value in part.items() if value is not None)
         for name, part in JAPAN.model_dump().items()

@@ -30,7 +30,7 @@ def reasons(out):
     return {v.reason for v in out.verdicts if v.status is Clearance.FAIL}
 
 
-def test_the_second_banding_of_the_paper_is_stopped_before_it_is_compared():
+def test_second_banding_is_stopped_by_segmentation():
     first = ht.Session("one", AGES, policy=BANDED).frequency_table("age")
     assert first.status is Clearance.PASS
     other = AGES.assign(age=AGES["other"])
@@ -58,7 +58,7 @@ def test_codes_groups_and_filters_are_looked_at(ask, fails):
     assert ("segmentation" in reasons(out)) is fails
 
 
-def test_a_checker_finds_it_by_a_policy_of_their_own(tmp_path):
+def test_checker_policy_finds_second_banding(tmp_path):
     work = ht.Session("s", AGES.assign(age=AGES["other"]))
     work.frequency_table("age", name="ages")
     folder = work.submit(tmp_path / "s")
@@ -67,7 +67,7 @@ def test_a_checker_finds_it_by_a_policy_of_their_own(tmp_path):
     assert not check.ok
 
 
-def test_a_policy_file_lists_them(tmp_path):
+def test_policy_file_lists_segmentations(tmp_path):
     text = tmp_path / "own.toml"
     plain = policy("japan-2017")
     assert plain.segmentations is None

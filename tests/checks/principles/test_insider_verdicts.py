@@ -29,7 +29,7 @@ INNER = ALONE.inner
 WIDE = Need(unsafe=INNER, width=5.0)
 
 
-def test_who_comes_too_close_is_told_with_the_cells_and_a_remedy():
+def test_close_insider_is_reported_with_remedy():
     (found,) = insider_verdicts(ALONE, WIDE, INNER)
     assert (found.status, found.reason) == (Clearance.REVIEW, "open_to_insiders")
     # Each firm has three cells of the square, and with them the fourth.
@@ -38,14 +38,14 @@ def test_who_comes_too_close_is_told_with_the_cells_and_a_remedy():
     assert found.remedy
 
 
-def test_where_nobody_comes_too_close_there_is_nothing_to_mend():
+def test_no_close_insider_needs_no_remedy():
     (found,) = insider_verdicts(MANY, WIDE, INNER)
     assert (found.status, found.reason, found.remedy) == (Clearance.PASS, "insiders_kept_out", "")
     assert found.numbers["open"] == 0
 
 
 @pytest.mark.parametrize("withheld", [np.zeros(9, dtype=bool), np.ones(9, dtype=bool)], ids=["none", "all"])
-def test_where_nothing_or_everything_is_withheld_nothing_is_said(withheld):
+def test_fully_published_or_suppressed_table_has_no_insiders(withheld):
     assert insider_verdicts(ALONE, WIDE, withheld) == ()
 
 
@@ -58,7 +58,7 @@ def test_where_nothing_or_everything_is_withheld_nothing_is_said(withheld):
         pytest.param(1001, 0, (None, False), id="of more than that nobody"),
     ],
 )
-def test_a_thousand_contributors_are_tried_and_no_more(alone, others, tried):
+def test_insider_check_tries_at_most_1000_contributors(alone, others, tried):
     count = np.r_[np.ones(alone, dtype=int), np.full(others, 5)]
     table = behind(np.full(alone + others, 9.0), [*count, count.sum()], largest=2.0)
     attack, largest = attack_on(table, table.inner)
@@ -74,19 +74,19 @@ class Stubborn:
         raise NeedError("out_of_reach", "no way", fix="none")
 
 
-def test_nothing_more_is_withheld_where_nothing_is():
+def test_table_without_suppression_stays_unchanged():
     nothing = Protection.withhold(ALONE, np.zeros(9, dtype=bool))
     assert not kept_out(ALONE, Need(unsafe=np.zeros(9, dtype=bool)), nothing, Stubborn()).any()
 
 
-def test_what_a_method_cannot_mend_stays_as_it_was():
+def test_irreparable_pattern_is_kept():
     """Totals must be published: the firms behind the 7 and the 11 find each other."""
     table = replace(ALONE, fixed=~INNER)
     withheld = Protection.withhold(table, INNER, WIDE)
     assert kept_out(table, WIDE, withheld, Stubborn()).tolist() == INNER.tolist()
 
 
-def test_where_too_many_would_have_to_be_tried_nothing_more_is_withheld():
+def test_too_many_insiders_add_no_suppression():
     table = behind(np.full(1001, 9.0), [*np.ones(1001, dtype=int), 1001])
     need = Need(unsafe=table.inner, width=5.0)
     withheld = Protection.withhold(table, table.inner, need)

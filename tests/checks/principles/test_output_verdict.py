@@ -47,7 +47,7 @@ def test_principle_decides_the_row_of_its_attacker(principle, attacker, status, 
     assert verdict.colour is colour
 
 
-def test_every_principle_has_a_row():
+def test_failing_principle_fails_its_row():
     """A principle that fails makes some row fail, whichever it is."""
     for principle in Principle:
         assert output_verdict([said(principle, Clearance.FAIL)], ledger=False).colour is Colour.RED, principle
@@ -80,7 +80,7 @@ def test_stopped_search_is_not_decided():
     assert {verdict[name].status for name in ("groups", "released")} == {Status.NOT_DECIDED}
 
 
-def test_nothing_is_searched_through_codes():
+def test_verdict_without_units_leaves_groups_undecided():
     verdict = output_verdict([said(Principle.UNITS), SEARCHED], ledger=True, units=False)
     assert verdict["groups"].status is Status.NOT_DECIDED
 

@@ -78,7 +78,7 @@ def test_units(n_units, withheld, status, text):
     assert found.reason == ("too_few_units" if status is FAIL else "withheld" if any(few) else "met")
 
 
-def test_a_group_without_codes_is_everybody():
+def test_group_without_codes_is_the_population():
     alone = SimpleNamespace(label=lambda _: (), withheld=np.array([False]))
     assert "(all)" in fails([True]).verdict(alone).text
 
@@ -153,7 +153,7 @@ def test_dominance(largest, size, unsafe):
         pytest.param((40.0, 20.0), False, id="far from it"),
     ],
 )
-def test_the_p_percent_rule_where_the_policy_has_one(largest, unsafe):
+def test_p_percent_rule_of_policy_is_applied(largest, unsafe):
     with_p = JAPAN.model_copy(update={"dominance": JAPAN.dominance.model_copy(update={"p": 10.0})})
     evidence = people(20, size=np.array([100.0]), largest=np.array([largest]))
     assert not groups.dominated(evidence, JAPAN)[0]
@@ -171,7 +171,7 @@ def test_the_p_percent_rule_where_the_policy_has_one(largest, unsafe):
         pytest.param((100, 0), True, id="all have it"),
     ],
 )
-def test_a_variable_with_two_values_is_a_count(holders, unsafe):
+def test_two_valued_variable_is_a_count(holders, unsafe):
     total = 100 if holders == (91, 10) else sum(holders)
     ranked = np.array([[*sorted(holders, reverse=True), 0, 0, 0]])
     counted = (ranked > 0).sum(axis=1), ranked
@@ -258,7 +258,7 @@ def test_statistics_of_one_group_together(said, found):
 
 
 @pytest.mark.parametrize(("fit", "unsafe"), [(1.0, True), (1 - 1e-6, True), (1 - 2e-6, False), (0.0, False)])
-def test_what_gives_the_other_variable_is_refused(fit, unsafe):
+def test_perfect_fit_fails(fit, unsafe):
     test = groups.perfect_fit(np.array([fit]))
     assert test.unsafe.tolist() == [unsafe]
     assert test.verdict(people(20)).status is (FAIL if unsafe else PASS)
@@ -306,7 +306,7 @@ def test_degrees_of_freedom(freedom, status):
         pytest.param("ab", (4, 6), "merge a with b, merge b with a", id="together just enough"),
     ],
 )
-def test_what_to_merge(labels, n_units, said):
+def test_merging_suggests_neighbouring_codes(labels, n_units, said):
     told = merging([(code,) for code in labels], np.array(n_units), 10)
     assert any(part in told for part in said.split("|")), told
 
@@ -376,7 +376,7 @@ def test_in_a_panel_shares_are_those_within_a_period():
         assert count_need(evidence, JAPAN).unsafe.nonzero()[0].tolist() == unsafe
 
 
-def test_a_verdict_is_printed_with_its_remedy_where_there_is_one():
+def test_failing_verdict_prints_its_remedy():
     said = {"principle": Principle.UNITS, "status": PASS, "reason": "met", "text": "enough"}
     assert str(PrincipleVerdict(**said)) == "pass: units: enough"
     assert str(PrincipleVerdict(**said, remedy="none")) == "pass: units: enough (none)"
@@ -391,7 +391,7 @@ def test_a_verdict_is_printed_with_its_remedy_where_there_is_one():
         pytest.param((2,), (1,), False, 1.0, id="one has all of it"),
     ],
 )
-def test_the_largest_share_of_one_unit(parts, who, repeated, share):
+def test_largest_share_of_one_unit_is_found(parts, who, repeated, share):
     assert groups.largest_share(np.array(parts, float), np.array(who), repeated=repeated) == share
 
 
@@ -479,14 +479,14 @@ MODEL = {
         pytest.param({"outcome_groups": None}, "not_testable", REVIEW, id="outcomes were not counted"),
     ],
 )
-def test_a_model(change, reason, status):
+def test_model_verdict_matches_evidence(change, reason, status):
     found = models.judge_model(SimpleNamespace(**{**MODEL, **change}), JAPAN)
     assert worst(found) is status
     assert [v.reason for v in found if v.status is not PASS] == ([] if reason is None else [reason])
     assert all(bool(v.remedy) is (v.status is not PASS) for v in found)
 
 
-def test_a_model_names_what_is_weak_and_how_small():
+def test_weak_category_is_named_with_size():
     said = {
         v.reason: v
         for v in models.judge_model(SimpleNamespace(**{**MODEL, "support": np.array([9, 2])}), JAPAN)
@@ -513,11 +513,11 @@ def test_a_model_names_what_is_weak_and_how_small():
         pytest.param({"separated": tuple("abcd")}, 5, "value of a, b, c and 1 more have", id="and no more"),
     ],
 )
-def test_a_model_says_what_was_seen(change, place, said):
+def test_model_verdict_reports_its_findings(change, place, said):
     assert said in models.judge_model(SimpleNamespace(**{**MODEL, **change}), JAPAN)[place].text
 
 
-def test_the_worst_verdict_decides_and_what_is_written_is_read():
+def test_worst_verdict_decides_after_round_trip():
     def one(status):
         return PrincipleVerdict(
             principle=Principle.UNITS, status=status, reason="r", text="t", numbers={"n": 1}

@@ -26,7 +26,7 @@ def people():
     )
 
 
-def test_a_count_table_and_statistics_of_the_same_cells_pass_together(tmp_path):
+def test_count_table_and_statistics_pass_together(tmp_path):
     frame = people()
     work = ht.Session("s", frame)
     work.frequency_table("group")
@@ -55,7 +55,7 @@ def test_means_before_sums_with_totals_are_told_to_come_after_them():
     assert [(each.name, each.status) for each in work.outputs] == [("sums", "pass"), ("means", "pass")]
 
 
-def test_an_output_takes_over_what_the_totals_of_a_larger_table_withhold():
+def test_output_inherits_suppressed_totals():
     frame = people()
     frame.loc[frame.index[frame["group"] == "c"][0], "x"] = 3e6  # more than half of all in c
     work = ht.Session("s", frame)
@@ -67,14 +67,14 @@ def test_an_output_takes_over_what_the_totals_of_a_larger_table_withhold():
     assert several.frame.index[several.frame["mean"].isna()].tolist() == hidden
 
 
-def test_nothing_is_taken_over_from_totals_that_a_table_does_not_print():
+def test_unprinted_totals_are_not_inherited():
     work = ht.Session("s", people())
     work.crosstab("group", "sex", name="table")
     by_group = work.table("group", "x", ["count", "mean"], like="table")
     assert by_group.frame["count"].notna().sum() >= 3
 
 
-def test_what_missing_values_do_to_counts_is_told_with_the_remedy():
+def test_missing_values_are_reported_with_remedy():
     place = np.arange(4320)
     frame = people().assign(age=np.where(place % 700 == 0, None, np.where(place % 4 < 2, "old", "young")))
     work = ht.Session("s", frame)
@@ -89,7 +89,7 @@ def test_what_missing_values_do_to_counts_is_told_with_the_remedy():
     assert again.status is Clearance.PASS
 
 
-def test_a_principle_that_is_none_is_asked_for_by_its_name():
+def test_exception_for_unknown_principle_raises():
     work = ht.Session("s", people())
     work.frequency_table("group", name="t")
     with raises("key_value_not_allowed"):
@@ -136,7 +136,7 @@ def test_like_is_subtracted_from_like(one, two):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_table_fails_by_its_own_totals(seed):
+def test_table_passes_with_its_own_totals(seed):
     rng = np.random.default_rng(seed)
     n = 700
     frame = pd.DataFrame(
@@ -173,7 +173,7 @@ def test_two_unsafe_cells_together_below_ten_have_company():
     }
 
 
-def test_a_second_output_takes_over_the_pattern_and_says_so(tmp_path):
+def test_second_output_inherits_pattern_and_reports_it(tmp_path):
     frame = people()
     work = ht.Session("s", frame)
     table = work.frequency_table("group", name="counts")
@@ -191,7 +191,7 @@ def test_a_second_output_takes_over_the_pattern_and_says_so(tmp_path):
         work.mean("x", like="count")
 
 
-def test_what_is_taken_back_no_longer_stands_in_the_way():
+def test_withdrawn_output_blocks_nothing():
     work = ht.Session("s", BANDS)
     work.frequency_table("narrow", name="narrow")
     work.comment("narrow", "by narrow bands")
@@ -205,7 +205,7 @@ def test_what_is_taken_back_no_longer_stands_in_the_way():
         work.remove("wid")
 
 
-def test_a_failed_try_blocks_nothing():
+def test_failed_output_blocks_nothing():
     work = ht.Session("s", BANDS)
     assert work.summary("max", "x", name="best").status is Clearance.FAIL
     again = work.mean("x", name="best")
@@ -229,7 +229,7 @@ def test_outputs_are_renamed_and_commented_on():
     assert len(verdicts) == 1
 
 
-def test_the_session_prints_what_would_be_submitted():
+def test_session_prints_pending_submission():
     work = ht.Session("wages", BANDS)
     work.frequency_table("narrow", name="ages")
     work.summary("max", "x", name="best")
@@ -242,7 +242,7 @@ def test_the_session_prints_what_would_be_submitted():
     assert "individual_value: the max is the value of one unit" in said
 
 
-def test_an_exception_is_asked_for_by_cell_and_principle(tmp_path):
+def test_exception_names_cell_and_principle(tmp_path):
     frame = people()
     work = ht.Session("s", frame)
     work.frequency_table("group", name="counts")

@@ -53,7 +53,7 @@ def test_groups_are_cells_of_the_table():
     assert shown["Total"] == len(frame)
 
 
-def test_a_small_leaf_is_not_found_through_its_group():
+def test_small_leaf_is_not_derivable_from_group():
     out = Session("s", places(), unit="id").frequency_table(by="place", hierarchies={"place": TREE})
     shown = out.frame["count"]
     assert np.isnan(shown["N3"])
@@ -63,7 +63,7 @@ def test_a_small_leaf_is_not_found_through_its_group():
     assert out.remedies[0] in {"merge place N3 with N2", "merge place N2 with N3"}
 
 
-def test_the_checker_makes_the_same_table_again(tmp_path):
+def test_recheck_rebuilds_hierarchical_table(tmp_path):
     frame = places(income=np.arange(228.0) % 17 + 5)
     work = Session("s", frame, unit="id")
     for out in (
@@ -81,7 +81,7 @@ def test_the_checker_makes_the_same_table_again(tmp_path):
     assert check.ok
 
 
-def test_a_tree_left_out_of_the_evidence_is_refused():
+def test_missing_hierarchy_in_evidence_raises():
     out = Session("s", places(), unit="id").frequency_table(by="place", hierarchies={"place": TREE})
     honest = out.evidence.to_dict()
     lied = {key: part for key, part in honest.items() if key != "hierarchies"}
@@ -108,7 +108,7 @@ def test_units_of_a_group_fit_its_parts():
         pytest.param({"place": Hierarchy.flat(["N1", "N2"])}, id="codes that the tree lacks"),
     ],
 )
-def test_a_clear_error(given):
+def test_invalid_hierarchy_raises(given):
     with pytest.raises(HitokuError) as caught:
         Session("s", places(), unit="id").frequency_table(by="place", hierarchies=given)
     assert caught.value.fix
@@ -133,7 +133,7 @@ def trees(draw):
 
 
 @given(dimension=trees())
-def test_every_code_is_in_one_layer_with_its_leaves(dimension):
+def test_every_code_has_one_layer_and_leaves(dimension):
     seen = {}
     for layer in layers(dimension):
         for code in set(layer[layer >= 0].tolist()):
@@ -153,7 +153,7 @@ def test_trees_are_the_same_after_writing_them(dimension):
     assert again.groups == dimension.groups
 
 
-def test_every_published_cell_has_its_units_in_the_ledger():
+def test_published_cells_have_units_in_ledger():
     work = Session("s", places(job=["a", "b"] * 114), unit="id")
     out = work.frequency_table(by=["place", "job"], hierarchies={"place": [TREE, COAST]})
     labels = [tuple(row) for row in zip(out.published["place"], out.published["job"], strict=True)]
@@ -175,7 +175,7 @@ def differencing(out):
     return [v for v in out.verdicts if v.principle is Principle.DIFFERENCING]
 
 
-def test_a_group_minus_its_parts_in_a_later_output_is_caught_by_definition():
+def test_group_minus_parts_is_found_by_definition():
     work = Session("s", places(), unit="id", unit_word="person")
     first = work.frequency_table(by="place", hierarchies={"place": TREE})
     assert np.isnan(first.frame["count"]["N3"])
@@ -187,7 +187,7 @@ def test_a_group_minus_its_parts_in_a_later_output_is_caught_by_definition():
     assert "by definition" in found.text
 
 
-def test_a_group_that_takes_several_levels_of_one_table_is_caught():
+def test_group_spanning_levels_is_found():
     # With those of {N1, N3, S2, W} together: that and N2, without N1 and without Inland, leaves W alone.
     work = Session("s", places({**SIZES, "N3": 12, "W": 6, "S1": 40}), unit="id")
     first = work.frequency_table(by="place", hierarchies={"place": COAST})
@@ -222,7 +222,7 @@ def test_variables_within_others(nested, status, basis, tmp_path):
     assert check.matrix["places"]["differencing"] == str(status)
 
 
-def test_a_ledger_remembers_trees_and_nesting(tmp_path):
+def test_ledger_restores_hierarchies_and_nesting(tmp_path):
     frame = places()
     first = Session("before", frame, unit="id", nested={"place": "region"})
     table = first.frequency_table(by="place", hierarchies={"place": TREE}, name="table")
@@ -290,11 +290,11 @@ def test_accepted_outputs_with_trees_filters_and_weights_single_nobody_out(seed)
 @pytest.mark.long
 @settings(max_examples=8)
 @given(seed=st.integers(4, 10_000))
-def test_nobody_is_singled_out_in_sessions_that_take_longer(seed):
+def test_long_sessions_single_out_no_unit(seed):
     assert_nobody_is_singled_out(*asked(seed))
 
 
-def test_what_is_asked_for_at_random_is_sometimes_stopped_by_differencing():
+def test_random_sessions_are_sometimes_stopped():
     sessions = [asked(seed)[1] for seed in range(4)]
     stopped = [
         out

@@ -62,13 +62,13 @@ def test_numbers_are_those_of_the_complete_cases(name):
     assert f"{N - len(whole)} of {N} records left out: " in str(out)
 
 
-def test_the_sentence_is_that_of_the_issue():
+def test_missing_values_are_counted_in_notes():
     out = ht.Session("s", people(), unit="id").mean("income", by="job")
     assert out.notes == ("37 of 612 records left out: income missing",)
     assert "37 of 612 records left out: income missing" in out._repr_html_()
 
 
-def test_one_data_set_one_hash_one_check(tmp_path):
+def test_all_outputs_share_the_data_hash(tmp_path):
     frame = people()
     work = ht.Session("s", frame, unit="id")
     for ask in ASKED.values():
@@ -83,7 +83,7 @@ def test_one_data_set_one_hash_one_check(tmp_path):
     assert again == [each.evidence.left_out for each in work.outputs]
 
 
-def test_who_wants_an_error_gets_one():
+def test_missing_error_option_raises():
     work = ht.Session("s", people(), unit="id")
     with raises("values_not_finite", n=37):
         work.mean("income", missing="error")
@@ -96,7 +96,7 @@ def test_who_wants_an_error_gets_one():
     assert coded.evidence.left_out.columns == {"income": 37}
 
 
-def test_nothing_is_left():
+def test_all_values_missing_raises():
     frame = people().assign(income=np.nan)
     with raises("every_record_has_missing_value", columns="income"):
         ht.Session("s", frame).mean("income")
@@ -133,7 +133,7 @@ def test_forged_counts_of_missing_values_are_found_without_data(tmp_path, change
     assert any(said in str(finding) for finding in found.findings)
 
 
-def test_a_model_says_what_it_left_out():
+def test_model_reports_excluded_records():
     pytest.importorskip("statsmodels")
     work = ht.Session("s", people(), unit="id")
     assert work.regression("weight ~ C(job)").evidence.left_out is None

@@ -81,7 +81,7 @@ def test_percentages_and_counts_withhold_the_same():
         ("median", "median"),
     ],
 )
-def test_one_aggregate(aggfunc, column):
+def test_crosstab_with_one_aggregate_matches_pandas(aggfunc, column):
     out = session().crosstab("region", "age", values="income", aggfunc=aggfunc)
     expected = PEOPLE.groupby(["region", "age"])["income"].agg(
         aggfunc if isinstance(aggfunc, str) else "mean"
@@ -105,7 +105,7 @@ def test_means_with_totals_are_withheld_where_the_sums_are():
     assert dict(same.published) == dict(out.published)
 
 
-def test_a_mean_of_nobody_is_none_whatever_is_withheld():
+def test_mean_of_empty_cell_is_missing():
     frame = pd.DataFrame(
         {
             "region": ["N"] * 40 + ["S"] * 40,
@@ -242,7 +242,7 @@ def test_extremes_do_not_hide_behind_a_list():
     assert out.frame["mean_income"].isna().any()
 
 
-def test_a_total_that_leaves_from_a_table_without_totals_is_a_contradiction():
+def test_published_total_without_totals_is_a_contradiction():
     work = session()
     out = work.crosstab("region", "age")
     evidence = out.evidence

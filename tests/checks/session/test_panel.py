@@ -23,7 +23,7 @@ PANEL = pd.DataFrame(
 )
 
 
-def test_a_year_in_which_everybody_is_tells_nothing():
+def test_period_with_all_units_is_not_disclosive():
     plain = ht.Session("s", PANEL, unit="id").frequency_table("year")
     assert plain.status is Clearance.FAIL or plain.frame["count"].isna().any()
     assert 'period="year"' in str(plain)
@@ -59,14 +59,14 @@ def test_within_a_year_shares_are_judged():
     assert np.isnan(out.frame.loc["2021", "a"])
 
 
-def test_a_variable_that_units_do_not_come_back_in_is_no_period():
+def test_variable_without_repeated_units_is_no_period():
     frame = PANEL.assign(id=np.arange(len(PANEL)), year=np.where(PANEL.index < 580, 2019, 2020))
     out = ht.Session("s", frame, unit="id", period="year").frequency_table("year")
     assert not out.evidence.repeats
     assert out.status is Clearance.FAIL or out.frame["count"].isna().any()
 
 
-def test_a_period_that_the_definition_does_not_name_is_found(tmp_path):
+def test_period_missing_from_definition_is_found(tmp_path):
     work = ht.Session("s", PANEL, unit="id", period="year")
     work.frequency_table(["year", "job"], name="t")
     folder = work.submit(tmp_path / "s")
@@ -75,7 +75,7 @@ def test_a_period_that_the_definition_does_not_name_is_found(tmp_path):
     assert any("another period" in str(finding) for finding in found.findings)
 
 
-def test_the_ledger_compares_the_people_of_each_period():
+def test_ledger_compares_units_within_periods():
     work = ht.Session("s", PANEL, unit="id", period="year")
     first = work.crosstab("year", "job")
     assert sum(map(bool, first.membership.cells)) == len(YEARS)  # there are no totals
@@ -97,7 +97,7 @@ def test_the_ledger_compares_the_people_of_each_period():
     assert alone.status is Clearance.FAIL
 
 
-def test_who_stays_away_for_a_year_is_singled_out_by_nothing():
+def test_absent_unit_is_not_singled_out():
     kept = PANEL.drop(index=[3, 250, 251])
     work = ht.Session("s", kept, unit="id", period="year")
     assert work.crosstab("year", "job").status is Clearance.PASS

@@ -33,7 +33,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize(("column", "codes"), KINDS.values(), ids=KINDS)
-def test_every_kind_of_column_has_the_same_codes_in_every_output(column, codes, tmp_path):
+def test_column_codes_agree_in_all_outputs(column, codes, tmp_path):
     data = pd.DataFrame({"g": column, "x": np.arange(60)})
     work = ht.Session("kinds", data)
     assert work.frequency_table(by="g").frame.index.tolist() == [*codes, "Total"]
@@ -51,7 +51,7 @@ def test_timestamps_are_codes_as_well():
     assert out.where["g"] == out.frame.index.tolist()
 
 
-def test_a_missing_code_beside_the_word_missing_is_refused():
+def test_missing_code_beside_word_missing_raises():
     data = pd.DataFrame({"g": ["a"] * 20 + [None] * 20 + ["missing"] * 20, "x": range(60)})
     work = ht.Session("gone", data)
     for ask in (work.frequency_table, lambda **how: work.mean("x", **how)):
@@ -59,7 +59,7 @@ def test_a_missing_code_beside_the_word_missing_is_refused():
             ask(by="g", missing="code")
 
 
-def test_a_variable_called_as_the_column_of_numbers_keeps_its_codes():
+def test_variable_named_like_count_column_keeps_codes():
     data = pd.DataFrame({"count": half("a", "b"), "mean_x": half("u", "v"), "x": range(60)})
     work = ht.Session("names", data)
     table, mean = work.frequency_table(by="count"), work.mean("x", by="mean_x")
@@ -72,7 +72,7 @@ def test_a_variable_called_as_the_column_of_numbers_keeps_its_codes():
     [True, [True], (True,), {True}, np.array([True]), pd.Series([True]), pl.Series([True])],
     ids=["value", "list", "tuple", "set", "array", "pandas", "polars"],
 )
-def test_a_filter_is_written_by_its_codes_however_it_is_given(kept):
+def test_filter_is_stored_by_codes(kept):
     data = pd.DataFrame({"area": ["A"] * 60 + ["B"] * 60, "works": [True] * 57 + [False] * 3 + [True] * 60})
     work = ht.Session("filters", data)
     assert work.frequency_table(by="area").status is Clearance.PASS
@@ -84,7 +84,7 @@ def test_a_filter_is_written_by_its_codes_however_it_is_given(kept):
     assert "by definition" in found[0].text
 
 
-def test_a_filter_that_keeps_codes_of_a_variable_of_the_table_says_so():
+def test_filter_on_table_variable_is_reported():
     data = pd.DataFrame({"g": half(1.0, 2.5), "x": range(60)})
     out = ht.Session("filters", data).mean("x", by="g", where={"g": 1.0})
     assert (out.where, out.frame.index.tolist()) == ({"g": ["1"]}, ["1"])
@@ -116,7 +116,7 @@ def test_something_else_than_columns_and_values_is_no_filter(where):
         pytest.param({"person": "p 61"}, "check its values", id="a unit is not named"),
     ],
 )
-def test_a_filter_that_keeps_nothing_names_the_nearest_code(where, fix):
+def test_empty_filter_suggests_nearest_code(where, fix):
     data = pd.DataFrame(
         {
             "person": [f"p{k}" for k in range(60)],
@@ -130,7 +130,7 @@ def test_a_filter_that_keeps_nothing_names_the_nearest_code(where, fix):
     assert (refused.value.where, refused.value.fix) == ("where", fix)
 
 
-def test_a_name_is_given_once_unless_the_output_failed():
+def test_output_names_are_unique_unless_failed():
     work = ht.Session("names", pd.DataFrame({"x": range(60)}))
     work.summary("max", "x", name="same")
     work.percentile("x", 50, name="same")
@@ -138,7 +138,7 @@ def test_a_name_is_given_once_unless_the_output_failed():
         work.mean("x", name="same")
 
 
-def test_an_output_that_is_there_is_not_asked_for_by_name():
+def test_unknown_output_name_raises():
     work = ht.Session("names", pd.DataFrame({"x": range(60)}))
     work.mean("x", name="mean")
     with raises("output_without_type"):
@@ -150,7 +150,7 @@ def test_modes_that_tie_beyond_nine_are_counted():
     assert out.frame["mode_x"].tolist() == ["0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | and 3 more"]
 
 
-def test_the_remedy_names_neighbours_in_the_order_of_people():
+def test_remedy_merges_neighbours_in_natural_order():
     ages = ["5-9"] * 40 + ["10-14"] * 4 + ["15-19"] * 30 + ["100+"] * 40
     data = pd.DataFrame({"age": ages, "x": range(114)})
     assert ht.Session("n", data).frequency_table(by="age").remedies == ("merge age 10-14 with 15-19",)

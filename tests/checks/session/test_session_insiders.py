@@ -65,7 +65,7 @@ def exposed(table, need, withheld):
 
 @settings(max_examples=4)
 @given(frame=people())
-def test_no_contributor_comes_too_close_or_the_verdict_says_so(frame):
+def test_close_insiders_are_reported(frame):
     table, need, withheld = judged(frame)
     if withheld.all():
         return
@@ -100,7 +100,7 @@ def test_somebody_who_is_alone_in_a_withheld_cell_does_not_find_another(alone):
     assert exposed(table, need, withheld) == set()
 
 
-def test_the_judge_tells_who_comes_too_close(alone):
+def test_judge_reports_close_insider(alone):
     table, need, outside = judged(alone, against_insiders=False)
     evidence = KIND.protect(KIND.collect(Records.open(alone)), JAPAN)
     found = [v for v in KIND.judge(evidence, JAPAN) if v.principle is Principle.INTERVAL]
@@ -123,7 +123,7 @@ def test_too_many_to_try_need_review(alone, monkeypatch):
     assert found.status is Clearance.REVIEW
 
 
-def test_a_table_that_withholds_nothing_has_no_insiders():
+def test_table_without_suppression_has_no_insiders():
     counts = np.full((3, 3), 20)
     rows = [(f"r{i}", f"c{j}") for (i, j), n in np.ndenumerate(counts) for _ in range(n)]
     frame = pd.DataFrame(rows, columns=["region", "job"]).assign(income=5.0)

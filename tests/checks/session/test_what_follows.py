@@ -85,14 +85,14 @@ def test_percentages_do_not_give_withheld_totals_back(policy, by, of, tmp_path):
 
 
 @both
-def test_a_percentage_alone_does_not_tell_that_all_of_a_row_are_alike(policy):
+def test_percentages_do_not_reveal_uniform_row(policy):
     shares = ht.Session("study", CROSSED, policy=policy).percentages(["r", "c"], "row")
     assert shares.frame.loc["r3"].isna().all()
     assert shares.frame.loc["r0"].isna().all()
 
 
 @both
-def test_a_share_of_a_withheld_total_that_is_printed_by_hand_fails(policy):
+def test_hand_printed_share_of_suppressed_total_fails(policy):
     work = ht.Session("study", CROSSED, policy=policy)
     cells = [{"r": r, "c": c} for r, c in (("r1", "c0"), ("r1", "c1"), ("r3", "c0"))]
     made = work.percentages(
@@ -155,7 +155,7 @@ def test_two_percentiles_between_the_same_two_people_are_two_equations(policy):
         assert again.percentile("x", **asked).status is Clearance.PASS
 
 
-def test_what_was_released_before_counts(tmp_path):
+def test_earlier_releases_are_counted(tmp_path):
     people = incomes(101).assign(id=range(101))
     ledger = tmp_path / "wages.ledger"
     init(ledger, policy="japan-2017", unit="id")
@@ -184,7 +184,7 @@ def patients(n_rare):
 @pytest.mark.parametrize(
     ("n_rare", "status"), [(2, Clearance.FAIL), (9, Clearance.FAIL), (10, Clearance.PASS)]
 )
-def test_every_group_of_a_test_has_enough_units(policy, test, n_rare, status, tmp_path):
+def test_two_sample_test_needs_enough_units(policy, test, n_rare, status, tmp_path):
     people = patients(n_rare)
     work = ht.Session("study", people, policy=policy)
     work.mean("income")
@@ -239,7 +239,7 @@ MODELS = {
 
 @both
 @pytest.mark.parametrize("ask", DOORS.values(), ids=DOORS)
-def test_a_count_of_three_leaves_by_no_door(policy, ask, tmp_path):
+def test_count_of_three_is_never_published(policy, ask, tmp_path):
     people = sick()
     work = ht.Session("study", people, policy=policy)
     work.mean("income", by="region", name="incomes")
@@ -308,7 +308,7 @@ ALIKE = {
 
 @both
 @pytest.mark.parametrize("ask", ALIKE.values(), ids=ALIKE)
-def test_nothing_tells_that_all_are_alike(policy, ask, tmp_path):
+def test_uniform_group_is_not_revealed(policy, ask, tmp_path):
     work = ht.Session("study", alike(), policy=policy)
     out = ask(work)
     assert out.status is Clearance.PASS
@@ -334,7 +334,7 @@ def line():
 
 @both
 @pytest.mark.parametrize("other", ["y", "x"])
-def test_a_correlation_of_one_is_a_line_on_which_everybody_lies(policy, other, tmp_path):
+def test_perfect_correlation_fails(policy, other, tmp_path):
     work = ht.Session("study", line(), policy=policy)
     out = work.summary("correlation", "x", other)
     assert "perfect_fit" in reasons(out)
@@ -375,7 +375,7 @@ def test_chi_square_is_an_equation_about_its_cells(policy, counts, status):
 # S28: 188 of 200 had the event at month 3.
 @both
 @pytest.mark.parametrize(("n", "shown"), [(188, False), (181, False), (180, True)])
-def test_a_survival_curve_does_not_tell_what_nearly_all_had(policy, n, shown, tmp_path):
+def test_survival_curve_hides_nearly_uniform_group(policy, n, shown, tmp_path):
     rng = np.random.default_rng(1)
     month = np.r_[np.full(n, 3.0), rng.integers(10, 20, 200 - n), rng.integers(1, 30, 200)]
     event = np.r_[np.ones(200), rng.integers(0, 2, 200)].astype(int)
@@ -414,7 +414,7 @@ def test_means_of_a_model_beside_deviations_give_counts(policy, tmp_path):
 
 
 @both
-def test_a_model_gives_mean_and_deviation_of_all(policy, tmp_path):
+def test_model_reveals_mean_and_deviation(policy, tmp_path):
     """Standard errors tell the squares that are left, and the means of groups all others."""
     few = cars().replace({"cars": {2: 1}})
     few.loc[:4, "cars"] = 2
@@ -425,7 +425,7 @@ def test_a_model_gives_mean_and_deviation_of_all(policy, tmp_path):
 
 
 @both
-def test_a_model_with_a_measurement_gives_no_counts(policy):
+def test_model_with_measurement_reveals_no_counts(policy):
     few = cars().replace({"cars": {2: 1}})
     few.loc[:4, "cars"] = 2
     work = ht.Session("study", few, policy=policy)
@@ -442,7 +442,7 @@ def test_a_model_with_a_measurement_gives_no_counts(policy):
         (15, "essnet-2009", set()),
     ],
 )
-def test_a_model_takes_its_degrees_of_freedom_from_other_statistics(n, policy, found):
+def test_model_limits_other_statistics(n, policy, found):
     people = pd.DataFrame({"a": np.linspace(-1, 1, n), "y": np.arange(n) * 7 % n + 0.5})
     statistics = ["mean", "std", "skewness", "kurtosis"]
     work = ht.Session("study", people, policy=policy)
@@ -467,7 +467,7 @@ def test_quantile_groups_beside_deviations_give_counts(policy, tmp_path):
 
 
 @both
-def test_a_step_of_two_values_is_a_count(policy, tmp_path):
+def test_two_valued_step_is_a_count(policy, tmp_path):
     # The upper half has 5.0, and three 9.0: its mean says how many.
     people = pd.DataFrame({"x": np.r_[np.arange(50) / 60, np.full(47, 5.0), np.full(3, 9.0)]})
     work = ht.Session("study", people, policy=policy)

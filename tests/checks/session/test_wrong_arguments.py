@@ -74,7 +74,7 @@ def test_wrong_arguments_end_in_an_output_or_in_our_words(method):
     assert all(fixes)
 
 
-def test_every_way_to_ask_is_tried():
+def test_every_output_method_is_tried():
     asking = {
         name for kind in (OutputMethods, PandasApi) for name in vars(kind) if not name.startswith("_")
     } - {
@@ -86,7 +86,7 @@ def test_every_way_to_ask_is_tried():
 
 
 @pytest.mark.parametrize("method", ["crosstab", "mean", "describe", "regression"])
-def test_an_option_with_a_slip_is_not_ignored(method):
+def test_misspelt_option_raises(method):
     # Without its filter the output would be about everybody, and nobody would notice.
     call = {name: given for name, given in CALLS[method].items() if name != "name"}
     with raises("unknown_option", option="wher") as refused:

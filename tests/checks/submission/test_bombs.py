@@ -19,7 +19,7 @@ def folder(tmp_path):
     return session().submit(tmp_path / "submission")
 
 
-def test_a_certificate_that_unpacks_to_fill_the_memory_is_refused(folder):
+def test_decompression_bomb_raises(folder):
     path = folder / "checker" / "01-people.certificate.json.gz"
     path.write_bytes(gzip.compress(b" " * 60_000_000, 9))
     reseal(folder)
@@ -51,7 +51,7 @@ def test_submissions_that_somebody_mutated_end_without_a_traceback():
     assert found["found"] + found["refused"] > 6
 
 
-def test_whoever_ends_the_mutations_is_told_how_far_they_came(monkeypatch, capsys):
+def test_interrupted_mutations_report_progress(monkeypatch, capsys):
     def one(_, seed):
         if seed == 9:
             raise KeyboardInterrupt

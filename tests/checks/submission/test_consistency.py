@@ -108,7 +108,7 @@ def test_honest_evidence_contradicts_nothing(outputs):
         ("table", ("smallest_cell",), 39, "fewer units than the smallest cell"),
     ],
 )
-def test_a_number_that_cannot_be_true_is_caught(outputs, name, path, forged, said):
+def test_impossible_number_is_caught(outputs, name, path, forged, said):
     output = outputs[name]
     evidence = output.evidence.to_dict()
     inner = evidence
@@ -119,7 +119,7 @@ def test_a_number_that_cannot_be_true_is_caught(outputs, name, path, forged, sai
     assert said in found(output, evidence)
 
 
-def test_a_percentile_has_so_many_units_on_each_side(outputs):
+def test_percentile_sides_match_its_evidence(outputs):
     # The median of 60 has 30 on each side at least, or more where values tie.
     evidence = outputs["percentile"].evidence.to_dict()
     evidence["low"][0], evidence["high"][0] = 29, 60
@@ -128,7 +128,7 @@ def test_a_percentile_has_so_many_units_on_each_side(outputs):
     assert found(outputs["percentile"], evidence) == ""
 
 
-def test_a_group_is_the_same_under_a_filter_and_without_one():
+def test_group_agrees_with_and_without_filter():
     work = Session("two", DATA, unit="id")
     mean = work.mean("income", by="region")
     north = work.mean("income", where={"region": "N"})
@@ -146,7 +146,7 @@ def test_records_add_up_to_the_same_by_other_variables():
     assert "about the records in all" in disagreements([first, second])[0][0]
 
 
-def test_the_largest_are_the_same_in_every_output():
+def test_largest_values_agree_across_outputs():
     work = Session("two", DATA, unit="id")
     mean, table = work.mean("income", by="region"), work.magnitude_table(by=["region"], value="income")
     (first, second, *more), *others = mean.evidence.to_dict()["largest"]
@@ -169,7 +169,7 @@ def redefined(output, **fields):
 
 
 @pytest.mark.parametrize("fields", [{"value": "age"}, {"missing": "error"}])
-def test_a_column_that_has_gaps_is_told_by_them(fields):
+def test_gaps_of_a_column_are_checked(fields):
     mean = Session("gaps", GAPS, unit="id").mean("income", by="region")
     said = "records left out for a column that the output does not need"
     assert list(find_contradictions(mean.asked, mean.evidence)) == []
@@ -177,7 +177,7 @@ def test_a_column_that_has_gaps_is_told_by_them(fields):
     assert said in list(find_contradictions(lie.asked, lie.evidence))
 
 
-def test_a_hierarchy_is_the_one_of_the_evidence():
+def test_hierarchy_must_match_evidence():
     def grouped(big, small):
         return {"region": Hierarchy.from_tree({"big": big, "small": small})}
 

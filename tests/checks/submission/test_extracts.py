@@ -28,7 +28,7 @@ def differencing(out):
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet"])
-def test_a_file_gives_what_its_frame_gives(tmp_path, ending):
+def test_file_equals_its_frame(tmp_path, ending):
     frame = pd.DataFrame(
         {
             "region": ["01", "02", "12"] * 20,
@@ -60,7 +60,7 @@ def test_a_file_gives_what_its_frame_gives(tmp_path, ending):
 @pytest.mark.parametrize(
     ("name", "text"), [("absent.csv", None), ("people.xlsx", "x"), ("empty.csv", "region,age\n")]
 )
-def test_a_file_that_cannot_be_read(tmp_path, name, text):
+def test_unreadable_file_raises(tmp_path, name, text):
     path = tmp_path / name
     if text is not None:
         path.write_text(text)
@@ -124,14 +124,14 @@ NEW = pd.DataFrame({"narrow": "26-30", "wide": "26-30", "id": [f"q{k}" for k in 
         ),
     ],
 )
-def test_an_extract_is_compared_with_what_another_released(tmp_path, extract):
+def test_extract_is_compared_with_other_release(tmp_path, extract):
     path = tmp_path / "x.ledger"
     released(path, PEOPLE)
     out = Session("after", extract, unit="id", ledger=path).frequency_table(by="wide")
     assert any("= 1 unit" in verdict.text for verdict in differencing(out))
 
 
-def test_a_ledger_grows_with_deliveries_and_reads_all_of_them(tmp_path):
+def test_ledger_compares_all_earlier_extracts(tmp_path):
     path = tmp_path / "x.ledger"
     later = pd.concat([PEOPLE, NEW])
     released(path, PEOPLE)
@@ -161,13 +161,13 @@ def test_other_units_other_names_and_a_damaged_list_are_refused(tmp_path):
         Session("after", PEOPLE, unit="id", ledger=path)
 
 
-def test_no_name_is_in_the_ledger(tmp_path):
+def test_ledger_contains_no_names(tmp_path):
     path = tmp_path / "x.ledger"
     released(path, PEOPLE.assign(id=[f"NAME-{k}" for k in range(len(PEOPLE))]))
     assert not any(b"NAME-" in each.read_bytes() for each in tmp_path.rglob("*") if each.is_file())
 
 
-def test_a_submission_from_one_extract_is_checked_against_a_ledger_of_another(tmp_path):
+def test_submission_is_checked_against_other_extract(tmp_path):
     path = tmp_path / "x.ledger"
     first = Session("before", PEOPLE, unit="id")
     first.frequency_table(by="narrow", name="first")
@@ -212,7 +212,7 @@ def test_units_that_were_renumbered_are_known_by_their_records(tmp_path, extract
     assert any("= 3 units" in verdict.text for verdict in differencing(out))
 
 
-def test_a_dropped_row_is_found_where_no_column_names_the_unit(tmp_path):
+def test_dropped_row_is_found_without_unit_column(tmp_path):
     path, nameless = tmp_path / "x.ledger", RICH.drop(columns="id")
     init(path, policy="japan-2017", checkers=1)
     first = Session("before", nameless)
@@ -226,7 +226,7 @@ def test_a_dropped_row_is_found_where_no_column_names_the_unit(tmp_path):
     assert out.status is Clearance.FAIL
 
 
-def test_how_far_it_looked_is_said(tmp_path):
+def test_scope_of_comparison_is_reported(tmp_path):
     path = tmp_path / "x.ledger"
     init(path, policy="japan-2017", unit="id", checkers=1)
     first = Session("before", RICH.iloc[:50], unit="id")
@@ -239,7 +239,7 @@ def test_how_far_it_looked_is_said(tmp_path):
         Session("after", RICH, ledger=path)
 
 
-def test_a_chain_of_four_is_found(tmp_path):
+def test_chain_of_four_is_found(tmp_path):
     # 40 - 14 - 12 - 11 = 3: no three of the outputs say anything about the last.
     path, frame = tmp_path / "x.ledger", RICH.assign(a="n", b="n", c="n", d="n")
     for name, start, end in (("a", 0, 40), ("b", 0, 14), ("c", 14, 26), ("d", 26, 37)):

@@ -72,7 +72,7 @@ def test_killed_in_the_worst_moments(monkeypatch, given, place, name, there):
     ]
 
 
-def test_whoever_ends_the_kills_is_told_how_many_there_were(monkeypatch):
+def test_interrupted_kills_report_progress(monkeypatch):
     times = iter(["all", "nothing"])
 
     def once(*_):
@@ -107,7 +107,7 @@ def test_four_processes_release_sixty():
     concurrent(60, 4)
 
 
-def test_a_full_disk_is_said_and_nothing_is_half(given):
+def test_full_disk_raises_and_leaves_nothing(given):
     ledger, _ = given
     size = ledger.stat().st_size
 
@@ -152,7 +152,7 @@ def test_two_that_give_somebody_away_together_do_not_both_leave(tmp_path):
     assert len(receipts(ledger)) == 1
 
 
-def test_whoever_waits_too_long_is_told(given):
+def test_lock_timeout_raises(given):
     with locked_store(given[0]), raises("ledger_locked"):
         let_go(given, wait_s=0.05)
     assert let_go(given).receipt.number == 1

@@ -84,7 +84,7 @@ def test_any_value_in_any_place(honest, tmp_path, file):
     assert outcomes["found"] > 10
 
 
-def test_a_definition_with_a_parameter_too_many_is_found(honest, tmp_path):
+def test_extra_definition_parameter_is_found(honest, tmp_path):
     folder = tmp_path / "submission"
     shutil.copytree(honest, folder)
     content = json.loads((folder / MEAN).read_text("utf-8"))
@@ -97,7 +97,7 @@ def test_a_definition_with_a_parameter_too_many_is_found(honest, tmp_path):
 
 
 @pytest.mark.parametrize("gone", ["n_units", "n_records", "unit", "written", "researcher"])
-def test_a_page_is_made_of_a_manifest_that_says_less(tmp_path, gone):
+def test_page_renders_incomplete_manifest(tmp_path, gone):
     folder = session(researcher="R. Kimura").submit(tmp_path / "submission")
     resealed(folder, "manifest.json", lambda manifest: manifest.pop(gone))
     check = recheck(folder)

@@ -31,7 +31,7 @@ def grid(counts):
     return pd.DataFrame(rows, columns=["region", "job"])
 
 
-def test_the_two_bandings_of_the_paper_are_caught_at_the_second():
+def test_second_banding_of_the_paper_is_caught():
     work = ht.Session("ages", TABLE_1)
     assert work.frequency_table(by="narrow").status is Clearance.PASS
     second = work.frequency_table(by="wide")
@@ -40,14 +40,14 @@ def test_the_two_bandings_of_the_paper_are_caught_at_the_second():
     assert any("= 1 " in verdict.text for verdict in found)
 
 
-def test_a_failed_output_is_not_held_against_the_next():
+def test_failed_output_does_not_block_next():
     work = ht.Session("ages", TABLE_1)
     work.frequency_table(by="narrow")
     work.frequency_table(by="wide")
     assert work.frequency_table(by="narrow", name="again").status is Clearance.PASS
 
 
-def test_what_an_earlier_session_released_counts(tmp_path):
+def test_earlier_session_release_is_counted(tmp_path):
     path = tmp_path / "ages.ledger"
     before = ht.Session("before", TABLE_1, ledger=path)
     first = before.frequency_table(by="narrow")
@@ -60,7 +60,7 @@ def test_what_an_earlier_session_released_counts(tmp_path):
     assert path.read_bytes() == untouched
 
 
-def test_a_cell_of_three_is_not_found_by_subtraction_and_margins_stay():
+def test_small_cell_is_not_derivable_by_subtraction():
     frame = grid([[3, 50, 40], [45, 60, 55], [45, 40, 35]])
     work = ht.Session("margins", frame)
     table = work.frequency_table(by=["region", "job"])
@@ -69,7 +69,7 @@ def test_a_cell_of_three_is_not_found_by_subtraction_and_margins_stay():
     assert table.frame.isna().to_numpy().sum() >= 4
 
 
-def test_an_unsafe_cell_is_never_printed():
+def test_unsafe_cell_is_never_printed():
     frame = grid([[3, 50, 40], [45, 60, 55], [45, 40, 35]])
     frame["income"] = np.resize([99.0, 100, 101, 95, 105, 90, 110, 85, 115, 80, 120], len(frame))
     table = ht.Session("s", frame).magnitude_table(by=["region", "job"], value="income")
@@ -90,19 +90,19 @@ def test_91_percent_of_a_row_are_a_group_disclosure():
     assert np.isnan(table.frame.loc["r0", "c0"])
 
 
-def test_a_top_contributor_of_63_percent_is_a_dominance():
+def test_top_contributor_of_63_percent_dominates():
     frame = grid([[60, 60], [60, 60]]).assign(income=37 / 59)
     frame.loc[0, "income"] = 63.0
     assert ht.Session("s", frame).mean("income", where={"region": "r0", "job": "c0"}).status is Clearance.FAIL
 
 
-def test_one_unsafe_cell_does_not_blank_a_table_of_deviations():
+def test_unsafe_cell_keeps_other_deviations():
     frame = grid([[3, 50], [45, 60]]).assign(income=np.arange(158.0))
     out = ht.Session("s", frame).summary("std", "income", by=["region", "job"])
     assert out.frame["std_income"].isna().tolist() == [True, False, False, False]
 
 
-def test_no_mode_is_drawn_by_lot():
+def test_tied_mode_of_few_units_fails():
     frame = pd.DataFrame({"x": [1] * 5 + [2] * 5 + [3] * 2})
     assert ht.Session("s", frame).mode("x").status is Clearance.FAIL
 
@@ -128,7 +128,7 @@ def test_quantiles_by_group_work():
     assert shown.notna().any()
 
 
-def test_a_zero_that_is_no_small_count_is_kept():
+def test_zero_cell_is_published():
     table = ht.Session("s", grid([[0, 50, 40], [45, 60, 55], [45, 40, 35]])).frequency_table(
         by=["region", "job"]
     )
@@ -136,7 +136,7 @@ def test_a_zero_that_is_no_small_count_is_kept():
     assert table.frame.loc["r0", "c0"] == 0
 
 
-def test_a_safe_table_passes_and_needs_no_review():
+def test_safe_table_passes_without_review():
     table = ht.Session("s", grid([[30, 50, 40], [45, 60, 55], [45, 40, 35]])).frequency_table(
         by=["region", "job"]
     )

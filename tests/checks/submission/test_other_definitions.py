@@ -44,14 +44,14 @@ UNSEEN = {
 WORDS = {"method", "given", "what", "result", "exog", "endog"}
 
 
-def test_every_field_of_a_definition_is_tried_or_listed():
+def test_every_definition_field_is_tried_or_listed():
     known = {each.name for kind in OUTPUT_TYPES.values() for each in fields(kind)}
     assert known - WORDS == set(OTHERS)
     assert set(OTHERS) == FOUND | TRUE_AS_WELL | set(UNSEEN)
 
 
 @pytest.mark.long
-def test_no_other_lie_passes_than_those_listed(tmp_path):
+def test_only_listed_redefinitions_pass(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = redefined(submitted(tmp_path, grouped=True))

@@ -27,7 +27,7 @@ def said(check):
     return [str(finding) for each in check.outputs for finding in each.findings]
 
 
-def test_an_honest_submission_is_in_order(folder):
+def test_honest_submission_passes(folder):
     check = recheck(folder, data=PEOPLE, unit="id")
     assert check.ok
     assert said(check) == []
@@ -49,7 +49,7 @@ CHAIN = pd.DataFrame(
 
 
 @pytest.mark.parametrize("with_ledger", [False, True])
-def test_a_researcher_sees_as_deep_as_the_checker(tmp_path, with_ledger):
+def test_session_search_is_as_deep_as_recheck(tmp_path, with_ledger):
     """Everybody less those in a, in b and in c are three people."""
     ledger = tmp_path / "x.ledger" if with_ledger else None
     if ledger is not None:
@@ -69,7 +69,7 @@ def test_a_researcher_sees_as_deep_as_the_checker(tmp_path, with_ledger):
     assert "tested up to four outputs together" in check.scope
 
 
-def test_the_other_side_is_shown_where_there_is_a_difference(tmp_path):
+def test_difference_names_the_other_output(tmp_path):
     work = Session("sides", CHAIN.assign(other=["x"] * 31 + ["y"] * 47), unit="id")
     work.frequency_table("group", where={"group": ["a", "b", "c"]}, name="first")
     work.frequency_table("other", where={"group": ["a", "b", "c"]}, name="second")
@@ -149,7 +149,7 @@ AREAS = pd.DataFrame(
 )
 
 
-def test_a_filter_is_joined_through_its_codes(tmp_path):
+def test_filter_is_joined_through_codes(tmp_path):
     folder = counted_by(AREAS, where={"works": ["yes"]}).submit(tmp_path / "submission")
     check = recheck(folder)
     (verdict,) = [v for v in check.outputs[1].verdicts if v.reason == "small_group"][:1]
@@ -159,7 +159,7 @@ def test_a_filter_is_joined_through_its_codes(tmp_path):
     assert not check.ok
 
 
-def test_the_ledger_is_joined_through_definitions_and_counts_without_the_data(tmp_path):
+def test_ledger_is_joined_without_data(tmp_path):
     path = tmp_path / "areas.ledger"
     first = Session("first", AREAS)
     table = first.frequency_table(by=["area", "age"], name="all")
@@ -176,7 +176,7 @@ def test_the_ledger_is_joined_through_definitions_and_counts_without_the_data(tm
     assert verdict.status == "fail"
 
 
-def test_what_the_ledger_does_not_describe_is_named(tmp_path):
+def test_undescribed_ledger_outputs_are_named(tmp_path):
     path = tmp_path / "areas.ledger"
     work = Session("later", AREAS)
     work.frequency_table(by=["area"], name="areas")
@@ -227,7 +227,7 @@ def setting(*path, to):
         pytest.param(MEANS, setting("policy", "hash", to="0"), "another policy", id="policy"),
     ],
 )
-def test_a_tampered_number_is_caught_though_the_hashes_fit(folder, file, change, finding):
+def test_tampered_number_with_valid_hash_is_caught(folder, file, change, finding):
     resealed(folder, file, change)
     check = recheck(folder)
     assert not check.ok
@@ -258,17 +258,17 @@ def test_with_the_data_no_kind_of_number_can_be_forged(folder, file):
         (folder / file).write_text(intact, encoding="utf-8")
 
 
-def test_a_withheld_cell_that_is_shown_is_caught(folder):
+def test_shown_suppressed_cell_is_caught(folder):
     resealed(folder, TABLE, setting("published", "count", 2, to=3))
     assert any("not withheld" in text for text in said(recheck(folder)))
 
 
-def test_a_file_that_would_leave_and_says_something_else_is_caught(folder):
+def test_altered_public_file_is_caught(folder):
     resealed(folder, "public/01-people.json", setting("count", 2, to=3))
     assert any("the JSON file that would leave is not what" in text for text in said(recheck(folder)))
 
 
-def test_a_total_that_was_altered_is_caught_in_the_csv_as_well(folder):
+def test_altered_csv_total_is_caught(folder):
     path = folder / "public" / "01-people.csv"
     path.write_text(path.read_text("utf-8").replace(",100\n", ",101\n"), encoding="utf-8")
     reseal(folder)
@@ -279,7 +279,7 @@ def uncovered(content):
     content["evidence"]["withheld"] = [False] * len(content["evidence"]["withheld"])
 
 
-def test_a_session_that_lies_about_its_verdict_is_caught(folder):
+def test_false_session_verdict_is_caught(folder):
     # The evidence and what leaves show the small cell; the verdicts still say pass.
     resealed(folder, TABLE, uncovered)
     resealed(folder, "public/01-people.json", setting("count", to=[*_counts()]))
@@ -297,12 +297,12 @@ def _counts():
             yield len(own)
 
 
-def test_a_verdict_that_is_left_out_or_too_bad_is_reported_too(folder):
+def test_missing_or_worse_verdict_is_reported(folder):
     resealed(folder, MEANS, setting("verdicts", to=[]))
     assert any("the session says nothing, its evidence pass" in text for text in said(recheck(folder)))
 
 
-def test_a_certificate_that_is_missing_or_of_another_table_is_caught(folder):
+def test_missing_or_foreign_certificate_is_caught(folder):
     own, other = (folder / "checker" / f"{name}.certificate.json.gz" for name in ("01-people", "02-incomes"))
     own.write_bytes(other.read_bytes())
     reseal(folder)
@@ -313,7 +313,7 @@ def test_a_certificate_that_is_missing_or_of_another_table_is_caught(folder):
 
 
 @pytest.mark.parametrize(("width", "ok"), [(1, True), (11, False)], ids=["less", "more"])
-def test_a_certificate_that_asks_for_less_is_one_of_an_earlier_version(folder, width, ok):
+def test_certificate_of_earlier_version_is_named(folder, width, ok):
     path = folder / "checker" / "01-people.certificate.json.gz"
     content = json.loads(gzip.decompress(path.read_bytes()))
     assert {need["width"] for need in content["unsafe"]} == {10}
@@ -331,7 +331,7 @@ def test_a_certificate_that_asks_for_less_is_one_of_an_earlier_version(folder, w
     assert any(told in text for text in said(check)), said(check)
 
 
-def test_a_policy_made_milder_is_caught_and_not_used(folder):
+def test_milder_policy_is_caught_and_ignored(folder):
     resealed(folder, "policy.json", lambda content: content["units"].update(minimum=1))
     check = recheck(folder)
     assert check.policy.units.minimum == 10
@@ -339,7 +339,7 @@ def test_a_policy_made_milder_is_caught_and_not_used(folder):
     assert not check.ok
 
 
-def test_a_policy_that_the_checker_lacks_must_be_given(folder):
+def test_unknown_policy_must_be_passed(folder):
     resealed(folder, "policy.json", lambda content: content.update(name="ours"))
     with raises("policy_not_built_in", policy="ours"):
         recheck(folder)
@@ -363,7 +363,7 @@ def test_two_tables_of_one_submission_are_joined_through_their_codes(tmp_path):
         assert check.matrix["B"]["differencing"] == "fail"
 
 
-def test_the_ledger_is_compared_with_and_not_written(tmp_path):
+def test_recheck_does_not_write_the_ledger(tmp_path):
     people = pd.DataFrame({"x": ["a"] * 30 + ["b"] * 30, "y": ["a"] * 31 + ["b"] * 29})
     earlier = Session("earlier", people)
     table = earlier.frequency_table(by="x", name="old")
@@ -404,7 +404,7 @@ when = 2026-11-16
 """
 
 
-def test_an_exception_excuses_a_failure_and_never_makes_it_a_pass(tmp_path):
+def test_exception_never_turns_failure_into_pass(tmp_path):
     work = Session("wages", PEOPLE, unit="id")
     work.summary("max", "income", name="top")
     folder = work.submit(tmp_path / "submission")
@@ -415,13 +415,13 @@ def test_an_exception_excuses_a_failure_and_never_makes_it_a_pass(tmp_path):
     assert (check.outputs[0].status, check.unused) == ("exception granted", ())
 
 
-def test_an_exception_for_what_does_not_fail_is_said_to_be_unused(folder):
+def test_unused_exception_is_reported(folder):
     check = recheck(folder, decisions=parsed(EXCEPTION.replace("top", "people"), "x.toml"))
     assert len(check.unused) == 1
     assert "exception granted" not in check.matrix["people"].values()
 
 
-def test_an_exception_does_not_excuse_a_lie(folder):
+def test_exception_does_not_excuse_contradiction(folder):
     resealed(folder, MEANS, setting("evidence", "n_units", 0, to=3))
     words = EXCEPTION.replace("top", "means").replace("individual_value", "units")
     assert not recheck(folder, decisions=parsed(words, "x.toml")).ok
@@ -447,7 +447,7 @@ def test_invalid_decision_raises(change, code):
         parsed(EXCEPTION.replace(*change), "x.toml")
 
 
-def test_a_regression_on_dummies_is_held_against_everything_else_when_the_data_are_there(tmp_path):
+def test_dummy_regression_is_compared_with_data(tmp_path):
     # Three of the north have another job code in the second model: counts and sums of them follow.
     people = PEOPLE.assign(group=PEOPLE.region, other=PEOPLE.region.where(PEOPLE.id >= 3, "S"))
     work = Session("models", people, unit="id")
@@ -460,7 +460,7 @@ def test_a_regression_on_dummies_is_held_against_everything_else_when_the_data_a
     assert check.outputs[1].verdicts[-1].remedy
 
 
-def test_a_model_that_was_handed_over_fitted_is_not_testable(tmp_path):
+def test_model_fitted_elsewhere_is_not_testable(tmp_path):
     formulas = pytest.importorskip("statsmodels.formula.api")
     work = Session("models", PEOPLE, unit="id")
     work.frequency_table(by=["region"], name="people")

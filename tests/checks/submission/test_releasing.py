@@ -62,7 +62,7 @@ def rows(folder, name):
     return list(csv.DictReader((folder / name).read_text("utf-8").splitlines()))
 
 
-def test_what_passes_leaves_with_a_receipt_and_is_remembered(tmp_path, ledger):
+def test_passing_outputs_are_released_with_receipt(tmp_path, ledger):
     folder = session(researcher="R. Kimura").submit(tmp_path / "submission")
     now = datetime(2026, 11, 16, 9, 30, tzinfo=UTC)
     done = let_go(folder, ledger, now=now)
@@ -84,7 +84,7 @@ def test_what_passes_leaves_with_a_receipt_and_is_remembered(tmp_path, ledger):
     assert b"M. Sato, A. Ito" in written["receipt.txt"]
 
 
-def test_the_same_release_twice_is_one_release(tmp_path, ledger):
+def test_repeated_release_is_idempotent(tmp_path, ledger):
     folder = session().submit(tmp_path / "submission")
     first, second = let_go(folder, ledger), let_go(folder, ledger)
     assert (first.again, second.again) == (False, True)
@@ -93,7 +93,7 @@ def test_the_same_release_twice_is_one_release(tmp_path, ledger):
     assert len(read_store(ledger).of("output")) == 3
 
 
-def test_a_folder_that_was_lost_is_written_again_from_the_ledger(tmp_path, ledger):
+def test_lost_release_folder_is_restored(tmp_path, ledger):
     folder = session().submit(tmp_path / "submission")
     first = let_go(folder, ledger)
     before = {path.name: path.read_bytes() for path in first.folder.iterdir()}
@@ -106,7 +106,7 @@ def test_a_folder_that_was_lost_is_written_again_from_the_ledger(tmp_path, ledge
         write_released(ledger, 2, tmp_path / "fourth")
 
 
-def test_a_plain_check_of_something_released_works(tmp_path, ledger):
+def test_released_submission_can_be_rechecked(tmp_path, ledger):
     folder = session().submit(tmp_path / "submission")
     let_go(folder, ledger)
     for data in (None, PEOPLE):
@@ -115,7 +115,7 @@ def test_a_plain_check_of_something_released_works(tmp_path, ledger):
         assert [(each.state, each.receipt) for each in check.outputs] == [(OutputState.RELEASED, 1)] * 3
 
 
-def test_a_submission_that_is_handed_in_again_keeps_its_names(tmp_path, ledger):
+def test_resubmission_keeps_its_names(tmp_path, ledger):
     let_go(session().submit(tmp_path / "first"), ledger)
     work = made()
     work.frequency_table(by=["region", "job"], name="people")
@@ -138,12 +138,12 @@ def mixed(tmp_path):
     return work.submit(tmp_path / "mixed")
 
 
-def test_only_what_passes_is_in_the_folder_for_what_leaves(mixed):
+def test_release_folder_contains_only_passing_outputs(mixed):
     names = sorted(path.stem for path in (mixed / "public").iterdir())
     assert names == ["01-people", "01-people", "04-means", "04-means"]
 
 
-def test_nothing_leaves_while_something_is_undecided(mixed, ledger):
+def test_undecided_output_blocks_the_release(mixed, ledger):
     before = ledger.read_bytes()
     done = let_go(mixed, ledger)
     assert done.receipt is None
@@ -153,7 +153,7 @@ def test_nothing_leaves_while_something_is_undecided(mixed, ledger):
     assert ledger.read_bytes() == before
 
 
-def test_a_part_leaves_and_the_rest_when_it_is_decided(mixed, ledger):
+def test_partial_release_is_completed_later(mixed, ledger):
     first = let_go(mixed, ledger, partial=True)
     assert [each.name for each in first.receipt.outputs] == ["people", "means"]
     assert set(first.receipt.stayed) == {"lowest", "top"}
@@ -169,7 +169,7 @@ def test_a_part_leaves_and_the_rest_when_it_is_decided(mixed, ledger):
     assert [body["name"] for body in read_store(ledger).of("output")] == ["people", "means", "lowest"]
 
 
-def test_what_was_not_compared_to_the_end_stays_behind_until_it_is_decided(tmp_path, ledger, monkeypatch):
+def test_incomplete_comparison_needs_a_decision(tmp_path, ledger, monkeypatch):
     work = made()
     work.frequency_table(by="region", name="regions")
     work.frequency_table(by="job", name="jobs")
@@ -184,7 +184,7 @@ def test_what_was_not_compared_to_the_end_stays_behind_until_it_is_decided(tmp_p
     assert [each.name for each in later.receipt.outputs] == ["jobs"]
 
 
-def test_an_exception_gives_the_numbers_that_it_names(mixed, ledger):
+def test_exception_releases_named_numbers(mixed, ledger):
     for cells, shown in (((), "x"), (({},), "56.0"), ("all", "56.0")):
         word = decided("top", "individual_value", cells=cells)
         check = recheck(mixed, data=PEOPLE, ledger=ledger, decisions=[word])
@@ -196,7 +196,7 @@ def test_an_exception_gives_the_numbers_that_it_names(mixed, ledger):
     assert rows(done.folder, "03-top.csv") == [{"max_income": "56.0"}]
 
 
-def test_a_cell_of_a_table_leaves_by_decision_and_the_others_stay_wide(tmp_path, ledger):
+def test_decision_releases_one_cell(tmp_path, ledger):
     work = made()
     work.frequency_table(by=["region", "job"], name="people")
     folder = work.submit(tmp_path / "submission")
@@ -217,7 +217,7 @@ def test_a_cell_of_a_table_leaves_by_decision_and_the_others_stay_wide(tmp_path,
     assert 3 in entry["parts"][0]["sizes"]
 
 
-def test_a_decision_about_some_cells_is_none_about_others(tmp_path, ledger):
+def test_decision_covers_only_its_cells(tmp_path, ledger):
     people = pd.DataFrame(
         {
             "id": range(66),
@@ -260,7 +260,7 @@ def test_totals_are_named_by_leaving_a_variable_out_or_by_their_code(mixed, ledg
         assert recheck(mixed, ledger=ledger, decisions=[word]).outputs[0].opened == 0  # published anyway
 
 
-def test_a_decision_that_has_expired_is_none(mixed, ledger):
+def test_expired_decision_is_ignored(mixed, ledger):
     word = decided("lowest", expires=date(2026, 12, 31))
     for day, state in ((date(2026, 12, 31), OutputState.LEAVES), (date(2027, 1, 1), OutputState.UNDECIDED)):
         assert (
@@ -285,18 +285,18 @@ def test_release_requires_other_checkers_than_the_researcher(mixed, ledger, chec
         let_go(mixed, ledger, checkers=checkers, partial=True)
 
 
-def test_the_researcher_decides_nothing(mixed, ledger):
+def test_decision_by_researcher_raises(mixed, ledger):
     with raises("submitter_cannot_decide"):
         recheck(mixed, ledger=ledger, decisions=[decided("top", who="R. KIMURA")])
 
 
-def test_a_ledger_must_be_there_and_have_its_settings(mixed, tmp_path):
+def test_release_requires_initialised_ledger(mixed, tmp_path):
     with raises("no_ledger"):
         let_go(mixed, tmp_path / "mistyped.ledger")
     assert not (tmp_path / "mistyped.ledger").exists()
 
 
-def test_what_is_forged_never_leaves(mixed, ledger):
+def test_forged_output_is_never_released(mixed, ledger):
     resealed(mixed, "checker/04-means.json", lambda output: output["evidence"]["n_units"].__setitem__(0, 3))
     assert (
         "means (what was submitted is wrong)"
@@ -307,7 +307,7 @@ def test_what_is_forged_never_leaves(mixed, ledger):
     assert done.receipt.stayed == {"means": "what was submitted is wrong"}
 
 
-def test_a_folder_in_the_way_stops_the_release_before_it_begins(mixed, ledger, tmp_path):
+def test_existing_release_folder_stops_release(mixed, ledger, tmp_path):
     before = ledger.read_bytes()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("mine")
@@ -316,7 +316,7 @@ def test_a_folder_in_the_way_stops_the_release_before_it_begins(mixed, ledger, t
     assert ledger.read_bytes() == before
 
 
-def test_the_centre_says_what_a_unit_is(tmp_path):
+def test_ledger_defines_the_unit(tmp_path):
     # Two people with 20 rows: a mean over two.
     rows_of = pd.DataFrame({"person": [1] * 10 + [2] * 10, "wage": [float(n) for n in range(20)]})
     work = Session("two", rows_of, researcher="R. Kimura")
@@ -336,7 +336,7 @@ def test_the_centre_says_what_a_unit_is(tmp_path):
         recheck(folder, ledger=ledger, unit="wage")
 
 
-def test_the_centre_says_by_which_policy(tmp_path):
+def test_ledger_defines_the_policy(tmp_path):
     ledger = tmp_path / "x.ledger"
     init(ledger, policy="essnet-2009", unit="id")
     folder = session().submit(tmp_path / "submission")  # under japan-2017
@@ -350,7 +350,7 @@ def test_the_centre_says_by_which_policy(tmp_path):
         init(ledger, policy="japan-2017", unit="id")
 
 
-def test_what_differs_from_an_output_that_stays_may_leave(tmp_path, ledger):
+def test_output_differing_from_rejected_one_is_released(tmp_path, ledger):
     # "most" leaves three people out of "regions"; "regions" is refused, so nobody can subtract.
     work = made()
     work.frequency_table(by=["region"], name="regions")
@@ -422,7 +422,7 @@ def test_numbers_that_were_sealed_leave_by_decision_as_the_data_have_them(
     assert all("x" not in row.values() for row in told)
 
 
-def test_a_file_leaves_by_decision_byte_by_byte(tmp_path, ledger):
+def test_released_file_equals_submitted_bytes(tmp_path, ledger):
     mine = tmp_path / "mine.do"
     mine.write_bytes(b"regress y x\r\n")
     work = made()

@@ -39,7 +39,7 @@ def second(value):
 
 
 @pytest.mark.parametrize("value", ["income", "copy", "thousands"])
-def test_one_person_follows_from_either_name(value):
+def test_person_is_isolated_under_either_name(value):
     found = [v for v in second(value).verdicts if v.principle is Principle.DIFFERENCING]
     assert any("= 1 unit" in verdict.text for verdict in found)
 
@@ -58,7 +58,7 @@ def test_multiples_are_told_by_all_records():
     assert multiples(Records.open(frame.assign(zero=0.0)), "zero") == {}
 
 
-def test_what_left_under_another_name_is_remembered(tmp_path):
+def test_release_under_another_name_is_remembered(tmp_path):
     book = tmp_path / "s.ledger"
     init(book, policy="japan-2017", unit="id")
     first = ht.Session("one", PEOPLE, unit="id", researcher="R")

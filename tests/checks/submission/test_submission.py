@@ -25,7 +25,7 @@ def files(folder):
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def test_what_is_read_is_what_was_written(tmp_path):
+def test_submission_round_trips(tmp_path):
     work = session()
     found = read_submission(work.submit(tmp_path / "submission"))
     assert (found.name, found.policy, found.data) == ("wages", work.policy, work.records.hash)
@@ -33,7 +33,7 @@ def test_what_is_read_is_what_was_written(tmp_path):
     assert repr(found) == "Submission('wages', 3 outputs)"
 
 
-def test_what_leaves_is_readable_without_hitoku_and_shows_nothing_withheld(folder):
+def test_released_files_need_no_hitoku(folder):
     rows = list(csv.DictReader((folder / "public" / "01-people.csv").read_text("utf-8").splitlines()))
     shown = {(row["region"], row["job"]): row["count"] for row in rows}
     assert shown["N", "c"] == "x"
@@ -45,7 +45,7 @@ def test_protected_tables_have_a_certificate_that_anyone_can_verify(folder):
     assert verify(folder / "checker" / "01-people.certificate.json.gz").ok
 
 
-def test_who_is_in_which_cell_is_in_no_file(tmp_path):
+def test_no_file_contains_cell_membership(tmp_path):
     work = session()
     assert work.outputs[0].membership is not None
     for path in files(work.submit(tmp_path / "submission")):
@@ -65,14 +65,14 @@ def _lists(content):
             yield from _lists(part)
 
 
-def test_the_same_session_writes_the_same_bytes(tmp_path, monkeypatch):
+def test_same_session_writes_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")
     one, two = session().submit(tmp_path / "one"), session().submit(tmp_path / "two")
     assert [path.read_bytes() for path in files(one)] == [path.read_bytes() for path in files(two)]
 
 
 @pytest.mark.parametrize("where", [0.0, 0.31, 0.5, 0.77, 1.0])
-def test_one_corrupted_byte_in_any_file_is_refused_by_name(folder, where):
+def test_corrupted_byte_raises_with_file_name(folder, where):
     for path in files(folder):
         intact = path.read_bytes()
         place = int(where * (len(intact) - 1))
@@ -83,7 +83,7 @@ def test_one_corrupted_byte_in_any_file_is_refused_by_name(folder, where):
     read_submission(folder)
 
 
-def test_every_byte_of_the_manifest_counts(folder):
+def test_changed_manifest_byte_raises(folder):
     path = folder / "manifest.json"
     intact = path.read_bytes()
     for place in range(len(intact)):
@@ -92,7 +92,7 @@ def test_every_byte_of_the_manifest_counts(folder):
             read_submission(folder)
 
 
-def test_a_missing_file_is_refused_by_name(folder):
+def test_missing_file_raises_with_name(folder):
     for path in files(folder):
         intact = path.read_bytes()
         path.unlink()
@@ -102,13 +102,13 @@ def test_a_missing_file_is_refused_by_name(folder):
 
 
 @pytest.mark.parametrize("name", ["extra.csv", "public/04-more.csv", "checker/.hidden"])
-def test_a_file_too_many_is_refused_by_name(folder, name):
+def test_extra_file_raises_with_name(folder, name):
     (folder / name).write_text("x", encoding="utf-8")
     with raises("submission_not_trusted", file=name):
         read_submission(folder)
 
 
-def test_a_link_is_refused(folder, tmp_path):
+def test_symbolic_link_raises(folder, tmp_path):
     path = folder / "public" / "01-people.csv"
     path.rename(tmp_path / "elsewhere.csv")
     path.symlink_to(tmp_path / "elsewhere.csv")
@@ -116,21 +116,21 @@ def test_a_link_is_refused(folder, tmp_path):
         read_submission(folder)
 
 
-def test_an_output_under_another_name_is_refused(folder):
+def test_renamed_output_raises(folder):
     resealed(folder, "checker/01-people.json", lambda content: content.update(name="incomes"))
     first, *others = recheck(folder).outputs
     assert "another output" in str(first.findings[0])
     assert [each.status for each in others] == ["pass", "pass"]
 
 
-def test_a_folder_that_holds_something_is_left_alone(tmp_path):
+def test_existing_folder_is_not_changed(tmp_path):
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     with raises("folder_not_empty"):
         session().submit(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_nothing_is_left_behind_when_writing_fails(tmp_path, monkeypatch):
+def test_failed_write_leaves_nothing(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -140,7 +140,7 @@ def test_nothing_is_left_behind_when_writing_fails(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_session_and_a_name_used_twice_are_refused(tmp_path):
+def test_empty_session_or_repeated_name_raises(tmp_path):
     work = session()
     work.outputs.append(work.outputs[0])
     with raises("output_names_repeated", names="people"):
@@ -174,7 +174,7 @@ def manifested(folder, change):
         lambda manifest: manifest.update(name={"a": 1}),
     ],
 )
-def test_a_manifest_of_another_shape_or_about_other_places_is_refused(folder, change):
+def test_malformed_manifest_raises(folder, change):
     manifested(folder, change)
     with raises("submission_not_trusted"):
         read_submission(folder)
@@ -194,7 +194,7 @@ def test_json_that_is_nested_without_end_is_refused(folder, name):
 
 
 @pytest.mark.parametrize("where", ["region", {"region": 3}])
-def test_a_filter_that_is_none_is_refused(folder, where):
+def test_invalid_filter_raises(folder, where):
     resealed(folder, "checker/03-means.json", lambda output: output.update(where=where))
     *others, last = recheck(folder).outputs
     assert "file: where" in str(last.findings[0])
@@ -207,13 +207,13 @@ def test_room_is_not_made_for_cells_that_are_not_there(folder):
     assert "not one value for each cell" in str(recheck(folder).outputs[0].findings[0])
 
 
-def test_a_table_that_is_no_text_is_found(folder):
+def test_binary_table_file_raises(folder):
     (folder / "public" / "01-people.csv").write_bytes(b"\xff\xfe")
     reseal(folder)
     assert "the CSV file that would leave" in str(recheck(folder).outputs[0].findings[0])
 
 
-def test_a_pipe_in_place_of_a_file_is_refused_and_nobody_waits(folder):
+def test_named_pipe_raises_without_waiting(folder):
     for name in ("checker/01-people.json", "manifest.json"):
         path = folder / name
         content = path.read_bytes()
@@ -232,13 +232,13 @@ def test_folders_too_many_are_refused(folder):
         read_submission(folder)
 
 
-def test_the_group_may_read_it_and_nobody_else(folder):
+def test_submission_is_readable_by_group_only(folder):
     modes = {path.stat().st_mode & 0o777 for path in (folder, *folder.rglob("*")) if path.is_dir()}
     assert modes == {0o750}
     assert {path.stat().st_mode & 0o777 for path in files(folder)} == {0o640}
 
 
-def test_who_what_and_when_stand_in_it(tmp_path):
+def test_manifest_names_researcher_outputs_and_time(tmp_path):
     work = session(researcher="R. Kimura")
     when = datetime(2026, 11, 16, 8, tzinfo=UTC)
     asked = ExceptionRequest(
@@ -263,13 +263,13 @@ def test_who_what_and_when_stand_in_it(tmp_path):
     assert found.comments == {"means": "for the yearbook"}
 
 
-def test_a_submission_of_another_format_is_refused_by_its_version(folder):
+def test_other_submission_format_raises_with_version(folder):
     manifested(folder, lambda manifest: manifest.update(format="hitoku submission 1"))
     with raises("submission_not_trusted"):
         read_submission(folder)
 
 
-def test_a_session_writes_nothing_before_it_submits(tmp_path, monkeypatch):
+def test_session_writes_only_on_submit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     session()

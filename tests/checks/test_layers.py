@@ -1,4 +1,4 @@
-"""The rooms of ``checks`` stand in a row: each knows those before it, and none behind it."""
+"""Layers of ``checks``: each module or package imports only from those before it."""
 
 from __future__ import annotations
 
@@ -10,40 +10,39 @@ import pytest
 from hitoku import checks
 
 FOLDER = Path(checks.__file__).parent
-ROOMS = (
+LAYERS = (
     "arrow_columns",
-    "records",
+    "unit_records",
     "policies",
     "evidence",
     "principles",
     "ledger",
     "outputs",
     "decisions",
-    "attackers",
     "submission",
     "session",
 )
 
 
 def imported(path):
-    """Slacks that a file imports from."""
+    """Return the layers that a file imports from."""
     return set(re.findall(r"(?:from|import) hitoku\.checks\.(\w+)", path.read_text("utf-8")))
 
 
-def test_every_room_is_in_the_row():
+def test_layers_list_every_module():
     found = {
         path.stem for path in FOLDER.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
     }
-    assert found - {"__init__"} == set(ROOMS)
+    assert found - {"__init__"} == set(LAYERS)
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_knows_only_those_before_it(room):
-    files = list((FOLDER / room).rglob("*.py")) or [FOLDER / f"{room}.py"]
-    allowed = {room, *ROOMS[: ROOMS.index(room)]}
+@pytest.mark.parametrize("layer", LAYERS)
+def test_layer_imports_only_earlier_layers(layer):
+    files = list((FOLDER / layer).rglob("*.py")) or [FOLDER / f"{layer}.py"]
+    allowed = {layer, *LAYERS[: LAYERS.index(layer)]}
     assert {path.name: sorted(imported(path) - allowed) for path in files if imported(path) - allowed} == {}
 
 
-def test_the_row_is_not_trivial():
+def test_session_imports_several_layers():
     files = (FOLDER / "session").rglob("*.py")
     assert set().union(*map(imported, files)) >= {"outputs", "submission", "policies"}
