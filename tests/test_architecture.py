@@ -354,7 +354,7 @@ def test_arrows_go_one_way():
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_import_goes_in_a_circle():
+def test_imports_have_no_cycle():
     found = circle({module: (path.read_text("utf-8"), package) for path, module, package in modules()})
     assert not found, " -> ".join(found)
 
@@ -395,7 +395,7 @@ def test_tests_import_what_a_facade_offers():
         pytest.param("from hitoku.attacks.attack import Attack", 0, id="the own package"),
     ],
 )
-def test_an_import_past_a_facade_is_noticed(source, n):
+def test_import_past_package_interface_is_found(source, n):
     assert len(past_facades(source, "hitoku.attacks.matching.matching")) == n
 
 
@@ -412,7 +412,7 @@ def test_an_import_past_a_facade_is_noticed(source, n):
         ),
     ],
 )
-def test_a_circle_is_noticed(back):
+def test_import_cycle_is_found(back):
     sources = {
         "hitoku.model.table": ("from hitoku.model.link import link", False),
         "hitoku.model.link": ("from hitoku.model.parts import parts", False),
@@ -424,14 +424,14 @@ def test_a_circle_is_noticed(back):
 
 
 @pytest.mark.parametrize("package", ONLY_IN)
-def test_a_package_outside_its_door_is_noticed(package):
+def test_misplaced_third_party_import_is_found(package):
     for source in (f"import {package}", f"def f():\n    from {package}.part import name"):
         assert complaints(source, "hitoku.errors")
         for place in ONLY_IN[package]:
             assert complaints(source, f"hitoku.{place}") == []
 
 
-def test_a_package_without_a_door_is_noticed():
+def test_unassigned_third_party_import_is_found():
     assert complaints("import requests", "hitoku.io.jj")
 
 
@@ -482,7 +482,7 @@ def test_a_package_without_a_door_is_noticed():
         pytest.param("hitoku.cli.demo", "from hitoku.gadgets import thing", id="import without a layer"),
     ],
 )
-def test_an_offending_import_is_noticed(module, source):
+def test_forbidden_layer_import_is_found(module, source):
     assert complaints(source, module)
 
 
@@ -501,7 +501,7 @@ def test_an_offending_import_is_noticed(module, source):
         pytest.param("hitoku_papers.page", "from hitoku.io.jj import read_jj\nimport scipy", id="papers"),
     ],
 )
-def test_a_lawful_import_passes(module, source):
+def test_allowed_import_passes(module, source):
     assert complaints(source, module) == []
 
 
@@ -513,7 +513,7 @@ def test_files_stay_short():
     assert not long, f"look for the second idea inside: {long}"
 
 
-def test_every_file_is_named_after_what_it_is_about():
+def test_module_names_state_their_subject():
     homeless = [
         str(path.relative_to(ROOT))
         for folder in CODE

@@ -48,12 +48,12 @@ def page() -> str:
     return PAGE.read_text("utf-8")
 
 
-def test_the_tree_is_the_one_that_is_there(page):
+def test_architecture_page_shows_the_existing_tree(page):
     (tree,) = (block.text for block in blocks(section(page, "The tree")))
     assert listed(tree) == there()
 
 
-def test_the_arrows_are_those_that_imports_are_held_to(page):
+def test_architecture_page_shows_the_tested_layers(page):
     (arrows,) = (block.text for block in blocks(page) if "<-" in block.text and block.info == "text")
     assert layers(arrows) == drawn_layers()
 
@@ -65,7 +65,7 @@ def test_the_arrows_are_those_that_imports_are_held_to(page):
         ("From a session to a check", "flow-session.svg"),
     ],
 )
-def test_every_step_of_a_flow_is_there_and_in_its_picture(page, heading, picture):
+def test_flow_steps_exist_and_are_in_picture(page, heading, picture):
     steps = [match.groupdict() for match in STEP.finditer(section(page, heading))]
     assert len(steps) > 5
     for step in steps:
@@ -95,18 +95,18 @@ def missing(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", [PAGE, GUIDE], ids=lambda path: path.name)
-def test_every_path_leads_somewhere(text):
+def test_architecture_page_paths_exist(text):
     assert missing(text.read_text("utf-8")) == []
 
 
-def test_a_path_that_leads_nowhere_is_noticed():
+def test_missing_path_is_found():
     text = (
         "`rules/rule.py`, `rules/<name>.py`, `docs/index.md`, `app/main.py`, `gadgets/<name>.py`, `utils.py`"
     )
     assert missing(text) == ["app/main.py", "gadgets/<name>.py", "utils.py"]
 
 
-def test_a_package_that_is_not_on_the_page_is_noticed():
+def test_undocumented_package_is_found():
     assert listed("model/    words\nio/argus/  more words\n") == {"model/", "io/argus/"}
     with pytest.raises(AssertionError):
         listed("model/\n")

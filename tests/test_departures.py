@@ -23,11 +23,11 @@ HELD = {
     "test_a_width_of_nine_is_more_than_eight",
     "a zero is unsafe": "tests/rules/test_min_frequency.py::test_below_n",
     "effective *intervals*": "tests/attacks/test_matching.py::test_holes_are_told",
-    "one level to either side": "tests/test_departures.py::test_a_level_of_zero_closes_that_way",
+    "one level to either side": "tests/test_departures.py::test_zero_level_forbids_that_direction",
     "values printed as the solver": "tests/methods/adjust/test_adjust.py::"
     "test_every_unsafe_cell_moves_and_every_sum_holds_exactly",
     "a cell with `freq(parent)": "tests/rules/test_direct_disclosure.py::test_all_but_k",
-    "cells are suppressed; the choice": "tests/test_departures.py::test_the_cells_alone_ask_for_no_groups "
+    "cells are suppressed; the choice": "tests/test_departures.py::test_need_from_cells_has_no_groups "
     "tests/methods/gauss/test_gauss.py::test_elimination_alone_is_not_enough_for_direct_disclosure",
     "no cell follows *exactly*": "tests/methods/gauss/test_gauss.py::"
     "test_no_unsafe_cell_is_exposed_and_every_secondary_one_is_needed "
@@ -36,7 +36,7 @@ HELD = {
     "test_exposed_cells_are_those_of_exact_fractions",
     "ties in R's order": "tests/methods/gauss/test_gauss.py::test_order_decides_which_cells_are_withheld",
     "p%: safe if": "tests/rules/test_p_percent.py::test_a_remainder_of_exactly_p_percent",
-    "a threshold of 10 *elements*": "tests/test_departures.py::test_a_width_of_ten_is_eleven_counts",
+    "a threshold of 10 *elements*": "tests/test_departures.py::test_width_ten_spans_eleven_counts",
     "dominance applies to sums": "papers/tests/test_kikuchi_minami_2017.py::"
     "test_what_differs_from_the_paper_is_known_and_explained",
     "mode: from more than 10": "papers/tests/test_kikuchi_minami_2017.py::"
@@ -50,7 +50,7 @@ HELD = {
     "by value, zeros": "tests/methods/greedy/test_greedy.py::"
     "test_zeros_come_last_and_only_where_they_can_move",
     "Appendix E prints": "tests/io/argus/test_table_file.py::"
-    "test_the_example_of_appendix_e_is_refused_with_the_relations_that_fail",
+    "test_appendix_e_example_raises_with_failing_relations",
     "more than 11 degrees": "tests/checks/policies/test_policy.py::test_operator_of_threshold_is_configurable",
 }
 
@@ -61,7 +61,7 @@ def rows() -> list[str]:
     return [first for line in lines if (first := line.split("|")[1].strip()) != "the paper"]
 
 
-def test_every_line_of_the_page_is_held_by_a_test():
+def test_every_departure_has_a_test():
     found = rows()
     assert len(found) > 20
     assert [row for row in found if not any(row.startswith(start) for start in HELD)] == []
@@ -69,13 +69,13 @@ def test_every_line_of_the_page_is_held_by_a_test():
 
 
 @pytest.mark.parametrize("start", HELD)
-def test_the_tests_that_hold_the_page_are_there(start):
+def test_departure_tests_exist(start):
     for test in HELD[start].split():
         file, _, name = test.partition("::")
         assert name in functions(file)
 
 
-def test_a_level_of_zero_closes_that_way():
+def test_zero_level_forbids_that_direction():
     table = ht.Table.from_array([[50.0, 70.0], [60.0, 80.0]])
     unsafe = np.arange(table.n_cells) == 0
     up = ht.Need(unsafe=unsafe, lower=0.0, upper=np.where(unsafe, 5.0, 0.0))
@@ -83,14 +83,14 @@ def test_a_level_of_zero_closes_that_way():
         assert ht.Adjust(norm="l1", senses=senses).protect(table, up).value[0] >= 55.0
 
 
-def test_the_cells_alone_ask_for_no_groups():
+def test_need_from_cells_has_no_groups():
     table = ht.Table.from_array([[0, 17], [5, 9]], names=["group", "injury"])
     need = ht.DirectDisclosure(k=1, sensitive="injury").assess(table)
     assert len(need.attributions) > 0
     assert len(ht.Need(unsafe=need.unsafe).attributions) == 0
 
 
-def test_a_width_of_ten_is_eleven_counts():
+def test_width_ten_spans_eleven_counts():
     """A count of 0 to 10 has width 10 and eleven values; 0 to 9, ten of them, is too narrow here."""
     width = policy("japan-2017").interval.count
     need = ht.Need(unsafe=[True], width=width)

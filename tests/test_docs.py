@@ -180,7 +180,7 @@ def test_links_lead_somewhere(page):
         pytest.param("```shell\necho 2\n```\n\n```output\n3\n```\n", id="a command prints something else"),
     ],
 )
-def test_a_wrong_example_is_noticed(page):
+def test_wrong_example_is_found(page):
     with pytest.raises((AssertionError, ZeroDivisionError, UserWarning)):
         run(page, "page")
 
@@ -195,14 +195,14 @@ def test_blocks_of_a_page_share_their_names():
     run("```python\nx = 2\n```\ntext\n```python\n>>> x + 1\n3\n```\n```python no-run\n1 / 0\n```\n", "page")
 
 
-def test_a_dead_link_is_noticed(tmp_path):
+def test_dead_link_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Here\n[a](page.md#here) [b](nowhere.md) [c](#gone) [d](https://x.org/y)\n", "utf-8")
     assert broken_links(page) == ["nowhere.md", "#gone"]
 
 
 @pytest.mark.parametrize("kind", REGISTRIES)
-def test_every_registered_name_has_its_heading(kind):
+def test_every_registered_name_has_a_heading(kind):
     registry, pages = REGISTRIES[kind]
     text = "\n".join(page.read_text("utf-8") for page in (DOCS / "reference").glob(pages))
     explained = set(re.findall(r"^#+ .*`(\w+)`$", text, re.MULTILINE))
@@ -226,7 +226,7 @@ def unexplained(glossary: str) -> list[str]:
     return missing + [word for word in FIELD if not any(word in row for row in rows)]
 
 
-def test_the_glossary_explains_the_words_of_the_design_and_of_the_field():
+def test_glossary_explains_design_and_field_terms():
     glossary = (DOCS / "explanation" / "glossary.md").read_text("utf-8")
     assert unexplained(glossary) == []
     assert unexplained(glossary.replace("| `Need` |", "| need |").replace("coalition", "group")) == [
@@ -241,7 +241,7 @@ def everything_written() -> str:
 
 
 @pytest.mark.parametrize("word", FIELD)
-def test_the_code_uses_the_words_of_the_field(word):
+def test_code_uses_the_terms_of_the_field(word):
     sources = everything_written()
     stem = word.casefold().replace("warm start", "warm-start")
     assert stem in sources or word.casefold() in sources
@@ -261,7 +261,7 @@ def found(path: str) -> Any:
     return getattr(import_module(owner), name)
 
 
-def test_every_public_name_has_its_generated_reference():
+def test_every_public_name_has_a_reference_entry():
     listed = named_in_the_reference()
     assert len(listed) == len(set(listed))
     things = {path.rpartition(".")[2]: found(path) for path in listed}
@@ -281,7 +281,7 @@ def hook(name: str) -> Any:
     return module
 
 
-def test_every_command_and_option_is_put_on_its_page():
+def test_command_pages_document_every_option():
     commands = hook("commands")
     page = commands.with_help((DOCS / "reference" / "cli.md").read_text("utf-8"))
     for name, command in commands.commands():
@@ -291,12 +291,12 @@ def test_every_command_and_option_is_put_on_its_page():
         assert [option.name for option in options if commands.row(option) not in section] == []
 
 
-def test_a_section_about_no_command_is_noticed():
+def test_section_about_unknown_command_is_found():
     with pytest.raises(KeyError, match="nonsense"):
         hook("commands").with_help("# Commands\n\n## hitoku nonsense\n\ntext\n")
 
 
-def test_every_public_name_explains_itself():
+def test_every_public_name_has_a_docstring():
     assert hitoku.__all__
     silent = [
         name

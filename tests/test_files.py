@@ -30,7 +30,7 @@ from hitoku.files import (
 from hitoku.io import read_jj
 
 
-def test_a_folder_appears_when_the_block_succeeds(tmp_path):
+def test_folder_appears_after_successful_block(tmp_path):
     target = tmp_path / "deep" / "out"
     with new_folder(target) as draft:
         (draft / "a.txt").write_text("a")
@@ -39,7 +39,7 @@ def test_a_folder_appears_when_the_block_succeeds(tmp_path):
     assert [p.name for p in target.parent.iterdir()] == ["out"]
 
 
-def test_an_empty_folder_is_filled(tmp_path):
+def test_empty_folder_is_filled(tmp_path):
     (tmp_path / "out").mkdir()
     with new_folder(tmp_path / "out") as draft:
         (draft / "a.txt").write_text("a")
@@ -58,7 +58,7 @@ def test_after_an_error_nothing_is_left(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_what_is_there_already_is_not_touched(tmp_path, kind):
+def test_existing_folder_is_not_changed(tmp_path, kind):
     target = tmp_path / "out"
     kept = target
     if kind == "folder":
@@ -71,13 +71,13 @@ def test_what_is_there_already_is_not_touched(tmp_path, kind):
     assert kept.read_text() == "old"
 
 
-def test_a_parent_that_is_a_file_is_explained(tmp_path):
+def test_parent_that_is_a_file_raises(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot write"), new_folder(tmp_path / "file" / "out"):
         pass
 
 
-def test_a_file_is_replaced_when_the_block_succeeds_and_not_before(tmp_path):
+def test_file_is_replaced_after_successful_block(tmp_path):
     target = tmp_path / "a.txt"
     target.write_text("old")
     with new_file(target) as draft:
@@ -87,7 +87,7 @@ def test_a_file_is_replaced_when_the_block_succeeds_and_not_before(tmp_path):
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_file_stays_as_it_was_after_an_error(tmp_path):
+def test_failed_block_keeps_the_file(tmp_path):
     def fail():
         with new_file(tmp_path / "a.txt") as draft:
             draft.write_text("half")
@@ -131,7 +131,7 @@ def test_bytes_are_written_into_a_folder_that_is_made_for_them(tmp_path):
     assert sorted(modes) == ["key", "open"]
 
 
-def test_a_folder_that_cannot_be_made_is_explained(tmp_path):
+def test_folder_that_cannot_be_created_raises(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot write 'a'"):
         write_file(tmp_path / "file" / "a", b"")
@@ -146,14 +146,14 @@ def test_reading_stops_at_the_limit(tmp_path):
         read_file(tmp_path / "b", 5)
 
 
-def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path):
+def test_file_hash_equals_hash_of_bytes(tmp_path):
     content = bytes(range(256)) * 5_000
     (tmp_path / "a").write_bytes(content)
     assert sha256(tmp_path / "a") == sha256(content) == hashlib.sha256(content).hexdigest()
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_called_full(tmp_path, number):
+def test_full_disk_is_named_in_error(tmp_path, number):
     def write():
         with new_folder(tmp_path / "out") as draft:
             (draft / "half").write_text("half")
@@ -166,13 +166,13 @@ def test_a_full_disk_is_called_full(tmp_path, number):
 
 
 @given(st.text(alphabet="'=+-@\t\r1.,a", max_size=6))
-def test_a_code_that_was_disarmed_comes_back(text):
+def test_disarmed_code_is_restored(text):
     assert rearm(disarm(text)) == text
     shown = disarm(text)
     assert not shown.startswith(("=", "@", "\t", "\r")) or len(shown) == 1
 
 
-def test_a_pipe_is_no_file_and_nobody_waits_for_it(tmp_path):
+def test_named_pipe_raises_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="not a regular file"):
         read_file(tmp_path / "pipe", 10)
@@ -191,7 +191,7 @@ with new_folder(Path(sys.argv[1])) as draft:
 """
 
 
-def test_what_a_killed_program_left_is_removed_by_the_next(tmp_path):
+def test_leftovers_of_killed_program_are_removed(tmp_path):
     subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "out")], check=False, timeout=60)
     (left,) = tmp_path.iterdir()
     assert left.name.endswith(".draft")
@@ -219,7 +219,7 @@ def test_records_that_a_killed_run_spilled_are_removed_by_the_next(tmp_path, mon
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_packed_file_that_grows_beyond_any_table_is_not_unpacked_to_its_end(tmp_path, monkeypatch):
+def test_oversized_gz_file_is_not_fully_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "LEAST_UNPACKED", 1_000)
     bomb = gzip.compress(b"0" * 1_000_000)
     assert len(bomb) * files.MOST_GROWTH < 1_000_000

@@ -67,7 +67,7 @@ for name, command in typer.main.get_command(app).commands.items():
     assert sorted(loaded & HEAVY) == []
 
 
-def test_what_is_loaded_is_noticed():
+def test_heavy_import_is_found():
     assert loaded_by("-c", "import hitoku; hitoku.Table") & HEAVY
 
 
@@ -81,7 +81,7 @@ def promised() -> dict[str, tuple[str, str]]:
     }
 
 
-def test_the_stub_shows_type_checkers_what_is_there():
+def test_stub_matches_runtime_names():
     shown = promised()
     assert sorted(shown) == hitoku.__all__
     for name, (module, thing) in shown.items():
@@ -93,7 +93,7 @@ def test_the_stub_shows_type_checkers_what_is_there():
         assert getattr(hitoku, name) is there, name
 
 
-def test_the_stub_lists_what_a_star_imports():
+def test_stub_lists_names_of_star_import():
     (listed,) = (
         ast.literal_eval(node.value)
         for node in ast.parse(STUB.read_text("utf-8")).body
@@ -102,7 +102,7 @@ def test_the_stub_lists_what_a_star_imports():
     assert sorted(listed) == hitoku.__all__
 
 
-def test_every_public_name_is_listed_before_it_is_loaded():
+def test_public_names_are_listed_before_loading():
     script = (
         "import hitoku; print(sorted(set(hitoku.__all__) - set(dir(hitoku)))); print(hitoku.methods.METHODS)"
     )
@@ -110,17 +110,17 @@ def test_every_public_name_is_listed_before_it_is_loaded():
     assert done.stdout.startswith("[]\n{'")
 
 
-def test_a_name_is_kept_once_loaded():
+def test_loaded_name_is_cached():
     assert vars(hitoku).get("Table", hitoku.Table) is vars(hitoku)["Table"]
 
 
 @pytest.mark.parametrize("name", ["Tabel", "__wrapped__", "_homes"])
-def test_a_name_that_is_not_there_is_an_attribute_error(name):
+def test_unknown_name_raises_attribute_error(name):
     with pytest.raises(AttributeError, match=f"module 'hitoku' has no attribute '{name}'"):
         getattr(hitoku, name)
 
 
-def test_a_library_that_is_missing_is_not_taken_for_a_missing_name():
+def test_missing_library_is_not_reported_as_name():
     script = "import sys; sys.modules['matplotlib'] = None; import hitoku; hitoku.plots.chart"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "ModuleNotFoundError" in done.stderr

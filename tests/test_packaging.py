@@ -71,7 +71,7 @@ def explained(text: str) -> set[str]:
     return set(re.findall(r"^\| ([a-z0-9-]+) \| (?!for)", text, re.MULTILINE)) - {"package"}
 
 
-def test_every_dependency_is_explained():
+def test_every_dependency_is_documented():
     assert explained(section(PAGE, "Required")) == names(PROJECT["dependencies"])
     extras = {
         name
@@ -94,7 +94,7 @@ def watched(home: Path, planted: str = "") -> tuple[int, list[str]]:
     return int(loaded), [line for line in seen if line]
 
 
-def test_the_oldest_versions_tested_are_those_that_are_allowed():
+def test_oldest_tested_versions_equal_lower_bounds():
     """A bound that nothing was tested with is a guess: make test-min installs exactly these."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = ("excel", "regression", "review", "postgresql", "oidc")
@@ -118,7 +118,7 @@ def test_importing_any_module_touches_neither_network_nor_home_nor_clock(tmp_pat
     assert seen == []
 
 
-def test_the_watch_sees_who_looks_into_the_home_folder(tmp_path):
+def test_access_to_home_folder_is_found(tmp_path):
     _, seen = watched(tmp_path / "home", "os.makedirs(home); print(0, *seen, sep='\\n'); sys.exit()")
     assert len(seen) == 1
 
@@ -126,12 +126,12 @@ def test_the_watch_sees_who_looks_into_the_home_folder(tmp_path):
 @pytest.mark.parametrize(
     "asked", ["import time; time.time()", "from datetime import datetime; datetime.now()"]
 )
-def test_the_watch_sees_who_asks_the_clock(tmp_path, asked):
+def test_access_to_clock_is_found(tmp_path, asked):
     planted = f"exec({asked!r}, {{'__name__': 'hitoku.planted'}}); print(0, *seen, sep='\\n'); sys.exit()"
     assert watched(tmp_path / "home", planted)[1] == ["clock hitoku.planted"]
 
 
-def test_every_dependency_tells_its_licence():
+def test_every_dependency_declares_its_licence():
     done = subprocess.run([sys.executable, LICENCES], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     listed = {line.split()[0] for line in done.stdout.splitlines() if line.endswith("asked for")}
@@ -166,7 +166,7 @@ def installed(wheel, tmp_path_factory) -> Path:
 
 
 @pytest.mark.long
-def test_the_wheel_holds_every_file_of_the_package(wheel):
+def test_wheel_contains_every_package_file(wheel):
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.startswith("hitoku/")}
         (metadata,) = (name for name in archive.namelist() if name.endswith("METADATA"))
@@ -183,7 +183,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel):
 
 
 @pytest.mark.long
-def test_the_wheel_alone_runs_end_to_end(installed):
+def test_installed_wheel_runs_end_to_end(installed):
     hitoku = installed / "venv" / "bin" / "hitoku"
     where = run(
         installed, installed / "venv" / "bin" / "python", "-c", "import hitoku; print(hitoku.__file__)"
@@ -216,7 +216,7 @@ def answer(address: str, server: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.long
-def test_the_review_application_is_asked_for_and_then_serves_its_demo(installed, wheel):
+def test_review_application_runs_from_wheel_with_extra(installed, wheel):
     """Without the extra it says what is missing; with it pages and what they load come out of the wheel."""
     hitoku = installed / "venv" / "bin" / "hitoku"
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL"))}

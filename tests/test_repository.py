@@ -32,7 +32,7 @@ def tracked() -> list[Path]:
     return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
 
 
-def test_every_third_party_import_is_declared():
+def test_third_party_imports_are_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"].values()
     wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
@@ -61,7 +61,7 @@ def test_csv_files_are_written_in_one_place():
     assert found == {"files.py", "pipeline/demo_run.py", "review/pages/released_outputs.py"}
 
 
-def test_no_file_knows_the_machine_it_was_written_on():
+def test_files_contain_no_machine_path():
     binary = {".png", ".ico", ".parquet", ".xlsx", ".woff2", ".pdf"}
     found = [
         f"{path.relative_to(ROOT)}:{number}"
@@ -74,7 +74,7 @@ def test_no_file_knows_the_machine_it_was_written_on():
 
 
 @pytest.mark.parametrize("line", [f"open('/{place}/main/x.csv')" for place in ("work", "home", "root")])
-def test_a_machine_path_is_noticed(line):
+def test_machine_path_is_found(line):
     assert MACHINE_PATH.search(line)
 
 
@@ -96,12 +96,12 @@ def classes_of_one_name(sources: dict[str, str]) -> dict[str, list[str]]:
     return {name: found for name, found in places.items() if len(found) > 1}
 
 
-def test_one_class_name_is_one_class():
+def test_class_names_are_unique():
     sources = {path.relative_to(SRC).as_posix(): path.read_text("utf-8") for path in SRC.rglob("*.py")}
     assert classes_of_one_name(sources) == {}
 
 
-def test_a_class_name_that_occurs_twice_is_noticed():
+def test_duplicate_class_name_is_found():
     one, other = "class Grid:\n    x = 1", "class Grid:\n    y = 2\nclass _Own: ..."
     assert classes_of_one_name({"a.py": one, "b.py": other, "c.py": "class _Own: ..."}) == {
         "Grid": ["a.py", "b.py"]

@@ -11,12 +11,12 @@ def country():
     return register()
 
 
-def test_the_same_seed_gives_the_same_country():
+def test_same_seed_gives_same_register():
     assert register(2_000, seed=3).records.equals(register(2_000, seed=3).records)
     assert not register(2_000, seed=3).records.equals(register(2_000, seed=4).records)
 
 
-def test_every_enterprise_is_one_record_at_the_leaves(country):
+def test_every_enterprise_is_one_leaf_record(country):
     records = country.records
     assert records["enterprise"].is_unique
     assert len(records) == 50_000
@@ -36,13 +36,13 @@ def test_size_class_follows_from_employees(country):
     assert sorted(SIZES) == list(SIZES), "a flat variable is shown in alphabetical order"
 
 
-def test_the_table_has_the_size_the_demo_is_meant_for(country):
+def test_register_table_has_the_documented_size(country):
     region, activity = (len(country.hierarchies[name].codes) for name in ("region", "activity"))
     assert 8_000 <= region * activity * (len(SIZES) + 1) <= 10_000
 
 
 @pytest.mark.parametrize("activity", RULED)
-def test_a_ruled_industry_has_a_ruler(country, activity):
+def test_dominated_industry_has_dominant_firm(country, activity):
     turnover = country.records.loc[country.records["activity"] == activity, "turnover"]
     assert turnover.max() > 0.5 * turnover.sum()
 
@@ -63,12 +63,12 @@ def test_some_corners_are_empty_and_some_nearly(country):
 
 
 @pytest.mark.parametrize("n", [1, 2, 30])
-def test_a_tiny_register_works_too(n):
+def test_tiny_register_is_built(n):
     assert len(register(n).records) == n
 
 
 @pytest.mark.parametrize(("n", "seed", "where"), [(0, 1, "n"), (-5, 1, "n"), (10, -1, "seed")])
-def test_a_register_that_cannot_be_is_refused(n, seed, where):
+def test_invalid_register_raises(n, seed, where):
     with pytest.raises(ParameterError) as caught:
         register(n, seed)
     assert caught.value.where == where
@@ -84,6 +84,6 @@ def test_trees_of_any_size():
     assert sample.records.equals(register(n=500, seed=3, regions=(3, 4), activities=(5,)).records)
 
 
-def test_a_level_of_one_child_is_refused():
+def test_level_with_one_child_raises():
     with pytest.raises(ParameterError, match="at least two children"):
         register(n=10, regions=(3, 1))

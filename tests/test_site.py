@@ -53,12 +53,12 @@ def test_every_page_is_built(site):
     assert not missing
 
 
-def test_no_page_loads_anything_from_elsewhere(site):
+def test_pages_load_nothing_external(site):
     loaded = {page: foreign(Fetched(page.read_text("utf-8")).addresses) for page in site.rglob("*.html")}
     assert loaded
     assert not {page.name: addresses for page, addresses in loaded.items() if addresses}
 
 
-def test_a_foreign_address_is_noticed():
+def test_external_address_is_found():
     html = '<script src="https://elsewhere.example/x.js"></script><img src="a.png"><link href="//b/c.css">'
     assert foreign(Fetched(html).addresses) == ["https://elsewhere.example/x.js", "//b/c.css"]

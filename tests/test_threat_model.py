@@ -33,19 +33,19 @@ def rows(page: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("page", "least"), [(PAGE, 60), (SECURITY, 5)], ids=["threat model", "security"])
-def test_every_test_that_a_page_names_is_there(page, least):
+def test_tests_named_on_pages_exist(page, least):
     named = [(found["file"], found["name"]) for found in NAMED.finditer(page)]
     assert len(named) > least
     assert [f"{file}::{name}" for file, name in named if name not in functions(file)] == []
 
 
 @pytest.mark.parametrize(("page", "least"), [(PAGE, 40), (SECURITY, 5)], ids=["threat model", "security"])
-def test_every_row_names_a_test_in_its_last_column(page, least):
+def test_every_row_names_a_test(page, least):
     assert len(rows(page)) > least
     assert [row for row in rows(page) if not NAMED.search(row.rstrip("| ").rsplit(" | ", 1)[-1])] == []
 
 
-def test_what_nobody_defends_against_stands_under_each_attacker():
+def test_every_attacker_section_states_its_limits():
     parts = [part for part in PAGE.split("\n## ")[1:] if "| shown by |" in part]
     assert len(parts) >= 8
     assert [part.splitlines()[0] for part in parts if "\nNot defended: " not in part] == []

@@ -48,7 +48,7 @@ TINY_METHODS = {
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_ends_at_a_tiny_limit_and_says_so(name, monkeypatch):
+def test_methods_stop_at_tiny_limits_and_say_so(name, monkeypatch):
     method, kind, told = TINY_METHODS[name]
     table, need = cube(9 if name == "auto" else 4)
     if kind == "linear":
@@ -93,7 +93,7 @@ def _attacked(name: str) -> tuple[object, ht.Release, ht.Table, ht.Need]:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_every_attack_ends_at_a_tiny_limit_and_says_so(name):
+def test_attacks_stop_at_tiny_limits_and_say_so(name):
     attack, release, table, need = _attacked(name)
     inferred = attack.infer(release)
     if inferred.bounds is not None:

@@ -34,12 +34,12 @@ from hitoku.toml import key_lines, line_of, toml_key, toml_text, toml_value
         pytest.param("[t]\nx = 1", ("t", "y"), 1, id="a missing key stands where it would belong"),
     ],
 )
-def test_a_key_is_found_on_its_line(text, path, line):
+def test_key_is_found_on_its_line(text, path, line):
     tomllib.loads(text)
     assert line_of(path, key_lines(text)) == line
 
 
-def test_nothing_is_found_where_there_is_nothing():
+def test_missing_key_is_not_found():
     assert line_of(("a",), key_lines("")) is None
     assert line_of((), key_lines("a = 1")) is None
 
@@ -53,7 +53,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(NAMES, VALUES, max_size=5))
-def test_what_is_written_as_toml_is_read_back(given):
+def test_written_toml_round_trips(given):
     assert tomllib.loads(toml_text(given)) == given
 
 
@@ -64,7 +64,7 @@ def test_what_is_written_as_toml_is_read_back(given):
     ),
     st.integers(0, 3),
 )
-def test_every_key_and_entry_is_found_however_a_file_is_laid_out(parts, headers):
+def test_keys_are_found_in_any_layout(parts, headers):
     lines: list[str] = []
     expected = {}
     for number, (values, blank) in enumerate(parts):

@@ -63,7 +63,7 @@ def pushed(monkeypatch):
     return counted
 
 
-def test_the_audit_of_a_thin_table_pushes_each_open_cell_alone(pushed):
+def test_thin_table_audit_retries_open_cells_individually(pushed):
     table, need = thin(250)
     protection = ht.Greedy(prefer="closing", record="cells").protect(table, need)
     pushed.clear()
@@ -93,7 +93,7 @@ def test_whole_numbers_that_no_double_holds_are_refused():
         ht.tabulate(records, by=["a", "b"], value="v")
 
 
-def test_the_largest_whole_number_that_is_exact_is_not_refused():
+def test_largest_exact_integer_is_accepted():
     assert ht.Table(value=[2.0**53, 2.0**53], relations=[[1, -1]], integer=True).n_cells == 2
     assert ht.Table(value=[2.0**60, 2.0**60], relations=[[1, -1]]).n_cells == 2
 
@@ -139,7 +139,7 @@ def test_tidying_stops_at_its_limit_says_so_and_is_safe():
     assert longer.withheld.sum() < found.withheld.sum()
 
 
-def test_a_program_of_the_walk_stops_at_the_limit_of_the_walk(monkeypatch):
+def test_greedy_program_stops_at_search_limit(monkeypatch):
     """Half of the work of the first program: it must not run to its end before the limit is looked at."""
     table, need = cube(6)
     walks, inner = [], greedy.IncrementalAudit
@@ -167,7 +167,7 @@ def test_intervals_of_steps_are_left_out_at_the_limit(monkeypatch):
     assert np.isnan(limited[-1].after).all()
 
 
-def test_the_optimal_method_stops_at_its_limit_and_is_safe():
+def test_optimal_stopped_at_limit_is_safe():
     table, need = cube(4)
     found = ht.Optimal(work_limit=1).protect(table, need)
     assert not found.proven
@@ -179,7 +179,7 @@ def linear_only(table: ht.Table) -> ht.Table:
     return ht.Table(value=table.value, relations=table.relations, integer=table.integer)
 
 
-def test_the_circulation_ends_without_a_pattern_at_its_limit_and_says_so(monkeypatch):
+def test_circulation_stopped_at_limit_reports_no_pattern(monkeypatch):
     table, need = cube(4)
     table = linear_only(table)
     assert ht.Circulation().protect(table, need).withheld.any()
@@ -203,7 +203,7 @@ def test_sweeps_stop_at_their_limit_and_are_safe(monkeypatch):
     assert ht.audit(table, need, ht.Release.of(table, found)).safe
 
 
-def test_an_interrupted_circulation_keeps_its_first_pattern_which_is_safe(monkeypatch):
+def test_interrupted_circulation_keeps_safe_pattern(monkeypatch):
     def interrupt(*_args):
         raise KeyboardInterrupt
 
@@ -235,7 +235,7 @@ def test_intervals_of_networks_that_were_not_reached_are_unknown():
     assert not ht.Interval().bounds(release).unknown.any()
 
 
-def test_the_audit_says_what_it_did_not_decide(monkeypatch):
+def test_audit_reports_undecided_cells(monkeypatch):
     table, need = cube(4)
     release = ht.Release.of(table, ht.Protection.withhold(table, table.inner, need))
     assert ht.audit(table, need, release).safe
@@ -268,7 +268,7 @@ def test_hidden_cells_count_as_withheld_over_whole_numbers():
     assert set(narrow.tolist()) <= set(np.flatnonzero(unsafe).tolist())
 
 
-def test_a_run_ends_with_tiny_limits_and_says_so(monkeypatch):
+def test_run_stopped_at_tiny_limits_reports_it(monkeypatch):
     table, _ = cube(5)
     monkeypatch.setattr(outcome, "MAX_INTERVAL_WORK", 1)
     monkeypatch.setattr(witness_search, "MAX_PROGRAM_WORK", 1)
@@ -278,13 +278,13 @@ def test_a_run_ends_with_tiny_limits_and_says_so(monkeypatch):
     assert found.audit.intervals is found.bounds
 
 
-def test_a_key_that_is_no_text_is_refused():
+def test_non_text_key_raises():
     with pytest.raises(ht.HitokuError, match="key cannot be '<bytes>'"):
         ht.Adjust(senses="hash", key=b"x")
 
 
 @pytest.mark.parametrize("power", [7, 8, 9, 10, 11, 12])
-def test_a_giant_that_must_be_blurred_by_a_few_units_is_not_refused(power):
+def test_large_cell_with_small_requirement_is_protected(power):
     table = ht.Table.from_array(np.array([5 * 10**power, 15, 28, 40]))
     unsafe = table.value == 5 * 10**power
     need = ht.Need(unsafe=unsafe, width=np.where(unsafe, 7.0, 0))
@@ -328,7 +328,7 @@ def test_replications_of_the_attack_adjustment_beyond_the_limit_are_not_decided(
     assert not replace(attack, work_limit=None).estimate(release, told).undecided.any()
 
 
-def test_an_active_set_method_that_goes_round_in_circles_is_stopped(monkeypatch):
+def test_cycling_active_set_method_is_stopped(monkeypatch):
     program = QuadraticProgram(0, [[1, 1]], [10], lower=[0, 6], curvature=1)
     given: list[int] = []
     engine = quadratic_program.engine
@@ -438,7 +438,7 @@ def test_contributors_not_decided_are_a_row_and_a_certificate_is_withheld():
     assert "2 of them open" in row.reason
 
 
-def test_an_interrupted_interval_attack_keeps_the_audited_pattern(monkeypatch):
+def test_interrupted_interval_attack_keeps_audited_pattern(monkeypatch):
     def interrupt(*_args, **_more):
         raise KeyboardInterrupt
 

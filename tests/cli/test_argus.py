@@ -32,7 +32,7 @@ def run(*args):
     return CliRunner().invoke(app, ["argus", *map(str, args)], catch_exceptions=False)
 
 
-def test_a_batch_runs(exported):
+def test_batch_writes_the_expected_files(exported):
     found = run("run", exported / "check.arb", "--out", exported / "release", "--insiders", "none")
     assert found.exit_code == 0
     assert "\n? Safe against outsiders" in found.output
@@ -50,7 +50,7 @@ def test_for_machines(exported, tmp_path):
     assert "table.tab" in json.loads(again.output)["files"]
 
 
-def test_what_is_not_safe_is_told_and_not_written(exported):
+def test_unsafe_batch_is_reported_and_not_written(exported):
     batch = exported / "check.arb"
     text = batch.read_text().replace("<SUPPRESS> OPT(1,10)\n", "")
     batch.write_text(text)
@@ -69,7 +69,7 @@ def test_what_is_not_safe_is_told_and_not_written(exported):
         (("<SOLVER> FREE", "<GOINTERACTIVE>"), "<GOINTERACTIVE> is not supported"),
     ],
 )
-def test_what_is_not_supported_is_refused_by_name_and_line(exported, capsys, change, said):
+def test_unsupported_commands_raise_with_name_and_line(exported, capsys, change, said):
     batch = exported / "check.arb"
     batch.write_text(batch.read_text().replace(*change))
     with pytest.raises(SystemExit) as left:
@@ -81,7 +81,7 @@ def test_what_is_not_supported_is_refused_by_name_and_line(exported, capsys, cha
     assert not (exported / "check.csv").exists()
 
 
-def test_a_method_is_replaced(exported):
+def test_unsupported_method_is_replaced(exported):
     batch = exported / "check.arb"
     batch.write_text(batch.read_text().replace("OPT(1,10)", "MOD(1,5,1,1,1)"))
     found = run("run", batch, "--method", "greedy")
@@ -90,7 +90,7 @@ def test_a_method_is_replaced(exported):
 
 
 @pytest.mark.parametrize("args", [["run", "no.arb"], ["export", "no-release"]])
-def test_a_path_that_is_not_there(args, capsys):
+def test_missing_batch_path_raises(args, capsys):
     with pytest.raises(SystemExit) as left:
         main(["argus", *args])
     assert left.value.code == BAD_INPUT

@@ -62,13 +62,13 @@ def refused(capsys, *words):
     return capsys.readouterr().err
 
 
-def test_a_safe_release_gives_the_interval_attack_nothing(persons):
+def test_safe_release_withstands_interval_attack(persons):
     done = run(persons)
     assert done.exit_code == 0
     assert done.stdout == "interval: nothing found\n"
 
 
-def test_a_release_that_was_changed_by_hand_is_attacked_as_it_is_now(persons):
+def test_changed_release_is_attacked_as_found(persons):
     public = persons / "public" / "table.csv"
     shown = public.read_text("utf-8")
     counts = pd.Series(PERSONS).value_counts()
@@ -83,7 +83,7 @@ def test_a_release_that_was_changed_by_hand_is_attacked_as_it_is_now(persons):
     assert "region=M4, job=P4" in answer["attacks"]["interval"][0]
 
 
-def test_who_knows_the_method_is_told_what_the_folder_says_about_it(persons):
+def test_method_attack_uses_the_recorded_method(persons):
     # The paper: of the four cells that fit in ten ways, knowing the method leaves fewer than nine apart.
     done = run(persons, "--attack", "matching", "--attack", "interval")
     assert done.exit_code == FOUND
@@ -91,7 +91,7 @@ def test_who_knows_the_method_is_told_what_the_folder_says_about_it(persons):
     assert "interval: nothing found" in done.stdout
 
 
-def test_who_knows_a_method_that_draws_lots_learns_less(tmp_path):
+def test_randomised_method_withstands_matching_attack(tmp_path):
     pd.DataFrame(PERSONS, columns=["region", "job"]).to_csv(tmp_path / "persons.csv", index=False)
     keys = {"data": "persons.csv", "by": ["region", "job"], "rules": ["min_frequency:n=5,zeros=true"]}
     recipe = Recipe.of({**keys, "width": 9.0, "method": "randomised:seed=1"}, tmp_path)
@@ -111,7 +111,7 @@ def test_matching_needs_a_pattern_that_follows_from_the_table(firms, capsys):
 
 
 @pytest.mark.parametrize(("insiders", "code"), [("none", FOUND), ("contributors", 0)])
-def test_an_insider_takes_out_the_own_amount(firms, insiders, code):
+def test_insider_subtracts_own_contribution(firms, insiders, code):
     done = run(firms(insiders=insiders), "--attack", "insider")
     assert done.exit_code == code
 
@@ -128,12 +128,12 @@ def test_insiders_need_the_evidence(firms, capsys, damage):
     assert "1x" not in told
 
 
-def test_every_attack_is_known_by_name(persons, capsys):
+def test_every_attack_can_be_named(persons, capsys):
     assert "did you mean 'interval'?" in refused(capsys, persons, "--attack", "intervall")
     assert "'coalition'" in refused(capsys, persons, "--attack", "insider:coaltion=2")
 
 
-def test_an_attack_with_findings_of_its_own_needs_nothing_else(persons, monkeypatch):
+def test_attack_with_own_findings_needs_no_interval(persons, monkeypatch):
     class Rumour:
         name, assumes, adjusted = "rumour", "somebody who talks", False
 
@@ -152,7 +152,7 @@ def test_an_attack_with_findings_of_its_own_needs_nothing_else(persons, monkeypa
     assert "fail: region=M1, job=P1: 3 heard it" in done.stdout
 
 
-def test_an_attack_whose_knowledge_is_in_no_folder_says_so(persons, monkeypatch, capsys):
+def test_attack_without_folder_knowledge_raises(persons, monkeypatch, capsys):
     class Eavesdropper:
         name, assumes, adjusted = "eavesdropper", "what was said in a room", False
 
@@ -166,7 +166,7 @@ def test_an_attack_whose_knowledge_is_in_no_folder_says_so(persons, monkeypatch,
     assert "attack eavesdropper needs said" in refused(capsys, persons, "--attack", "eavesdropper")
 
 
-def test_every_attack_is_listed_with_what_its_reader_is_assumed_to_know():
+def test_attacks_are_listed_with_assumed_knowledge():
     done = run("--list")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
@@ -195,7 +195,7 @@ def test_intervals_do_not_describe_an_adjusted_release(adjusted, capsys, name):
     assert "--attack adjustment" in refused(capsys, adjusted, "--attack", name)
 
 
-def test_a_release_that_withholds_was_not_adjusted(persons, capsys, monkeypatch):
+def test_adjustment_attack_rejects_suppressed_release(persons, capsys, monkeypatch):
     monkeypatch.setitem(ATTACKS, "adjustment", Adjustment)
     assert "not adjusted" in refused(capsys, persons, "--attack", "adjustment")
 
@@ -225,7 +225,7 @@ INJURED = [
 
 
 @pytest.mark.parametrize("k", [0, 1, 3])
-def test_what_a_rule_names_withstands_its_own_attack(tmp_path, k):
+def test_direct_disclosure_release_withstands_group_attack(tmp_path, k):
     data, folder = tmp_path / "acc.csv", tmp_path / "release"
     pd.DataFrame(INJURED, columns=["group", "Injury"]).to_csv(data, index=False)
     words = ["protect", data, "--by", "group", "--by", "Injury", "--out", folder]
@@ -237,7 +237,7 @@ def test_what_a_rule_names_withstands_its_own_attack(tmp_path, k):
     assert CliRunner().invoke(app, ["verify", str(folder)]).exit_code == 0
 
 
-def test_a_row_that_is_given_away_by_hand_is_found_by_the_next_audit(tmp_path):
+def test_row_disclosed_by_hand_fails_the_audit(tmp_path):
     """Figure 1, second table: Oslo's drivers as 0 0 x 0 x."""
     data, folder = tmp_path / "acc.csv", tmp_path / "release"
     pd.DataFrame(INJURED, columns=["group", "Injury"]).to_csv(data, index=False)

@@ -57,18 +57,18 @@ def run(*args):
     ],
 )
 @pytest.mark.parametrize("kind", ["jj", "folder"])
-def test_the_verdict_and_its_exit_code(request, kind, withheld, verdict, code):
+def test_audit_verdict_sets_the_exit_code(request, kind, withheld, verdict, code):
     path = request.getfixturevalue(kind)(withheld)
     done = run(path)
     assert done.exit_code == code
     assert done.stdout.startswith(f"{path}\n{verdict}")
 
 
-def test_a_finding_of_a_folder_names_the_codes(folder):
+def test_finding_in_folder_names_codes(folder):
     assert "region=South, sector=mills" in run(folder(ALONE)).stdout
 
 
-def test_a_folder_is_audited_as_it_is_now(folder):
+def test_folder_is_audited_as_found(folder):
     path = folder(WITH_OTHERS)
     public = path / "public" / "table.csv"
     shown = public.read_text("utf-8")
@@ -77,7 +77,7 @@ def test_a_folder_is_audited_as_it_is_now(folder):
     assert run(path).exit_code == FOUND
 
 
-def test_an_answer_for_machines(jj):
+def test_audit_json_output(jj):
     done = run(jj(ALONE), "--integer", "--json")
     answer = json.loads(done.stdout)
     assert done.exit_code == FOUND
@@ -86,13 +86,13 @@ def test_an_answer_for_machines(jj):
     assert len(answer["findings"]) == 1
 
 
-def test_the_proof_can_be_kept(jj, tmp_path):
+def test_audit_writes_the_certificate(jj, tmp_path):
     proof = tmp_path / "proof.json.gz"
     assert run(jj(WITH_OTHERS), "--certificate", proof).exit_code == 0
     assert verify(proof).ok
 
 
-def test_no_file_is_written_over(jj, tmp_path, capsys):
+def test_existing_certificate_is_not_overwritten(jj, tmp_path, capsys):
     notes = tmp_path / "notes.txt"
     notes.write_text("mine", encoding="utf-8")
     with pytest.raises(SystemExit) as left:
@@ -112,7 +112,7 @@ def test_half_a_folder_is_bad_input(folder, capsys, missing):
     assert f"where: {missing} is missing" in capsys.readouterr().err
 
 
-def test_a_damaged_public_file_is_bad_input_and_shows_no_value(folder, capsys):
+def test_damaged_public_file_raises_without_values(folder, capsys):
     path = folder(WITH_OTHERS)
     (path / "public" / "table.csv").write_text(
         "region,sector,value,status\nNorth,farms,8x31,published\n", "utf-8"
@@ -146,7 +146,7 @@ def by_hand(tmp_path, *marks):
         pytest.param([(2, 2), (2, 4), (4, 2)], FOUND, id="the unsafe one is published"),
     ],
 )
-def test_a_table_suppressed_by_hand(tmp_path, marks, code):
+def test_hand_suppressed_table_is_audited(tmp_path, marks, code):
     assert run(*by_hand(tmp_path, *marks)).exit_code == code
 
 
@@ -160,20 +160,20 @@ def test_a_table_suppressed_by_hand(tmp_path, marks, code):
         pytest.param(lambda a: [*a, "--rule", "min_freqency"], "did you mean 'min_frequency'?", id="no rule"),
     ],
 )
-def test_a_csv_that_cannot_be_understood(tmp_path, capsys, change, what):
+def test_invalid_csv_raises(tmp_path, capsys, change, what):
     with pytest.raises(SystemExit) as left:
         main(["audit", *map(str, change(by_hand(tmp_path, (4, 4))))])
     assert left.value.code == BAD_INPUT
     assert what in capsys.readouterr().err
 
 
-def test_the_number_of_independent_moves_is_told(jj):
+def test_null_space_dimension_is_printed(jj):
     # Four cells of a square can only move together, up and down in turns.
     assert "null-space dimension of the suppressed cells: 1; few" in run(jj(WITH_OTHERS)).stdout
     assert "null-space dimension of the suppressed cells: 0\n" in run(jj(ALONE)).stdout
 
 
-def test_a_table_by_hand_that_does_not_add_up_is_refused(tmp_path, capsys):
+def test_non_additive_table_raises(tmp_path, capsys):
     words = by_hand(tmp_path, (4, 4))
     with words[0].open("a", encoding="utf-8") as file:
         file.write("Total,Total,193,\n")  # the paper prints 192

@@ -48,7 +48,7 @@ def failing(tmp_path):
     return work.submit(tmp_path / "failing")
 
 
-def test_the_page_is_in_the_language_that_is_asked_for(failing):
+def test_check_page_uses_requested_language(failing):
     result = run(failing, "--lang", "ja")
     assert result.exit_code == FOUND
     html = failing.with_name("failing-report").joinpath("report.html").read_text("utf-8")
@@ -58,7 +58,7 @@ def test_the_page_is_in_the_language_that_is_asked_for(failing):
         run(failing, "--lang", "xx")
 
 
-def test_a_page_for_each_output_and_the_matrix(folder):
+def test_submission_pages_include_outputs_and_matrix(folder):
     result = run(folder)
     assert result.exit_code == 0
     for name in ("1. people (frequency_table)", "2. incomes (magnitude_table)", "3. means (average)"):
@@ -84,7 +84,7 @@ def test_console_page_and_json_have_the_same_rows(folder, tmp_path):
         assert verdict["colour"] == "green"
 
 
-def test_the_report_is_beside_the_submission_and_the_submission_is_as_it_was(folder):
+def test_check_leaves_submission_unchanged(folder):
     run(folder)
     assert run(folder).exit_code == 0
     report = folder.parent / "submission-report"
@@ -110,7 +110,7 @@ def test_something_that_fails_is_exit_code_1(failing, tmp_path):
     assert "✗ fail" in (tmp_path / "report" / "report.html").read_text("utf-8")
 
 
-def test_an_exception_is_shown_with_its_decider(failing, tmp_path):
+def test_exception_is_shown_with_its_checker(failing, tmp_path):
     (tmp_path / "decided.toml").write_text(EXCEPTION, encoding="utf-8")
     result = run(failing, "--decisions", tmp_path / "decided.toml")
     assert result.exit_code == 0
@@ -121,7 +121,7 @@ def test_an_exception_is_shown_with_its_decider(failing, tmp_path):
 
 
 @pytest.mark.parametrize("file", ["manifest.json", "policy.json", "public/01-people.csv"])
-def test_a_corrupted_submission_is_exit_code_2_with_the_file_named(folder, file, capsys):
+def test_corrupted_submission_raises_with_file_name(folder, file, capsys):
     path = folder / file
     path.write_bytes(path.read_bytes()[:-2])
     with pytest.raises(SystemExit) as leaving:
@@ -147,7 +147,7 @@ def test_bad_input_is_exit_code_2(folder, monkeypatch, capsys, args, words):
     assert words in capsys.readouterr().err
 
 
-def test_a_table_suppressed_elsewhere_is_audited(tmp_path, capsys):
+def test_table_suppressed_elsewhere_is_checked(tmp_path, capsys):
     table = Table.from_array([[20, 15], [72, 1]])
     need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     # Alone, the 1 is a row total minus its neighbour.
@@ -163,7 +163,7 @@ def test_a_table_suppressed_elsewhere_is_audited(tmp_path, capsys):
     assert "hitoku check FILE --by COLUMN" in capsys.readouterr().err
 
 
-def test_a_release_folder_is_audited_and_any_other_folder_is_refused(tmp_path, capsys):
+def test_release_folder_is_checked_and_other_folder_rejected(tmp_path, capsys):
     pd.DataFrame({"region": ["a"] * 9 + ["b"] * 12, "sex": ["f", "m", "m"] * 7}).to_csv(tmp_path / "all.csv")
     options = [
         "--by",
@@ -194,7 +194,7 @@ def data(tmp_path):
     return path
 
 
-def test_what_is_released_is_remembered_and_held_against_the_next(tmp_path, data):
+def test_released_output_is_compared_with_next(tmp_path, data):
     ledger = tmp_path / "wages.ledger"
     first = Session("first", str(data), unit="id")
     first.frequency_table(by=["region"], name="regions")
@@ -230,7 +230,7 @@ def test_what_is_released_is_remembered_and_held_against_the_next(tmp_path, data
     assert (tmp_path / "again" / "01-regions.csv").exists()
 
 
-def test_a_name_that_steers_a_terminal_is_written_out(tmp_path):
+def test_control_characters_in_names_are_escaped(tmp_path):
     work = Session("wages", PEOPLE, unit="id")
     work.frequency_table(by=["region"], name="a\x1b[2J\nb: pass")
     result = run(work.submit(tmp_path / "submission"))
@@ -238,7 +238,7 @@ def test_a_name_that_steers_a_terminal_is_written_out(tmp_path):
     assert "a\\x1b[2J\\nb: pass" in result.output
 
 
-def test_a_release_says_no_policy_and_no_unit(folder, data, capsys):
+def test_check_release_rejects_policy_and_unit(folder, data, capsys):
     with pytest.raises(SystemExit) as left:
         main(["check", str(folder), "--release", "--ledger", "x", "--data", str(data), "--unit", "id"])
     assert left.value.code == BAD_INPUT

@@ -33,7 +33,7 @@ def run(*args):
     return CliRunner().invoke(app, ["check", *map(str, args)], catch_exceptions=False)
 
 
-def test_a_table_suppressed_by_hand_is_judged_by_a_policy(tmp_path):
+def test_hand_suppressed_table_is_checked_by_policy(tmp_path):
     result = run(written(tmp_path / "cells.csv", CELLS), *BY, "--json")
     assert result.exit_code == 0
     found = json.loads(result.output)
@@ -64,7 +64,7 @@ def test_open_rows_are_printed_with_their_reason(tmp_path):
         pytest.param({("S", "c"), ("N", "c")}, "interval", id="it follows from its row"),
     ],
 )
-def test_a_pattern_that_is_not_enough_fails(tmp_path, published, principle):
+def test_insufficient_pattern_fails(tmp_path, published, principle):
     cells = [(r, j, n, "" if (r, j) in published else mark) for r, j, n, mark in CELLS]
     result = run(written(tmp_path / "cells.csv", cells), *BY, "--json")
     assert result.exit_code == FOUND
@@ -86,14 +86,14 @@ def argus(path, cells, shown=None):
     return path
 
 
-def test_a_safe_file_of_argus_says_what_is_withheld(tmp_path):
+def test_safe_file_statuses_are_read_as_suppression(tmp_path):
     true = written(tmp_path / "true.csv", [cell[:3] for cell in CELLS], "region,job,n")
     assert run(true, *BY, "--safe", argus(tmp_path / "safe.csv", CELLS)).exit_code == 0
     alone = [(r, j, n, mark if (r, j) == ("S", "b") else "") for r, j, n, mark in CELLS]
     assert run(true, *BY, "--safe", argus(tmp_path / "safe.csv", alone)).exit_code == FOUND
 
 
-def test_a_safe_file_with_another_value_is_not_of_this_table(tmp_path):
+def test_safe_file_with_other_value_raises(tmp_path):
     true = written(tmp_path / "true.csv", [cell[:3] for cell in CELLS], "region,job,n")
     result = run(true, *BY, "--safe", argus(tmp_path / "safe.csv", CELLS, {("E", "a"): 26}))
     assert result.exit_code == FOUND

@@ -84,7 +84,7 @@ def _cells(file: Path) -> list[str]:
 
 @pytest.mark.parametrize("table", ["table", "by_region", "by_activity"])
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_comes_out_is_what_the_release_would_have_held(folder, name, table):
+def test_converted_file_equals_released_file(folder, name, table):
     assert converted(str(folder), "--to", name, "--table", table).exit_code == 0
     file = Path(f"{table}{FORMATS[name].suffix}")
     written = folder / "public" / ("" if table == "table" else table) / file.name
@@ -95,14 +95,14 @@ def test_what_comes_out_is_what_the_release_would_have_held(folder, name, table)
         assert file.read_bytes() == written.read_bytes()
 
 
-def test_a_tree_comes_back_indented(folder):
+def test_converted_hierarchy_is_indented(folder):
     converted(str(folder), "--to", "xlsx", "--table", "by_activity", "--out", "t.xlsx")
     sheet = openpyxl.load_workbook("t.xlsx").worksheets[0]
     assert sheet["A7"].value == "Total"
     assert sheet["A9"].alignment.indent == 2
 
 
-def test_a_transmission_has_the_true_values_and_flags(folder):
+def test_sdmx_transmission_has_values_and_flags(folder):
     done = converted(str(folder), "--to", "sdmx-csv", "--confidential", "--out", "to-partner.csv")
     assert "CONFIDENTIAL" in done.stdout
     sent = pd.read_csv("to-partner.csv")
@@ -141,7 +141,7 @@ def test_machines_are_told(folder):
         (["--to", "csv", "--out", "old.csv"], "exists already"),
     ],
 )
-def test_what_makes_no_sense_is_refused(folder, words, said, capsys):
+def test_invalid_conversion_raises(folder, words, said, capsys):
     Path("public").mkdir()
     Path("old.csv").write_text("old", encoding="utf-8")
     assert refused(str(folder), *words)
@@ -150,7 +150,7 @@ def test_what_makes_no_sense_is_refused(folder, words, said, capsys):
     assert list(Path("public").iterdir()) == []
 
 
-def test_a_public_file_that_was_changed_since_is_not_passed_on(folder, tmp_path, capsys):
+def test_changed_public_file_is_not_converted(folder, tmp_path, capsys):
     copy = shutil.copytree(folder, tmp_path / "copy")
     file = copy / "public" / "by_region" / "by_region.csv"
     file.write_text(file.read_text("utf-8").replace("withheld", "published"), encoding="utf-8")

@@ -19,7 +19,7 @@ def released(tmp_path_factory):
     return out, CliRunner().invoke(app, args, catch_exceptions=False)
 
 
-def test_the_demo_ends_safe_and_its_proof_holds(released):
+def test_demo_is_safe_and_verifiable(released):
     out, done = released
     answer = json.loads(done.stdout)
     assert done.exit_code == 0
@@ -29,7 +29,7 @@ def test_the_demo_ends_safe_and_its_proof_holds(released):
     assert verify(out).ok
 
 
-def test_the_shares_that_are_published_are_those_of_the_evidence(released):
+def test_demo_shares_match_its_evidence(released):
     out, done = released
     answer = json.loads(done.stdout)
     with (out / "checker" / "cells.csv").open(encoding="utf-8", newline="") as file:
@@ -44,7 +44,7 @@ def test_leaving_unsafe_cells_blank_would_not_have_been_enough(released):
     assert json.loads(released[1].stdout)["left_blank"] > 0
 
 
-def test_a_folder_that_holds_something_is_refused_and_left_alone(tmp_path, capsys):
+def test_demo_rejects_existing_folder(tmp_path, capsys):
     (tmp_path / "letter.txt").write_text("keep me", encoding="utf-8")
     with pytest.raises(SystemExit) as left:
         main(["demo", "--out", str(tmp_path)])
@@ -63,7 +63,7 @@ def test_parameters_out_of_range_are_bad_input(args, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-def test_a_person_is_told_what_happened(tmp_path):
+def test_demo_prints_its_results(tmp_path):
     done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "r"), *SMALL], catch_exceptions=False)
     for word in (
         "unsafe",

@@ -21,7 +21,7 @@ def run(*words):
     return CliRunner().invoke(app, words, catch_exceptions=False)
 
 
-def test_a_recipe_is_written_and_runs_as_it_is(data):
+def test_drafted_recipe_runs_unchanged(data):
     done = run("init", "firms.csv")
     assert done.exit_code == 0
     assert "hitoku protect recipe.toml" in done.stdout
@@ -29,7 +29,7 @@ def test_a_recipe_is_written_and_runs_as_it_is(data):
     assert verify(data / "firms-release").ok
 
 
-def test_an_answer_for_machines(data):
+def test_init_json_output(data):
     done = run("init", "firms.csv", "--out", "sub/mine.toml", "--json")
     assert json.loads(done.stdout) == {"data": "firms.csv", "recipe": "sub/mine.toml"}
     assert (data / "sub" / "mine.toml").is_file()

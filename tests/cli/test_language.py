@@ -41,7 +41,7 @@ def people(tmp_path, monkeypatch):
         pytest.param(["--lang", "ja"], ["--lang", "en"], {}, "en", id="the command has the last word"),
     ],
 )
-def test_the_report_is_in_the_language_that_is_asked_for(people, before, after, environment, lang):
+def test_report_uses_requested_language(people, before, after, environment, lang):
     done = CliRunner().invoke(app, [*before, *WORDS, *after], env=environment, catch_exceptions=False)
     assert done.exit_code == 0
     html = (people / "release" / "checker" / "report.html").read_text("utf-8")
@@ -50,7 +50,7 @@ def test_the_report_is_in_the_language_that_is_asked_for(people, before, after, 
 
 
 @pytest.mark.parametrize("given", [["--lang", "ja"], []], ids=["asked for", "not asked for"])
-def test_an_error_is_in_the_language_that_is_asked_for(given, capsys):
+def test_error_uses_requested_language(given, capsys):
     with pytest.raises(SystemExit) as left:
         main([*given, "protect", "nowhere.csv", "--by", "region", "--rule", "zero", "--out", "release"])
     assert left.value.code == BAD_INPUT
@@ -60,7 +60,7 @@ def test_an_error_is_in_the_language_that_is_asked_for(given, capsys):
     assert ("場所: " in told) is bool(given)
 
 
-def test_a_language_that_we_do_not_have_is_refused_before_the_work(people):
+def test_unknown_language_raises_before_any_work(people):
     with pytest.raises(ParameterError, match="no language 'xx'"):
         CliRunner().invoke(app, [*WORDS, "--lang", "xx"], catch_exceptions=False)
     assert not (people / "release").exists()

@@ -50,7 +50,7 @@ def deliberate():
 
 
 @pytest.mark.parametrize("kind", deliberate(), ids=lambda kind: kind.__name__)
-def test_a_deliberate_error_is_three_lines_and_exit_code_2(kind, capsys):
+def test_deliberate_error_prints_three_lines(kind, capsys):
     def command():
         raise kind("no_column", "no column 'turnver'", where="data", fix="did you mean 'turnover'?")
 
@@ -64,7 +64,7 @@ def test_a_deliberate_error_is_three_lines_and_exit_code_2(kind, capsys):
     ]
 
 
-def test_a_bug_of_ours_is_not_taken_for_a_finding(capsys):
+def test_internal_error_is_not_exit_code_1(capsys):
     assert guarded(lambda: {}["nothing"]) == OUR_BUG
     err = capsys.readouterr().err
     assert "Traceback" in err
@@ -81,7 +81,7 @@ def test_a_bug_of_ours_is_not_taken_for_a_finding(capsys):
         ),
     ],
 )
-def test_an_interrupt_leaves_with_130(stopped, told, capsys):
+def test_interrupt_exits_with_130(stopped, told, capsys):
     def command():
         raise stopped
 
@@ -95,7 +95,7 @@ def test_an_interrupt_leaves_with_130(stopped, told, capsys):
 
 
 @pytest.mark.parametrize(("code", "expected"), [(None, 0), (0, 0), (1, 1), (2, 2), ("text", 1)])
-def test_an_exit_code_is_passed_on(code, expected):
+def test_exit_code_is_passed_on(code, expected):
     def command():
         sys.exit(code)
 
@@ -108,19 +108,19 @@ def test_version(capsys):
     assert out.startswith("hitoku ")
 
 
-def test_an_unknown_command_is_bad_input(capsys):
+def test_unknown_command_raises(capsys):
     assert leave(["protekt"], capsys)[0] == BAD_INPUT
 
 
 @pytest.mark.parametrize("command", app.registered_commands, ids=lambda command: command.callback.__name__)
-def test_every_command_explains_itself_with_an_example(command, capsys):
+def test_every_command_has_help_and_example(command, capsys):
     name = command.name or command.callback.__name__
     code, out, _ = leave([name, "--help"], capsys)
     assert code == 0
     assert f"hitoku {name}" in out.partition("Example")[2]
 
 
-def test_nothing_is_coloured_in_a_pipe():
+def test_piped_output_is_not_coloured():
     script = "from hitoku.cli import main; main(['--help'])"
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "Usage: hitoku" in shown.stdout

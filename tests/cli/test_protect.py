@@ -56,7 +56,7 @@ def test_records_become_a_release_whose_proof_holds(files, tmp_path, monkeypatch
     assert verify(tmp_path / "release").ok
 
 
-def test_a_release_that_is_not_safe_is_written_only_by_force(files, tmp_path, monkeypatch):
+def test_unsafe_release_is_written_only_with_force(files, tmp_path, monkeypatch):
     class UnsafeOnly:
         def protect(self, table, need, progress=None):
             del progress

@@ -50,21 +50,21 @@ def tree(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def test_a_recipe_and_its_options_give_the_same_release(kitchen):
+def test_recipe_equals_command_line_options(kitchen):
     assert run("recipe.toml", "--out", "one").exit_code == 0
     assert run(*OPTIONS, "--out", "two").exit_code == 0
     assert verify(kitchen / "one").ok
     assert tree(kitchen / "one") == tree(kitchen / "two")
 
 
-def test_the_recipe_may_say_where_to_write(kitchen):
+def test_recipe_sets_output_folder(kitchen):
     (kitchen / "recipe.toml").write_text(RECIPE + 'out = "mine"\n', encoding="utf-8")
     done = run("recipe.toml", "--json")
     assert json.loads(done.stdout)["out"] == "mine"
     assert verify(kitchen / "mine").ok
 
 
-def test_nobody_said_where_to_write(capsys):
+def test_missing_output_folder_raises(capsys):
     assert "--out" in refused(capsys, "recipe.toml")
     assert "--out" in refused(capsys, *OPTIONS)
 
@@ -81,7 +81,7 @@ def test_nobody_said_where_to_write(capsys):
         ["--hierarchy", "size=x.csv"],
     ],
 )
-def test_an_option_beside_a_recipe_is_refused(capsys, kitchen, word):
+def test_option_in_addition_to_recipe_raises(capsys, kitchen, word):
     told = refused(capsys, "recipe.toml", "--out", "x", *word)
     assert f"where: {word[0]}\n" in told
     assert "recipe" in told
@@ -96,7 +96,7 @@ def test_an_option_beside_a_recipe_is_refused(capsys, kitchen, word):
         ("gauss:width=true", "gauss"),
     ],
 )
-def test_a_method_is_given_with_its_parameters(method, expected):
+def test_method_parameters_are_passed_on(method, expected):
     done = run(*OPTIONS, "--method", method, "--out", "x", "--json", "--value", "turnover")
     answer = json.loads(done.stdout)
     assert (answer["method"], answer["safe"]) == (expected, True)
@@ -122,13 +122,13 @@ def test_a_method_is_given_with_its_parameters(method, expected):
         pytest.param(["--frequency", "n"], ["--frequency", "goes with cells"], id="of cells"),
     ],
 )
-def test_a_wrong_option_is_named_with_what_is_allowed(capsys, kitchen, words, told):
+def test_invalid_option_lists_allowed_values(capsys, kitchen, words, told):
     err = refused(capsys, *OPTIONS, *words, "--out", "x")
     assert [word for word in told if word not in err] == []
     assert not (kitchen / "x").exists()
 
 
-def test_a_broken_recipe_is_three_lines(capsys, kitchen):
+def test_invalid_recipe_prints_three_lines(capsys, kitchen):
     (kitchen / "recipe.toml").write_text(RECIPE.replace("rules", "ruls"), encoding="utf-8")
     err = refused(capsys, "recipe.toml", "--out", "x")
     assert err.splitlines() == [
@@ -146,7 +146,7 @@ def test_cells_are_kept_and_withheld_by_their_codes(kitchen):
     assert shown.loc[[("mills", "1"), ("mills", "2")], "status"].eq("withheld").all()
 
 
-def test_a_variable_may_be_grouped_in_several_ways(kitchen):
+def test_variable_with_several_hierarchies_is_protected(kitchen):
     (kitchen / "one.csv").write_text("code,parent\nlow,\n1,low\n2,low\n3,\n", encoding="utf-8")
     (kitchen / "two.csv").write_text("code,parent\nodd,\n1,odd\n3,odd\n2,\n", encoding="utf-8")
     words = ["--hierarchy", "size=one.csv", "--hierarchy", "size=two.csv"]
@@ -156,7 +156,7 @@ def test_a_variable_may_be_grouped_in_several_ways(kitchen):
     assert verify(kitchen / "x").ok
 
 
-def test_a_table_suppressed_by_hand_is_completed(kitchen):
+def test_hand_suppressed_table_is_completed(kitchen):
     counts = pd.read_csv("firms.csv", dtype={"size": str}).groupby(["trade", "size"]).size()
     cells = counts.reset_index(name="n").assign(status="")
     cells.loc[0, "status"] = "x"
@@ -204,7 +204,7 @@ def test_force_writes_what_is_not_safe_and_says_so(kitchen, monkeypatch):
     assert (kitchen / "x" / "NOT_SAFE.txt").is_file()
 
 
-def test_an_interrupt_while_writing_leaves_nothing(kitchen, monkeypatch):
+def test_interrupted_write_leaves_nothing(kitchen, monkeypatch):
     def interrupt(*_args):
         raise KeyboardInterrupt
 
@@ -215,7 +215,7 @@ def test_an_interrupt_while_writing_leaves_nothing(kitchen, monkeypatch):
     assert sorted(p.name for p in kitchen.iterdir()) == ["firms.csv", "recipe.toml"]
 
 
-def test_nothing_but_the_answer_goes_to_standard_output_in_a_pipe(capsys):
+def test_piped_standard_output_contains_only_the_answer(capsys):
     with pytest.raises(SystemExit) as left:
         main(["protect", "recipe.toml", "--out", "x", "--json"])
     out, err = capsys.readouterr()

@@ -40,7 +40,7 @@ def refused(capsys, *words):
     return capsys.readouterr().err
 
 
-def test_the_file_has_a_line_for_each_firm_and_the_terminal_names_nobody(firms, tmp_path):
+def test_risk_file_lists_units_and_terminal_does_not(firms, tmp_path):
     done = run(firms / "release", "--data", firms / "firms.csv", "--out", tmp_path / "records.csv")
     assert done.exit_code == 0
     assert done.stdout.startswith("contributors: 10\n")
@@ -53,7 +53,7 @@ def test_the_file_has_a_line_for_each_firm_and_the_terminal_names_nobody(firms, 
     assert any(line.startswith("'=i()") for line in lines)
 
 
-def test_the_numbers_for_machines_are_those_of_the_intervals(firms):
+def test_risk_json_matches_intervals(firms):
     """The closest outsider: a is alone in a withheld cell, whose interval is far wider than nothing."""
     told = json.loads(run(firms / "release", "--data", firms / "firms.csv", "--json").stdout)
     assert told["contributors"] == 10
@@ -63,7 +63,7 @@ def test_the_numbers_for_machines_are_those_of_the_intervals(firms):
     assert {("N", "mills"), ("S", "inns")} <= hidden
 
 
-def test_a_counted_release_tells_codes(tmp_path):
+def test_count_release_reports_revealed_codes(tmp_path):
     people = pd.DataFrame({"town": ["A"] * 3 + ["B"] * 4, "ill": ["no"] * 3 + ["no", "no", "yes", "yes"]})
     people.to_csv(tmp_path / "people.csv", index=False)
     keys = {"data": "people.csv", "by": ["town", "ill"], "rules": ["min_frequency:n=2"]}
@@ -87,7 +87,7 @@ def test_other_records_and_public_folders_are_refused(firms, tmp_path, capsys):
     assert taken.read_text("utf-8") == "mine"
 
 
-def test_a_release_without_records_is_refused(firms, tmp_path, capsys):
+def test_release_without_records_raises(firms, tmp_path, capsys):
     refused(capsys, tmp_path, "--data", firms / "firms.csv")
     cells = tmp_path / "cells.csv"
     cells.write_text("region,n\nN,5\nS,7\n", "utf-8")

@@ -39,7 +39,7 @@ def told(method, **changes):
         ),
     ],
 )
-def test_it_is_told_whether_a_search_was_finished(method, changes, words, proven, gap):
+def test_summary_reports_whether_search_finished(method, changes, words, proven, gap):
     text, numbers = told(method, **changes)
     line = next(line for line in text.splitlines() if "protected" in line)
     assert words in line
@@ -47,19 +47,19 @@ def test_it_is_told_whether_a_search_was_finished(method, changes, words, proven
     assert (numbers["proven"], numbers["gap"]) == (proven, gap)
 
 
-def test_a_search_that_ended_in_the_tie_break_says_so():
+def test_search_stopped_in_tie_break_is_reported():
     text, numbers = told(Optimal(), canonical=False)
     assert "no cheaper pattern is safe; stopped before choosing among patterns of the same cost" in text
     assert (numbers["proven"], numbers["canonical"]) == (True, False)
 
 
-def test_no_cell_value_is_among_the_counts():
+def test_summary_counts_contain_no_cell_value():
     _, numbers = told(Optimal())
     assert numbers["withheld"] == numbers["unsafe"] + numbers["secondary"] == 4
     assert numbers["rules"] == {"min_frequency": 1}
 
 
-def test_what_is_published_is_a_share_of_cells_that_hold_something():
+def test_published_share_ignores_empty_cells():
     """Rows of zeros, for codes that nobody has, made a release look fuller than it was."""
     filled = Table.from_array([[20, 15], [72, 1]])
     padded = Table.from_array([[20, 15], [72, 1], [0, 0], [0, 0]])
@@ -71,7 +71,7 @@ def test_what_is_published_is_a_share_of_cells_that_hold_something():
     assert shares[0] == shares[1] == round(5 / 9, 4)
 
 
-def test_a_release_with_next_to_nothing_left_warns():
+def test_low_published_share_warns():
     shown = StringIO()
     table = Table.from_array([[20, 15], [72, 1]])
     outcome = protect_table(table, [MinFrequency(3)], method=Greedy(start=table.inner), width=1)

@@ -11,11 +11,11 @@ from hitoku.errors import DataError
 from hitoku.files import require_path
 
 
-def test_a_path_that_exists_is_returned(tmp_path):
+def test_existing_path_is_returned(tmp_path):
     assert require_path(tmp_path) == tmp_path
 
 
-def test_a_mistyped_path_names_its_neighbour(tmp_path):
+def test_mistyped_path_suggests_nearest(tmp_path):
     (tmp_path / "demo-release").mkdir()
     with pytest.raises(DataError) as caught:
         require_path(tmp_path / "demo-relase")
@@ -23,19 +23,19 @@ def test_a_mistyped_path_names_its_neighbour(tmp_path):
     assert caught.value.where == str(tmp_path)
 
 
-def test_a_path_into_nowhere_is_refused():
+def test_path_without_parent_folder_raises():
     with pytest.raises(DataError):
         require_path(Path("no such folder") / "file.jj")
 
 
-def test_no_progress_bar_in_a_pipe(capsys):
+def test_piped_output_has_no_progress_bar(capsys):
     with progress(2) as step:
         step("tabulating")
         step("protecting")
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_progress_bar_on_a_terminal(capsys, monkeypatch):
+def test_terminal_shows_progress_bar(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     with progress(2) as step:

@@ -44,13 +44,13 @@ def run(*args):
     return CliRunner().invoke(app, ["verify", *args], catch_exceptions=False)
 
 
-def test_a_proof_that_holds(certificate):
+def test_valid_certificate_verifies(certificate):
     done = run(certificate())
     assert done.exit_code == 0
     assert done.stdout.startswith("yes: ")
 
 
-def test_a_proof_that_does_not_hold(certificate):
+def test_invalid_certificate_fails(certificate):
     too_much = [{**ROW["unsafe"][0], "upper": 7}]
     done = run(certificate(unsafe=too_much))
     assert done.exit_code == 1
@@ -58,7 +58,7 @@ def test_a_proof_that_does_not_hold(certificate):
 
 
 @pytest.mark.parametrize(("withheld", "proved", "code"), [([0, 1], True, 0), ([1], False, 1)])
-def test_an_answer_for_machines(certificate, withheld, proved, code):
+def test_verify_json_output(certificate, withheld, proved, code):
     done = run(certificate(withheld=withheld), "--json")
     assert done.exit_code == code
     assert json.loads(done.stdout)["proved"] is proved
@@ -75,7 +75,7 @@ def test_something_else_is_bad_input(tmp_path, capsys):
     assert [line.split(":")[0].strip() for line in err.splitlines()] == ["CertificateError", "where", "fix"]
 
 
-def test_the_answer_has_rows_and_premises(certificate):
+def test_verify_prints_rows_and_premises(certificate):
     done = run(certificate())
     assert "outsider, single cells  proved  proved again here for 1 unsafe cells" in done.stdout
     assert "taken on trust:" in done.stdout
@@ -109,7 +109,7 @@ def test_several_end_with_those_that_fail(certificate, tmp_path):
     assert (whole.exit_code, whole.stdout.splitlines()[-1]) == (0, "all 2 hold")
 
 
-def test_one_of_an_earlier_version_is_bad_input(tmp_path, capsys):
+def test_certificate_of_earlier_version_raises(tmp_path, capsys):
     with pytest.raises(SystemExit) as left:
         main(["verify", other(tmp_path, "earlier.json", format="hitoku certificate 2")])
     assert left.value.code == BAD_INPUT

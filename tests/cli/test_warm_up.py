@@ -22,7 +22,7 @@ def test_jobs_name_modules_that_are_there():
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_a_job_calls_the_kernels_of_its_module(name):
+def test_warm_up_job_compiles_kernels_of_module(name):
     JOBS[name]()
     kernels = [
         thing

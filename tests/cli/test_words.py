@@ -48,7 +48,7 @@ def test_words_behind_an_option_that_is_repeated(words, option, fix, capsys):
     ]
 
 
-def test_a_text_with_blanks_needs_quotation_marks(capsys):
+def test_unquoted_text_with_spaces_raises(capsys):
     assert told(["protect", "firms.csv", "--by", "region", "--title", "Turnover", "of", "mills"], capsys) == [
         "ParameterError: --title takes one value, got 3",
         "  where: --title Turnover of mills",
@@ -66,7 +66,7 @@ def test_a_text_with_blanks_needs_quotation_marks(capsys):
         (["argus", "run", "a.arb", "b.arb"], "hitoku argus run", "b.arb"),
     ],
 )
-def test_a_word_that_no_option_explains(words, command, extra, capsys):
+def test_argument_without_option_raises(words, command, extra, capsys):
     what, where, fix = told(words, capsys)
     assert what.startswith(f"ParameterError: unexpected argument: {extra}")
     assert where.startswith("  where: ")

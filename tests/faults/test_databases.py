@@ -103,7 +103,7 @@ def again(kitchen: Path, name: str, after: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("fault", ["kill", "full", "read-only", "denied"])
 @pytest.mark.parametrize("name", DATABASE)
-def test_the_change_is_there_or_it_is_not(name, fault, kitchen, begin, whole):
+def test_killed_transaction_is_complete_or_absent(name, fault, kitchen, begin, whole):
     after, n_changes = whole(name)
     # What comes last is the moment at which the change counts.
     for point in {*points(n_changes), n_changes - 1}:

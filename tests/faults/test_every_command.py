@@ -29,7 +29,7 @@ def words_of(command: Any, *before: str) -> Iterator[str]:
         yield from words_of(below, *before, name)
 
 
-def test_every_command_is_struck_or_there_is_a_word_why_not():
+def test_every_command_is_fault_tested_or_excused():
     struck = {*test_faults.COMMANDS, *test_faults.READING, *APART}
     struck |= {*test_databases.DATABASE}
     # Reproductions are a distribution of their own: papers/tests/test_faults.py makes them fail.

@@ -94,7 +94,7 @@ def clean(kitchen):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_killed_command_leaves_all_or_nothing_and_the_next_cleans_up(name, kitchen, clean):
+def test_killed_command_leaves_all_or_nothing(name, kitchen, clean):
     whole, n_changes = clean(name)
     words, target = COMMANDS[name]
     before = names(kitchen)
@@ -117,7 +117,7 @@ def test_a_killed_command_leaves_all_or_nothing_and_the_next_cleans_up(name, kit
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_full_disk_is_an_error_that_says_so_and_leaves_nothing(name, kitchen, clean):
+def test_full_disk_is_reported_and_leaves_nothing(name, kitchen, clean):
     whole, n_changes = clean(name)
     words, target = COMMANDS[name]
     before = names(kitchen)
@@ -134,7 +134,7 @@ def test_a_full_disk_is_an_error_that_says_so_and_leaves_nothing(name, kitchen, 
 
 @pytest.mark.parametrize("fault", ["read-only", "denied"])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_where_nothing_may_be_written_it_says_so_and_leaves_nothing(name, fault, kitchen, clean):
+def test_read_only_folder_is_reported_and_leaves_nothing(name, fault, kitchen, clean):
     whole, n_changes = clean(name)
     words, target = COMMANDS[name]
     before = names(kitchen)
@@ -159,7 +159,7 @@ def test_elsewhere_the_same_bytes_are_written(name, place, kitchen, clean):
 
 
 @pytest.mark.parametrize("name", READING)
-def test_what_only_reads_works_where_nothing_may_be_written(name, kitchen):
+def test_reading_commands_work_in_read_only_folder(name, kitchen):
     before = names(kitchen)
     done = run(kitchen, READING[name])
     refused = run(kitchen, READING[name], "read-only:1")
@@ -169,7 +169,7 @@ def test_what_only_reads_works_where_nothing_may_be_written(name, kitchen):
     assert list((kitchen / "tmp").iterdir()) == []
 
 
-def test_a_release_after_the_clock_was_set_back_is_remembered_like_any_other(kitchen):
+def test_release_after_clock_change_is_remembered(kitchen):
     assert run(kitchen, LEDGER).code == 0
     long_ago = datetime(2016, 2, 29, 12, tzinfo=UTC)
     asked = {"ledger": kitchen / "new.ledger", "data": kitchen / "people.csv", "checkers": ["Ito"]}
@@ -192,7 +192,7 @@ def test_two_at_once_write_one_whole_target(name, kitchen, clean):
 
 
 @pytest.mark.parametrize("fault", ["kill", "full"])
-def test_an_earlier_report_is_there_until_the_new_one_is(fault, kitchen, clean):
+def test_earlier_report_stays_until_replaced(fault, kitchen, clean):
     whole, n_changes = clean("check")
     words, target = COMMANDS["check"]
     before = names(kitchen)
@@ -208,7 +208,7 @@ def test_an_earlier_report_is_there_until_the_new_one_is(fault, kitchen, clean):
 
 
 @pytest.mark.parametrize("fault", ["kill", "full"])
-def test_a_ledger_is_begun_whole_or_not_at_all(fault, kitchen):
+def test_ledger_is_created_completely_or_not(fault, kitchen):
     assert run(kitchen, LEDGER, "count").code == 0
     n_changes = int((kitchen / "count").read_text("utf-8"))
     for point in points(n_changes):
@@ -224,7 +224,7 @@ def test_a_ledger_is_begun_whole_or_not_at_all(fault, kitchen):
 
 
 @pytest.mark.parametrize("fault", ["kill", "full"])
-def test_a_release_leaves_once_whatever_happens(fault, kitchen):
+def test_interrupted_release_happens_exactly_once(fault, kitchen):
     assert run(kitchen, LEDGER).code == 0
     begun = (kitchen / "new.ledger").read_bytes()
     assert run(kitchen, RELEASE, "count").code == 0

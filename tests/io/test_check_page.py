@@ -29,7 +29,7 @@ def only(check, number, **changes):
     )
 
 
-def test_a_two_way_table_is_set_as_it_is_printed(check):
+def test_two_way_output_is_shown_crossed(check):
     html = page(only(check, 0))
     assert re.search(
         "<th>region \N{MULTIPLICATION SIGN} job</th>"
@@ -52,7 +52,7 @@ def test_when_it_was_submitted_is_written_as_the_language_has_it(check, lang, sa
     assert "2026-11-17T" not in html
 
 
-def test_a_time_that_is_none_is_shown_as_it_came(check):
+def test_invalid_time_is_shown_escaped(check):
     assert "yesterday &lt;b&gt;" in page(
         replace(check, submission=replace(check.submission, written="yesterday <b>"))
     )
@@ -72,11 +72,11 @@ def test_other_outputs_are_listed(check):
         {},
     ],
 )
-def test_what_was_tampered_with_is_shown_somehow(check, published):
+def test_tampered_submission_is_rendered(check, published):
     assert "What would leave" in page(only(check, 0, published=published))
 
 
-def test_every_status_has_a_word_and_a_sign_of_its_own(check):
+def test_every_status_has_text_and_unique_sign(check):
     html = page(check)
     assert len(set(SIGNS.values())) == len(SIGNS)
     found = re.findall(r'<td class="status (\w+)">', html)
@@ -93,7 +93,7 @@ def test_in_print_nothing_is_cut_off_and_an_output_stays_together(check):
     assert html.count('<section class="output"') == len(check.outputs)
 
 
-def test_the_scope_is_told_and_never_safe(check):
+def test_scope_is_printed_and_never_safe(check):
     html = page(check)
     assert "tested through codes, this submission only; what only the data tell was not tested" in html
     assert "safe" not in re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
@@ -102,7 +102,7 @@ def test_the_scope_is_told_and_never_safe(check):
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7*7 }}\x1b[31m"
 
 
-def test_no_text_of_a_submission_becomes_markup(check):
+def test_submission_texts_are_escaped(check):
     """Whatever field a forger writes into, it is shown as the text it is."""
     first = check.outputs[0]
     verdict = replace(first.verdicts[0], reason=HOSTILE, text=HOSTILE, remedy=HOSTILE)
@@ -152,14 +152,14 @@ def test_no_text_of_a_submission_becomes_markup(check):
     assert set(re.findall(r"<(\w+)", page(forged))) == tags - {"br", "details", "small", "summary"}
 
 
-def test_an_output_shown_in_a_notebook_escapes_its_name(check):
+def test_notebook_repr_escapes_the_name(check):
     shown = replace(check.outputs[0].output, name=HOSTILE)._repr_html_()
     assert "<script" not in shown
     assert "<img" not in shown
     assert "&lt;script&gt;" in shown
 
 
-def test_the_page_allows_no_script_at_all(check):
+def test_check_page_allows_no_script(check):
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page(check))[1]
     assert policy.startswith("default-src &#39;none&#39;;")
     assert "script-src" not in policy

@@ -53,7 +53,7 @@ PAGES = {
 }
 
 
-def test_every_page_of_the_sources_is_held_to_it():
+def test_every_page_template_has_a_content_policy():
     written = {
         f"src/hitoku/{path.relative_to(SRC).as_posix()}"
         for path in SRC.rglob("*")
@@ -87,10 +87,10 @@ def assert_policy(html):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_allows_its_own_style_and_script_and_nothing_else(name, tmp_path):
+def test_content_policy_allows_only_embedded_hashes(name, tmp_path):
     assert_policy(PAGES[name](tmp_path))
 
 
-def test_a_script_is_named_only_where_there_is_one():
+def test_content_policy_names_script_only_if_present():
     assert "script-src" not in content_policy("a {}")
     assert content_policy("a {}", "1").count("sha256-") == 2

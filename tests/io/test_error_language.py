@@ -14,13 +14,13 @@ ENTRIES = read_po((FOLDER / LANGUAGE / f"{ERRORS}.po").read_text("utf-8"))
 JAPANESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
 
-def test_a_translation_has_the_places_of_its_text_and_is_japanese():
+def test_error_translations_keep_fields_and_are_japanese():
     for text, said in ENTRIES.items():
         assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(said)), text
         assert JAPANESE.search(said), text
 
 
-def test_no_text_is_mistaken_for_another():
+def test_error_templates_are_not_confused():
     """Filled with codes, every text gets its own translation."""
     say = catalogue(LANGUAGE, ERRORS).say
 
@@ -62,7 +62,7 @@ def test_texts_that_are_put_together(text, said):
     assert catalogue(LANGUAGE, ERRORS).say(text) == said
 
 
-def test_an_error_in_three_lines():
+def test_translated_error_has_three_lines():
     error = DataError(
         "unknown_column",
         "no column {column!r}",

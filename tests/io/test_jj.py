@@ -34,7 +34,7 @@ def written(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["table.jj", "table.jj.gz"])
-def test_every_field_is_read(written, name):
+def test_jj_fields_are_read(written, name):
     table, need = read_jj(written(SMALL, name))
     assert table.value.tolist() == [4, 6, 10]
     assert table.cost.tolist() == [9, 1, 7]
@@ -55,7 +55,7 @@ def test_compression_is_told_by_content_not_by_name(tmp_path):
     assert read_jj(path)[0].n_cells == 3
 
 
-def test_the_pattern_is_unsafe_and_secondary_cells(written):
+def test_jj_pattern_is_primary_plus_secondary(written):
     assert read_jj_pattern(written(SMALL)).tolist() == [True, True, False]
 
 
@@ -73,7 +73,7 @@ def test_too_few_digits_make_a_table_that_does_not_add_up(written):
     assert not read_jj(written(SMALL.replace("2 10 7 z 10 10", "2 10.1 7 z 10 11")))[0].additive
 
 
-def test_a_right_hand_side_becomes_a_published_cell(written, tmp_path):
+def test_jj_right_hand_side_becomes_published_cell(written, tmp_path):
     text = SMALL.replace("2 10 7 z 10 10", "2 7 7 z 7 7").replace("0 3 :", "3 3 :")  # 4 + 6 - 7 = 3
     table, need = read_jj(written(text))
     assert table.value.tolist() == [4, 6, 7, 1]
@@ -117,7 +117,7 @@ def test_a_right_hand_side_becomes_a_published_cell(written, tmp_path):
         pytest.param("0 3 : 0", f"0 {'9' * 5000} : 0", "line 7", "relation reads", id="endless terms"),
     ],
 )  # fmt: skip
-def test_a_malformed_file_is_named_by_line_and_shows_no_value(written, old, new, place, what):
+def test_malformed_jj_raises_with_line_without_values(written, old, new, place, what):
     text = SMALL.replace(old, new, 1).replace("1 6 ", "1 6 ")
     assert text != SMALL
     with pytest.raises(DataError) as caught:
@@ -129,14 +129,14 @@ def test_a_malformed_file_is_named_by_line_and_shows_no_value(written, old, new,
 
 
 @pytest.mark.parametrize("raw", [b"\x1f\x8bnot really", b"\xff\xfe0", b""], ids=["gzip", "text", "empty"])
-def test_a_file_of_another_kind_is_refused(tmp_path, raw):
+def test_file_of_other_type_raises(tmp_path, raw):
     path = tmp_path / "table.jj"
     path.write_bytes(raw)
     with pytest.raises(DataError):
         read_jj(path)
 
 
-def test_a_missing_file_is_refused(tmp_path):
+def test_missing_jj_file_raises(tmp_path):
     with pytest.raises(DataError, match="cannot read"):
         read_jj(tmp_path / "nothing.jj")
 
@@ -155,7 +155,7 @@ def problems(draw):
 
 
 @given(problem=problems(), name=st.sampled_from(["t.jj", "t.jj.gz"]))
-def test_what_is_written_is_read_back(tmp_path_factory, problem, name):
+def test_jj_file_round_trips(tmp_path_factory, problem, name):
     table, need, secondary = problem
     path = tmp_path_factory.mktemp("jj") / name
     protection = Protection.withhold(table, secondary | need.unsafe, need)
@@ -202,7 +202,7 @@ def test_parts_of_different_tables_are_refused(tmp_path):
         write_jj(tmp_path / "t.jj", table, Need(unsafe=[False] * 9), Protection.withhold(other, other.inner))
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
+def test_missing_output_folder_is_named(tmp_path):
     table = Table.from_array([[1, 2], [3, 4]])
     with pytest.raises(OutputError) as caught:
         write_jj(tmp_path / "nowhere" / "t.jj", table, Need(unsafe=[False] * 9))
@@ -230,7 +230,7 @@ CSPLIB = {
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", CSPLIB)
-def test_the_fields_instances_have_their_published_sizes(shared, name):
+def test_published_instances_have_documented_sizes(shared, name):
     table, need = read_jj(shared / "data" / "csplib" / f"{name}.jj.gz")
     sizes = (table.n_cells, int(need.unsafe.sum()), table.relations.shape[0], table.relations.nnz)
     assert (*sizes, table.additive) == CSPLIB[name]

@@ -39,7 +39,7 @@ def test_english_is_the_page_as_it_was(check):
     assert page(check, lang="en", now=NOON) == page(check, now=NOON)
 
 
-def test_every_sentence_of_a_japanese_page_is_japanese(check):
+def test_japanese_page_is_fully_translated(check):
     """What stays English is what people named, hashes, and what a program is told."""
     html = page(check, lang="ja")
     assert '<html lang="ja">' in html
@@ -62,7 +62,7 @@ def test_every_sentence_of_a_japanese_page_is_japanese(check):
 
 
 @pytest.mark.parametrize("kind", [counts, unsafe, magnitudes, adjusted], ids=lambda kind: kind.__name__)
-def test_every_sentence_of_a_japanese_report_is_japanese(kind):
+def test_japanese_report_is_fully_translated(kind):
     """What stays English is what people named, rules and methods, and what a program is told."""
     cells = kind()
     versions, sha256 = {"hitoku": "0.1"}, {"public/table.csv": "0" * 64}
@@ -105,7 +105,7 @@ VERDICTS = {
 
 
 @pytest.mark.parametrize("kind", VERDICTS)
-def test_every_row_of_a_verdict_is_japanese(kind):
+def test_japanese_verdict_rows_are_translated(kind):
     say = speaker("ja")
     verdict = VERDICTS[kind]().verdict
     texts = [text for row in verdict.rows for text in (row.label, row.result, row.reason, row.fix) if text]
@@ -130,7 +130,7 @@ def test_headline_in_japanese_lists_attackers():
     ]
 
 
-def test_no_verdict_is_half_translated(check):
+def test_japanese_verdicts_contain_no_english_sentence(check):
     """Between codes and names of outputs, which stay, no English sentence is left."""
     say = speaker("ja")
     names = sorted((each.output.name for each in check.outputs), key=len, reverse=True)
@@ -142,7 +142,7 @@ def test_no_verdict_is_half_translated(check):
             assert re.findall(r"[a-z]{3,} [a-z]{3,}", told) == [], told
 
 
-def test_a_translation_has_the_places_of_its_sentence():
+def test_page_translations_keep_their_fields():
     assert len(ENTRIES) > 400
     for text, said in ENTRIES.items():
         assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(said)), text
@@ -154,7 +154,7 @@ def filled(text):
     return PLACE.sub(lambda place: "12" if re.fullmatch(r"[nm]\d?", place[1]) else "x9", text)
 
 
-def test_a_sentence_is_not_mistaken_for_another():
+def test_page_templates_are_not_confused():
     say = catalogue("ja").say
     assert [text for text, said in ENTRIES.items() if say(filled(text)) != filled(said)] == []
 
@@ -190,23 +190,23 @@ def _plain(text):
         ("average: by job; where region is N, S", "平均:job 別;条件:region が N, S"),
     ],
 )
-def test_what_was_asked_for_is_told_part_by_part(text, said):
+def test_recipe_settings_are_translated_part_by_part(text, said):
     assert speaker("ja")(text) == said
 
 
-def test_what_has_no_word_stays_english():
+def test_unknown_text_stays_english():
     assert speaker("ja")("a sentence of tomorrow") == "a sentence of tomorrow"
     assert speaker("en")("withheld") == "withheld"
 
 
-def test_a_language_that_we_do_not_have_is_refused():
+def test_unknown_language_raises():
     assert languages() == ("en", "ja")
     with pytest.raises(ParameterError, match="no language 'jp'") as refused:
         speaker("jp")
     assert refused.value.fix == "use one of: en, ja"
 
 
-def test_a_name_that_is_a_word_of_ours_is_not_translated(tmp_path):
+def test_name_equal_to_a_template_is_not_translated(tmp_path):
     work = Session("pass", PEOPLE, unit="id")
     work.frequency_table(by=["region"], name="withheld")
     html = page(recheck(work.submit(tmp_path / "submission")), lang="ja")
@@ -231,5 +231,5 @@ def test_a_name_that_is_a_word_of_ours_is_not_translated(tmp_path):
         ),
     ],
 )
-def test_what_stands_before_and_after_by_is_told_by_the_sentence(english, japanese):
+def test_word_before_by_is_translated_in_context(english, japanese):
     assert speaker("ja")(english) == japanese

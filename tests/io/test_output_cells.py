@@ -100,7 +100,7 @@ def test_cells_of_a_table_without_totals_stand_where_their_numbers_do(tmp_path):
     assert "What would leave" in page(recheck(tmp_path / "s"))
 
 
-def test_a_variable_called_value_keeps_its_codes(tmp_path):
+def test_variable_named_value_keeps_its_codes(tmp_path):
     people = pd.DataFrame({"value": ["N"] * 60 + ["S"] * 80})
     work = Session("names", people)
     work.frequency_table("value")
@@ -110,7 +110,7 @@ def test_a_variable_called_value_keeps_its_codes(tmp_path):
     assert columns["value_"] == [60, 80, 140]
 
 
-def test_a_curve_of_merged_steps_is_listed_as_it_leaves(tmp_path):
+def test_merged_curve_steps_are_listed_as_released(tmp_path):
     rng = np.random.default_rng(1)
     people = pd.DataFrame({"t": rng.integers(1, 60, 400), "e": rng.integers(0, 2, 400)})
     work = Session("curve", people)

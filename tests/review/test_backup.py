@@ -28,7 +28,7 @@ def worked(centre):
     return centre
 
 
-def test_a_backup_is_everything_and_can_be_worked_with(worked, tmp_path):
+def test_restored_backup_is_complete_and_usable(worked, tmp_path):
     kept = back_up(worked.context, tmp_path / "backup")
     assert kept.entries > 10
     restored(tmp_path / "backup", tmp_path / "again")
@@ -43,7 +43,7 @@ def test_a_backup_is_everything_and_can_be_worked_with(worked, tmp_path):
         connection.execute(sa.text("INSERT INTO attempt (login, address, at) VALUES ('x', 'y', 'z')"))
 
 
-def test_a_backup_that_was_changed_is_refused(worked, tmp_path):
+def test_modified_backup_raises(worked, tmp_path):
     back_up(worked.context, tmp_path / "backup")
     (tmp_path / "backup" / "submissions" / "000001" / "manifest.json").write_text("{}", "utf-8")
     with pytest.raises(DataError, match="was changed"):
@@ -51,7 +51,7 @@ def test_a_backup_that_was_changed_is_refused(worked, tmp_path):
     assert not (tmp_path / "again").exists()
 
 
-def test_nothing_is_written_over(worked, tmp_path):
+def test_backup_does_not_overwrite_files(worked, tmp_path):
     back_up(worked.context, tmp_path / "backup")
     with pytest.raises(OutputError):
         back_up(worked.context, tmp_path / "backup")

@@ -82,7 +82,7 @@ def somebody(chromium, site):
         context.close()
 
 
-def test_a_checkers_day_by_keyboard_alone(centre, somebody):
+def test_checker_workflow_works_by_keyboard(centre, somebody):
     number = centre.submit()
     page = somebody.page("yui")
     page.keyboard.press("j")
@@ -124,7 +124,7 @@ def test_a_checkers_day_by_keyboard_alone(centre, somebody):
     assert somebody.quiet() == []
 
 
-def test_every_roles_day_by_mouse_with_two_reviewers_at_once(centre, somebody, tmp_path):
+def test_all_roles_work_by_mouse_concurrently(centre, somebody, tmp_path):
     archive = tmp_path / "wages.zip"
     archive.write_bytes(packed(centre.submission / "first"))
     ren = somebody.page("ren")
@@ -189,7 +189,7 @@ def press(page, name):
     page.keyboard.press("Enter")
 
 
-def test_the_days_of_researcher_senior_and_administrator_by_keyboard_alone(centre, somebody, tmp_path):
+def test_other_roles_work_by_keyboard(centre, somebody, tmp_path):
     archive = tmp_path / "wages.zip"
     archive.write_bytes(packed(centre.submission / "first"))
     ren = somebody.page("ren")
@@ -246,7 +246,7 @@ def test_the_days_of_researcher_senior_and_administrator_by_keyboard_alone(centr
     assert somebody.quiet() == []
 
 
-def test_a_lost_connection_says_that_nothing_was_saved(centre, somebody):
+def test_lost_connection_reports_nothing_saved(centre, somebody):
     number = centre.submit()
     page = somebody.page("yui")
     page.goto(f"{somebody.site}/requests/{number}")
@@ -258,7 +258,7 @@ def test_a_lost_connection_says_that_nothing_was_saved(centre, somebody):
     sync_api.expect(page.locator("#ballot")).to_contain_text("1 of 3 voted")
 
 
-def test_an_expired_session_leads_to_the_login_and_back(centre, somebody):
+def test_expired_session_returns_after_sign_in(centre, somebody):
     number = centre.submit()
     page = somebody.page("yui")
     page.goto(f"{somebody.site}/requests/{number}")
@@ -307,9 +307,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("width", [400, 1400])
-def test_no_page_breaks_a_rule_of_accessibility_and_none_is_too_wide(
-    centre, somebody, width, after_a_release
-):
+def test_pages_are_accessible_and_fit_the_window(centre, somebody, width, after_a_release):
     centre.submit()
     second = centre.submit(title="In phase 2")
     folder, _ = after_a_release
@@ -336,7 +334,7 @@ def test_no_page_breaks_a_rule_of_accessibility_and_none_is_too_wide(
     assert somebody.quiet() == []
 
 
-def test_an_injected_script_does_not_run(centre, somebody):
+def test_injected_script_does_not_run(centre, somebody):
     number = centre.submit(
         title='<img src=x onerror="document.title=7*191"><script>document.title=7*191</script>'
     )

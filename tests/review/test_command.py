@@ -21,7 +21,7 @@ def run(*words, ok=True):
     return done
 
 
-def test_a_centre_from_nothing(tmp_path):
+def test_command_line_sets_up_a_centre(tmp_path):
     folder = tmp_path / "centre"
     assert "made" in run("init", folder, "--team", "Data centre", "--http").stdout
     assert folder.stat().st_mode & 0o077 == 0
@@ -36,7 +36,7 @@ def test_a_centre_from_nothing(tmp_path):
     assert "password: " in run("set-password", folder, "yui").stdout
 
 
-def test_an_administrator_lets_somebody_in_again(centre):
+def test_administrator_resets_a_password(centre):
     def sign_in(login, password):
         return centre.browser().post("/login", data={"login": login, "password": password}).status_code
 
@@ -71,7 +71,7 @@ def test_any_name_of_a_team_is_read_back(tmp_path, team):
         (("migrate", "NOTHING"), "no review.toml"),
     ],
 )
-def test_what_is_wrong_is_named(centre, tmp_path, words, said):
+def test_invalid_serve_arguments_raise(centre, tmp_path, words, said):
     given = [str({"FOLDER": centre.context.folder, "NOTHING": tmp_path}.get(word, word)) for word in words]
     done = run(*given, ok=False)
     assert isinstance(done.exception, HitokuError)
@@ -81,7 +81,7 @@ def test_what_is_wrong_is_named(centre, tmp_path, words, said):
 @pytest.mark.parametrize(
     "words", [("add-user", "yui2", "--role", "checker", "--external"), ("set-password", "yui"), ("migrate",)]
 )
-def test_a_database_that_cannot_be_written_is_named(centre, words, monkeypatch):
+def test_read_only_database_raises(centre, words, monkeypatch):
     def refuse(*_, **__):
         raise OperationalError("INSERT", {"password": "of somebody"}, Exception("database or disk is full"))
 
@@ -93,7 +93,7 @@ def test_a_database_that_cannot_be_written_is_named(centre, words, monkeypatch):
     assert "somebody" not in str(done.exception)
 
 
-def test_a_log_that_is_not_whole_is_exit_code_1(centre, tmp_path):
+def test_incomplete_log_exits_with_1(centre, tmp_path):
     with reading(centre.context.engine) as connection:
         entries = list(log.entries(connection))
     folder = centre.context.folder

@@ -115,7 +115,7 @@ def test_on_a_full_disk_an_upload_leaves_nothing_behind(centre):
     assert again.status_code == 303
 
 
-def test_a_database_that_went_away_and_came_back(centre, request):
+def test_database_reconnects_after_outage(centre, request):
     if centre.context.engine.dialect.name != "postgresql":
         pytest.skip("a file does not go away and come back")
     server = request.getfixturevalue("postgresql")
@@ -199,7 +199,7 @@ def token_of(context, login):
 
 
 @pytest.mark.long
-def test_a_server_that_is_killed_loses_no_vote_that_it_confirmed(centre):
+def test_killed_server_keeps_confirmed_votes(centre):
     """Two checkers change their votes as fast as they can while the server is killed, again and again."""
     number = centre.submit()
     places = centre.outputs(number)
@@ -259,7 +259,7 @@ def forget_the_worker(context):
 
 @pytest.mark.long
 @pytest.mark.parametrize("orphan", [False, True], ids=["with its worker", "and its worker lives on"])
-def test_a_server_that_is_killed_during_a_release_releases_once(centre, orphan):
+def test_killed_release_happens_exactly_once(centre, orphan):
     number = centre.submit()
     for login in ("yui", "sota"):
         centre.vote(number, login, ["approve"] * 3)

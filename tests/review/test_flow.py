@@ -55,7 +55,7 @@ def test_votes_are_blind_until_all_are_frozen(centre):
     assert "Votes differ on 1 output" in text_of(sota.get(f"/requests/{number}"))
 
 
-def test_a_frozen_vote_cannot_be_changed(centre):
+def test_submitted_vote_cannot_be_changed(centre):
     number = centre.submit()
     assert centre.vote(number, "yui", ["approve"] * 3).status_code == 303
     first = centre.outputs(number)[0]
@@ -65,7 +65,7 @@ def test_a_frozen_vote_cannot_be_changed(centre):
     assert choices == ["approve"] * 3
 
 
-def test_an_incomplete_review_is_not_taken_and_says_why(centre):
+def test_incomplete_review_raises_with_reason(centre):
     number = centre.submit()
     yui = centre.browser("yui")
     first, second, third = centre.outputs(number)
@@ -78,7 +78,7 @@ def test_an_incomplete_review_is_not_taken_and_says_why(centre):
     assert "say why something must change" in text_of(yui.post(f"/requests/{number}/review"))
 
 
-def test_a_third_reviewer_finds_no_room(centre):
+def test_third_reviewer_is_rejected(centre):
     number = centre.submit()
     for login in ("yui", "sota"):
         centre.vote(number, login, ["approve"] * 3)
@@ -86,7 +86,7 @@ def test_a_third_reviewer_finds_no_room(centre):
     assert centre.browser("emi").post(f"/outputs/{first}/vote", data={"choice": "approve"}).status_code == 403
 
 
-def test_whoever_differs_must_agree_first(centre):
+def test_disagreeing_reviewers_must_agree_first(centre):
     number = centre.submit()
     centre.vote(number, "yui", ["change", "approve", "approve"])
     centre.vote(number, "sota", ["approve"] * 3)
@@ -97,7 +97,7 @@ def test_whoever_differs_must_agree_first(centre):
     assert centre.state(number) == "phase 2"
 
 
-def test_who_reviewed_does_not_decide(centre):
+def test_reviewer_cannot_decide(centre):
     number = centre.submit()
     centre.vote(number, "kai", ["approve"] * 3)
     centre.vote(number, "yui", ["approve"] * 3)
@@ -109,7 +109,7 @@ def test_who_reviewed_does_not_decide(centre):
     )
 
 
-def test_the_author_never_reviews_whatever_their_roles(centre):
+def test_author_never_reviews_own_request(centre):
     number = centre.submit("kai")
     first = centre.outputs(number)[0]
     kai = centre.browser("kai")
@@ -119,7 +119,7 @@ def test_the_author_never_reviews_whatever_their_roles(centre):
     assert "Yui Tanaka" not in kai.get(f"/requests/{number}").text
 
 
-def test_a_refusal_needs_a_word_and_an_approval_against_the_rules_too(centre):
+def test_rejection_and_overriding_approval_need_a_reason(centre):
     number = centre.submit()
     to_phase_2(centre, number)
     haru = centre.browser("haru")
@@ -216,7 +216,7 @@ def resubmitted(centre, tmp_path):
     return number
 
 
-def test_a_changed_output_resets_its_votes_and_the_others_keep_their_approvals(centre, resubmitted):
+def test_changed_output_loses_votes_others_keep_them(centre, resubmitted):
     number = resubmitted
     first, second, third = centre.outputs(number)
     with reading(centre.context.engine) as connection:
@@ -237,7 +237,7 @@ def test_a_changed_output_resets_its_votes_and_the_others_keep_their_approvals(c
     ]
 
 
-def test_a_resubmission_shows_the_cells_that_changed(centre, resubmitted):
+def test_resubmission_shows_changed_cells(centre, resubmitted):
     first, second, _ = centre.outputs(resubmitted)
     page = text_of(centre.browser("yui").get(f"/outputs/{first}"))
     assert "Changed since turn 1 : 1 cell of what would leave" in page
@@ -265,7 +265,7 @@ def test_everything_can_be_made_again_from_the_log(centre, resubmitted):
     assert verified(centre.context.engine)[1] == ["votes are not those of the log"]
 
 
-def test_a_second_click_does_nothing_twice(centre):
+def test_repeated_form_is_ignored(centre):
     number = centre.submit()
     yui = centre.browser("yui")
     for place in centre.outputs(number):
@@ -288,7 +288,7 @@ def test_claiming_and_leaving(centre):
     assert "0 requests" in text_of(yui.get("/queue?claimed=mine"))
 
 
-def test_a_request_can_be_withdrawn_until_it_is_decided(centre):
+def test_request_can_be_withdrawn_before_decision(centre):
     number = centre.submit()
     ren = centre.browser("ren")
     assert ren.post(f"/requests/{number}/withdraw").status_code == 303

@@ -36,7 +36,7 @@ GOOD = [("manifest.json", b"{}"), ("public/01.csv", b"a,b\n")]
 
 
 @pytest.mark.parametrize("prefix", ["", "submission/"], ids=["as it is", "in a folder"])
-def test_a_submission_is_unpacked(tmp_path, prefix):
+def test_submission_archive_is_unpacked(tmp_path, prefix):
     place, digest = unpack(archive(tmp_path, [(prefix + n, c) for n, c in GOOD]), tmp_path, "in", SMALL)
     assert (place / "public" / "01.csv").read_bytes() == b"a,b\n"
     assert len(digest) == 64
@@ -60,7 +60,7 @@ def test_a_submission_is_unpacked(tmp_path, prefix):
         pytest.param([], "empty", id="empty"),
     ],
 )
-def test_what_is_not_a_plain_submission_is_refused_and_leaves_nothing(tmp_path, files, word):
+def test_irregular_archive_raises_and_leaves_nothing(tmp_path, files, word):
     quarantine = tmp_path / "quarantine"
     quarantine.mkdir()
     with pytest.raises(DataError, match=word):
@@ -69,7 +69,7 @@ def test_what_is_not_a_plain_submission_is_refused_and_leaves_nothing(tmp_path, 
     assert not (tmp_path / "outside").exists()
 
 
-def test_an_archive_that_lies_about_its_sizes_is_stopped_while_it_is_read(tmp_path):
+def test_archive_with_false_sizes_is_stopped(tmp_path):
     path = archive(tmp_path, [*GOOD, ("lie", b"\0" * 5_000_000)])
     raw = bytearray(path.read_bytes())
     at = raw.rfind(b"PK\x01\x02")  # the last entry of the directory
@@ -80,14 +80,14 @@ def test_an_archive_that_lies_about_its_sizes_is_stopped_while_it_is_read(tmp_pa
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"not a zip at all", os.urandom(2000)])
-def test_what_is_no_archive_is_refused(tmp_path, content):
+def test_invalid_archive_raises(tmp_path, content):
     path = tmp_path / "x.zip"
     path.write_bytes(content)
     with pytest.raises(DataError, match="no zip archive"):
         unpack(path, tmp_path, "in", SMALL)
 
 
-def test_a_folder_with_a_link_is_refused(tmp_path):
+def test_folder_with_symbolic_link_raises(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
     (source / "manifest.json").write_text("{}")
@@ -105,7 +105,7 @@ FORM = {
 }
 
 
-def test_an_upload_is_a_request_and_a_second_click_is_none(centre):
+def test_repeated_upload_makes_one_request(centre):
     files = {"submission": ("s.zip", packed(centre.submission / "first"), "application/zip")}
     ren = centre.browser("ren")
     answers = [ren.post("/requests", data=FORM, files=files) for _ in range(2)]
@@ -128,14 +128,14 @@ def test_an_upload_is_a_request_and_a_second_click_is_none(centre):
         ({"nonce": "<b>"}, 422),
     ],
 )
-def test_a_form_that_is_not_filled_in_makes_nothing(centre, change, status):
+def test_incomplete_form_creates_nothing(centre, change, status):
     files = {"submission": ("s.zip", packed(centre.submission / "first"), "application/zip")}
     assert centre.browser("ren").post("/requests", data=FORM | change, files=files).status_code == status
     with centre.context.engine.connect() as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM request")) == 0
 
 
-def test_an_upload_of_rubbish_is_refused_and_leaves_nothing(centre):
+def test_invalid_upload_raises_and_leaves_nothing(centre):
     files = {"submission": ("s.zip", b"rubbish", "application/zip")}
     answer = centre.browser("ren").post("/requests", data=FORM, files=files)
     assert answer.status_code == 422
@@ -143,7 +143,7 @@ def test_an_upload_of_rubbish_is_refused_and_leaves_nothing(centre):
     assert list(centre.context.quarantine.iterdir()) == []
 
 
-def test_a_body_that_is_too_long_is_refused_before_it_is_read(centre):
+def test_oversized_body_is_rejected_before_reading(centre):
     answer = centre.browser("ren").post("/requests", headers={"content-length": "999999999999"})
     assert answer.status_code == 413
 
@@ -159,7 +159,7 @@ def drop(centre, project, login, words=True):
     return place
 
 
-def test_what_is_dropped_in_the_watched_folder_is_taken_once(centre):
+def test_watched_folder_takes_submission_once(centre):
     place = drop(centre, "wages", "ren")
     assert intake.take_from_inbox(centre.context) == 1
     assert intake.take_from_inbox(centre.context) == 0
@@ -170,14 +170,14 @@ def test_what_is_dropped_in_the_watched_folder_is_taken_once(centre):
         ]
 
 
-def test_what_is_still_written_is_left_alone(centre):
+def test_incomplete_upload_in_folder_is_left_alone(centre):
     place = drop(centre, "wages", "ren")
     os.utime(place / "wages.zip")
     assert intake.take_from_inbox(centre.context) == 0
 
 
 @pytest.mark.parametrize(("project", "login"), [("wages", "nobody"), ("nothing", "ren"), ("wages", "yui")])
-def test_what_nobody_may_drop_is_put_aside_with_a_word(centre, project, login):
+def test_unauthorised_submission_is_set_aside(centre, project, login):
     drop(centre, project, login)
     intake.take_from_inbox(centre.context)
     aside = sorted((centre.context.inbox / "refused").iterdir())

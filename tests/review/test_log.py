@@ -14,7 +14,7 @@ def entries(context):
         return list(log.entries(connection))
 
 
-def test_a_log_is_whole(entries):
+def test_intact_log_verifies(entries):
     assert log.faults(entries, [Head(len(entries), entries[-1]["digest"])]) == []
 
 
@@ -28,23 +28,23 @@ def test_a_log_is_whole(entries):
         ("body", '{"choice":"change"}'),
     ],
 )
-def test_an_edit_shows(entries, name, value):
+def test_edited_entry_is_found(entries, name, value):
     entries[-2][name] = value
     assert any("was changed" in fault for fault in log.faults(entries))
 
 
-def test_an_edit_with_its_digest_made_again_breaks_the_chain(entries):
+def test_edited_entry_with_new_digest_breaks_chain(entries):
     entries[-3]["who"] = "sota"
     entries[-3]["digest"] = log._digest(entries[-3])
     assert any("does not follow" in fault for fault in log.faults(entries))
 
 
-def test_an_entry_taken_out_shows(entries):
+def test_removed_entry_is_found(entries):
     del entries[-2]
     assert any("missing" in fault for fault in log.faults(entries))
 
 
-def test_a_cut_tail_shows_by_a_receipt_alone(entries):
+def test_truncated_log_is_found_by_receipt(entries):
     receipt = Head(len(entries), entries[-1]["digest"])
     assert log.faults(entries[:-1]) == []
     assert any("tail was cut" in fault for fault in log.faults(entries[:-1], [receipt]))
@@ -59,7 +59,7 @@ def test_another_log_of_the_same_length_shows_by_a_receipt(entries):
     assert any("another log" in fault for fault in log.faults([*forked, other], [receipt]))
 
 
-def test_an_export_has_no_formula_and_is_read_back(context):
+def test_exported_log_has_no_formula_and_verifies(context):
     with writing(context.engine) as connection:
         log.append(connection, "=1+1", "vote", request=1)
     with reading(context.engine) as connection:
@@ -69,5 +69,5 @@ def test_an_export_has_no_formula_and_is_read_back(context):
     assert log.from_csv(text) == entries
 
 
-def test_an_export_is_the_log(entries):
+def test_exported_log_equals_the_log(entries):
     assert log.from_csv(log.to_csv(entries)) == entries

@@ -154,7 +154,7 @@ def test_somebody_whom_the_provider_names_is_signed_in_and_sent_on(elsewhere, fa
         pytest.param({"description": {"token_endpoint": "http://evil.example/"}}, "https", id="in the open"),
     ],
 )
-def test_a_word_that_does_not_count_signs_nobody_in(elsewhere, fake, lie, word):
+def test_invalid_identity_token_signs_in_nobody(elsewhere, fake, lie, word):
     browser, address = begin(elsewhere)
     back = fake.sign_in(address, "yui")
     fake.claims, fake.header = lie.get("claims", {}), lie.get("header", fake.header)
@@ -181,7 +181,7 @@ def test_another_browser_cannot_finish_what_one_began(elsewhere, fake):
         assert COOKIE not in browser.cookies
 
 
-def test_a_code_is_used_once_and_only_with_its_verifier(elsewhere, fake):
+def test_authorisation_code_works_once_with_its_verifier(elsewhere, fake):
     browser, address = begin(elsewhere)
     back = fake.sign_in(address, "yui")
     kept = dict(fake.codes)
@@ -202,7 +202,7 @@ def test_somebody_who_was_shut_out_stays_out(elsewhere, fake):
 
 
 @pytest.mark.parametrize("target", ["//evil.example", "https://evil.example/", "/\\evil.example"])
-def test_nobody_is_sent_elsewhere_afterwards(elsewhere, fake, target):
+def test_sign_in_redirects_only_within_the_site(elsewhere, fake, target):
     browser = elsewhere.browser()
     answer = browser.get("/oidc/begin", params={"next": target})
     back = browser.get(fake.sign_in(answer.headers["location"], "yui"))

@@ -54,7 +54,7 @@ OPEN = {
 }
 
 
-def test_every_route_has_a_permission_that_is_written_down():
+def test_every_route_declares_a_permission():
     without = {action.name for action in ACTIONS if action.may is None}
     assert without == set(OPEN)
     asked = {action.may for action in ACTIONS if action.may is not None}
@@ -62,12 +62,12 @@ def test_every_route_has_a_permission_that_is_written_down():
     assert set(EXPECTED) == set(ABOUT_A_REQUEST) | set(BY_ROLE)
 
 
-def test_no_route_is_there_twice():
+def test_routes_are_unique():
     names = [action.name for action in ACTIONS]
     assert len(names) == len(set(names))
 
 
-def test_the_matrix_of_routes_and_roles(centre):
+def test_route_permissions_match_role_matrix(centre):
     """Every route and every role, on somebody's request in phase 1: refused exactly where it should be."""
     number = centre.submit("ren")
     output = centre.outputs(number)[0]
@@ -173,13 +173,13 @@ def test_permissions(permission, who, what, expected):
     "permission", ["review", "submit review", "settle", "decide", "give back", "claim", "release"]
 )
 @pytest.mark.parametrize("state", RequestState)
-def test_the_author_never_judges_in_any_state(permission, state):
+def test_author_cannot_judge_in_any_state(permission, state):
     author = somebody(*Role, number=1)
     assert not may(author, permission, on(state, {1: True, 3: True}, separate=False))
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/requests/99", "/users"])
-def test_a_page_that_says_no_has_the_navigation_of_whoever_asked(centre, path):
+def test_forbidden_page_keeps_the_user_navigation(centre, path):
     answer = centre.browser("yui").get(path)
     assert answer.status_code in {403, 404}
     assert 'href="/queue"' in answer.text

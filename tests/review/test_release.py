@@ -35,7 +35,7 @@ def approved(centre):
     return number
 
 
-def test_a_release_has_receipt_ledger_log_and_letter(centre, approved):
+def test_release_writes_receipt_ledger_log_and_letter(centre, approved):
     haru = centre.browser("haru")
     assert [haru.post(f"/requests/{approved}/release").status_code for _ in range(2)] == [303, 303]
     assert Here(centre.context).work()
@@ -57,7 +57,7 @@ def test_a_release_has_receipt_ledger_log_and_letter(centre, approved):
     assert centre.browser("mio").get(f"/requests/{approved}/release.zip").status_code == 404
 
 
-def test_a_worker_that_dies_between_ledger_and_log_releases_nothing_twice(centre, approved):
+def test_worker_killed_between_writes_releases_once(centre, approved):
     centre.browser("haru").post(f"/requests/{approved}/release")
     with reading(centre.context.engine) as connection:
         task = release_task(connection, centre.context, approved)

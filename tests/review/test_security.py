@@ -51,14 +51,14 @@ def test_signing_in_and_out(centre):
     assert client.get("/queue").status_code == 303  # the session is over, not only the cookie
 
 
-def test_the_cookie_is_for_https_alone_where_that_is_set(centre):
+def test_cookie_is_secure_when_configured(centre):
     context = centre.context
     secure = Context(context.folder, context.settings.model_copy(update={"https": True}), context.engine)
     client = TestClient(make_app(secure, work=False), base_url="https://127.0.0.1", follow_redirects=False)
     assert "secure" in sign_in(client).headers["set-cookie"].lower()
 
 
-def test_nobody_can_hand_a_session_to_somebody(centre):
+def test_session_cannot_be_planted(centre):
     client = centre.browser()
     client.cookies.set(COOKIE, "chosen-by-an-attacker")
     sign_in(client)
@@ -68,7 +68,7 @@ def test_nobody_can_hand_a_session_to_somebody(centre):
 @pytest.mark.parametrize(
     ("login", "password"), [("yui", "wrong"), ("nobody", PASSWORD), ("", ""), ("yui'--", "x")]
 )
-def test_a_wrong_password_says_nothing_about_who_is_there(centre, login, password):
+def test_wrong_password_does_not_reveal_users(centre, login, password):
     answer = sign_in(centre.browser(), login, password)
     assert answer.status_code == 422
     assert "Login and password do not fit together." in answer.text
@@ -136,7 +136,7 @@ def test_guessing_many_logins_from_one_address_is_bounded(centre):
     assert answers == [422] * users.MAX_PER_ADDRESS + [429] * 5
 
 
-def test_a_known_device_is_bounded_as_well_and_no_other_persons(centre):
+def test_known_device_is_throttled_per_user(centre):
     known = known_at(centre, "10.0.0.1")
     assert guess(known, "yui", 5) == {422}
     assert sign_in(known, "yui").status_code == 429
@@ -149,7 +149,7 @@ def test_a_known_device_is_bounded_as_well_and_no_other_persons(centre):
     assert sign_in(other, "haru").status_code == 429
 
 
-def test_a_device_is_known_by_our_signature_for_a_while_and_until_the_password_changes(monkeypatch):
+def test_device_cookie_is_signed_and_expires(monkeypatch):
     cookie = new_cookie("yui", "hash of the password")
     device, issued, signature = cookie.split(".")
     assert known_device(cookie, "yui", "hash of the password") == device
@@ -168,7 +168,7 @@ def test_a_device_is_known_by_our_signature_for_a_while_and_until_the_password_c
     assert known_device(cookie, "yui", "hash of the password") is None
 
 
-def test_the_cookie_of_a_device_is_sent_to_the_sign_in_page_alone(centre):
+def test_device_cookie_is_limited_to_sign_in(centre):
     cookies = sign_in(centre.browser()).headers.get_list("set-cookie")
     (cookie,) = (each.lower() for each in cookies if each.startswith("hitoku_device_"))
     for word in ("httponly", "samesite=strict", "path=/login", f"max-age={DAYS * 86_400}"):
@@ -200,7 +200,7 @@ def test_behind_a_proxy_of_the_settings_its_header_says_who_guesses(centre):
     assert sign_in(client("10.0.0.1", "device d"), "sota").status_code == 429
 
 
-def test_an_idle_or_revoked_session_is_over(centre):
+def test_idle_or_revoked_session_ends(centre):
     for change in ("seen = '2020-01-01T00:00:00Z'", "begun = '2020-01-01T00:00:00Z'", "ended = seen"):
         client = centre.browser("yui")
         assert client.get("/queue").status_code == 200
@@ -210,7 +210,7 @@ def test_an_idle_or_revoked_session_is_over(centre):
         assert answer.headers["location"] == "/login?next=%2Fqueue%3Ftab%3Dphase-2"
 
 
-def test_who_is_shut_out_is_out_at_once(centre):
+def test_disabled_user_is_signed_out_at_once(centre):
     client = centre.browser("yui")
     with writing(centre.context.engine) as connection:
         users.set_active(connection, "yui", active=False, by="aki")
@@ -226,7 +226,7 @@ def test_part_of_a_page_after_the_session_leads_to_the_login_and_back(centre):
     assert answer.headers["hx-redirect"] == "/login?next=%2Foutputs%2F1"
 
 
-def test_a_form_without_the_token_of_the_session_is_refused_everywhere(centre):
+def test_form_without_session_token_is_rejected(centre):
     number = centre.submit()
     for action in ACTIONS:
         if action.method == "POST" and action.may is not None:
@@ -244,12 +244,12 @@ def test_a_form_without_the_token_of_the_session_is_refused_everywhere(centre):
     "headers",
     [{"origin": "https://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}],
 )
-def test_a_form_of_another_site_is_refused_even_with_the_token(centre, headers):
+def test_form_from_other_site_is_rejected(centre, headers):
     assert centre.browser("yui").post("/logout", headers=headers).status_code == 403
     assert centre.browser().post("/login", headers=headers).status_code == 403
 
 
-def test_every_answer_has_the_strict_headers(centre):
+def test_responses_have_security_headers(centre):
     for path in ("/login", "/queue", "/nothing", "/static/review.css", "/health"):
         answer = centre.browser("yui").get(path)
         assert "default-src 'none'" in answer.headers["content-security-policy"]
@@ -265,7 +265,7 @@ def test_another_host_is_not_answered(centre):
 @pytest.mark.parametrize(
     "target", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/a\nb"]
 )
-def test_nobody_is_sent_elsewhere(centre, target):
+def test_redirects_stay_within_the_site(centre, target):
     assert local_path(target) == "/"
     answer = centre.browser().post("/login", data={"login": "yui", "password": PASSWORD, "next": target})
     assert answer.headers["location"] == "/"
@@ -301,7 +301,7 @@ def test_odd_texts_are_shown_as_texts_on_every_page(centre):
         assert str(7777 * 7777) not in page.text
 
 
-def test_the_proxy_is_believed_from_its_address_alone(centre):
+def test_proxy_headers_are_trusted_by_address(centre):
     context = centre.context
     proxied = Context(
         context.folder,
@@ -339,7 +339,7 @@ def test_metrics_are_for_this_machine_and_administrators(centre):
     assert ask("10.0.0.1", "yui").status_code == 404
 
 
-def test_the_log_of_the_server_has_no_words_of_people(centre, caplog):
+def test_server_log_contains_no_user_text(centre, caplog):
     number = centre.submit(title="a secret title")
     caplog.set_level("INFO", logger="hitoku.review")
     yui = centre.browser("yui")
@@ -352,7 +352,7 @@ def test_the_log_of_the_server_has_no_words_of_people(centre, caplog):
     assert "N/c" not in said
 
 
-def test_the_log_of_the_application_has_comments_by_their_hash(centre):
+def test_application_log_stores_comment_hashes(centre):
     number = centre.submit()
     centre.browser("yui").post(f"/requests/{number}/comments", data={"text": "cell N/c has 3 people"})
     export = centre.browser("haru").get("/log.csv").text
@@ -360,7 +360,7 @@ def test_the_log_of_the_application_has_comments_by_their_hash(centre):
     assert sha256(b"cell N/c has 3 people") in export
 
 
-def test_a_mistake_of_ours_shows_nothing(centre, monkeypatch):
+def test_internal_error_shows_no_details(centre, monkeypatch):
     def fails(*_):
         raise RuntimeError("confidential 4711")
 
@@ -378,7 +378,7 @@ NUMBERS = ("9" * 9, "9" * 10, "9" * 15, "9" * 30, "9" * 5_000, "\N{SUPERSCRIPT T
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_number_that_is_none_of_ours_is_answered_like_one_that_is_not_there(centre, number):
+def test_invalid_number_equals_missing_number(centre, number):
     """Digits that Python or the database cannot read end in a page, not in an error of the server."""
     checker, administrator = centre.browser("kai"), centre.browser("aki")
     for path in ("queue", "mine"):

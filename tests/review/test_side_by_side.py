@@ -14,7 +14,7 @@ from hitoku.review import checking
 PNG = b"\x89PNG\r\n"
 
 
-def test_a_difference_with_what_has_left_shows_both_tables_and_the_cells(after_a_release):
+def test_difference_shows_both_tables_and_cells(after_a_release):
     folder, _ = after_a_release
     drawn = json.loads((folder / "found" / "sums.json").read_text("utf-8"))
     few = PEOPLE[(PEOPLE.region == "N") & (PEOPLE.job == "c")]
@@ -34,7 +34,7 @@ def test_a_difference_with_what_has_left_shows_both_tables_and_the_cells(after_a
     assert total == len(few)
 
 
-def test_the_page_shows_them_side_by_side(centre, after_a_release):
+def test_page_shows_tables_side_by_side(centre, after_a_release):
     folder, _ = after_a_release
     number = centre.submit(folder=folder / "second", checked=folder / "found")
     page = centre.browser("yui").get(f"/requests/{number}/pairs").text
@@ -57,7 +57,7 @@ def test_without_the_file_of_an_earlier_version_the_page_still_shows_the_verdict
     assert "What the check says" in answer.text
 
 
-def test_a_histogram_is_a_picture_and_a_table_is_none(centre, after_a_release):
+def test_histogram_has_picture_and_table_none(centre, after_a_release):
     folder, _ = after_a_release
     number = centre.submit(folder=folder / "second", checked=folder / "found")
     table, _, bars = centre.outputs(number)
@@ -70,14 +70,14 @@ def test_a_histogram_is_a_picture_and_a_table_is_none(centre, after_a_release):
     assert "picture.png" not in centre.browser("yui").get(f"/outputs/{table}").text
 
 
-def test_the_same_numbers_are_the_same_picture(after_a_release, tmp_path):
+def test_same_numbers_give_same_picture(after_a_release, tmp_path):
     folder, _ = after_a_release
     task = {"submission": str(folder / "second"), "out": str(tmp_path / "again")}
     checking.check(task, lambda *_: None)
     assert (tmp_path / "again" / "002.png").read_bytes() == (folder / "found" / "002.png").read_bytes()
 
 
-def test_a_check_says_how_far_it_is_output_by_output(after_a_release):
+def test_check_reports_progress_per_output(after_a_release):
     _, told = after_a_release
     names = ("without c", "jobs", "income bars")
     assert [said for _, _, said in told] == [
@@ -105,7 +105,7 @@ def decision(centre, place):
         return connection.execute(sa.text("SELECT * FROM decision WHERE output = :o"), {"o": place}).first()
 
 
-def test_a_decision_names_cells_and_a_last_day_and_the_page_says_so(centre, in_phase_2):
+def test_decision_with_cells_and_expiry_is_shown(centre, in_phase_2):
     haru = centre.browser("haru")
     place = centre.outputs(in_phase_2)[0]
     page = haru.get(f"/outputs/{place}").text
@@ -131,7 +131,7 @@ def test_a_decision_names_cells_and_a_last_day_and_the_page_says_so(centre, in_p
         ({"reason": ""}, "needs a reason"),
     ],
 )
-def test_what_a_decision_cannot_be(centre, in_phase_2, wrong, word):
+def test_invalid_decision_raises(centre, in_phase_2, wrong, word):
     haru = centre.browser("haru")
     place = centre.outputs(in_phase_2)[0]
     cell = haru.get(f"/outputs/{place}").text.split('name="open-')[1].split('"')[0]

@@ -5,11 +5,11 @@ import pytest
 from hitoku.review import CLOSED, OWNERS, TRANSITIONS, Event, Owner, RequestState, StateError, after
 
 
-def test_every_state_has_one_owner():
+def test_every_state_has_an_owner():
     assert set(OWNERS) == set(RequestState)
 
 
-def test_every_state_can_be_reached_and_what_is_closed_stays_closed():
+def test_states_are_reachable_and_closed_is_final():
     reached = set(TRANSITIONS.values())
     assert reached == set(RequestState)
     assert not {state for state, _ in TRANSITIONS if state in CLOSED}
@@ -27,13 +27,13 @@ def test_from_every_open_state_there_is_a_way_to_an_end():
         assert seen & set(CLOSED), begin
 
 
-def test_nothing_leaves_without_phase_2():
+def test_release_requires_phase_2():
     assert [state for state, event in TRANSITIONS if event is Event.RELEASE] == [RequestState.APPROVED]
     assert [state for (state, event) in TRANSITIONS if event is Event.APPROVE] == [RequestState.PHASE_2]
     assert OWNERS[RequestState.APPROVED] is Owner.SENIORS
 
 
 @pytest.mark.parametrize("event", [Event.RELEASE, Event.APPROVE, Event.RESUBMIT])
-def test_what_a_state_does_not_allow_is_refused(event):
+def test_forbidden_transition_raises(event):
     with pytest.raises(StateError):
         after(RequestState.PHASE_1, event)

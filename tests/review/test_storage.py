@@ -24,7 +24,7 @@ from hitoku.review import (
 )
 
 
-def test_the_migrations_make_the_tables_that_the_code_knows(context):
+def test_migrations_create_the_declared_tables(context):
     with context.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
@@ -34,7 +34,7 @@ def test_migrating_twice_is_migrating_once(context):
     require_current(context.engine)
 
 
-def test_a_database_that_is_empty_or_away_is_named_with_a_fix(tmp_path):
+def test_empty_or_unreachable_database_raises_with_fix(tmp_path):
     with pytest.raises(DataError, match="empty") as empty:
         require_current(open_database(f"sqlite:///{tmp_path / 'none.sqlite'}"))
     assert "hitoku serve init" in empty.value.fix
@@ -43,7 +43,7 @@ def test_a_database_that_is_empty_or_away_is_named_with_a_fix(tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["UPDATE log SET who = 'x'", "DELETE FROM log"])
-def test_the_database_refuses_to_change_the_log(context, verb):
+def test_database_rejects_changes_to_the_log(context, verb):
     with pytest.raises(sa.exc.DBAPIError, match="append-only"), writing(context.engine) as connection:
         connection.execute(sa.text(verb))
 
@@ -74,7 +74,7 @@ def test_writers_go_one_after_another(context):
     assert log.faults(found) == []
 
 
-def test_what_fails_in_the_middle_is_undone(context):
+def test_failed_transaction_is_rolled_back(context):
     def fails():
         with writing(context.engine) as connection:
             log.append(connection, "x", "tick")
@@ -86,7 +86,7 @@ def test_what_fails_in_the_middle_is_undone(context):
         assert all(entry["event"] != "tick" for entry in log.entries(connection))
 
 
-def test_a_centre_is_founded_again_in_a_database_that_a_killed_run_left(tmp_path):
+def test_setup_is_repeated_after_killed_run(tmp_path):
     """Its commit may outlive the folder; a database with people in it is somebody's."""
     elsewhere = {"database": f"sqlite:///{tmp_path / 'elsewhere.db'}"}
     first = found(tmp_path / "killed", **elsewhere)

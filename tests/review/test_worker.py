@@ -72,7 +72,7 @@ def process(monkeypatch):
     return use
 
 
-def test_a_check_in_a_process_of_its_own(centre):
+def test_check_runs_in_separate_process(centre):
     """The real thing: data, ledger and policy of the project, outputs judged again, and pages drawn."""
     number = hand_in(centre)
     assert Worker(centre.context).work()
@@ -83,7 +83,7 @@ def test_a_check_in_a_process_of_its_own(centre):
     assert not Worker(centre.context).work()
 
 
-def test_a_submission_that_was_changed_goes_back_with_a_word(centre, tmp_path):
+def test_modified_submission_is_returned_with_reason(centre, tmp_path):
     folder, _ = copy_folder(centre.submission / "first", tmp_path, "copy", centre.context.settings)
     (folder / "public" / "01-people.csv").write_text("region,job,count\n", "utf-8")
     number = hand_in(centre, folder)
@@ -94,7 +94,7 @@ def test_a_submission_that_was_changed_goes_back_with_a_word(centre, tmp_path):
     assert str(centre.context.folder) not in page
 
 
-def test_a_forged_submission_is_not_passed(centre, tmp_path):
+def test_forged_submission_is_not_passed(centre, tmp_path):
     """Resealed by somebody who knows how: the count of N/c is 30 now, and the evidence contradicts itself."""
     folder, _ = copy_folder(centre.submission / "first", tmp_path, "copy", centre.context.settings)
     resealed(folder, "public/01-people.json", lambda content: content["count"].__setitem__(6, 30))
@@ -107,7 +107,7 @@ def test_a_forged_submission_is_not_passed(centre, tmp_path):
         assert centre.state(number) == "returned"
 
 
-def test_a_check_that_takes_too_long_is_ended_and_can_be_tried_again(centre, process, monkeypatch):
+def test_slow_check_is_stopped_and_can_be_repeated(centre, process, monkeypatch):
     number = hand_in(centre)
     process("time.sleep(60)")
     monkeypatch.setattr(worker, "PULSE", 0.2)
@@ -125,7 +125,7 @@ def test_a_check_that_takes_too_long_is_ended_and_can_be_tried_again(centre, pro
 
 
 @pytest.mark.parametrize("then", ["import os; os.kill(os.getpid(), 9)", "sys.exit(70)", "print('{}')"])
-def test_a_process_that_dies_is_a_failed_check_and_not_a_verdict(centre, process, then):
+def test_crashed_process_is_a_failed_check(centre, process, then):
     number = hand_in(centre)
     process(then)
     assert Worker(centre.context).work()
@@ -145,7 +145,7 @@ def test_progress_is_live(centre, process):
     assert "drawing people (1 of 2)" in answer.text
 
 
-def test_the_job_of_a_worker_that_was_killed_is_taken_up_and_given_up_at_last(centre):
+def test_abandoned_job_is_retried_then_given_up(centre):
     hand_in(centre)
     for attempt in range(1, jobs.MOST_ATTEMPTS + 1):
         with writing(centre.context.engine) as connection:
@@ -159,7 +159,7 @@ def test_the_job_of_a_worker_that_was_killed_is_taken_up_and_given_up_at_last(ce
     assert job_of(centre.context).state == "failed"
 
 
-def test_a_check_that_is_written_down_twice_is_written_down_once(centre):
+def test_check_result_is_stored_once(centre):
     number = centre.submit()
     summary = json.loads((centre.submission / "first-check" / "summary.json").read_text("utf-8"))
     with writing(centre.context.engine) as connection:
@@ -167,7 +167,7 @@ def test_a_check_that_is_written_down_twice_is_written_down_once(centre):
     assert len(centre.outputs(number)) == 3
 
 
-def test_a_check_of_a_request_that_was_withdrawn_meanwhile_changes_nothing(centre):
+def test_check_of_withdrawn_request_changes_nothing(centre):
     number = hand_in(centre)
     assert centre.browser("ren").post(f"/requests/{number}/withdraw").status_code == 303
     summary = json.loads((centre.submission / "first-check" / "summary.json").read_text("utf-8"))

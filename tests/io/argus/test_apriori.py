@@ -61,13 +61,13 @@ def test_marks(entry, code, expected):
     assert judged.withheld[cell] == (expected in {11, 12})
 
 
-def test_a_cell_marked_unsafe_gets_the_manual_range():
+def test_cell_marked_unsafe_gets_manual_safety_range():
     need = applied((("N2",), "u")).judged.need
     assert (need.lower[1], need.upper[1]) == (5.0, 5.0)
     assert need.why(1) == ("given",)
 
 
-def test_a_cell_declared_safe_asks_for_nothing():
+def test_cell_marked_safe_has_no_requirement():
     need = applied((("N1",), "s")).judged.need
     assert not need.unsafe.any()
     assert not need.upper.any()
@@ -107,7 +107,7 @@ def test_marks_come_before_levels_whatever_the_order_of_lines():
         ([(("N3",), "u")], "variable region has no code 'N3'"),
     ],
 )
-def test_what_cannot_be_applied_stops_or_is_passed_over(entries, what):
+def test_inapplicable_apriori_line_raises_or_is_skipped(entries, what):
     with pytest.raises(DataError, match=re.escape(what)) as refused:
         applied(*entries)
     assert "50" not in str(refused.value)
@@ -140,7 +140,7 @@ entries_of_two = st.lists(
 
 
 @given(entries=entries_of_two)
-def test_what_is_written_is_read_back(entries, tmp_path_factory):
+def test_apriori_file_round_trips(entries, tmp_path_factory):
     path = tmp_path_factory.mktemp("hst") / "t.hst"
     write_apriori(path, entries, ";")
     again, unread = read_apriori(path, 2, ";")
@@ -176,13 +176,13 @@ def test_decimal_commas_and_quotes_are_read(tmp_path):
     assert read_apriori(path, 2)[0][0] == AprioriEntry(("N1", "1"), "pl", (1.5, 2.5), 1)
 
 
-def test_a_code_that_holds_the_separator_is_refused(tmp_path):
+def test_code_containing_the_separator_raises(tmp_path):
     with pytest.raises(OutputError, match="'a;b'"):
         write_apriori(tmp_path / "t.hst", [AprioriEntry(("a;b",), "u")])
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_is_changed_in_place():
+def test_apriori_does_not_modify_its_input():
     before = judge(TABLE, RULES)
     kept = before.status.copy()
     apply_apriori(before, [AprioriEntry(("N2",), "u")])

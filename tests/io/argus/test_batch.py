@@ -27,7 +27,7 @@ def batch(tmp_path):
     return read
 
 
-def test_a_whole_batch_is_read(batch):
+def test_complete_batch_is_read(batch):
     text = (
         '// a comment\n\\\\ another\n<logbook> run.log\n\t<OPENMICRODATA> "r.asc"\n<OPENMETADATA> "r.rda"\n'
         '<SPECIFYTABLE> "region""size group"|"turnover"|"wages"|"jobs",0.5\n'
@@ -53,7 +53,7 @@ def test_a_whole_batch_is_read(batch):
     assert found.notes == ("line 14: solver XPRESS: hitoku has its own, no licence is needed; not used",)
 
 
-def test_the_manual_writes_a_bar_before_the_exponent(batch):
+def test_batch_accepts_bar_before_exponent(batch):
     table = batch(START.replace("||", '||"-1"|0')).sessions[0].tables[0]
     assert (table.cost, table.power) == ("-1", 0)
 
@@ -102,7 +102,7 @@ def test_clear_starts_a_session_with_tables_of_its_own(batch):
         ("<LOGBOOK>", "a file name is missing", "double quotes"),
     ],
 )
-def test_what_cannot_be_run_is_refused_by_name_and_line(batch, lines, what, fix):
+def test_unsupported_batch_line_raises_with_line_number(batch, lines, what, fix):
     """The line at fault is marked, or the first."""
     marked = [number for number, line in enumerate(lines.splitlines()) if line.startswith("»")]
     line = START.count("\n") + 1 + (marked[0] if marked else 0)
@@ -112,20 +112,20 @@ def test_what_cannot_be_run_is_refused_by_name_and_line(batch, lines, what, fix)
     assert fix in refused.value.fix
 
 
-def test_all_problems_are_told_at_once(batch):
+def test_all_batch_problems_are_reported_together(batch):
     with pytest.raises(DataError) as refused:
         batch(f"{START}<SUPPRESS> RND(1)\n<GOINTERACTIVE>\n")
     assert refused.value.what == "RND (controlled rounding) is not supported"
     assert refused.value.where == "b.arb, line 6; line 7: <GOINTERACTIVE> is not supported"
 
 
-def test_an_empty_batch_asks_for_nothing(batch):
+def test_empty_batch_has_no_tables(batch):
     with pytest.raises(DataError, match="asks for no table"):
         batch("// nothing\n")
 
 
 @pytest.mark.parametrize("method", ["GH(1,100,0,1)", "MOD(1,5,1,1,1)", "NET(1)"])
-def test_a_method_may_be_one_in_whose_place_hitoku_puts_its_own(batch, method):
+def test_batch_method_is_replaced_by_own(batch, method):
     found = batch(f"{START}<SUPPRESS> {method}\n")
     assert found.sessions[0].suppress[0].table == 1
 

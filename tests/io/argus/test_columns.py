@@ -23,7 +23,7 @@ def test_columns_with_a_separator(line, columns):
     assert [bare(column) for column in split] == [[column] for column in columns]
 
 
-def test_a_tab_may_separate():
+def test_tab_separator_is_accepted():
     first, second = separated('A\t 1\nB\t" 2"', "\t", ["a", "b"], "t.tab")
     assert (bare(first), bare(second)) == (["A", "B"], ["1", " 2"])
 
@@ -76,7 +76,7 @@ def test_numbers_that_are_not_clear_are_refused_without_showing_them(entries, wh
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
-def test_a_decimal_comma_changes_nothing(numbers):
+def test_decimal_comma_gives_equal_numbers(numbers):
     points = [np.format_float_positional(number) for number in numbers]
     commas = [entry.replace(".", ",") for entry in points]
     assert parsed_numbers(points, "x", "t").tolist() == numbers

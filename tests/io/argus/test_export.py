@@ -55,7 +55,7 @@ def shown(folder, table):
     return dict(zip(cells.codes, zip(cells.value, cells.status, strict=True), strict=True))
 
 
-def test_a_release_goes_out_and_comes_back(tmp_path, demo):
+def test_exported_release_round_trips(tmp_path, demo):
     outcome = released(tmp_path / "release", demo, [PPercent(10), FewContributors(3)])
     done = export_release(tmp_path / "release", tmp_path / "argus")
     trees = ["table_activity.hrc", "table_size.hrc"]
@@ -112,7 +112,7 @@ def test_decimals_and_marks(tmp_path):
 
 
 @pytest.mark.parametrize("enough", [True, False])
-def test_a_search_stays_within_what_a_safe_release_withholds(tmp_path, enough):
+def test_cost_variable_limits_search_to_suppressed_cells(tmp_path, enough):
     table = Table.from_array([[20.0, 50, 10], [8, 19, 22], [17, 32, 3]], integer=False)
     need = Need(unsafe=table.value == 3, lower=1.0, upper=1.0)
     withheld = np.zeros((4, 4), dtype=bool)
@@ -157,7 +157,7 @@ def test_sums_of_decimals_go_out_with_the_decimals_of_the_table(tmp_path):
     ]
 
 
-def test_what_the_format_cannot_hold_is_told(tmp_path):
+def test_unsupported_release_features_are_noted(tmp_path):
     table = Table.from_array([[20, 15, 7], [72, 0, 30]], names=["region", "size"])
     released(tmp_path / "release", table, [MinFrequency(5, zeros=True)], width=9)
     done = export_release(tmp_path / "release", tmp_path / "argus")
@@ -214,7 +214,7 @@ def test_linked_tables_are_refused(tmp_path):
         export_release(tmp_path / "release", tmp_path / "argus")
 
 
-def test_what_is_no_release_is_refused(tmp_path):
+def test_invalid_release_folder_raises(tmp_path):
     with pytest.raises(DataError, match="not a whole release folder"):
         export_release(tmp_path, tmp_path / "argus")
     assert not list(tmp_path.iterdir())
@@ -254,7 +254,7 @@ def test_codes_beyond_ascii_get_stand_ins_and_come_back(tmp_path):
     assert [back.table.describe(cell) for cell in range(16)] == [STRANGE.describe(cell) for cell in range(16)]
 
 
-def test_an_export_in_ascii_has_no_list_of_stand_ins(tmp_path, demo):
+def test_ascii_export_has_no_replacement_list(tmp_path, demo):
     released(tmp_path / "release", demo, [PPercent(10)])
     done = export_release(tmp_path / "release", tmp_path / "argus")
     assert "codes.csv" not in done.files

@@ -59,13 +59,13 @@ def test_statuses_and_levels_follow_from_the_records(rows, p, k, least):
         pytest.param("FREQ(3,20)", (), 14, 0.0, id="an empty cell"),
     ],
 )
-def test_a_cell(rules, contributions, status, level):
+def test_cell_status_and_level_match_rules(rules, contributions, status, level):
     judged = judge(one_cell(*contributions), safety(rules), decimals=2)
     assert judged.status[0] == status
     assert judged.need.upper[0] == pytest.approx(level)
 
 
-def test_a_cell_of_zeros_is_blurred_upwards_only():
+def test_zero_cell_is_protected_upwards_only():
     assert judge(one_cell(0, 0), safety("ZERO(7)"), decimals=2).need.lower[0] == 0
 
 
@@ -89,7 +89,7 @@ def test_marks_hold_besides_the_rules():
     assert both.status.tolist() == [9, 5, 1]
 
 
-def test_a_cell_withheld_for_others_remembers_who_called_it_safe():
+def test_secondary_cell_status_keeps_primary_origin():
     withheld = Protection.withhold(TABLE, [True, True, True])
     by_rule = judge(TABLE, safety("FREQ(3,10)"), marks=marks())
     by_hand = judge(TABLE, safety(""), marks=marks())

@@ -145,7 +145,7 @@ def test_keywords_of_the_cell_key_method_are_kept_as_written():
         ),
     ],
 )
-def test_the_layout_follows_from_the_file_or_is_told(text, kind, layout):
+def test_layout_is_detected_or_declared(text, kind, layout):
     assert parse_metadata(text, kind=kind).layout == layout
 
 
@@ -186,7 +186,7 @@ def test_mistakes_are_named_with_their_line(text, what, line, fix):
     assert error.value.fix == fix or not fix
 
 
-def test_a_keyword_of_tables_is_refused_in_microdata():
+def test_table_keyword_in_microdata_raises():
     with pytest.raises(DataError, match=r"unknown keyword <MAXSCORE> \(it belongs to tables\)"):
         parse_metadata("A 1 2\n<MAXSCORE>", kind="microdata")
 
@@ -195,19 +195,19 @@ def test_left_out_distances_repeat_the_last_one():
     assert parse_metadata("A 1 2\n<DISTANCE> 1 3").variables[0].distance == (1, 3, 3, 3, 3)
 
 
-def test_the_separator_of_the_papers_example_is_a_comma():
+def test_separator_of_published_example_is_comma():
     """Appendix E of Kikuchi and Minami (2017) writes the separator with a blank."""
     assert parse_metadata('<SEPARATOR> ", "\nA\n<RECODEABLE>').separator == ","
 
 
-def test_an_unknown_variable_is_named_with_the_nearest():
+def test_unknown_variable_suggests_nearest():
     with pytest.raises(DataError, match="no variable 'TRN'") as error:
         parse_metadata(FIXED).variable("TRN")
     assert error.value.fix == "did you mean 'TURN'?"
 
 
 @pytest.mark.parametrize("text", [FIXED, TABLE, CELL_KEY])
-def test_what_is_written_is_read_back(tmp_path, text):
+def test_metadata_round_trips(tmp_path, text):
     metadata = parse_metadata(text)
     write_metadata(tmp_path / "x.rda", metadata)
     assert read_metadata(tmp_path / "x.rda") == metadata
@@ -269,7 +269,7 @@ def test_any_metadata_come_back(tmp_path_factory, data, layout):
         (Variable("A", 1, 1, lead="#"), "no room for the lead of variable 'A'"),
     ],
 )
-def test_what_the_format_cannot_hold_is_refused(tmp_path, variable, what):
+def test_unsupported_metadata_raises(tmp_path, variable, what):
     with pytest.raises((OutputError, DataError), match=what):
         write_metadata(tmp_path / "x.rda", Metadata("fixed", (variable,)))
     assert not (tmp_path / "x.rda").exists()
@@ -294,7 +294,7 @@ def test_real_metadata(shared, tmp_path, file, layout, n_variables, spanning):
 
 
 @pytest.mark.shared
-def test_every_property_of_real_variables(shared):
+def test_variable_properties_are_read(shared):
     metadata = read_metadata(shared / "data/tables/tauargus/Tau_TestW.rda")
     assert metadata.variable("IndustryCode") == Variable(
         "IndustryCode", 4, 5, ("99999",), recodable=True, levels=(3, 1, 1, 0, 0), distance=(1, 3, 5, 7, 9)

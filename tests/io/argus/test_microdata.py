@@ -64,7 +64,7 @@ def test_columns_count_letters_not_bytes(tmp_path, encoding):
     assert (frame["Name"][0], frame["Turnover"][0]) == ("Müller", 12.5)
 
 
-def test_a_separator(tmp_path):
+def test_microdata_separator_is_applied(tmp_path):
     frame = read(tmp_path, ' 1 ; 12.5\n" 1";3\n\n"10"; "4" \n', FREE)
     assert frame["Region"].tolist() == ["1", " 1", "10"]
     assert frame["Turnover"].tolist() == [12.5, 3.0, 4.0]
@@ -75,7 +75,7 @@ def test_gzip_and_a_choice_of_columns(tmp_path):
     assert list(frame.columns) == ["Turnover", "Region"]
 
 
-def test_a_variable_may_be_both_category_and_quantity(tmp_path):
+def test_variable_may_be_category_and_quantity(tmp_path):
     both = parse_metadata("Staff 1 3\n<RECODEABLE>\n<NUMERIC>")
     assert read(tmp_path, " 12\n  3\n", both)["Staff"].tolist() == [" 12", "  3"]
     assert read(tmp_path, " 12\n  3\n", both, quantities=["STAFF"])["Staff"].tolist() == [12.0, 3.0]

@@ -53,24 +53,24 @@ def test_codes_are_compared_as_text_flush_right(text, expected):
     assert list(parse_recode(text).recoded(SIZES, length=2).values()) == expected
 
 
-def test_a_range_never_reaches_a_missing_code():
+def test_recoded_range_excludes_missing_code():
     recode = parse_recode("L: 6-")
     assert recode.recoded([" 6", "99"], missing=["99"], length=2) == {" 6": " L", "99": "99"}
 
 
-def test_a_missing_code_never_becomes_valid():
+def test_missing_code_stays_missing():
     with pytest.raises(DataError, match="the missing code '99' would become the valid code 'L'"):
         parse_recode("L: 6, 99").recoded([" 6", "99"], missing=["99"])
     allowed = parse_recode("X: 99\n<MISSING> X").recoded(["10", "99"], missing=["99"])
     assert allowed == {"10": "10", "99": "X"}
 
 
-def test_a_code_that_cannot_occur_is_refused():
+def test_impossible_code_raises():
     with pytest.raises(DataError, match="wider than the 2 signs of the variable"):
         parse_recode("S: 1-100").recoded(SIZES, length=2)
 
 
-def test_a_code_under_two_rules_is_refused():
+def test_code_under_two_rules_raises():
     with pytest.raises(DataError, match="code ' 3' falls under 2 rules"):
         parse_recode("S: 1-3\nM: 3-5").recoded(SIZES, length=2)
 
@@ -97,7 +97,7 @@ def test_mistakes_are_named(text, what):
     assert error.value.where.startswith("x.grc")
 
 
-def test_a_quoted_code_may_hold_a_hyphen():
+def test_quoted_code_may_contain_hyphen():
     assert parse_recode('S: "1-2", 3').recoded(["1-2", "3", "4"]) == {"1-2": "S", "3": "S", "4": "4"}
 
 
@@ -111,7 +111,7 @@ def test_a_quoted_code_may_hold_a_hyphen():
         ((), ("N1a", "N1b", "N2", "S1", "S2")),
     ],
 )
-def test_what_is_below_a_closed_branch_vanishes(closed, leaves):
+def test_codes_below_closed_branch_are_removed(closed, leaves):
     assert TreeRecode(closed).pruned(TREE).leaves == leaves
 
 
@@ -123,7 +123,7 @@ def test_codes_of_records_go_up_to_the_closed_branch():
 @pytest.mark.parametrize(
     ("level", "leaves"), [(1, ("N", "S")), (2, ("N1", "N2", "S1", "S2")), (3, TREE.leaves)]
 )
-def test_a_tree_is_closed_below_a_level(level, leaves):
+def test_hierarchy_is_cut_below_a_level(level, leaves):
     assert TreeRecode.below(TREE, level).pruned(TREE).leaves == leaves
 
 

@@ -88,7 +88,7 @@ def test_options_of_code_and_value(tmp_path):
     assert lines(tmp_path, 3, "SO")[7:9] == [" 1,s,5", " 1,l,5"]
 
 
-def test_a_cross_table(tmp_path):
+def test_safe_cross_table_is_written(tmp_path):
     assert lines(tmp_path, 1, "QU") == [
         '"region","Total","s","l"',
         '"Total",103.50,50.50,53.00',
@@ -100,7 +100,7 @@ def test_a_cross_table(tmp_path):
 
 
 @pytest.mark.parametrize("shape", [(2,), (2, 2, 2), (2, 3, 2, 2)])
-def test_a_cross_table_shows_every_cell_once(tmp_path, shape):
+def test_cross_table_shows_every_cell_once(tmp_path, shape):
     values = np.arange(1, 1 + np.prod(shape)).reshape(shape).astype(float) * 7
     table = Table.from_array(values, integer=False)
     safe = SafeTable(judged=judge(table, parse_safety("", print)))
@@ -174,7 +174,7 @@ def test_sbs_is_read_back(tmp_path, options):
     assert cells.value.sum() == VALUE.sum()
 
 
-def test_an_intermediate_file_is_read_back_with_what_is_withheld(tmp_path):
+def test_intermediate_file_round_trips_with_pattern(tmp_path):
     path = tmp_path / "safe.tab"
     files = write_safe_file(path, SAFE, 5, frozenset({"QU"}))
     assert sorted(file.name for file in files) == sorted(entry.name for entry in tmp_path.iterdir())
@@ -189,7 +189,7 @@ def test_an_intermediate_file_is_read_back_with_what_is_withheld(tmp_path):
     assert np.array_equal(given.upper, JUDGED.need.upper)
 
 
-def test_an_intermediate_file_with_the_intervals_of_an_attack(tmp_path):
+def test_intermediate_file_contains_attack_intervals(tmp_path):
     path = tmp_path / "safe.tab"
     write_safe_file(path, SAFE, 5, frozenset({"AR", "SE"}))
     row = next(line for line in path.read_text().splitlines() if line.startswith(" 1;l;"))
@@ -199,7 +199,7 @@ def test_an_intermediate_file_with_the_intervals_of_an_attack(tmp_path):
     assert np.array_equal(given.table.value, TABLE.value)
 
 
-def test_an_interval_without_an_end_is_left_open_in_the_file(tmp_path):
+def test_unbounded_interval_is_left_empty(tmp_path):
     path = tmp_path / "safe.tab"
     bounds = Bounds(lower=np.zeros(TABLE.n_cells), upper=np.full(TABLE.n_cells, np.inf))
     write_safe_file(path, replace(SAFE, bounds=bounds), 5, frozenset({"AR"}))
@@ -210,7 +210,7 @@ def test_an_interval_without_an_end_is_left_open_in_the_file(tmp_path):
     assert np.array_equal(given.table.value, TABLE.value)
 
 
-def test_a_jj_file_has_whole_costs_and_finite_bounds(tmp_path):
+def test_jj_file_has_integer_costs_and_finite_bounds(tmp_path):
     path = tmp_path / "safe.jj"
     write_safe_file(path, SAFE, 6)
     table, need = read_jj(path)
@@ -236,7 +236,7 @@ def test_a_jj_file_has_whole_costs_and_finite_bounds(tmp_path):
         (f"a,{'b' * 140_000},1\n", lambda path: read_code_value(path, 2), "a line is no list of entries"),
     ],
 )
-def test_what_is_no_safe_file_is_refused(tmp_path, text, read, what):
+def test_invalid_safe_file_raises(tmp_path, text, read, what):
     path = tmp_path / "safe.txt"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=what) as refused:
@@ -244,14 +244,14 @@ def test_what_is_no_safe_file_is_refused(tmp_path, text, read, what):
     assert "1;5" not in str(refused.value)
 
 
-def test_a_pattern_of_another_table_is_refused(tmp_path):
+def test_pattern_of_other_table_raises(tmp_path):
     path = tmp_path / "safe.txt"
     path.write_text("a,b,x\n", encoding="utf-8")
     with pytest.raises(TableError, match="does not have"):
         withheld_in(read_code_value(path, 2), TABLE)
 
 
-def test_what_cannot_be_written_is_refused(tmp_path):
+def test_unsupported_safe_file_raises(tmp_path):
     with pytest.raises(ParameterError, match="type 9"):
         write_safe_file(tmp_path / "a", SAFE, 9)
     comma = Table.from_array([1.0, 2.0], codes=[["a,b", "c"]])

@@ -60,10 +60,10 @@ def test_rules_are_read(text, expected):
         ("ZERO(0)", "ZERO asks for a range above zero"),
     ],
 )
-def test_what_is_no_rule_is_refused(text, what):
+def test_invalid_rule_raises(text, what):
     assert parsed(text)[1] == [what]
 
 
 @pytest.mark.parametrize(("text", "top"), [("FREQ(3,1)", 1), ("P(10,2)", 3), ("P(10,1)|NK(4,50)", 4)])
-def test_the_largest_contributions_that_are_looked_at(text, top):
+def test_safety_rule_sets_number_of_top_contributions(text, top):
     assert parsed(text)[0].top == top

@@ -78,7 +78,7 @@ def by_codes(table, values=None):
     return {table.labels.codes_of(cell): value for cell, value in enumerate(values.tolist())}
 
 
-def test_the_example_of_appendix_e_is_refused_with_the_relations_that_fail(tmp_path):
+def test_appendix_e_example_raises_with_failing_relations(tmp_path):
     """The paper prints 280 where the parts give 140, and 90 in the file where its table says 60."""
     with pytest.raises(TableError) as error:
         read(tmp_path, APPENDIX_E, APPENDIX_E_METADATA)
@@ -91,7 +91,7 @@ def test_the_example_of_appendix_e_is_refused_with_the_relations_that_fail(tmp_p
     assert not any(value in str(error.value) for value in ("280", "140", "90", "60", "170"))
 
 
-def test_the_example_of_appendix_e_with_its_totals_recomputed(tmp_path):
+def test_appendix_e_example_with_recomputed_totals(tmp_path):
     given_table = read(tmp_path, APPENDIX_E, APPENDIX_E_METADATA, additivity="recompute")
     table = given_table.table
     assert table.value.reshape(3, 3).tolist() == [[40, 50, 90], [20, 30, 50], [60, 80, 140]]
@@ -103,13 +103,13 @@ def test_the_example_of_appendix_e_with_its_totals_recomputed(tmp_path):
     assert table.additive
 
 
-def test_the_example_of_appendix_e_left_as_it_is(tmp_path):
+def test_appendix_e_example_is_read_unchanged(tmp_path):
     table = read(tmp_path, APPENDIX_E, APPENDIX_E_METADATA, additivity="open").table
     assert by_codes(table)["TOTAL", "TOTAL"] == 280
     assert not table.additive
 
 
-def test_every_column_has_its_place(tmp_path):
+def test_table_file_columns_are_assigned(tmp_path):
     metadata = parse_metadata("""
 <SEPARATOR> ";"
 <PROTECT> "Z"
@@ -152,7 +152,7 @@ Total;3,75;7;21;9;6;s;0;0"""
     assert (table.measure, table.integer) == ("V", False)
 
 
-def test_a_cell_without_a_line_is_empty(tmp_path):
+def test_cell_without_line_is_empty(tmp_path):
     metadata = parse_metadata('<SEPARATOR> ";"\nR\n<RECODEABLE>\nS\n<RECODEABLE>\nV\n<NUMERIC>')
     text = "a;x;1\nb;y;2\na;Total;1\nb;Total;2\nTotal;x;1\nTotal;y;2\nTotal;Total;3\n"
     found = read(tmp_path, text, metadata)
@@ -214,7 +214,7 @@ def test_wrong_frequencies_and_contributions_are_refused(tmp_path):
         read(tmp_path, text, APPENDIX_E_METADATA, additivity="open")
 
 
-def test_the_response_may_be_chosen_or_be_the_frequency(tmp_path):
+def test_response_is_chosen_or_frequency(tmp_path):
     counts = read(tmp_path, APPENDIX_E, APPENDIX_E_METADATA, value="<freq>").table
     assert counts.value.reshape(3, 3).tolist() == [[10, 10, 20], [10, 10, 20], [20, 20, 40]]
     assert counts.integer
@@ -272,7 +272,7 @@ N
 @pytest.mark.parametrize(
     "method", [Optimal(cost="value"), Gauss(), Greedy()], ids=["optimal", "gauss", "greedy"]
 )
-def test_an_unsafe_cell_on_a_trivial_level_takes_its_twin_along(tmp_path, method):
+def test_trivial_level_cells_share_unsafe_status(tmp_path, method):
     """τ-ARGUS leaves a hole where equal levels have different statuses (UserSupport #66)."""
     (tmp_path / "age.hrc").write_text("A1\n@1\nA2\n@2\n@3\nA3\n@4\n")
     metadata = parse_metadata(
@@ -375,7 +375,7 @@ def tabulated(shared, folder):
 
 
 @pytest.mark.shared
-def test_the_altered_cells_of_a_real_table_are_found(folder):
+def test_altered_cells_of_real_table_are_found(folder):
     """Four responses were changed on purpose: 2 x 4 and 4 x 6, 4 x Os less by one, 2 x 6 more by one."""
     metadata = read_metadata(folder / "pp.rda")
     with pytest.raises(TableError) as error:
@@ -388,7 +388,7 @@ def test_the_altered_cells_of_a_real_table_are_found(folder):
 
 
 @pytest.mark.shared
-def test_a_real_table_follows_from_the_records(folder, tabulated):
+def test_real_table_equals_table_from_records(folder, tabulated):
     """Size by Region, response Var2, p% rule with p = 15, no weights."""
     found = read_table(folder / "pp.tab", read_metadata(folder / "pp.rda"), additivity="open")
     table, expected = found.table, by_codes(tabulated)
@@ -425,7 +425,7 @@ def test_values_and_primaries_of_a_safe_file_and_a_jj_file_follow_from_the_recor
 
 
 @pytest.mark.shared
-def test_a_real_table_with_statuses_and_levels(shared):
+def test_real_table_statuses_and_levels_are_read(shared):
     source = shared / "data/tables/tauargus/batch_ex1"
     found = read_table(source / "tabdata_ex1.tab", read_metadata(source / "metadata_ex1.rda"))
     assert by_codes(found.table)["A", "female"] == 137
@@ -440,7 +440,7 @@ def test_a_real_table_with_statuses_and_levels(shared):
 
 
 @pytest.mark.shared
-def test_a_trivial_level_in_real_microdata(shared):
+def test_trivial_level_in_real_microdata_is_read(shared):
     source = shared / "data/tables/tauargus/cellkey"
     metadata = read_metadata(source / "microdata.rda")
     records = read_microdata(source / "microdata.csv", metadata)

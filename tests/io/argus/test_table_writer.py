@@ -40,7 +40,7 @@ def test_any_table_comes_back(tmp_path_factory, table, data):
     np.testing.assert_allclose(again.table.value, table.value)
 
 
-def test_what_is_written(tmp_path):
+def test_table_writer_output_matches_expected_lines(tmp_path):
     table = Table.from_array([[3, 1], [2, 4]], names=["r", "s"], codes=[["a", " b"], ["x", "y"]])
     files = write_table(tmp_path / "t.tab", table, Need(unsafe=np.arange(9) == 1, upper=2.0))
     assert [path.name for path in files] == ["t.tab", "t.rda", "t_r.hrc", "t_s.hrc"]

@@ -24,14 +24,14 @@ def test_any_encoding_is_read(tmp_path, raw, text):
     assert read_text(tmp_path / "file.txt", "file") == text
 
 
-def test_a_file_that_is_not_there_is_named_with_its_neighbour(tmp_path):
+def test_missing_file_suggests_nearest_name(tmp_path):
     (tmp_path / "region.hrc").write_text("N")
     with pytest.raises(DataError, match=r"cannot read the tree 'regoin\.hrc'") as error:
         read_text(tmp_path / "regoin.hrc", "tree")
     assert error.value.fix == "did you mean 'region.hrc'?"
 
 
-def test_a_damaged_file_is_not_said_to_be_missing(tmp_path):
+def test_damaged_file_is_not_reported_missing(tmp_path):
     path = tmp_path / "region.hrc.gz"
     path.write_bytes(b"\x1f\x8bnot gzip")
     with pytest.raises(DataError, match="it is there, but damaged"):
@@ -39,7 +39,7 @@ def test_a_damaged_file_is_not_said_to_be_missing(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 300, "far/" + "x" * 300])
-def test_a_name_that_no_file_can_have_is_refused(tmp_path, name):
+def test_impossible_file_name_raises(tmp_path, name):
     with pytest.raises(DataError, match="a file cannot have such a name"):
         found_file(name, [tmp_path], "tree")
 
@@ -64,16 +64,16 @@ def test_words(line, words):
     assert [(word.text, word.quoted) for word in words_of(line)] == words
 
 
-def test_a_quoted_word_is_no_keyword():
+def test_quoted_word_is_not_a_keyword():
     assert [word.is_keyword for word in words_of('<A> "<A>"')] == [True, False]
 
 
-def test_a_quote_cannot_be_written():
+def test_quote_character_cannot_be_written():
     with pytest.raises(OutputError, match="double quote"):
         quoted('a"b', "code")
 
 
-def test_what_is_written_is_ascii_with_lf_and_appears_whole(tmp_path):
+def test_text_file_is_ascii_and_written_atomically(tmp_path):
     write_text(tmp_path / "a.txt", ["x", "y"], "file")
     assert (tmp_path / "a.txt").read_bytes() == b"x\ny\n"
     with pytest.raises(OutputError, match="'ü'") as error:
@@ -85,7 +85,7 @@ def test_what_is_written_is_ascii_with_lf_and_appears_whole(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_a_name_ending_in_gz_is_compressed_the_same_way_every_time(tmp_path):
+def test_gz_file_is_compressed_reproducibly(tmp_path):
     for name in ("a.gz", "b.gz"):
         write_text(tmp_path / name, ["x"], "file")
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"x\n"
@@ -107,7 +107,7 @@ def test_files_are_found_as_windows_finds_them(tmp_path):
     assert error.value.fix == "did you mean 'size.hrc'?"
 
 
-def test_a_file_with_a_character_that_no_text_has_is_refused_by_its_line(tmp_path):
+def test_null_character_raises_with_line(tmp_path):
     """numpy drops it at the end of a text: two codes would be one."""
     (tmp_path / "x.tab").write_bytes(b"N;1\nN\0;2\n")
     with pytest.raises(DataError, match=r"the table 'x\.tab' holds a character") as error:

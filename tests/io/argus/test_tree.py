@@ -70,12 +70,12 @@ def test_mistakes_are_named_with_their_line(text, what, where):
     assert (error.value.what, error.value.where) == (what, where)
 
 
-def test_an_empty_indent_is_refused():
+def test_empty_indent_raises():
     with pytest.raises(HierarchyError, match="no indent sign"):
         parse_tree("A\nB", "")
 
 
-def test_a_group_with_one_part_is_a_relation():
+def test_group_with_one_part_is_a_relation():
     """Trivial levels stay: the two cells are equal, and an audit sees that."""
     dimension = Dimension.of("age", parse_tree("A1\n@1\nA2\n@2\n3"))
     assert dimension.groups[:2] == (("A1", ("1",)), ("A2", ("2",)))
@@ -142,7 +142,7 @@ def test_codes_must_be_ascii(tmp_path):
         pytest.param(["1", "2"], (1,), [("1", "T"), ("2", "T")], id="one level is flat"),
     ],
 )
-def test_a_tree_told_by_digits(codes, levels, expected):
+def test_hierarchy_is_read_from_digits(codes, levels, expected):
     assert pairs(tree_by_digits(codes, levels, "T")) == expected
 
 
@@ -155,7 +155,7 @@ def test_digits_that_do_not_fit_are_refused():
         tree_by_digits(["1"], [0, 0])
 
 
-def test_the_tree_of_a_variable(tmp_path):
+def test_hierarchy_of_variable_is_read(tmp_path):
     (tmp_path / "region.hrc").write_text("North\n@1\n@2\nSouth\n@10\n")
     variable = Variable("region", 1, 2, ("99",), recodable=True, hierarchy_file="REGION.HRC", lead="@")
     metadata = Metadata("fixed", (variable,), folder=tmp_path)
@@ -224,6 +224,6 @@ def deeper(line: str, after: str) -> bool:
     return after.count("@") > line.count("@")
 
 
-def test_a_path_that_is_a_code_itself_is_refused():
+def test_path_equal_to_a_code_raises():
     with pytest.raises(HierarchyError, match="occurs twice"):
         parse_tree("A\n@A\nTotal/A")

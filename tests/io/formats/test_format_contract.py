@@ -56,7 +56,7 @@ def complaints(one: Format) -> list[str]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_keeps_its_promises(name):
+def test_format_meets_contract(name):
     one = FORMATS[name]
     assert one.name == name
     assert one.suffix.startswith(".")
@@ -107,5 +107,5 @@ def _hopeful(path, publication):
         pytest.param(_hopeful, ["a warning is not in the file"], id="no warning"),
     ],
 )
-def test_a_format_that_breaks_one_is_found_out(write, what):
+def test_broken_format_is_reported(write, what):
     assert complaints(Format("toy", ".toy", "a toy", write)) == what

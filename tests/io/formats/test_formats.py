@@ -35,7 +35,7 @@ def unregistered(package: ModuleType) -> set[str]:
     return {each.name for each in found if each not in FORMATS.values()}
 
 
-def test_every_format_of_the_folder_is_registered(monkeypatch):
+def test_every_format_module_is_registered(monkeypatch):
     assert unregistered(formats) == set()
     monkeypatch.setattr(formats.html, "DBASE", Format("dbase", ".dbf", "a toy", print), raising=False)
     assert unregistered(formats) == {"dbase"}
@@ -110,7 +110,7 @@ def test_codes_and_values_come_back_as_they_were(tmp_path_factory, name, rows, c
     assert READERS[name](file) == expected
 
 
-def test_every_format_is_read_back_by_a_test_or_is_for_people():
+def test_every_format_has_read_back_test_or_excuse():
     assert set(FORMATS) == {*READERS, "html"}
     assert all(one.name == name for name, one in FORMATS.items())
     suffixes = [one.suffix for one in FORMATS.values()]
@@ -132,7 +132,7 @@ def test_csv_is_always_there(persons, tmp_path, asked, written):
     assert set(USUAL) <= set(FORMATS)
 
 
-def test_a_format_that_does_not_exist_is_refused_before_anything_is_written(persons, tmp_path):
+def test_unknown_format_raises_before_writing(persons, tmp_path):
     with pytest.raises(ParameterError, match="did you mean 'parquet'"):
         write_formats(tmp_path, "table", shown(persons, persons.inner), ["html", "parket"])
     assert list(tmp_path.iterdir()) == []
@@ -141,7 +141,7 @@ def test_a_format_that_does_not_exist_is_refused_before_anything_is_written(pers
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if not name.startswith("csv")])
-def test_a_warning_and_footnotes_are_in_every_format_that_has_words(persons, tmp_path, name):
+def test_text_formats_contain_warning_and_footnotes(persons, tmp_path, name):
     file: Path = tmp_path / f"table{FORMATS[name].suffix}"
     words = {"warning": "NOT SAFE, not for publication", "title": "Persons"}
     FORMATS[name].write(

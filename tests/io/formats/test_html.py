@@ -28,7 +28,7 @@ def test_numbers_read_back_as_they_were(integer):
     assert [float(text) for text in printed(values, integer=integer)] == values.tolist()
 
 
-def test_the_csv_has_one_row_per_cell_and_no_withheld_value(tmp_path):
+def test_csv_lists_cells_without_suppressed_values(tmp_path):
     release = release_of([[20, 15], [72, SECRET]], names=("region", "job"))
     write_table_csv(tmp_path / "t.csv", Publication(release=release))
     with (tmp_path / "t.csv").open(newline="") as file:
@@ -47,7 +47,7 @@ def test_the_csv_has_one_row_per_cell_and_no_withheld_value(tmp_path):
         pytest.param([[[3, SECRET], [5, 6]], [[1, 2], [3, 4]]], 3, id="three variables"),
     ],
 )
-def test_the_page_shows_every_cell_once_and_no_withheld_value(array, tables):
+def test_html_shows_cells_without_suppressed_values(array, tables):
     release = release_of(array, measure="<persons>")
     html = page(release, title="A & B")
     assert html.count("<table>") == tables
@@ -60,7 +60,7 @@ def test_the_page_shows_every_cell_once_and_no_withheld_value(array, tables):
     assert "https:" not in html
 
 
-def test_a_huge_table_gets_a_page_that_points_to_the_csv():
+def test_huge_html_table_refers_to_csv():
     table = Table.from_array(np.ones((600, 600), dtype=int))
     html = page(Release.of(table, Protection.withhold(table, table.value == SECRET)), title="big")
     assert "table.csv" in html
@@ -87,7 +87,7 @@ def test_layers_are_folded_and_the_totals_stand_open_and_first():
     assert "<script" not in html
 
 
-def test_a_hundred_thousand_cells_are_folded_into_stretches():
+def test_large_html_table_is_folded():
     table = Table.from_array(np.ones((2_000, 50), dtype=int))
     html = page(Release.of(table, Protection.withhold(table, table.value == SECRET)), title="big")
     assert html.count("<td>1</td>") == 2_000 * 50

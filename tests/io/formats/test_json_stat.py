@@ -33,7 +33,7 @@ def cells(data):
     return found
 
 
-def test_every_cell_is_found_by_its_codes(tmp_path):
+def test_json_stat_finds_cell_by_codes(tmp_path):
     table = Table.from_array(np.arange(1, 13).reshape(2, 3, 2), names=["a", "b", "c"], measure="persons")
     data = told(tmp_path, table, table.value == 7, title="Persons", source="Census", footnotes=("At night.",))
     assert (data["version"], data["class"], data["label"]) == ("2.0", "dataset", "Persons")
@@ -88,7 +88,7 @@ def test_adjusted_values_are_announced(tmp_path):
 @pytest.mark.parametrize(
     ("hidden", "adjusted", "used"), [(True, False, {"c"}), (False, True, {"e"}), (False, False, set())]
 )
-def test_only_statuses_that_occur_are_explained(tmp_path, hidden, adjusted, used):
+def test_json_stat_explains_only_used_statuses(tmp_path, hidden, adjusted, used):
     table = Table.from_array([[20, 15], [72, 1]])
     data = told(tmp_path, table, table.inner & hidden, adjusted=adjusted)
     assert data["extension"]["status"]["label"].keys() == used

@@ -36,7 +36,7 @@ def shown(table, hidden, **words):
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_one_row_per_cell_with_value_and_statuses(table, tmp_path, kind):
+def test_sdmx_has_one_row_per_cell(table, tmp_path, kind):
     file = tmp_path / f"table.{kind}"
     WRITERS[kind](file, shown(table, table.inner))
     frame = READERS[kind](file)
@@ -74,13 +74,13 @@ def test_of_adjusted_values_every_row_says_so(table, tmp_path, kind):
     assert frame["COMMENT_DSET"].astype(str).str.contains("adjusted for confidentiality").all()
 
 
-def test_a_release_that_must_not_be_published_says_so_in_every_row(table, tmp_path):
+def test_unsafe_sdmx_release_is_marked_in_every_row(table, tmp_path):
     write_sdmx_csv(tmp_path / "t.csv", shown(table, table.inner, warning="NOT SAFE, not for publication"))
     assert set(pd.read_csv(tmp_path / "t.csv")["COMMENT_DSET"]) == {"NOT SAFE, not for publication"}
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_a_transmission_tells_unsafe_cells_from_those_withheld_with_them(table, tmp_path, kind):
+def test_sdmx_transmission_separates_primary_and_secondary(table, tmp_path, kind):
     need = Need(unsafe=table.value == 1, width=3.0)
     protection = Protection.withhold(table, table.inner, need)
     file = tmp_path / f"table.{kind}"
@@ -95,14 +95,14 @@ def test_a_transmission_tells_unsafe_cells_from_those_withheld_with_them(table, 
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_a_variable_named_like_a_column_is_refused(tmp_path, kind):
+def test_variable_named_like_a_column_raises(tmp_path, kind):
     table = Table.from_array([3, 4], names=["OBS_STATUS"])
     with pytest.raises(OutputError, match="a variable is called 'OBS_STATUS'"):
         WRITERS[kind](tmp_path / "t", shown(table, table.value < 0))
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_the_same_publication_gives_the_same_bytes(table, tmp_path, kind):
+def test_same_publication_gives_same_bytes(table, tmp_path, kind):
     for name in ("one", "two"):
         WRITERS[kind](tmp_path / name, shown(table, table.inner, title="Persons"))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

@@ -44,7 +44,7 @@ def persons():
     )
 
 
-def test_a_two_way_table_is_crossed(persons, tmp_path):
+def test_two_way_xlsx_table_is_crossed(persons, tmp_path):
     words = {"title": "Persons in 2026", "source": "Census", "footnotes": ("At night.",)}
     book = opened(tmp_path, shown(persons, persons.inner, **words))
     assert book.sheetnames == ["Table", "Notes"]
@@ -70,7 +70,7 @@ def test_withheld_cells_are_marked_by_letter_and_pattern_not_by_colour_alone(per
     assert (open_.value, open_.fill.patternType) == (72, None)
 
 
-def test_it_scrolls_and_prints_as_published_tables_do(persons, tmp_path):
+def test_xlsx_has_frozen_panes_and_print_setup(persons, tmp_path):
     sheet = opened(tmp_path, shown(persons))["Table"]
     assert sheet.freeze_panes == "B7"
     assert sheet.page_setup.orientation == "landscape"
@@ -81,7 +81,7 @@ def test_it_scrolls_and_prints_as_published_tables_do(persons, tmp_path):
 
 
 @pytest.mark.parametrize(("n_columns", "pages"), [(10, 1), (100, 4)])
-def test_a_wide_table_is_printed_on_several_pages_not_in_tiny_letters(n_columns, pages, tmp_path):
+def test_wide_xlsx_table_is_printed_on_several_pages(n_columns, pages, tmp_path):
     table = Table.from_array(np.full((2, n_columns), 7), names=["region", "branch"])
     sheet = opened(tmp_path, shown(table))["Table"]
     # 101 columns of nine characters; a page has room for 260, of which the stub takes eleven.
@@ -89,13 +89,13 @@ def test_a_wide_table_is_printed_on_several_pages_not_in_tiny_letters(n_columns,
     assert sheet.print_title_cols == "$A:$A"
 
 
-def test_a_code_of_two_lines_is_wrapped(tmp_path):
+def test_two_line_code_is_wrapped(tmp_path):
     table = Table.from_array([[20, 15], [72, 1]], codes=[["one\ntwo", "three"], ["f", "m"]])
     sheet = opened(tmp_path, shown(table))["Table"]
     assert [bool(sheet.cell(HEAD + row, 1).alignment.wrap_text) for row in (1, 2)] == [True, False]
 
 
-def test_the_notes_say_what_is_withheld_and_nothing_where_nothing_is(persons, tmp_path):
+def test_xlsx_notes_explain_suppression_when_present(persons, tmp_path):
     notes = opened(tmp_path, shown(persons, persons.inner, source="Census"))["Notes"]
     text = "\n".join(str(row[0]) for row in notes.iter_rows(values_only=True))
     assert "4 of 9 cells are withheld." in text
@@ -115,7 +115,7 @@ def test_numbers_are_shown_with_the_decimals_that_they_have(tmp_path):
     assert whole.cell(HEAD + 1, 2).number_format == "#,##0"
 
 
-def test_a_tree_is_indented_with_outline_levels_its_total_on_top(tmp_path):
+def test_xlsx_hierarchy_uses_outline_levels(tmp_path):
     tree = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1", "S2"]})
     dimensions = (Dimension.of("region", tree), Dimension.of("sex", Hierarchy.flat(["f", "m"])))
     inner = np.arange(1.0, 9.0).reshape(4, 2)
@@ -131,7 +131,7 @@ def test_a_tree_is_indented_with_outline_levels_its_total_on_top(tmp_path):
     assert not sheet.sheet_properties.outlinePr.summaryBelow
 
 
-def test_a_further_grouping_comes_last(tmp_path):
+def test_additional_hierarchy_comes_last(tmp_path):
     region = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1", "S2"]})
     coast = Hierarchy.from_tree({"Coast": ["N1", "S1"], "Inland": ["N2", "S2"]})
     both = Dimension("region", (region, coast))
@@ -150,7 +150,7 @@ def test_a_further_grouping_comes_last(tmp_path):
     ]
 
 
-def test_a_third_variable_makes_sheets_and_too_many_make_blocks(tmp_path, monkeypatch):
+def test_third_variable_makes_sheets_or_blocks(tmp_path, monkeypatch):
     table = Table.from_array(np.arange(8).reshape(2, 2, 2), names=["a", "b", "c"])
     book = opened(tmp_path, shown(table))
     assert book.sheetnames == ["1", "2", "Total", "Notes"]
@@ -198,22 +198,20 @@ def test_codes_that_begin_like_formulas_stay_texts(tmp_path):
     ("limit", "said"),
     [("MOST_ROWS", "rows"), ("MOST_COLUMNS", "columns"), ("LONGEST_TEXT", "characters in one text")],
 )
-def test_what_excel_cannot_hold_is_refused_before_anything_is_written(
-    persons, tmp_path, monkeypatch, limit, said
-):
+def test_content_beyond_excel_limits_raises_before_writing(persons, tmp_path, monkeypatch, limit, said):
     monkeypatch.setattr(xlsx, limit, 3)
     with pytest.raises(OutputError, match=f"{said}, at most 3 are possible"):
         write_xlsx(tmp_path / "table.xlsx", shown(persons))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_real_table_with_too_many_columns_is_refused(tmp_path):
+def test_real_table_with_too_many_columns_raises(tmp_path):
     wide = Table.from_array(np.ones((2, 16_383), dtype=int))
     with pytest.raises(OutputError, match="16,385 columns"):
         write_xlsx(tmp_path / "table.xlsx", shown(wide))
 
 
-def test_nothing_is_left_behind_and_bytes_are_the_same_on_any_day(persons, tmp_path, monkeypatch):
+def test_xlsx_bytes_are_independent_of_date(persons, tmp_path, monkeypatch):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
@@ -231,7 +229,7 @@ def test_nothing_is_left_behind_and_bytes_are_the_same_on_any_day(persons, tmp_p
 
 @given(wanted=st.lists(st.text(max_size=40), max_size=30))
 @settings(max_examples=32)
-def test_every_name_of_a_sheet_is_one_that_excel_takes(wanted):
+def test_sheet_names_are_valid_in_excel(wanted):
     names = sheet_names(wanted)
     assert len({name.lower() for name in names}) == len(names)
     for name in names:
@@ -243,7 +241,7 @@ def test_every_name_of_a_sheet_is_one_that_excel_takes(wanted):
 
 @given(sizes=st.lists(st.integers(2, 4), min_size=1, max_size=4), most=st.sampled_from([1, 40]))
 @settings(max_examples=20)
-def test_every_cell_stands_in_exactly_one_place(sizes, most):
+def test_every_cell_has_one_position(sizes, most):
     table = Table.from_array(np.arange(np.prod(sizes)).reshape(sizes))
     release = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))
     kept = laid_out.MAX_SHEETS

@@ -149,14 +149,14 @@ def test_columns_that_tell_another_are_found(tmp_path):
     assert nested(tmp_path / "f.csv", columns[:1]) == set()
 
 
-def test_a_missing_code_tells_nothing(tmp_path):
+def test_missing_code_reveals_no_structure(tmp_path):
     frame = pd.DataFrame({"a": ["x", "x", None, None], "b": ["1", "1", "2", "3"], "c": ["p", "p", "q", "q"]})
     frame.to_csv(tmp_path / "f.csv", index=False)
     found = nested(tmp_path / "f.csv", columns_of(tmp_path / "f.csv")[1])
     assert found == {("b", "a"), ("b", "c"), ("a", "c"), ("c", "a")}
 
 
-def test_a_variable_is_not_crossed_with_its_own_groups(tmp_path):
+def test_variable_is_not_crossed_with_its_groups(tmp_path):
     towns().to_csv(tmp_path / "f.csv", index=False)
     text = draft_recipe(tmp_path / "f.csv", tmp_path)
     assert tomllib.loads(text)["by"] == ["county", "sector"]
@@ -187,7 +187,7 @@ def persons():
 
 @pytest.mark.parametrize("make", [firms, spoiled, persons, towns], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("kind", ["csv", "semicolons", "parquet"])
-def test_a_draft_runs_as_it_is(tmp_path, make, kind):
+def test_draft_runs_unchanged(tmp_path, make, kind):
     (tmp_path / "in").mkdir()
     data = tmp_path / "in" / ("my data.parquet" if kind == "parquet" else "my data.csv")
     if kind == "parquet":
@@ -203,7 +203,7 @@ def test_a_draft_runs_as_it_is(tmp_path, make, kind):
     assert run.outcome.need.unsafe.any()
 
 
-def test_a_file_is_read_once_for_all_that_is_asked_about_it(tmp_path, monkeypatch):
+def test_draft_reads_the_file_once(tmp_path, monkeypatch):
     opened = []
 
     def counted(*given):
@@ -232,7 +232,7 @@ def by_cell(*, totals):
 
 @pytest.mark.parametrize("totals", [False, True])
 @pytest.mark.parametrize("values", [["n_obs"], ["n_obs", "turnover", "flag"], ["n_obs", "land"]])
-def test_a_file_with_one_row_per_cell_is_known_by_its_combinations(tmp_path, totals, values):
+def test_file_with_one_row_per_cell_is_recognised(tmp_path, totals, values):
     by_cell(totals=totals)[["region", "sector", *values]].to_csv(tmp_path / "cells.csv", index=False)
     recipe = write_draft(tmp_path / "cells.csv", tmp_path / "recipe.toml")
     keys = tomllib.loads(recipe.read_text("utf-8"))
@@ -249,13 +249,13 @@ def test_records_are_not_taken_for_cells(tmp_path):
     assert "data" in tomllib.loads(draft_recipe(tmp_path / "records.csv", tmp_path))
 
 
-def test_a_file_without_names_of_columns_is_refused(tmp_path):
+def test_file_without_header_raises(tmp_path):
     (tmp_path / "f.csv").write_text("2;3;0\n1;3;7\n", encoding="utf-8")
     with pytest.raises(DataError, match="no names of columns"):
         draft_recipe(tmp_path / "f.csv", tmp_path)
 
 
-def test_what_was_guessed_is_explained(tmp_path):
+def test_draft_explains_its_guesses(tmp_path):
     firms().to_csv(tmp_path / "firms.csv", index=False)
     text = draft_recipe(tmp_path / "firms.csv", tmp_path)
     for word in ("size", "employees", "[hierarchies]", "[[keep]]", "optimal:", "Every line is a guess"):
@@ -279,7 +279,7 @@ def test_data_without_a_table_in_them_are_refused(tmp_path, frame, what):
     assert not (tmp_path / "recipe.toml").exists()
 
 
-def test_a_recipe_that_exists_is_left_alone(tmp_path):
+def test_existing_recipe_is_not_overwritten(tmp_path):
     firms().to_csv(tmp_path / "firms.csv", index=False)
     (tmp_path / "recipe.toml").write_text("mine", encoding="utf-8")
     with pytest.raises(OutputError, match="exists already"):
@@ -309,7 +309,7 @@ def test_files_of_other_programs_are_understood(shared, tmp_path, name, kind, by
 
 
 @pytest.mark.parametrize("word", ["Total", "Tot", "Ensemble", "Insgesamt", "\u5408\u8a08"])
-def test_a_table_with_totals_is_never_drafted_as_records(tmp_path, word):
+def test_table_with_totals_is_not_drafted_as_records(tmp_path, word):
     frame = by_cell(totals=True).replace("Total", word)
     path = tmp_path / "cells.csv"
     frame.to_csv(path, index=False)
@@ -377,7 +377,7 @@ def test_numbers_of_respondents_are_known_in_other_languages(tmp_path, name):
     assert tomllib.loads(draft_recipe(path, tmp_path))["frequency"] == name
 
 
-def test_a_code_that_is_large_but_no_sum_is_no_total(tmp_path):
+def test_large_code_that_is_no_sum_is_not_total(tmp_path):
     frame = cells_with("xx")
     frame.loc[frame["trade"] == "xx", ["n", "turnover"]] += 1
     path = tmp_path / "cells.csv"

@@ -149,7 +149,7 @@ def read(tmp_path):
         ),
     ],
 )
-def test_a_mistake_is_told_with_its_line_and_key(read, more, where, what, fix):
+def test_invalid_recipe_raises_with_line_and_key(read, more, where, what, fix):
     with pytest.raises(HitokuError) as caught:
         read(GOOD + more)
     assert caught.value.where.startswith("recipe.toml, line ")
@@ -195,17 +195,17 @@ def test_something_wrong_in_the_first_lines(read, old, new, where, what):
     assert caught.value.fix
 
 
-def test_a_recipe_that_is_not_there(tmp_path):
+def test_missing_recipe_raises(tmp_path):
     with pytest.raises(HitokuError, match="cannot read the recipe"):
         Recipe.read(tmp_path / "none.toml")
 
 
-def test_a_recipe_in_another_encoding(read):
+def test_recipe_in_other_encoding_raises(read):
     with pytest.raises(HitokuError, match="not UTF-8"):
         read(GOOD + 'title = "Zürich"', encoding="latin-1")
 
 
-def test_a_mark_of_byte_order_and_line_ends_of_windows_do_no_harm(read):
+def test_recipe_accepts_byte_order_mark_and_crlf(read):
     assert read(("\ufeff" + GOOD).replace("\n", "\r\n")).keys.by == ["region", "size"]
 
 
@@ -217,7 +217,7 @@ def test_rules_and_methods_may_be_words_or_tables(read):
     assert (recipe.method.cost, recipe.method.keep) == ("value", "margins")
 
 
-def test_a_table_may_hold_signs_that_a_word_cannot(read):
+def test_table_of_parameters_may_contain_special_characters(read):
     rule = '{name = "direct_disclosure", sensitive = "injury", unknown = {injury = "n/a, +"}}'
     recipe = read(GOOD.replace('"p_percent:p=10"', rule))
     assert recipe.rules == (DirectDisclosure(sensitive="injury", unknown={"injury": "n/a, +"}),)
@@ -271,14 +271,14 @@ def test_options_make_the_same_recipe_as_a_file(read):
         ({"data": None}, "DATA"),
     ],
 )
-def test_a_mistake_among_options_names_the_option(change, where):
+def test_invalid_option_is_named_as_option(change, where):
     options = {"data": "firms.csv", "by": ["region"], "rules": ["min_frequency:n=3"]}
     with pytest.raises(HitokuError) as caught:
         Recipe.of({**options, **change})
     assert caught.value.where.startswith(where)
 
 
-def test_a_recipe_prints_what_it_is_about(read):
+def test_recipe_repr_shows_its_settings(read):
     assert repr(read(GOOD)) == "Recipe(firms.csv by region, size: p_percent, auto)"
     counted = read(GOOD + '[counts]\nrules = ["min_frequency:n=3"]').counts
     assert counted is not None
@@ -286,11 +286,11 @@ def test_a_recipe_prints_what_it_is_about(read):
 
 
 @pytest.mark.parametrize("keys", [TableKeys, LinkedKeys, CostKeys, CountsKeys, RecipeKeys])
-def test_every_key_says_what_it_is_for(keys):
+def test_every_recipe_key_has_a_description(keys):
     assert [name for name, field in keys.model_fields.items() if not field.description] == []
 
 
-def test_the_page_on_recipes_names_every_key():
+def test_recipe_page_documents_every_key():
     page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "recipes.md").read_text("utf-8")
     tables = page.partition("## Every key")[2]
     keys = {

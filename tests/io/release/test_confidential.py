@@ -85,7 +85,7 @@ def release(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_no_withheld_value_level_or_contribution_is_in_any_part(release, name):
+def test_public_files_contain_no_confidential_number(release, name):
     table, _, protection, found = decided()
     assert found.safe
     file = release / "public" / f"table{FORMATS[name].suffix}"
@@ -96,7 +96,7 @@ def test_no_withheld_value_level_or_contribution_is_in_any_part(release, name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_no_word_of_the_checkers_is_in_any_part(release, name):
+def test_public_files_contain_no_checker_terms(release, name):
     text = words_in(release / "public" / f"table{FORMATS[name].suffix}")
     assert [word for word in CHECKERS if word.encode() in text] == []
     assert b"region" in text
@@ -120,7 +120,7 @@ def test_forced_release_reveals_nothing_outside_the_checkers_folder(tmp_path):
     assert leaked(folder / "checker" / "report.html", hidden) == set(hidden)
 
 
-def test_the_checkers_folder_has_all_of_it(release):
+def test_checker_folder_contains_confidential_evidence(release):
     text = words_in(release / "checker" / "cells.csv")
     assert b"secondary" in text
     assert leaked(release / "checker" / "cells.csv", [311.125, 4815.25]) == {311.125, 4815.25}
@@ -137,7 +137,7 @@ def test_the_checkers_folder_has_all_of_it(release):
         ),
     ],
 )
-def test_what_leaves_does_not_depend_on_what_is_withheld(tmp_path, other):
+def test_public_files_do_not_depend_on_suppressed_values(tmp_path, other):
     """Same published numbers, same bytes: there is nowhere left for a secret to be."""
     one, two = written(tmp_path / "one", decided()), written(tmp_path / "two", decided(**other))
     assert (one / "checker" / "cells.csv").read_bytes() != (two / "checker" / "cells.csv").read_bytes()
@@ -145,7 +145,7 @@ def test_what_leaves_does_not_depend_on_what_is_withheld(tmp_path, other):
         assert file.read_bytes() == (two / "public" / file.name).read_bytes(), file.name
 
 
-def test_the_last_bits_of_a_sum_stay_inside(tmp_path):
+def test_published_totals_hide_floating_point_residue(tmp_path):
     """0.1 + 0.2 and 0.3 are the same number to a reader; their bits would tell how a total came about."""
     sums = decided(np.round(INNER / 7, 1))[0].value
     assert np.any(sums != np.round(sums, 1))
@@ -156,7 +156,7 @@ def test_the_last_bits_of_a_sum_stay_inside(tmp_path):
     assert [v for v in told if v is not None and v != round(v, 1)] == []
 
 
-def test_a_workbook_has_no_hidden_parts(release):
+def test_workbook_has_no_hidden_parts(release):
     book = openpyxl.load_workbook(release / "public" / "table.xlsx")
     for sheet in book:
         assert sheet.sheet_state == "visible"
@@ -200,7 +200,7 @@ def _format(book):
 
 
 @pytest.mark.parametrize("plant", [_hidden_sheet, _remark, _property, _name, _formula, _format])
-def test_a_value_planted_in_a_workbook_is_found(release, tmp_path, plant):
+def test_value_planted_in_workbook_is_found(release, tmp_path, plant):
     file = tmp_path / "planted.xlsx"
     book = openpyxl.load_workbook(release / "public" / "table.xlsx")
     book.save(file)
@@ -210,7 +210,7 @@ def test_a_value_planted_in_a_workbook_is_found(release, tmp_path, plant):
     assert leaked(file, [SECRET]) == {SECRET}
 
 
-def test_a_value_planted_in_a_cached_result_is_found(release, tmp_path):
+def test_value_planted_in_formula_result_is_found(release, tmp_path):
     """A formula keeps the number that it last gave: so a workbook may show c and hold the truth."""
     file = tmp_path / "planted.xlsx"
     with zipfile.ZipFile(release / "public" / "table.xlsx") as old, zipfile.ZipFile(file, "w") as new:
@@ -225,7 +225,7 @@ def test_a_value_planted_in_a_cached_result_is_found(release, tmp_path):
 
 
 @pytest.mark.parametrize("where", ["metadata", "value", "statistics"])
-def test_a_value_planted_in_parquet_is_found(release, tmp_path, where):
+def test_value_planted_in_parquet_is_found(release, tmp_path, where):
     file = tmp_path / "planted.parquet"
     table = pq.read_table(release / "public" / "table.parquet")
     pq.write_table(table, file)
@@ -242,7 +242,7 @@ def test_a_value_planted_in_parquet_is_found(release, tmp_path, where):
 
 
 @pytest.mark.parametrize("suffix", [".json", ".csv", ".html", ".sdmx.csv"])
-def test_a_value_planted_in_text_is_found(release, tmp_path, suffix):
+def test_value_planted_in_text_is_found(release, tmp_path, suffix):
     file = tmp_path / f"planted{suffix}"
     shutil.copy(release / "public" / f"table{suffix}", file)
     file.write_text(file.read_text("utf-8") + f"\n<!-- {SECRET:,.3f} -->", encoding="utf-8")

@@ -46,7 +46,7 @@ def decided():
     return table, need, protection, audit(table, need, Release.of(table, protection))
 
 
-def test_every_interval_is_written_with_its_real_ends(decided, tmp_path):
+def test_intervals_are_written_with_attained_ends(decided, tmp_path):
     """As suppressFT does (Kikuchi and Minami, section 4.3), for secondary cells, too."""
     table, _, protection, _ = decided
     folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
@@ -59,7 +59,7 @@ def test_every_interval_is_written_with_its_real_ends(decided, tmp_path):
     np.testing.assert_array_equal(cells["second"], table.contributors.largest[:, 1])
 
 
-def test_the_release_is_complete_and_verifies(decided, tmp_path):
+def test_written_release_is_complete_and_verifies(decided, tmp_path):
     folder = write_release(
         tmp_path / "out",
         Outcome(*decided[2:]),
@@ -99,7 +99,7 @@ def formulas_in(folder):
     return found
 
 
-def test_no_file_of_a_release_has_a_code_that_a_spreadsheet_runs(tmp_path):
+def test_release_files_contain_no_spreadsheet_formula(tmp_path):
     counts = [[20, 3, 50], [30, 40, 9], [2, 60, 70]]
     regions, jobs = ["=1+1", "+cmd|' /C calc'!A0", "'=quoted"], ["@SUM(1)", "-cmd", "plain"]
     table = Table.from_array(counts, names=["=region", "@job"], codes=[regions, jobs])
@@ -120,12 +120,12 @@ def test_no_file_of_a_release_has_a_code_that_a_spreadsheet_runs(tmp_path):
     assert verify(folder).ok
 
 
-def test_a_formula_is_noticed(tmp_path):
+def test_spreadsheet_formula_is_detected(tmp_path):
     (tmp_path / "a.csv").write_text("code,n\n=1+1,3\n", encoding="utf-8")
     assert formulas_in(tmp_path) == {"a.csv": ["=1+1"]}
 
 
-def test_nothing_withheld_is_in_the_public_files(decided, tmp_path):
+def test_public_files_contain_no_suppressed_value(decided, tmp_path):
     table, _, protection, _ = decided
     folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
     text = "".join((folder / "public" / name).read_text() for name in ("table.csv", "table.html"))
@@ -136,14 +136,14 @@ def test_nothing_withheld_is_in_the_public_files(decided, tmp_path):
         assert word not in text
 
 
-def test_the_same_decision_gives_the_same_bytes(decided, tmp_path):
+def test_same_release_gives_same_files(decided, tmp_path):
     one, two = (write_release(tmp_path / name, Outcome(*decided[2:])) for name in ("one", "two"))
     for path in sorted(one.rglob("*")):
         if path.is_file():
             assert path.read_bytes() == (two / path.relative_to(one)).read_bytes(), path.name
 
 
-def test_a_folder_read_back_is_audited_as_it_stands(decided, tmp_path):
+def test_folder_read_back_is_audited(decided, tmp_path):
     table, need, protection, _ = decided
     folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
     again, levels, release = read_release(folder)
@@ -171,7 +171,7 @@ def test_hashes_of_every_public_file_are_kept(decided, tmp_path):
     assert kept == {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
 
 
-def test_a_table_too_large_to_leaf_through_gets_a_workbook_only_when_asked(decided, tmp_path, monkeypatch):
+def test_large_table_gets_workbook_only_on_request(decided, tmp_path, monkeypatch):
     monkeypatch.setattr("hitoku.io.formats.xlsx.COMFORTABLE_CELLS", 29)
     folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
     assert sorted(file.name for file in (folder / "public").iterdir()) == ["table.csv", "table.html"]
@@ -182,7 +182,7 @@ def test_a_table_too_large_to_leaf_through_gets_a_workbook_only_when_asked(decid
     assert (asked / "public" / "table.xlsx").is_file()
 
 
-def test_a_hierarchy_is_read_back_and_without_its_file_not_taken_for_flat(tmp_path):
+def test_missing_hierarchy_file_raises_on_reading(tmp_path):
     tree = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1", "S2"]})
     cells = pd.DataFrame({"region": ["N1", "N2", "S1", "S2"], "n": [12, 30, 8, 1]})
     table = Table.from_frame(cells, ["region"], "n", hierarchies={"region": tree})
@@ -200,7 +200,7 @@ def test_a_hierarchy_is_read_back_and_without_its_file_not_taken_for_flat(tmp_pa
     assert again.describe(3) == "region=S2"
 
 
-def test_a_cell_published_by_hand_is_found(decided, tmp_path):
+def test_cell_published_by_hand_is_found(decided, tmp_path):
     table, need, _, _ = decided
     folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
     public = folder / "public" / "table.csv"
@@ -220,7 +220,7 @@ def test_a_cell_published_by_hand_is_found(decided, tmp_path):
     assert found.summary["published"] == 1
 
 
-def test_an_unsafe_release_is_written_without_a_certificate(decided, tmp_path):
+def test_unsafe_release_has_no_certificate(decided, tmp_path):
     table, need, _, _ = decided
     blank = Protection.withhold(table, need.unsafe, need)
     found = audit(table, need, Release.of(table, blank))
@@ -229,14 +229,14 @@ def test_an_unsafe_release_is_written_without_a_certificate(decided, tmp_path):
     assert json.loads((folder / "checker" / "summary.json").read_text())["safe"] is False
 
 
-def test_a_folder_that_holds_something_is_refused(decided, tmp_path):
+def test_existing_output_folder_raises(decided, tmp_path):
     (tmp_path / "old.txt").write_text("old")
     with pytest.raises(OutputError, match="already holds something"):
         write_release(tmp_path, Outcome(*decided[2:]))
 
 
 @pytest.mark.parametrize("lost", ["checker/table.jj.gz", "checker/summary.json", "public/table.csv"])
-def test_a_folder_that_is_not_whole_is_refused(decided, tmp_path, lost):
+def test_incomplete_release_folder_raises(decided, tmp_path, lost):
     folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
     (folder / lost).unlink()
     with pytest.raises(DataError, match="not a whole release folder"):

@@ -78,7 +78,7 @@ def pages(tmp_path_factory):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_breaks_no_rule_of_accessibility(chromium, pages, name, width, scheme):
+def test_page_passes_accessibility_rules(chromium, pages, name, width, scheme):
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     shown = context.new_page()
     said = []
@@ -91,7 +91,7 @@ def test_a_page_breaks_no_rule_of_accessibility(chromium, pages, name, width, sc
     assert said == []
 
 
-def test_a_page_that_breaks_one_is_found(chromium, tmp_path):
+def test_inaccessible_page_is_reported(chromium, tmp_path):
     (tmp_path / "bad.html").write_text("<!doctype html><html><body><img src='data:,'></body></html>", "utf-8")
     shown = chromium.new_page()
     shown.goto((tmp_path / "bad.html").as_uri())

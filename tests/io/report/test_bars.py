@@ -35,7 +35,7 @@ def test_everything_is_on_the_strip_and_in_order(value, down, up, lower, upper, 
 
 
 @given(value=VALUES, lower=LEVELS, upper=LEVELS, more=st.floats(0, 1e6))
-def test_nothing_is_missing_where_the_requirement_is_covered(value, lower, upper, more):
+def test_covered_requirement_has_no_missing_part(value, lower, upper, more):
     assert not interval_bar(
         value, value - lower - more, value + upper + more, lower=lower, upper=upper
     ).missing
@@ -64,12 +64,12 @@ def test_gaps_are_on_the_side_that_fails(low, high, missing):
         pytest.param(40, math.inf, (False, True), id="without end"),
     ],
 )
-def test_what_goes_on_beyond_the_strip_has_an_arrow(low, high, arrows):
+def test_interval_beyond_bar_has_arrow(low, high, arrows):
     bar = interval_bar(50, low, high, lower=10, upper=10)
     assert (bar.cut_low, bar.cut_high) == arrows
 
 
-def test_a_ruler_is_as_long_as_the_width_in_the_scale_of_the_bar():
+def test_width_ruler_is_drawn_to_scale():
     bar = interval_bar(4, 0, 12, width=9)
     unit = (bar.have[1] - bar.have[0]) / 12
     assert bar.ruler[1] - bar.ruler[0] == pytest.approx(9 * unit, abs=0.2)
@@ -90,7 +90,7 @@ def test_adjusted_values_are_drawn_on_their_side(value, moved, down, up):
 
 
 @given(st.floats(0, 2, exclude_max=True))
-def test_a_requirement_that_is_not_met_is_never_printed_as_met(quotient):
+def test_unmet_requirement_is_never_printed_as_met(quotient):
     assert (float(times(quotient)[:-1]) >= 1) == (quotient >= 1)
 
 

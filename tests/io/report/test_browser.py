@@ -61,7 +61,7 @@ def opened(browser, pages):
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_loads_alone_and_without_complaints(browser, opened, pages, name, scheme):
+def test_page_loads_without_requests_or_errors(browser, opened, pages, name, scheme):
     browser.look(scheme=scheme)
     opened(name)
     assert browser.value("document.querySelector('h1').textContent") == name
@@ -102,7 +102,7 @@ def test_arrow_keys_move_from_cell_to_cell_and_stop_at_the_edge(browser, opened)
     assert browser.value(FOCUS) == "c0"
 
 
-def test_one_cell_of_the_table_is_in_the_tab_order_and_keeps_its_place(browser, opened):
+def test_one_table_cell_is_in_tab_order(browser, opened):
     opened("counts")
     browser.click("#c9")
     browser.press("ArrowRight")
@@ -156,7 +156,7 @@ def test_radio_buttons_follow_the_arrow_keys(browser, opened):
     assert "c" not in browser.value(TEXTS).values()
 
 
-def test_the_panel_tells_about_the_cell_in_focus(browser, opened):
+def test_panel_describes_selected_cell(browser, opened):
     cells = opened("magnitudes")
     cell = int(np.flatnonzero(cells.need.unsafe)[0])
     browser.value(f"document.querySelector('#list a[href=\"#c{cell}\"]').click()")
@@ -175,7 +175,7 @@ def test_the_panel_tells_about_the_cell_in_focus(browser, opened):
     assert browser.value("document.querySelectorAll('#panel svg').length") == 1
 
 
-def test_a_link_in_the_list_opens_the_part_of_the_table_and_goes_there(browser, opened):
+def test_list_link_opens_the_table_section(browser, opened):
     cells = opened("magnitudes")
     for cell in cells.listed[:: max(1, len(cells.listed) // 5)]:
         browser.value(f"document.querySelector('#list a[href=\"#c{cell}\"]').click()")
@@ -184,7 +184,7 @@ def test_a_link_in_the_list_opens_the_part_of_the_table_and_goes_there(browser, 
         assert browser.value("document.querySelectorAll('.sheet:not([hidden])').length") == 1
 
 
-def test_a_part_that_fails_is_opened_first(browser, opened):
+def test_failing_section_is_opened_first(browser, opened):
     cells = opened("cube")
     (cell,) = np.flatnonzero(cells.failing)
     assert browser.value("document.getElementById('part').selectedIndex") == 2
@@ -200,7 +200,7 @@ def test_another_part_can_be_chosen(browser, opened):
     assert browser.value("document.getElementById('sheet2').hidden") is True
 
 
-def test_the_list_is_sorted_by_any_column_both_ways(browser, opened):
+def test_list_sorts_by_any_column_both_ways(browser, opened):
     cells = opened("magnitudes")
     assert browser.value(SHOWN_ROWS) == cells.listed
     value = cells.table.value
@@ -218,7 +218,7 @@ def test_the_list_is_sorted_by_any_column_both_ways(browser, opened):
     assert reached == sorted(reached)
 
 
-def test_the_list_is_sieved_by_kind_and_by_code(browser, opened):
+def test_list_is_filtered_by_kind_and_code(browser, opened):
     cells = opened("magnitudes")
     unsafe_cells = [cell for cell in cells.listed if cells.need.unsafe[cell]]
     browser.click("input[value=u]")
@@ -236,14 +236,14 @@ def test_the_list_is_sieved_by_kind_and_by_code(browser, opened):
     assert browser.value(SHOWN_ROWS) == []
 
 
-def test_only_failing_cells_can_be_listed(browser, opened):
+def test_list_can_show_failing_cells_only(browser, opened):
     cells = opened("unsafe")
     browser.click("input[name=kind][value=x]")
     assert browser.value(SHOWN_ROWS) == [cell for cell in cells.listed if cells.failing[cell]]
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_it_prints_as_published_whatever_is_on_the_screen(browser, opened, name):
+def test_printed_page_ignores_screen_state(browser, opened, name):
     opened(name)
     published = browser.value(TEXTS)
     browser.click("input[value=true]")
@@ -265,7 +265,7 @@ def test_paper_has_the_signature_and_no_controls(browser, opened):
 
 
 @pytest.mark.parametrize("width", [1280, 800, 400])
-def test_nothing_sticks_out_of_the_window(browser, opened, width):
+def test_page_fits_the_window_width(browser, opened, width):
     opened("magnitudes")
     browser.look(width=width)
     assert browser.value("document.documentElement.scrollWidth <= window.innerWidth")

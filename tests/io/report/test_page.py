@@ -18,7 +18,7 @@ from hitoku.model import Need, Protection, Table
 # One file that asks nobody and runs nothing but its own
 
 
-def test_nothing_of_the_data_becomes_markup():
+def test_data_is_escaped_in_markup():
     cells = nasty()
     html = page(
         cells,
@@ -41,7 +41,7 @@ def test_nothing_of_the_data_becomes_markup():
     assert data_of(tree)["codes"][0][:5] == list(NASTY)
 
 
-def test_a_long_code_is_wrapped_and_does_not_push_the_table_aside():
+def test_long_code_is_wrapped_within_the_table():
     table = Table.from_array(
         [[1, 4], [5, 6]], codes=[["a" * 300, "Fog bottling"], ["b" * 41, "c" * 40]], measure="firms"
     )
@@ -56,7 +56,7 @@ def test_a_long_code_is_wrapped_and_does_not_push_the_table_aside():
     ]
 
 
-def test_the_policy_names_style_and_script_by_their_hashes_and_nothing_else(shown):
+def test_content_policy_lists_only_used_hashes(shown):
     _, tree = shown
     (policy,) = (
         meta.attributes["content"] for meta in tree.all("meta", **{"http-equiv": "Content-Security-Policy"})
@@ -76,7 +76,7 @@ def test_the_policy_names_style_and_script_by_their_hashes_and_nothing_else(show
     }
 
 
-def test_nothing_points_outside(shown):
+def test_page_contains_no_external_link(shown):
     _, tree = shown
     for each in tree.all():
         assert each.attributes.get("href", "#").startswith("#")
@@ -98,7 +98,7 @@ def test_links_inside_lead_somewhere_and_ids_are_unique(shown):
 # For everybody
 
 
-def test_the_page_is_confidential_and_says_so_first(shown):
+def test_page_begins_with_confidentiality_notice(shown):
     _, tree = shown
     assert tree.one("title").text.startswith("Confidential: ")
     note = next(tree.one("body").all("p"))

@@ -31,7 +31,7 @@ from hitoku.rules import DirectDisclosure
 # What is shown
 
 
-def test_every_cell_stands_in_the_table_once_as_it_is_published(shown):
+def test_report_table_shows_every_cell_once(shown):
     cells, tree = shown
     withheld, value = cells.protection.withheld, cells.protection.value
     expected = {c: "c" if withheld[c] else number(value[c]) for c in range(cells.table.n_cells)}
@@ -40,7 +40,7 @@ def test_every_cell_stands_in_the_table_once_as_it_is_published(shown):
     assert cell_texts(tree) == expected
 
 
-def test_the_codes_of_a_cell_are_those_of_its_row_and_column(shown):
+def test_cell_codes_match_row_and_column(shown):
     cells, tree = shown
     labels = cells.table.labels
     for grid in tree.all("table", role="grid"):
@@ -53,7 +53,7 @@ def test_the_codes_of_a_cell_are_those_of_its_row_and_column(shown):
                 assert len(heads) == len(codes) or top[place] in codes
 
 
-def test_the_panel_knows_the_codes_of_every_cell(shown):
+def test_panel_contains_codes_of_every_cell(shown):
     cells, tree = shown
     data, labels = data_of(tree), cells.table.labels
     for place, cell in enumerate(cell_texts(tree)):
@@ -191,7 +191,7 @@ def test_caution_overrules_a_verdict_that_is_not_red():
     assert "bad" in box.classes
 
 
-def test_a_table_that_does_not_add_up_is_passed_without_a_certificate():
+def test_non_additive_table_passes_without_certificate():
     table = Table.from_array([[20.0, 15.0], [72.0, 1.0]])
     rough = replace(table, value=table.value + np.array([0.1] + [0.0] * 8), additive=False)
     need = Need(unsafe=rough.value == 1, lower=1.0, upper=1.0)
@@ -215,7 +215,7 @@ def test_key_figures_are_those_of_need_and_loss():
         assert f"{name}: {int(hits.sum()):,}" in said
 
 
-def test_a_cell_that_just_meets_its_requirement_is_not_said_to_miss_it():
+def test_exactly_met_requirement_is_shown_as_met():
     """Three tenths asked for and three tenths moved differ in the last bit of a double."""
     table = Table.from_array([[1.0, 5.0], [6.0, 2.0]], integer=False)
     need = Need(unsafe=table.value == 1, lower=0.1 + 0.2, upper=0.1 + 0.2)
@@ -240,7 +240,7 @@ def test_steps_of_the_audit_are_shown():
     assert outcomes(adjusted()) == {"distance": "✓ no disclosure", "sums": "✓ no disclosure"}
 
 
-def test_the_list_has_every_withheld_or_unsafe_cell_those_in_danger_first(shown):
+def test_list_begins_with_least_protected_cells(shown):
     cells, tree = shown
     rows = list(tree.one("table", id="list").one("tbody").all("tr"))
     listed = [int(row.attributes["id"][1:]) for row in rows]
@@ -250,7 +250,7 @@ def test_the_list_has_every_withheld_or_unsafe_cell_those_in_danger_first(shown)
     assert all(("x" in row.classes) == cells.failing[c] for row, c in zip(rows, listed, strict=True))
 
 
-def test_a_cell_that_fails_says_why():
+def test_failing_cell_shows_its_reason():
     tree = parsed(page(unsafe(), title="A title"))
     first, second = list(tree.one("table", id="list").one("tbody").all("tr"))
     told = {words(row.one("td", **{"class": "word"})): words(row.one("th")) for row in (first, second)}
@@ -258,7 +258,7 @@ def test_a_cell_that_fails_says_why():
     assert "exactly 3 by" in told["✗ recomputable"]
 
 
-def test_a_cell_that_is_open_to_insiders_fails_and_says_so():
+def test_cell_open_to_insiders_shows_its_reason():
     table = Table.from_array([[7.0, 11.0], [10.0, 60.0]], integer=False)
     need = Need(unsafe=table.value == 60, lower=1.0, upper=1.0)
     release = Release.of(table, Protection.withhold(table, table.inner, need))
@@ -303,7 +303,7 @@ def test_ends_of_counts_are_moved_to_whole_numbers_but_never_past_the_truth():
 # Large tables
 
 
-def test_a_large_table_is_cut_down_to_its_margins_and_says_so(monkeypatch):
+def test_large_table_shows_margins_and_a_note(monkeypatch):
     monkeypatch.setattr(report, "MOST_CELLS", 20)
     cells = counts()
     tree = parsed(page(cells, title="A title"))
@@ -322,7 +322,7 @@ def test_long_margins_do_not_push_the_list_of_cells_off_the_page(monkeypatch):
     assert boxed in page(counts(), title="A title")
 
 
-def test_a_large_table_without_margins_of_its_own_is_a_list_and_says_so(monkeypatch):
+def test_large_table_without_margins_is_listed(monkeypatch):
     monkeypatch.setattr(report, "MOST_CELLS", 5)
     cells = linked()
     tree = parsed(page(cells, title="A title"))
@@ -332,14 +332,14 @@ def test_a_large_table_without_margins_of_its_own_is_a_list_and_says_so(monkeypa
     assert len(rows) == (cells.protection.withheld | cells.need.unsafe).sum()
 
 
-def test_a_long_list_is_cut_and_says_so(monkeypatch):
+def test_long_list_is_cut_with_a_note(monkeypatch):
     monkeypatch.setattr(report, "MOST_ROWS", 2)
     tree = parsed(page(counts(), title="A title"))
     assert len(list(tree.one("table", id="list").one("tbody").all("tr"))) == 2
     assert "Of 4 cells the 2 nearest to danger are listed" in words(tree)
 
 
-def test_the_longest_page_stays_below_five_megabytes():
+def test_longest_page_is_below_five_megabytes():
     rng = np.random.default_rng(2)
     table = Table.from_array(rng.integers(10**6, 10**9, (140, 140)))
     withheld = rng.random(table.n_cells) < 0.4
@@ -356,7 +356,7 @@ def test_the_longest_page_stays_below_five_megabytes():
         pytest.param(60, {"wide", "screen"}, id="not at all"),
     ],
 )
-def test_a_table_is_printed_as_its_width_allows(columns, classes):
+def test_print_orientation_follows_table_width(columns, classes):
     table = Table.from_array(np.full((70, columns), 1_234))
     cells = evidence(
         table, Need(unsafe=np.zeros(table.n_cells, bool)), Protection.withhold(table, table.value < 0)
@@ -365,7 +365,7 @@ def test_a_table_is_printed_as_its_width_allows(columns, classes):
     assert sheet.classes == {"sheet"} | classes
 
 
-def test_what_is_not_printed_is_as_long_as_the_page_says():
+def test_print_row_limit_matches_stylesheet():
     css = (TEMPLATES / "style.css").read_text("utf-8")
     assert f"nth-child(n+{report.MOST_PRINTED_ROWS + 1})" in css
 
@@ -373,7 +373,7 @@ def test_what_is_not_printed_is_as_long_as_the_page_says():
 # As a file
 
 
-def test_the_same_release_gives_the_same_bytes(tmp_path):
+def test_same_release_gives_same_report(tmp_path):
     first, second = (
         write_report(tmp_path / f"{k}.html", Outcome(c.protection, c.audit, c.attacked))
         for k, c in enumerate((magnitudes(), magnitudes()))
@@ -382,7 +382,7 @@ def test_the_same_release_gives_the_same_bytes(tmp_path):
     assert b"\r" not in first.read_bytes()
 
 
-def test_a_folder_that_is_not_there_is_an_error_of_ours(tmp_path):
+def test_missing_folder_raises_output_error(tmp_path):
     c = counts()
     with pytest.raises(OutputError, match="cannot write to no"):
         write_report(tmp_path / "no" / "report.html", Outcome(c.protection, c.audit))
@@ -391,7 +391,7 @@ def test_a_folder_that_is_not_there_is_an_error_of_ours(tmp_path):
 # In a release
 
 
-def test_the_report_of_a_release_names_its_files_and_their_fingerprint(tmp_path):
+def test_report_lists_public_files_with_hashes(tmp_path):
     c = counts()
     text = 'title = "Firms"\n# <by hand>\n'
     folder = write_release(
