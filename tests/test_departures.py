@@ -51,7 +51,8 @@ HELD = {
     "test_zeros_come_last_and_only_where_they_can_move",
     "Appendix E prints": "tests/io/argus/test_table_file.py::"
     "test_appendix_e_example_raises_with_failing_relations",
-    "more than 11 degrees": "tests/checks/policies/test_policy.py::test_operator_of_threshold_is_configurable",
+    "more than 11 degrees": "tests/checks/policies/test_policy.py::"
+    "test_operator_of_threshold_is_configurable",
 }
 
 
