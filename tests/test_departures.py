@@ -16,11 +16,11 @@ PAGE = (ROOT / "docs" / "explanation" / "departures.md").read_text("utf-8")
 HELD = {
     "formula (8) fixes": "tests/attacks/test_interval.py::test_example_1_of_minami_and_abe",
     "Algorithm 1 updates": "tests/attacks/test_matching.py::test_a_single_match_sets_both_ends "
-    "papers/tests/test_minami_abe_2019_search.py::test_the_printed_algorithm_is_followed_word_by_word",
+    "papers/tests/test_minami_abe_2019_search.py::test_printed_algorithm_is_followed_step_by_step",
     '"the" optimal pattern': "tests/methods/optimal/test_optimal.py::"
     "test_two_way_tables_get_the_first_safe_pattern_of_all",
     "`w > 8` in definition 3": "papers/tests/test_minami_abe_2019.py::"
-    "test_a_width_of_nine_is_more_than_eight",
+    "test_width_of_nine_exceeds_eight",
     "a zero is unsafe": "tests/rules/test_min_frequency.py::test_below_n",
     "effective *intervals*": "tests/attacks/test_matching.py::test_holes_are_told",
     "one level to either side": "tests/test_departures.py::test_zero_level_forbids_that_direction",
@@ -31,16 +31,16 @@ HELD = {
     "tests/methods/gauss/test_gauss.py::test_elimination_alone_is_not_enough_for_direct_disclosure",
     "no cell follows *exactly*": "tests/methods/gauss/test_gauss.py::"
     "test_no_unsafe_cell_is_exposed_and_every_secondary_one_is_needed "
-    "papers/tests/test_lupp_langsrud_2021.py::test_what_the_r_package_publishes_for_table_1",
+    "papers/tests/test_lupp_langsrud_2021.py::test_r_package_publishes_the_same_table_1",
     "elimination in integers": "tests/attacks/test_linear_disclosure.py::"
     "test_exposed_cells_are_those_of_exact_fractions",
     "ties in R's order": "tests/methods/gauss/test_gauss.py::test_order_decides_which_cells_are_withheld",
     "p%: safe if": "tests/rules/test_p_percent.py::test_a_remainder_of_exactly_p_percent",
     "a threshold of 10 *elements*": "tests/test_departures.py::test_width_ten_spans_eleven_counts",
     "dominance applies to sums": "papers/tests/test_kikuchi_minami_2017.py::"
-    "test_what_differs_from_the_paper_is_known_and_explained",
+    "test_differences_from_the_paper_are_explained",
     "mode: from more than 10": "papers/tests/test_kikuchi_minami_2017.py::"
-    "test_what_differs_from_the_paper_is_known_and_explained",
+    "test_differences_from_the_paper_are_explained",
     "group disclosure: suppressed": "tests/rules/test_group_disclosure.py::"
     "test_970_of_1000_are_not_known_to_be_more_than_nine_tenths",
     "until *all* suppressed": "tests/methods/test_redundant_suppressions.py::"

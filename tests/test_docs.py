@@ -185,7 +185,7 @@ def test_wrong_example_is_found(page):
         run(page, "page")
 
 
-def test_commands_of_a_page_find_what_its_python_wrote(tmp_path, monkeypatch):
+def test_page_commands_use_files_of_its_python(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     wrote = "```python\nfrom pathlib import Path\nPath('note').write_text('here', encoding='utf-8')\n```\n"
     run(wrote + "```shell\ncat note\n```\n```output\nhere\n```\n", "page")

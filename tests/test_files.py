@@ -100,7 +100,7 @@ def test_failed_block_keeps_the_file(tmp_path):
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_files_for_several_folders_arrive_together_or_not_at_all(tmp_path, fails):
+def test_files_in_several_folders_appear_together(tmp_path, fails):
     def move():
         with new_files(pairs):
             assert not any(target.exists() for _, target in pairs)
@@ -121,7 +121,7 @@ def test_files_for_several_folders_arrive_together_or_not_at_all(tmp_path, fails
         assert [path.read_text() for path in (tmp_path / name).iterdir()] == ([] if fails else [name])
 
 
-def test_bytes_are_written_into_a_folder_that_is_made_for_them(tmp_path):
+def test_bytes_are_written_into_new_folder(tmp_path):
     write_file(tmp_path / "deep" / "key", b"secret", private=True)
     write_file(tmp_path / "deep" / "open", b"open")
     assert (tmp_path / "deep" / "key").read_bytes() == b"secret"
@@ -206,7 +206,7 @@ def test_leftovers_of_killed_program_are_removed(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [".out-abc.draft", "out"]
 
 
-def test_records_that_a_killed_run_spilled_are_removed_by_the_next(tmp_path, monkeypatch):
+def test_spilled_records_of_killed_run_are_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     left = tmp_path / ".hitoku-spill-abcd1234.draft"
     left.mkdir()

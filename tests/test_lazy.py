@@ -31,7 +31,7 @@ def test_facade_has_every_name_of_its_stub(stub):
         assert name in dir(package)
 
 
-def test_facade_offers_the_function_though_a_module_has_its_name():
+def test_package_exports_function_named_like_module():
     code = "import hitoku.rules.assess; from hitoku.rules import assess; print(callable(assess))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True"]

@@ -56,7 +56,7 @@ def test_error_pickled_and_copied_is_equal():
         )
 
 
-def test_error_copied_as_another_kind_keeps_code_and_fields():
+def test_error_copied_as_another_class_keeps_fields():
     other = error().copy_as(TableError, where="table 3")
     assert type(other) is TableError
     assert (other.code, other.fields, str(other.where), other.fix) == (
@@ -68,7 +68,7 @@ def test_error_copied_as_another_kind_keeps_code_and_fields():
     assert translate(other.what, look_up) == "p ist 120, nicht in (0, 100]"
 
 
-def test_error_field_named_like_a_parameter_is_a_field():
+def test_field_named_like_parameter_is_a_field():
     said = DataError("two_parents", "code {code!r} has the template {template}", code="C10", template=3)
     assert str(said) == "code 'C10' has the template 3"
     assert said.code == "two_parents"
@@ -114,7 +114,7 @@ def test_text_in_a_field_is_not_a_template():
     assert translate(text, look_up) == "not known (3 Zellen)"
 
 
-def test_fix_that_is_a_text_keeps_its_own_fields():
+def test_text_as_fix_keeps_its_fields():
     said = HitokuError("c", "no {name}", fix=did_you_mean("turnver", ["turnover"]), name="x")
     assert said.fix == "did you mean 'turnover'?"
     assert translate(said.fix, look_up) == "meinten Sie 'turnover'?"
@@ -161,7 +161,7 @@ def test_every_error_has_a_code():
     ] == []
 
 
-def test_code_stands_for_one_template_and_template_for_one_code():
+def test_error_codes_and_templates_correspond():
     by_code, by_template = {}, {}
     for place, (code, template), _ in raised():
         if isinstance(code, str) and isinstance(template, str):
@@ -172,7 +172,7 @@ def test_code_stands_for_one_template_and_template_for_one_code():
     assert {template: found for template, found in by_template.items() if len(found) > 1} == {}
 
 
-def test_field_of_a_template_is_given_with_the_error():
+def test_template_fields_are_given_with_the_error():
     """A template that names a field which the call does not give would print braces."""
     wrong = []
     for place, (_, template), node in raised():

@@ -112,7 +112,7 @@ def test_oldest_tested_versions_equal_lower_bounds():
         assert one[:longer] == other[:longer], f"{name}: {bound} allowed, {tested[name]} tested"
 
 
-def test_importing_any_module_touches_neither_network_nor_home_nor_clock(tmp_path):
+def test_imports_touch_no_network_home_or_clock(tmp_path):
     loaded, seen = watched(tmp_path / "home")
     assert loaded > 300
     assert seen == []

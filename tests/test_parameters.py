@@ -189,7 +189,7 @@ def test_whole_numbers_up_to_an_end():
         for parameter in inspect.signature(thing).parameters
     ],
 )
-def test_value_that_no_parameter_can_have_is_rejected_by_every_registered_name(kind, name, parameter):
+def test_impossible_value_is_rejected_by_every_name(kind, name, parameter):
     hint = str(inspect.signature(REGISTRIES[kind][name]).parameters[parameter].annotation)
     impossible = "1.5" if "Mapping" in hint or "Code" in hint else "a/b+c/d"
     with pytest.raises(RuleError if kind == "rule" else ParameterError) as caught:

@@ -47,7 +47,7 @@ def test_dominated_industry_has_dominant_firm(country, activity):
     assert turnover.max() > 0.5 * turnover.sum()
 
 
-def test_holdings_reach_over_many_cells_and_most_enterprises_stand_alone(country):
+def test_holdings_span_cells_and_most_firms_are_independent(country):
     by_holding = country.records.groupby("holding")
     cells = country.records.drop_duplicates(["holding", "region", "activity"]).groupby("holding").size()
     alone = by_holding.size() == 1

@@ -75,7 +75,7 @@ def test_thin_table_audit_retries_open_cells_individually(pushed):
     assert sum(pushed) < 10 * n_unsafe
 
 
-def test_flows_stop_at_their_limit_and_programs_settle_the_rest(monkeypatch):
+def test_flows_at_limit_fall_back_on_programs(monkeypatch):
     table, need = thin(50)
     protection = ht.Greedy(prefer="closing", record="cells").protect(table, need)
     release = ht.Release.of(table, protection)
@@ -99,7 +99,7 @@ def test_largest_exact_integer_is_accepted():
 
 
 @pytest.mark.parametrize("power", [53, 60, 80])
-def test_numbers_that_leave_64_bits_are_protected_by_circulation(power):
+def test_numbers_beyond_64_bits_are_protected(power):
     inner = np.random.default_rng(1).integers(1, 50, (6, 6)) * 2.0**power
     table = ht.Table.from_array(inner)
     unsafe = table.inner & (table.value < 8 * 2.0**power)
@@ -128,7 +128,7 @@ def test_linear_programs_share_a_limit():
     assert solve_integer(whole, work=work).status is SolverStatus.LIMIT
 
 
-def test_tidying_stops_at_its_limit_says_so_and_is_safe():
+def test_tidying_at_limit_is_reported_and_safe():
     table, need = cube()
     method = ht.Greedy(prefer="closing", tidy=True, work_limit=1)
     found = method.protect(table, need)
@@ -156,7 +156,7 @@ def test_greedy_program_stops_at_search_limit(monkeypatch):
     assert walks[-1].work.done <= 2e5 + (SET_UP + 1) * per_step
 
 
-def test_intervals_of_steps_are_left_out_at_the_limit(monkeypatch):
+def test_step_intervals_are_omitted_at_the_limit(monkeypatch):
     table, need = cube(4)
     every = ht.Greedy(record="cells").protect(table, need).steps
     steps = [step for step in every if step.protects >= 0]
@@ -227,7 +227,7 @@ def test_intervals_that_were_not_reached_are_unknown():
         assert np.all(bounds.upper >= full.upper - 1e-6)
 
 
-def test_intervals_of_networks_that_were_not_reached_are_unknown():
+def test_intervals_of_unreached_networks_are_unknown():
     table = ht.Table.from_array(np.arange(1, 26).reshape(5, 5))
     release = ht.Release.of(table, ht.Protection.withhold(table, table.inner))
     bounds = ht.Interval(work_limit=1).bounds(release)
@@ -293,7 +293,7 @@ def test_large_cell_with_small_requirement_is_protected(power):
         assert ht.audit(table, need, ht.Release.of(table, found)).safe
 
 
-def test_adjust_at_its_limit_keeps_the_best_table_known_or_raises():
+def test_adjust_at_limit_keeps_best_table_or_raises():
     table, need = cube(4)
     for work_limit, closest in ((1, None), (4e6, False)):
         method = ht.Adjust(senses="optimal", norm="l2", work_limit=work_limit)
@@ -310,7 +310,7 @@ def test_adjust_at_its_limit_keeps_the_best_table_known_or_raises():
         ht.Adjust(senses="up", work_limit=1).protect(table, need)
 
 
-def test_replications_of_the_attack_adjustment_beyond_the_limit_are_not_decided():
+def test_replications_beyond_limit_are_not_decided():
     table, need = cube(4)
     adjusted = ht.Adjust(senses="up", norm="l2").protect(table, need)
     release = ht.Release.of(table, adjusted)
@@ -342,7 +342,7 @@ def test_cycling_active_set_method_is_stopped(monkeypatch):
     assert set(given) == {quadratic_program.STEPS_PER_LINE * 3}
 
 
-def test_session_whose_comparison_stops_at_its_limit_asks_for_review():
+def test_session_at_comparison_limit_needs_review():
     random = np.random.default_rng(1)
     people = pd.DataFrame({name: random.integers(0, 4, 200).astype(str) for name in "ab"})
 
@@ -362,7 +362,7 @@ def test_session_whose_comparison_stops_at_its_limit_asks_for_review():
     assert verdict.colour is Colour.AMBER
 
 
-def test_auto_takes_the_other_heuristic_where_the_walk_reaches_its_limit(monkeypatch):
+def test_auto_switches_heuristic_when_search_is_limited(monkeypatch):
     table, need = cube(9)
     monkeypatch.setattr(greedy, "MINUTES", 0)
     found = ht.Auto().protect(table, need)
@@ -370,7 +370,7 @@ def test_auto_takes_the_other_heuristic_where_the_walk_reaches_its_limit(monkeyp
     assert ht.audit(table, need, ht.Release.of(table, found)).safe
 
 
-def test_protecting_from_contributors_stops_at_its_limit_and_the_audit_says_so(monkeypatch):
+def test_insider_protection_at_limit_is_reported(monkeypatch):
     table, _ = thin(20)
     rules = [ht.PPercent(10), ht.FewContributors(3)]
     assert ht.protect(table, rules=rules).audit.safe
@@ -406,7 +406,7 @@ def test_audit_at_a_tiny_limit_is_not_decided(contributors, monkeypatch):
         assert verdict["contributors"].status is Status.NOT_CONSIDERED
 
 
-def test_audit_with_contributors_stops_at_its_limit_and_claims_nothing_false():
+def test_insider_audit_at_limit_claims_nothing_false():
     table, need = thin(20)
     release = ht.Release.of(table, ht.Greedy(prefer="closing", record="cells").protect(table, need))
     whole = ht.audit(table, need, release, insiders=_insiders(table, release, None))
@@ -421,7 +421,7 @@ def test_audit_with_contributors_stops_at_its_limit_and_claims_nothing_false():
     assert any("not decided" in finding.reason for finding in limited[0].findings)
 
 
-def test_contributors_not_decided_are_a_row_and_a_certificate_is_withheld():
+def test_undecided_insiders_withhold_the_certificate():
     table, need = cube(4)
     release = ht.Release.of(table, ht.Protection.withhold(table, table.inner, need))
     one = [ht.Contribution("A", cell=int(np.flatnonzero(table.inner)[0]), amount=1, sole=False)]

@@ -23,7 +23,7 @@ def without_seconds(outcome: ExperimentResult):
     return kept, [replace(attack, seconds=0.0) for attack in outcome.attacks], outcome.failures
 
 
-def test_every_published_line_adds_up_to_one_hundred_percent():
+def test_published_lines_add_up_to_one_hundred_percent():
     lines = [line for table in shares().values() for line in table.values()]
     assert len(lines) == 200
     assert all(len(line) == len(BINS) for line in lines)
@@ -31,7 +31,7 @@ def test_every_published_line_adds_up_to_one_hundred_percent():
     assert max(abs(sum(line) - 100) for line in lines) < 0.4
 
 
-def test_every_published_table_has_the_instances_of_table_1():
+def test_published_tables_have_instances_of_table_1():
     assert len(dimensions()) == 25
     assert {(s, n): list(table) for (s, n), table in shares().items()} == {
         (s, n): list(dimensions()) for s in SCENARIOS for n in NORMS
@@ -45,7 +45,7 @@ def test_equal_instances_have_equal_published_lines():
         assert table["table3"] == table["table4"] == table["table5"]
 
 
-def test_the_papers_conclusions_hold_in_the_papers_tables():
+def test_published_tables_support_the_conclusions():
     found = conclusions(lambda scenario, norm: shares()[scenario, norm], NORMS)
     assert [conclusion.holds for conclusion in found] == [True, True, True, True]
 
@@ -58,7 +58,7 @@ def test_the_papers_conclusions_hold_in_the_papers_tables():
         pytest.param((0, 20, 0, 80, 0, 0, 0, 0), (0, 0, 20, 80, 0, 0, 0, 0), None, id="as many"),
     ],
 )
-def test_norms_are_compared_by_what_comes_within_ten_percent(first, second, holds):
+def test_norms_are_compared_within_ten_percent(first, second, holds):
     lines = {"l1": first, "l2": second}
     found = conclusions(lambda _scenario, norm: {"a": lines[norm]}, ["l1", "l2"])
     assert found[2].holds is holds
@@ -69,7 +69,7 @@ def test_hits_in_b1_are_not_called_safe():
     assert not conclusions(lambda _scenario, _norm: {"a": hit}, ["l1"])[0].holds
 
 
-def test_made_up_instances_are_tables_with_room_for_their_need():
+def test_synthetic_instances_are_feasible_tables():
     instances = made_up(3)
     assert [i.key for i in instances] == [i.key for i in made_up(3)]
     assert [i.key for i in instances] != [i.key for i in made_up(4)]
@@ -100,7 +100,7 @@ def test_processes_and_interruptions_change_no_answer(tmp_path):
     assert without_seconds(resumed) == without_seconds(whole)
 
 
-def test_another_seed_or_table_is_computed_anew(tmp_path):
+def test_other_seed_or_table_is_recomputed(tmp_path):
     first = run(made_up()[:1], replace(SMALL, senses=("up",)), tmp_path)
     n_kept = len(list(tmp_path.glob("*.json")))
     second = run(made_up()[:1], replace(SMALL, senses=("up",), seed=2), tmp_path)
@@ -114,19 +114,19 @@ def outcome(tmp_path_factory) -> ExperimentResult:
     return run(made_up(), plan, tmp_path_factory.mktemp("answers"))
 
 
-def test_shares_are_percentages_of_all_unsafe_cells_and_replications(outcome):
+def test_shares_are_percentages_of_unsafe_cell_replications(outcome):
     for attack in outcome.attacks:
         instance = next(i for i in outcome.instances if i.name == attack.instance)
         assert np.sum(attack.counts, axis=1).tolist() == [instance.unsafe.sum()] * 2
         assert sum(attack.shares) == pytest.approx(100)
 
 
-def test_who_knows_levels_and_senses_hits_and_who_does_not_does_not(outcome):
+def test_knowing_levels_and_senses_decides_the_hits(outcome):
     held = {c.claim[:2]: c.holds for c in conclusions(outcome.shares, outcome.plan.norms)[:2]}
     assert held == {"B1": True, "B3": True}
 
 
-def test_a_conclusion_that_made_up_tables_do_not_bear_out_says_why(outcome):
+def test_unsupported_conclusion_gives_its_reason(outcome):
     assert all(not c.why for c in explained(outcome) if c.holds)
     near = tuple(
         replace(a, counts=tuple((0, sum(row), *[0] * 6) for row in a.counts))
@@ -141,7 +141,7 @@ def test_a_conclusion_that_made_up_tables_do_not_bear_out_says_why(outcome):
     assert " Why: " in str(first)
 
 
-def test_the_report_has_every_table_and_says_what_it_is_made_of(outcome):
+def test_report_has_every_table_and_its_sources(outcome):
     text = markdown(report(outcome))
     for number_ in range(1, 10):
         assert f"## Table {number_}:" in text
@@ -168,7 +168,7 @@ def csplib(shared, tmp_path_factory) -> ExperimentResult:
 
 @pytest.mark.long
 @pytest.mark.shared
-def test_two_instances_of_the_paper_lead_to_its_conclusions(csplib):
+def test_two_paper_instances_support_its_conclusions(csplib):
     safe, unsafe, *_ = conclusions(csplib.shares, NORMS)
     assert safe.holds
     assert unsafe.holds
@@ -190,13 +190,13 @@ def test_dimensions_are_those_of_table_1(csplib):
 @pytest.mark.shared
 @pytest.mark.parametrize("scenario", ["B3", "C"])
 @pytest.mark.parametrize("instance", ["targus", "table8"])
-def test_in_l1_whoever_knows_the_bounds_hits_all_as_published(csplib, scenario, instance):
+def test_known_bounds_in_l1_hit_all_cells(csplib, scenario, instance):
     printed = shares()[scenario, "l1"][instance]
     assert csplib.shares(scenario, "l1")[instance] == pytest.approx(printed)
 
 
 @pytest.mark.shared
-def test_published_lines_of_b2_fit_a_larger_error_about_levels_than_the_paper_states(shared, tmp_path):
+def test_published_b2_lines_imply_larger_level_error(shared, tmp_path):
     """By the sum of absolute differences between two lines of table1, 146 cells, all of level 5 %."""
     table1 = TableInstance.of("table1", *read_jj(shared / "data" / "csplib" / "table1.jj.gz"))
     plan = ExperimentPlan(senses=("up",), norms=("l1",), other_readings=OTHER_READINGS)

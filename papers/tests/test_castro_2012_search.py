@@ -35,7 +35,7 @@ def test_one_cell_on_the_central_path_by_hand():
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_the_smaller_the_gap_the_nearer_the_optimum(place):
+def test_smaller_gap_approaches_the_optimum(place):
     problem = protection_problem(made_up()[place], "l2")
     best = closest(problem, "l2")
     costs = []
@@ -60,7 +60,7 @@ def test_every_change_differs_from_print_and_makes_sense():
     assert len({str(reading) for reading in readings}) == len(CHANGES)
 
 
-def test_what_an_attack_does_not_see_is_not_computed_again():
+def test_unused_results_are_not_recomputed():
     changed = AttackReading(error=0.3, level_of="guessed", senses="once", delta=1.0, tolerance=1e-3)
     assert changed.seen_by("C", "l2") == AS_PRINTED
     assert changed.seen_by("B2", "l1") == AttackReading(error=0.3, level_of="guessed", delta=1.0)
@@ -68,7 +68,7 @@ def test_what_an_attack_does_not_see_is_not_computed_again():
     assert AttackReading(soft="squares").seen_by("B1", "l2").soft == "squares"
 
 
-def test_made_up_tables_have_nothing_to_be_held_against(tmp_path):
+def test_synthetic_tables_have_no_published_comparison(tmp_path):
     with pytest.raises(DataError, match="no instance of the paper"):
         searched_readings(made_up(), tmp_path, replications=2)
 
@@ -79,7 +79,7 @@ def targus(shared) -> TableInstance:
 
 
 @pytest.mark.shared
-def test_a_search_ends_no_further_from_print_than_it_began(targus, tmp_path):
+def test_search_ends_no_farther_from_published_values(targus, tmp_path):
     lookup = ReadingSearch([targus], tmp_path, replications=2)
     rounds = search(lookup, CHANGES[:3])
     first, best = rounds[0][0], min(rounds[-1], key=lambda tried: tried.mean)
@@ -110,7 +110,7 @@ def test_every_reading_can_be_tried(targus, tmp_path, change):
 @pytest.mark.parametrize(
     ("name", "printed"), [("osorio", 0.01), ("table8", 0.0), ("hier13x7x7d", 0.0), ("table1", 0.0)]
 )
-def test_printed_multipliers_of_l2_are_those_of_cells_with_equal_bounds(shared, name, printed):
+def test_printed_l2_multipliers_need_equal_bounds(shared, name, printed):
     instance = TableInstance.of(name, *read_jj(shared / "data" / "csplib" / f"{name}.jj.gz"))
     found = sums(instance, "l2")
     assert round(found["fixed"], 2) == printed

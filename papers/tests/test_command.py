@@ -76,7 +76,7 @@ def test_instances_of_a_folder_are_protected_and_attacked(done):
     assert [c["holds"] for c in facts["conclusions"][:2]] == [True, True]
 
 
-def test_the_page_stands_alone_and_compares_what_was_published(done):
+def test_page_is_self_contained_and_compares_values(done):
     out, *_ = done
     page = (out / "report.html").read_text("utf-8")
     assert page.count("data:image/png;base64,") == 3
@@ -85,7 +85,7 @@ def test_the_page_stands_alone_and_compares_what_was_published(done):
     assert "report.md" in {path.name for path in out.iterdir()}
 
 
-def test_a_second_run_computes_nothing_and_tells_a_person(done):
+def test_second_run_reuses_results_and_says_so(done):
     out, args, _ = done
     before = {path: path.stat().st_mtime_ns for path in (out / "answers").iterdir()}
     again = run("castro-2012", *args)
@@ -98,17 +98,17 @@ def test_a_second_run_computes_nothing_and_tells_a_person(done):
     "args",
     [["castro-2013"], ["castro-2012", "--replications", "0"], ["castro-2012", "--instances", "nowhere"]],
 )
-def test_bad_input_is_told(args, tmp_path, monkeypatch):
+def test_invalid_input_raises(args, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert exit_code(*args) == BAD_INPUT
 
 
-def test_a_folder_without_instances_is_told(tmp_path, capsys):
+def test_folder_without_instances_raises(tmp_path, capsys):
     assert exit_code("castro-2012", "--instances", tmp_path, "--out", tmp_path / "out") == BAD_INPUT
     assert capsys.readouterr().err.startswith("DataError: no JJ file")
 
 
-def test_a_file_that_is_no_instance_is_told_and_one_that_is_is_taken(folder, tmp_path, capsys):
+def test_instance_files_are_accepted_and_others_rejected(folder, tmp_path, capsys):
     for file in (folder / "README.md", folder / "mine.jj"):
         words = ("--instances", file, "--out", tmp_path, "--search", 1)
         assert exit_code("castro-2012", *words) == BAD_INPUT
@@ -119,7 +119,7 @@ def test_a_file_that_is_no_instance_is_told_and_one_that_is_is_taken(folder, tmp
     assert not (tmp_path / "answers").exists()
 
 
-def test_a_search_without_an_instance_of_the_paper_is_told_before_anything_runs(folder, tmp_path, capsys):
+def test_search_without_paper_instance_raises_early(folder, tmp_path, capsys):
     words = ["--instances", str(folder / "mine.jj"), "--out", str(tmp_path), "--search", "2"]
     assert exit_code("castro-2012", *words) == BAD_INPUT
     assert "no instance of the paper" in capsys.readouterr().err
@@ -128,7 +128,7 @@ def test_a_search_without_an_instance_of_the_paper_is_told_before_anything_runs(
 
 @pytest.mark.shared
 @pytest.mark.long
-def test_a_search_goes_through_the_command_line_to_the_end(shared, tmp_path):
+def test_search_runs_from_the_command_line(shared, tmp_path):
     instance = shared / "data" / "csplib" / "targus.jj.gz"
     words = ("--instances", instance, "--out", tmp_path, "--replications", 1, "--search", 2, "--jobs", 1)
     done = run("castro-2012", *words)
@@ -143,7 +143,7 @@ def test_a_search_goes_through_the_command_line_to_the_end(shared, tmp_path):
 
 @pytest.mark.usefixtures("computed_once")
 @pytest.mark.parametrize("paper", ["kikuchi-minami-2017", "lupp-langsrud-2021"])
-def test_a_paper_without_draws_is_written_and_told(paper, tmp_path):
+def test_paper_without_simulation_is_written(paper, tmp_path):
     told = run(paper, "--out", tmp_path / "out")
     assert told.exit_code == 0
     assert " results are as in the paper" in told.stdout

@@ -88,7 +88,7 @@ def answered(kitchen, answers):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_killed_run_leaves_whole_files_and_the_next_goes_on_with_them(name, kitchen, clean, answered):
+def test_killed_run_is_resumed_from_complete_files(name, kitchen, clean, answered):
     whole, n_changes = clean(name)
     before = names(kitchen)
     # Its answers are those of the others: it is struck at its page, between the two files of which that is.

@@ -17,7 +17,7 @@ def found():
     return results()
 
 
-def test_what_differs_from_the_paper_is_known_and_explained(found):
+def test_differences_from_the_paper_are_explained(found):
     apart = failing(found)
     assert all(line.why and line.distance for line in apart)
     # Two numbers for the mode in the paper, a stricter rule on squares here, and its misprints.
@@ -40,7 +40,7 @@ def test_five_principles_are_tried_on_both_sides(found):
     assert {place for place, said in both.items() if said == {"refused"}} == {"Appendix C, individual values"}
 
 
-def test_the_misprints_are_in_the_paper_and_not_in_the_typing():
+def test_misprints_are_in_the_paper():
     magnitudes, counts = np.array(TABLE_2), np.array(TABLE_3)
     assert magnitudes[:2, :2].sum() == 140 != magnitudes[2, 2]
     assert counts[:2, :2].sum() == counts[2, 2]
@@ -49,7 +49,7 @@ def test_the_misprints_are_in_the_paper_and_not_in_the_typing():
     assert printed["TOTAL", "b"] == magnitudes[2, 1]
 
 
-def test_both_halves_of_table_1_are_about_the_same_people():
+def test_both_halves_of_table_1_match():
     first, second = TABLE_1.values()
     assert sum(first) == sum(second)
 
@@ -66,7 +66,7 @@ def test_every_step_of_figure_4_withholds_something_new():
     assert grid.rows[-1][2] == sum(added)
 
 
-def test_the_page_marks_what_differs(found):
+def test_page_marks_differences(found):
     written = page(found)
     assert html(written).count('<tr class="differs first">') == len(failing(found))
     assert "Appendix F" in markdown(written)

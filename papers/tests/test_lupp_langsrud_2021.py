@@ -38,7 +38,7 @@ def test_everything_printed_comes_out_as_printed(found):
     }
 
 
-def test_the_typed_numbers_are_consistent():
+def test_typed_numbers_are_consistent():
     assert tuple(map(sum, TABLE_1)) == TOTALS
     for rows in (TABLE_2, *(drawn for drawn, _ in FIGURE_1.values())):
         assert all(len(row) == len(INJURIES) + 1 for row in rows)
@@ -58,14 +58,14 @@ def test_disclosive_cells_are_those_of_the_definition(k):
     assert list(cells(table_of(), DirectDisclosure(k=k, sensitive="injury"))) == expected
 
 
-def test_no_group_is_pinned_in_what_any_method_publishes():
+def test_no_published_group_is_determined():
     for grid in (coalitions(), future_work()):
         for row in grid.rows:
             assert row[-2:] == (0, "safe"), row
             assert row[-3] > 0  # the table as it is gives somebody away
 
 
-def test_table_2_with_totals_over_groups_would_give_a_cell_away():
+def test_table_2_with_group_totals_discloses_a_cell():
     """What the page says about the way it was read."""
     table = table_of()
     drawn = [mark != "." for row in TABLE_2 for mark in row]
@@ -74,7 +74,7 @@ def test_table_2_with_totals_over_groups_would_give_a_cell_away():
     assert ("Oslo Car Passenger", "Light") in [table.labels.codes_of(int(cell)) for cell in known]
 
 
-def test_the_page_shows_both_columns(found):
+def test_page_shows_both_columns(found):
     text = markdown(page(found))
     assert text.count("s.p.. .sp.. s.p.. ..... .....") == 2
     assert "k = 3" in text
@@ -82,7 +82,7 @@ def test_the_page_shows_both_columns(found):
 
 @pytest.mark.shared
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
-def test_what_the_r_package_publishes_for_table_1(shared, k):
+def test_r_package_publishes_the_same_table_1(shared, k):
     """It marks the same cells. With totals over groups, some group stays pinned in what it publishes."""
     case = json.loads(
         (shared / "oracles" / "gausssuppression" / f"paper_t1_direct_k{k}" / "case.json").read_text("utf-8")

@@ -38,7 +38,7 @@ def test_published_tables_agree_with_each_other(side):
     assert sum(WIDTHS[side]) == UNSAFE[side][0]
 
 
-def test_the_published_shares_lie_between_those_of_the_dimensions():
+def test_published_shares_lie_between_dimensions():
     for side in SIDES:
         unsafe, primary = UNSAFE[side]
         shares = BY_DIMENSION[side].values()
@@ -69,7 +69,7 @@ def test_tables_are_drawn_as_read(reading, least, empty_is_unsafe):
     assert np.mean(inner < 5) == pytest.approx(expected, abs=4 * np.sqrt(0.13 * 0.87 / len(inner)))
 
 
-def test_a_table_does_not_depend_on_how_many_are_drawn():
+def test_table_is_independent_of_sample_size():
     first = drawn(Reading(), 4, 7, seed=1)
     assert np.array_equal(first.value, drawn(Reading(), 4, 7, seed=1).value)
     assert not np.array_equal(first.value, drawn(Reading(), 4, 7, seed=2).value)
@@ -86,7 +86,7 @@ def test_every_way_to_break_ties_withholds_equally_few(ties):
 
 
 @pytest.mark.parametrize("ties", TIES)
-def test_the_truth_survives_the_attack(ties):
+def test_true_table_survives_the_attack(ties):
     reading = Reading(ties=ties)
     for number in range(4):
         table = drawn(reading, 3, number, seed=2)
@@ -98,7 +98,7 @@ def test_the_truth_survives_the_attack(ties):
         assert np.all(table.value <= bounds.upper)
 
 
-def test_an_attacker_who_is_told_less_rules_out_less():
+def test_less_knowledge_excludes_fewer_tables():
     told, untold = Reading(), Reading(ties="any")
     for number in range(6):
         table = drawn(told, 3, number, seed=5)
@@ -111,7 +111,7 @@ def test_an_attacker_who_is_told_less_rules_out_less():
         assert np.all(narrow.upper <= wide.upper)
 
 
-def test_the_share_counts_cells_and_its_error_counts_tables():
+def test_share_counts_cells_and_error_counts_tables():
     safe = Attacked(4, 1, (9.0, 9.0), (9.0, 9.0), 4, 10, 0.0, finished=True)
     unsafe = replace(safe, widths=(0.0, 7.0))
     unfinished = replace(safe, widths=(), finished=False)
@@ -138,12 +138,12 @@ def found(tmp_path_factory):
     return run(SMALL, tmp_path_factory.mktemp("answers"))
 
 
-def test_a_run_attacks_every_case_on_every_table(found):
+def test_run_attacks_every_case_on_every_table(found):
     assert set(found) == {Case(PAPER, SMALL.reading), *variants(SMALL).values(), *methods(SMALL).values()}
     assert all(len(rows) == 4 for rows in found.values())
 
 
-def test_an_attack_never_widens_an_interval(found):
+def test_attack_never_widens_an_interval(found):
     for rows in found.values():
         for row in rows:
             assert all(after <= before for after, before in zip(row.widths, row.before, strict=False))
@@ -156,7 +156,7 @@ def test_randomised_withstands_both_attackers(found):
 
 
 @pytest.mark.long
-def test_answers_do_not_depend_on_the_number_of_processes(found, tmp_path):
+def test_results_do_not_depend_on_process_count(found, tmp_path):
     again = run(SMALL, tmp_path, jobs=2)
 
     def without_time(rows):
@@ -167,7 +167,7 @@ def test_answers_do_not_depend_on_the_number_of_processes(found, tmp_path):
     }
 
 
-def test_the_page_has_every_table_and_figure(found, monkeypatch):
+def test_page_has_every_table_and_figure(found, monkeypatch):
     monkeypatch.setattr(report, "price", lambda seed: price(seed, sides=(8,)))  # up to 100 takes long
     written = page(SMALL, found)
     titles = " ".join(block.title for block in written.blocks if isinstance(block, PageTable))
@@ -175,7 +175,7 @@ def test_the_page_has_every_table_and_figure(found, monkeypatch):
     assert "0.46" in markdown(written)
 
 
-def test_the_last_table_has_blocks_with_a_verified_claim_at_every_size():
+def test_last_table_has_verified_block_claims():
     last = price(3, sides=(8, 20))
     assert [row[1] for row in last.rows] == [
         "8 \N{MULTIPLICATION SIGN} 8",
@@ -187,7 +187,7 @@ def test_the_last_table_has_blocks_with_a_verified_claim_at_every_size():
         assert ratio == blocks / greedy
 
 
-def test_the_figures_show_what_the_tables_count(found):
+def test_figures_show_the_tabulated_counts(found):
     paper = found[Case(PAPER, SMALL.reading)]
     groups, bars = figure_6(SMALL, found)
     assert groups == ["9 cells", "16 cells"]
@@ -200,7 +200,7 @@ def test_the_figures_show_what_the_tables_count(found):
     assert list(by_method(SMALL, found)[1]) == list(methods(SMALL))
 
 
-def test_a_table_can_be_attacked_by_hand():
+def test_table_can_be_attacked_by_hand():
     facts = attacked(PAPER, "support", {}, 4, 0, 1, 300)
     reading = Reading()
     table = drawn(reading, 4, 0, 1)
@@ -224,18 +224,18 @@ def test_a_table_can_be_attacked_by_hand():
         pytest.param({"limit": 0}, id="no candidate"),
     ],
 )
-def test_a_plan_that_cannot_be_run_is_refused(wrong):
+def test_invalid_plan_raises(wrong):
     with pytest.raises(ParameterError):
         StudyPlan(**wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"negatives": "drop"}, {"ties": "lots"}])
-def test_an_unknown_word_is_refused(wrong):
+def test_unknown_argument_raises(wrong):
     with pytest.raises(ParameterError, match="unknown word"):
         Reading(**wrong)
 
 
-def test_a_width_of_nine_is_more_than_eight():
+def test_width_of_nine_exceeds_eight():
     table = Table.from_array([[3, 20], [20, 20]])
     for wider, width in ((True, 9), (False, 8)):
         need = Reading(wider=wider).need(table)

@@ -49,7 +49,7 @@ def algorithm_1(matched):
         lambda n: st.lists(st.lists(st.integers(0, 6), min_size=n, max_size=n), min_size=1, max_size=8)
     )
 )
-def test_the_printed_algorithm_is_followed_word_by_word(rows):
+def test_printed_algorithm_is_followed_step_by_step(rows):
     matched = np.array(rows)
     least, most = as_printed(matched)
     assert (least.tolist(), most.tolist()) == algorithm_1(matched)
@@ -61,7 +61,7 @@ def test_published_shares_are_whole(side):
     assert printed_shares(side)[:-1].sum() == pytest.approx(UNSAFE[side][0] / UNSAFE[side][1])
 
 
-def test_distances_count_the_cells_that_would_have_to_move():
+def test_distances_count_cells_to_be_changed():
     one = shares([Widths(4, (0.0, 0.0, 3.0, 9.0))], 4)
     other = shares([Widths(4, (0.0, 3.0, 3.0, 9.0)), Widths(4, None), Widths(5, (1.0,))], 4)
     assert apart(one, other) == 25
@@ -96,14 +96,14 @@ def test_widths_are_those_of_the_attack(found):
         assert row.widths == tuple(bounds.width[need.unsafe].tolist())
 
 
-def test_the_printed_update_never_widens(found):
+def test_printed_update_never_widens(found):
     """What is skipped can only be missing from the maximum."""
     for meant, printed in zip(found[USUAL], found[SOME[2]], strict=True):
         if printed.widths is not None:
             assert all(b <= a for a, b in zip(meant.widths, printed.widths, strict=True))
 
 
-def test_the_closest_comes_first_and_is_named(found):
+def test_closest_result_comes_first_and_is_named(found):
     sides = (4,)
     measured = distances(found, sides)
     means = [np.mean(far) for far in measured.values()]

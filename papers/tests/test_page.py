@@ -29,7 +29,7 @@ PAGE = Page(
 )
 
 
-def test_markdown_puts_published_ours_and_difference_under_each_other():
+def test_markdown_aligns_published_computed_and_difference():
     lines = markdown(PAGE).splitlines()
     assert "| a | published | 3 | 97.7 |" in lines
     assert "|  | ours | 4 | 100.0 |" in lines
@@ -64,14 +64,14 @@ def test_differences_are_signed(printed, own, shown):
     assert grid.rows[2][2] == shown
 
 
-def test_a_page_is_written_twice_with_its_pictures(tmp_path):
+def test_rewritten_page_keeps_its_pictures(tmp_path):
     text, page = write(PAGE, tmp_path / "new")
     assert text.read_text("utf-8") == markdown(PAGE)
     assert page.read_text("utf-8") == html(PAGE)
     assert (tmp_path / "new" / "dot.png").read_bytes() == b"x"
 
 
-def test_a_folder_that_cannot_be_made_is_reported(tmp_path):
+def test_folder_that_cannot_be_created_raises(tmp_path):
     (tmp_path / "file").write_text("here", "utf-8")
     with pytest.raises(OutputError):
         write(PAGE, tmp_path / "file" / "below")

@@ -15,7 +15,7 @@ from hitoku_papers.reproduction import Reproduction, failing, overview, same
         (None, "", "open", "nothing printed"),
     ],
 )
-def test_a_result_says_how_far_it_is_from_print(agrees, distance, verdict, how_far):
+def test_result_reports_its_distance_from_print(agrees, distance, verdict, how_far):
     line = Reproduction(place="a", what="b", published="1", ours="2", agrees=agrees, distance=distance)
     assert (line.verdict, line.how_far) == (verdict, how_far)
 
@@ -26,7 +26,7 @@ def test_only_what_contradicts_print_fails():
     assert [line.what for line in failing(lines)] == ["c"]
 
 
-def test_an_overview_wraps_its_sentences_and_marks_what_differs():
+def test_overview_wraps_text_and_marks_differences():
     grid = overview("All", [same("Table 1", "sum", "17", "18", "because")])
     assert grid.rows == (("Table 1", "sum", "17", "18", "not measured", "because"),)
     text = html(Page("p", (grid,)))

@@ -39,7 +39,7 @@ def forget():
     CALLS.clear()
 
 
-def test_answers_come_in_the_order_of_the_tasks_and_are_kept(tmp_path):
+def test_results_keep_task_order_and_are_stored(tmp_path):
     store = Store(tmp_path / "answers")
     assert [a["square"] for a in run_all(tasks(square), store)] == [0, 1, 4, 9, 16]
     assert len(list(store.folder.glob("*.json"))) == 5
@@ -47,7 +47,7 @@ def test_answers_come_in_the_order_of_the_tasks_and_are_kept(tmp_path):
     assert CALLS == [0, 1, 2, 3, 4, 5]  # the second run computed one
 
 
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
+def test_interrupted_run_is_resumed(tmp_path):
     store = Store(tmp_path)
     INTERRUPTED.add(3)
     with pytest.raises(KeyboardInterrupt):
@@ -58,14 +58,14 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     assert CALLS == [0, 1, 2, 3, 4]
 
 
-def test_a_half_written_answer_counts_as_absent(tmp_path):
+def test_partially_written_result_is_ignored(tmp_path):
     store, task = Store(tmp_path), tasks(square)[2]
     (tmp_path / f"{task.key}.json").write_text('{"square": ', "utf-8")
     assert store.get(task.key) is None
     assert run_all([task], store) == [{"square": 4}]
 
 
-def test_a_failure_is_handed_on_and_tried_again(tmp_path):
+def test_failed_task_is_reported_and_retried(tmp_path):
     store = Store(tmp_path)
     assert [("failed" in a) for a in run_all(tasks(failing, 3), store)] == [False, True, False]
     run_all(tasks(failing, 3), store)
@@ -92,7 +92,7 @@ def test_numbers_survive_the_store_unchanged(tmp_path):
     assert store.get("key") == {"numbers": numbers}
 
 
-def test_a_folder_that_cannot_be_written_is_reported(tmp_path):
+def test_unwritable_folder_raises(tmp_path):
     (tmp_path / "file").write_text("here", "utf-8")
     with pytest.raises(OutputError):
         Store(tmp_path / "file").put("key", {})

@@ -100,12 +100,12 @@ def test_randomised_method_withstands_matching_attack(tmp_path):
     assert run(folder, "--attack", "matching").exit_code == 0
 
 
-def test_matching_cannot_run_on_what_does_not_say_how_it_was_made(persons, capsys):
+def test_matching_requires_recorded_method(persons, capsys):
     (persons / "checker" / "recipe.toml").unlink()
     assert "recipe.toml is missing" in refused(capsys, persons, "--attack", "matching")
 
 
-def test_matching_needs_a_pattern_that_follows_from_the_table(firms, capsys):
+def test_matching_requires_pattern_determined_by_table(firms, capsys):
     told = refused(capsys, firms(insiders="contributors"), "--attack", "matching")
     assert "does not follow" in told
 
@@ -182,7 +182,7 @@ def adjusted(tmp_path):
     return run_recipe(recipe, tmp_path / "adjusted").folder
 
 
-def test_somebody_who_knows_levels_and_senses_undoes_an_adjustment(adjusted, monkeypatch):
+def test_knowing_levels_and_senses_reveals_adjusted_cells(adjusted, monkeypatch):
     # The example in the docstring of Adjustment: one unsafe cell raised by its level, taken back in B3.
     monkeypatch.setitem(ATTACKS, "adjustment", Adjustment)
     done = run(adjusted, "--attack", "adjustment:scenario=B3,replications=3")

@@ -252,7 +252,7 @@ def test_releasing_takes_a_ledger_and_the_data(folder, capsys):
     assert "--ledger and --data" in capsys.readouterr().err
 
 
-def test_since_says_what_has_changed_and_a_folder_of_others_is_not_replaced(tmp_path, capsys):
+def test_since_reports_changes_and_keeps_other_folders(tmp_path, capsys):
     people = pd.DataFrame({"region": ["N"] * 30 + ["S"] * 40, "x": range(70)})
     for number in (1, 2):
         work = Session("s", people)
@@ -277,7 +277,7 @@ def test_since_says_what_has_changed_and_a_folder_of_others_is_not_replaced(tmp_
     assert (tmp_path / "r" / "thesis.txt").read_text() == "mine"
 
 
-def test_formulas_are_kept_where_somebody_asks_for_it(tmp_path):
+def test_formulas_are_kept_on_request(tmp_path):
     people = pd.DataFrame({"code": ["=1+1"] * 30 + ["'-a"] * 40})
     people.to_parquet(tmp_path / "p.parquet")
     init(tmp_path / "l", policy="japan-2017", checkers=1)

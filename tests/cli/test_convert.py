@@ -113,7 +113,7 @@ def test_sdmx_transmission_has_values_and_flags(folder):
     assert set(sent["CONF_STATUS"]) == {"F", "C", "D"}
 
 
-def test_flags_follow_the_codes_not_the_lines_of_the_evidence(folder, tmp_path):
+def test_flags_follow_codes_not_evidence_lines(folder, tmp_path):
     """Somebody sorted the evidence in a spreadsheet."""
     converted(str(folder), "--to", "sdmx-csv", "--confidential", "--out", "as-written.csv")
     copy = shutil.copytree(folder, tmp_path / "copy")
@@ -124,7 +124,7 @@ def test_flags_follow_the_codes_not_the_lines_of_the_evidence(folder, tmp_path):
     assert Path("sorted.csv").read_bytes() == Path("as-written.csv").read_bytes()
 
 
-def test_machines_are_told(folder):
+def test_convert_json_output(folder):
     done = converted(str(folder), "--to", "parquet", "--json")
     assert json.loads(done.stdout) == {"confidential": False, "file": "table.parquet", "format": "parquet"}
 

@@ -40,7 +40,7 @@ def test_demo_shares_match_its_evidence(released):
     assert answer["note"].startswith(f"{answer['method']}, ")
 
 
-def test_leaving_unsafe_cells_blank_would_not_have_been_enough(released):
+def test_blanking_unsafe_cells_alone_is_insufficient(released):
     assert json.loads(released[1].stdout)["left_blank"] > 0
 
 
@@ -77,7 +77,7 @@ def test_demo_prints_its_results(tmp_path):
     assert "Three methods" not in done.stdout
 
 
-def test_methods_are_shown_side_by_side_where_that_is_asked_for(tmp_path):
+def test_demo_compares_methods_on_request(tmp_path):
     args = ["demo", "--out", str(tmp_path / "r"), *SMALL, "--methods"]
     done = CliRunner().invoke(app, args, catch_exceptions=False)
     assert "Three methods" in done.stdout

@@ -67,7 +67,7 @@ def _read(terminal):
         return b""
 
 
-def test_interrupt_in_first_pass_keeps_nothing_and_says_so(tmp_path):
+def test_interrupt_before_first_pattern_writes_nothing(tmp_path):
     out = tmp_path / "release"
     code, told = interrupted(write_cells(tmp_path / "cells.csv", 40), out, STAGE)
     assert code == 130

@@ -17,7 +17,7 @@ def leave(args, capsys):
     return left.value.code, *capsys.readouterr()
 
 
-def test_reproduce_without_the_papers_says_how_to_install_them(capsys):
+def test_reproduce_without_papers_explains_installation(capsys):
     alone = typer.Typer()
     alone.callback()(lambda: None)
     add_commands(alone, EntryPoints())

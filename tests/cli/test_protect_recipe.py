@@ -169,13 +169,13 @@ def test_hand_suppressed_table_is_completed(kitchen):
     assert (shown["status"] == "withheld").sum() > 1
 
 
-def test_marks_by_hand_may_stand_in_a_file_of_their_own(kitchen):
+def test_manual_marks_may_be_in_own_file(kitchen):
     (kitchen / "hand.csv").write_text("trade,size,status\nmills,1,x\n", encoding="utf-8")
     assert run(*OPTIONS, "--start", "hand.csv", "--out", "x").exit_code == 0
     assert "mills,1,,withheld" in (kitchen / "x" / "public" / "table.csv").read_text("utf-8")
 
 
-def test_counts_and_magnitudes_are_told_one_after_the_other(kitchen):
+def test_counts_and_magnitudes_are_reported_in_turn(kitchen):
     text = 'data = "firms.csv"\nby = ["trade", "size"]\nvalue = "turnover"\nrules = ["p_percent:p=10"]\n'
     text += '[counts]\nrules = ["min_frequency:n=4"]\nwidth = 4\n'
     (kitchen / "recipe.toml").write_text(text, encoding="utf-8")
@@ -192,7 +192,7 @@ class UnsafeOnly:
         return Protection.withhold(table, need.unsafe, need)
 
 
-def test_force_writes_what_is_not_safe_and_says_so(kitchen, monkeypatch):
+def test_force_writes_unsafe_release_with_warning(kitchen, monkeypatch):
     monkeypatch.setitem(METHODS, "auto", UnsafeOnly)
     done = run("recipe.toml", "--out", "x")
     assert done.exit_code == FOUND

@@ -246,7 +246,7 @@ def test_interrupted_release_happens_exactly_once(fault, kitchen):
     assert list((kitchen / "tmp").iterdir()) == []
 
 
-def test_two_releases_at_once_leave_once(kitchen):
+def test_concurrent_releases_happen_once(kitchen):
     assert run(kitchen, LEDGER).code == 0
     env = {**os.environ, "PYTHONPATH": str(SRC), "TMPDIR": str(kitchen / "tmp")}
     both = [

@@ -45,7 +45,7 @@ def test_two_way_output_is_shown_crossed(check):
     ("lang", "said"),
     [("en", "by N. Mori, 2026-11-16 21:05 UTC,"), ("ja", "2026年11月16日 21:05(協定世界時)")],
 )
-def test_when_it_was_submitted_is_written_as_the_language_has_it(check, lang, said):
+def test_submission_time_follows_the_language(check, lang, said):
     submitted = replace(check.submission, researcher="N. Mori", written="2026-11-17T06:05:53+09:00")
     html = page(replace(check, submission=submitted), lang=lang)
     assert said in html
@@ -85,7 +85,7 @@ def test_every_status_has_text_and_unique_sign(check):
         assert f'<td class="status {status}">{SIGNS[status]} {status}</td>' in html
 
 
-def test_in_print_nothing_is_cut_off_and_an_output_stays_together(check):
+def test_printed_outputs_are_complete_and_unbroken(check):
     html = page(check)
     printed = html[html.index("@media print") : html.index("</style>")]
     assert ".scroll { overflow: visible;" in printed
@@ -166,7 +166,7 @@ def test_check_page_allows_no_script(check):
     assert "unsafe" not in policy
 
 
-def test_box_is_green_only_where_no_attacker_in_scope_is_open(check):
+def test_box_is_green_only_without_open_attacker(check):
     """Compared through codes, derivable groups are not decided although every principle passes."""
     passing = only(check, 0)
     assert passing.ok

@@ -49,7 +49,7 @@ def test_jj_fields_are_read(written, name):
     assert need.why(0) == ("given",)
 
 
-def test_compression_is_told_by_content_not_by_name(tmp_path):
+def test_compression_is_detected_by_content(tmp_path):
     path = tmp_path / "table.jj"
     path.write_bytes(gzip.compress(SMALL.encode()))
     assert read_jj(path)[0].n_cells == 3
@@ -69,7 +69,7 @@ def test_counts_are_declared_by_the_reader(written):
     assert read_jj(written(SMALL), integer=True)[0].integer
 
 
-def test_too_few_digits_make_a_table_that_does_not_add_up(written):
+def test_too_few_digits_make_a_non_additive_table(written):
     assert not read_jj(written(SMALL.replace("2 10 7 z 10 10", "2 10.1 7 z 10 11")))[0].additive
 
 

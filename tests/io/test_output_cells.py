@@ -34,7 +34,7 @@ def shares(work, folder) -> tuple[dict[tuple[str, ...], float | None], list[floa
     return reported, draw(each, work.policy)["cells"]["shared"]
 
 
-def test_shares_are_of_units_in_report_and_review_application_as_in_the_rule(tmp_path):
+def test_shares_of_units_match_the_rule(tmp_path):
     work = Session("shares", several_records_each(), unit="id")
     output = work.frequency_table(["region", "job"])
     reported, reviewed = shares(work, tmp_path / "s")
@@ -50,7 +50,7 @@ def test_shares_are_of_units_in_report_and_review_application_as_in_the_rule(tmp
         assert GroupDisclosure(share).assess(output.evidence.counts).unsafe[first] == unsafe
 
 
-def test_shares_of_a_code_are_those_of_its_group_as_in_the_rule(tmp_path):
+def test_code_shares_are_relative_to_its_group(tmp_path):
     """19 of 20 people of the group North are in n1, which are 19 of 60 people in all."""
     people = pd.DataFrame({"region": ["n1"] * 19 + ["n2"] + ["s1"] * 20 + ["s2"] * 20})
     tree = Hierarchy.from_tree({"North": ["n1", "n2"], "South": ["s1", "s2"]})
@@ -61,7 +61,7 @@ def test_shares_of_a_code_are_those_of_its_group_as_in_the_rule(tmp_path):
     assert reviewed == list(reported.values())
 
 
-def test_shares_of_a_panel_are_those_within_a_period(tmp_path):
+def test_panel_shares_are_within_a_period(tmp_path):
     """In 2024 and 2025 the same 40 people are there, 30 of them in a."""
     people = pd.DataFrame({"id": range(40), "job": ["a"] * 30 + ["b"] * 10})
     panel = pd.concat([people.assign(year="2024"), people.assign(year="2025")])
@@ -73,7 +73,7 @@ def test_shares_of_a_panel_are_those_within_a_period(tmp_path):
     assert reviewed == list(reported.values())
 
 
-def test_cells_of_a_table_without_totals_stand_where_their_numbers_do(tmp_path):
+def test_cells_without_totals_have_their_position(tmp_path):
     people = pd.DataFrame(
         {"region": ["N"] * 60 + ["S"] * 80, "job": ["a", "b"] * 30 + ["a", "a", "b", "c"] * 20}
     )

@@ -68,7 +68,7 @@ def changed_backup(worked, folder, change):
     return folder
 
 
-def test_restored_backup_with_a_decision_that_the_log_lacks_is_refused(worked, tmp_path):
+def test_backup_with_unlogged_decision_raises(worked, tmp_path):
     row = {"output": 1, "person": 6, "choice": "approve", "reason": "r", "facts": "{}", "decided": MOMENT}
 
     def change(whole):

@@ -76,7 +76,7 @@ def votes_of(context):
         return {(row.login, row.output): row.choice for row in rows}
 
 
-def test_on_a_full_disk_a_vote_is_refused_in_words_and_goes_through_later(centre):
+def test_full_disk_rejects_vote_and_allows_retry(centre):
     require_sqlite(centre)
     number = centre.submit()
     [first, *_] = centre.outputs(number)
@@ -101,7 +101,7 @@ def test_on_a_full_disk_a_vote_is_refused_in_words_and_goes_through_later(centre
     assert votes_of(centre.context)["yui", first] == "approve"
 
 
-def test_on_a_full_disk_an_upload_leaves_nothing_behind(centre):
+def test_full_disk_upload_leaves_nothing(centre):
     require_sqlite(centre)
     ren = centre.browser("ren")
     sent = {"project": "1", "title": "t", "context": "c", "controls": "d", "nonce": "full-disk-nonce"}

@@ -166,7 +166,7 @@ def test_when_everything_is_refused_the_request_is_rejected(centre):
     assert centre.state(number) == "rejected"
 
 
-def test_returning_needs_a_public_word_which_the_researcher_reads_then(centre):
+def test_returning_requires_a_comment_for_the_researcher(centre):
     number = centre.submit()
     first = centre.outputs(number)[0]
     yui = centre.browser("yui")

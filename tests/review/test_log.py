@@ -50,7 +50,7 @@ def test_truncated_log_is_found_by_receipt(entries):
     assert any("tail was cut" in fault for fault in log.faults(entries[:-1], [receipt]))
 
 
-def test_another_log_of_the_same_length_shows_by_a_receipt(entries):
+def test_other_log_of_equal_length_is_found(entries):
     receipt = Head(len(entries), entries[-1]["digest"])
     forked = entries[:-1]
     other = {**entries[-1], "who": "sota"}

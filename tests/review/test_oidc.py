@@ -126,7 +126,7 @@ def begin(centre, path="/oidc/begin?next=/policies"):
     return browser, answer.headers["location"]
 
 
-def test_somebody_whom_the_provider_names_is_signed_in_and_sent_on(elsewhere, fake):
+def test_known_identity_is_signed_in_and_redirected(elsewhere, fake):
     assert "/oidc/begin" in elsewhere.browser().get("/login").text
     browser, address = begin(elsewhere)
     answer = browser.get(fake.sign_in(address, "yui"))
@@ -194,7 +194,7 @@ def test_authorisation_code_works_once_with_its_verifier(elsewhere, fake):
         provider.login("a code", Begun.fresh())
 
 
-def test_somebody_who_was_shut_out_stays_out(elsewhere, fake):
+def test_disabled_user_cannot_sign_in(elsewhere, fake):
     with elsewhere.context.engine.begin() as connection:
         connection.execute(sa.text("UPDATE person SET active = :no WHERE login = 'yui'"), {"no": False})
     browser, address = begin(elsewhere)
@@ -209,7 +209,7 @@ def test_sign_in_redirects_only_within_the_site(elsewhere, fake, target):
     assert back.headers["location"] == "/"
 
 
-def test_without_a_provider_there_is_no_such_way(centre):
+def test_sign_in_without_provider_is_not_offered(centre):
     assert "/oidc/begin" not in centre.browser().get("/login").text
     assert centre.browser().get("/oidc/begin").status_code == 422
     assert centre.browser().get("/oidc/callback?code=1&state=2").status_code == 422

@@ -72,7 +72,7 @@ def test_worker_killed_between_writes_releases_once(centre, approved):
         assert connection.scalar(sa.text("SELECT count(*) FROM log WHERE event = 'release'")) == 1
 
 
-def test_opened_cells_and_the_last_day_go_to_the_library(centre):
+def test_cells_and_expiry_are_passed_to_library(centre):
     number = centre.submit()
     for login in ("yui", "sota"):
         centre.vote(number, login, ["approve"] * 3)

@@ -74,7 +74,7 @@ def test_wrong_password_does_not_reveal_users(centre, login, password):
     assert "Login and password do not fit together." in answer.text
 
 
-def test_guessing_is_throttled_even_with_the_right_password_at_last(centre):
+def test_repeated_guesses_are_throttled_even_if_correct(centre):
     client = centre.browser()
     assert [sign_in(client, "yui", "wrong").status_code for _ in range(6)] == [422] * 5 + [429]
     assert sign_in(client, "yui", PASSWORD).status_code == 429
@@ -99,7 +99,7 @@ def guess(browser, login, times):
     return {sign_in(browser, login, f"wrong {number}").status_code for number in range(times)}
 
 
-def test_guessing_elsewhere_keeps_nobody_out(centre):
+def test_guesses_from_elsewhere_lock_out_no_user(centre):
     """Neither at an address of their own, nor on a device from which they signed in before."""
     known = known_at(centre, "10.0.0.1")
     assert guess(at(centre, "10.6.6.6"), "yui", 6) == {422, 429}
@@ -175,7 +175,7 @@ def test_device_cookie_is_limited_to_sign_in(centre):
         assert word in cookie
 
 
-def test_behind_a_proxy_of_the_settings_its_header_says_who_guesses(centre):
+def test_throttling_uses_trusted_proxy_header(centre):
     context = centre.context
     behind = Context(
         context.folder, context.settings.model_copy(update={"proxies": ("10.0.0.1",)}), context.engine
@@ -218,7 +218,7 @@ def test_disabled_user_is_signed_out_at_once(centre):
     assert sign_in(centre.browser()).status_code == 422
 
 
-def test_part_of_a_page_after_the_session_leads_to_the_login_and_back(centre):
+def test_page_fragment_after_expiry_redirects_to_sign_in(centre):
     client = centre.browser()
     answer = client.post(
         "/outputs/1/vote", headers={"hx-request": "true", "hx-current-url": "http://127.0.0.1/outputs/1"}
@@ -271,7 +271,7 @@ def test_redirects_stay_within_the_site(centre, target):
     assert answer.headers["location"] == "/"
 
 
-def test_odd_texts_are_shown_as_texts_on_every_page(centre):
+def test_unusual_texts_are_escaped_on_every_page(centre):
     number = centre.submit(title=INJECTED)
     with centre.context.engine.begin() as connection:
         connection.execute(sa.text("UPDATE request SET context = :t, controls = :t"), {"t": INJECTED})

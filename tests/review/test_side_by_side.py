@@ -45,9 +45,7 @@ def test_page_shows_tables_side_by_side(centre, after_a_release):
     assert "</b> 97</td>" in page
 
 
-def test_without_the_file_of_an_earlier_version_the_page_still_shows_the_verdicts(
-    centre, after_a_release, tmp_path
-):
+def test_missing_earlier_file_keeps_verdicts_visible(centre, after_a_release, tmp_path):
     folder, _ = after_a_release
     shutil.copytree(folder / "found", tmp_path / "old")
     (tmp_path / "old" / "sums.json").unlink()

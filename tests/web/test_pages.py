@@ -41,7 +41,7 @@ def test_page_without_a_value_is_refused(site):
         site.fill("page.html", done="")
 
 
-def test_static_file_of_the_application_replaces_the_shared_one(site):
+def test_application_file_replaces_shared_static_file(site):
     assert served(site).get(site.asset("icon.svg")).text == "<svg></svg>"
     assert served(site).get(site.asset("own.css")).text == "p { color: red }"
 

@@ -43,7 +43,7 @@ def opened(folder, n_units=N_UNITS, **options):
     return Ledger.open(folder / "x.ledger", data_hash="d1", n_units=n_units, **options)
 
 
-def test_table_1_of_the_paper_is_caught_explained_and_has_a_remedy(tmp_path):
+def test_table_1_of_the_paper_is_caught_and_explained(tmp_path):
     opened(tmp_path).remember("output 3", *table_1("output 3", [19, 26], FIRST))
     (finding,) = opened(tmp_path, unit="person").check("output 7", *table_1("output 7", [21, 26], SECOND))
     assert str(finding) == "area=A, age=19-20: 19 - 18 = 1 person, from output 3 and output 7 (by definition)"
@@ -251,7 +251,7 @@ def test_output_without_membership_is_not_testable(tmp_path):
     assert str(finding) == "output 5 is not testable against output 3, output 4"
 
 
-def test_projects_on_one_data_set_are_tested_against_each_other(tmp_path):
+def test_projects_sharing_data_are_compared(tmp_path):
     opened(tmp_path, project="wages").remember("table", *table_1("table", [19, 26], FIRST))
     (finding,) = opened(tmp_path, project="health").check("table", *table_1("table", [21, 26], SECOND))
     assert finding.outputs == ("table (project wages)", "table")
@@ -286,7 +286,7 @@ def test_search_limit_is_reported_and_remembered(tmp_path):
     assert [found.concern for found in again.check("new", new)] == [Concern.SMALL_GROUP]
 
 
-def test_comparison_that_stops_at_its_limit_is_not_decided(tmp_path):
+def test_comparison_at_its_limit_is_not_decided(tmp_path):
     path, unit = tmp_path / "x.ledger", np.arange(100)
     ledger = Ledger.open(path, data_hash="d", n_units=100)
     ledger.remember("first", [Partition.published("first", (unit < 60).astype(int))])
@@ -305,7 +305,7 @@ def test_comparison_that_stops_at_its_limit_is_not_decided(tmp_path):
     )
 
 
-def test_inner_cells_and_margins_are_parts_of_one_output(tmp_path):
+def test_cells_and_margins_are_parts_of_one_output(tmp_path):
     # The area's total is published, its smallest band withheld: the output gives it away alone.
     inner = np.where(banded([19, 26]) == 1, 0, banded([19, 26]) - 1)
     ledger = opened(tmp_path, threshold=20)
@@ -339,7 +339,7 @@ def test_large_derived_group_meets_dominance_rule(tmp_path):
         pytest.param(0.09, False, id="4.7 is more than 4.5"),
     ],
 )
-def test_rounded_means_blur_a_derived_sum(tmp_path, rounded, found):
+def test_rounded_means_protect_a_derived_sum(tmp_path, rounded, found):
     income = np.ones(100)
     income[45] = 45.0
     whole, part = (np.arange(100) < 60).astype(int), (np.arange(100) < 45).astype(int)
@@ -352,7 +352,7 @@ def test_rounded_means_blur_a_derived_sum(tmp_path, rounded, found):
     assert bool(findings) is found
 
 
-def test_two_runs_of_one_model_that_differ_by_missing_units_are_compared(tmp_path):
+def test_reruns_differing_by_missing_units_are_compared(tmp_path):
     region = np.arange(200) % 4
     known = np.ones(200, dtype=bool)
     known[[8, 12]] = False  # two persons of region 0 without a schooling
@@ -378,7 +378,7 @@ def test_bad_dummies_are_refused(dummies, sample):
         implied_tables("model", dummies, sample)
 
 
-def test_unit_numbers_do_not_depend_on_the_order_of_delivery_and_keep_the_key_secret():
+def test_unit_numbers_are_order_independent_and_keyed():
     units = [f"person {n}" for n in range(50)]
     turned = list(reversed(units))
     key, other = bytes(32), bytes([1]) * 32
@@ -395,7 +395,7 @@ def test_ledger_repr_shows_nothing_confidential():
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_accepted_outputs_together_single_nobody_out(tmp_path_factory, seed):
+def test_accepted_outputs_together_single_out_no_unit(tmp_path_factory, seed):
     """Whatever was accepted, no two outputs expose anybody, as a linear program says, nor do three."""
     random = np.random.default_rng(seed)
     n, threshold = 60, 4

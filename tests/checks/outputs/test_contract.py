@@ -206,7 +206,7 @@ def test_definition_with_unknown_parameter_raises(kind, parameters):
         read_definition(kind, parameters, "output")
 
 
-def test_honest_outputs_of_all_types_agree_with_one_another(protected):
+def test_honest_outputs_of_all_types_agree(protected):
     made = []
     for asked in (asked for several in EXAMPLES.values() for asked in several):
         evidence = protected(asked)

@@ -119,7 +119,7 @@ def test_passing_outputs_do_not_reveal_dominated_value(column):
 
 
 @pytest.mark.parametrize("giant", [6e3, 1e4, 2e4, 4e4, 1e5, 4e5, 6e5, 1e6])
-def test_values_that_dominate_some_power_only_do_not_come_out_of_pairs(giant):
+def test_higher_powers_are_not_derivable_from_pairs(giant):
     """A unit may pass the mean, and be most of the squares, or only of their squares."""
     frame = people(giant)
     mean, who = frame["income"][:N].mean(), 3
@@ -213,7 +213,7 @@ def test_regression_decided_by_one_outcome_fails():
     assert work.regression("income ~ age", where={"group": ["b"]}, name="b").status is Clearance.PASS
 
 
-def test_shares_of_a_regression_are_those_of_plain_numpy():
+def test_regression_shares_match_numpy():
     pytest.importorskip("statsmodels")
     frame = people(5e4)
     evidence = ht.Session("s", frame).regression("income ~ age + wealth").evidence

@@ -57,7 +57,7 @@ def test_picture_metadata_is_removed():
 
 
 @pytest.mark.parametrize("form", ["png", "jpeg"])
-def test_pictures_that_others_draw_are_taken_and_still_shown(form):
+def test_pictures_of_other_programs_are_accepted(form):
     image = pytest.importorskip("PIL.Image")
     raw = drawn(form)
     if form == "jpeg":

@@ -94,7 +94,7 @@ def test_single_ratio_does_not_reveal_top_contributors(n, passes):
     assert (out.status is Clearance.PASS) is passes
 
 
-def test_other_groups_with_the_same_largest_are_no_way_around():
+def test_other_groups_with_same_maximum_are_checked():
     # The twenty largest are nearly all in one part: its four largest may be those of all.
     frame = FIRMS.assign(part=np.where(FIRMS["size"] > 100, "large", "small"))
     work = ht.Session("s", frame)

@@ -130,7 +130,7 @@ def test_hypothesis_tests_are_scipys_and_survive_the_check(test, other, plain, t
     assert bool(said) is (test != "mannwhitney")
 
 
-def test_categories_that_do_not_occur_are_no_part_of_a_table():
+def test_unused_categories_are_not_in_the_table():
     # 10, 5 and 5, 10: n (ad - bc)^2 over the product of the sums is 30 * 75^2 / 15^4.
     value, other = np.repeat([0, 0, 2, 2], [10, 5, 5, 10]), np.repeat([0, 2, 0, 2], [10, 5, 5, 10])
     found, taken, fit = compare_categories(value, other)
@@ -145,7 +145,7 @@ def test_two_sample_test_requires_two_categories():
         session().test("mannwhitney", "income", "region")
 
 
-def test_numbers_of_another_program_are_held_to_what_is_stated(tmp_path):
+def test_external_numbers_must_match_their_description(tmp_path):
     work = session()
     out = work.hand_over(
         {"coefficient": [1.5, -2.0, 0.5], "se": [0.1, 0.2, 0.3]},

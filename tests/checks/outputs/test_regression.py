@@ -196,7 +196,7 @@ def incomplete():
 
 
 @pytest.mark.parametrize("by_formula", [True, False])
-def test_models_of_which_one_leaves_out_missing_values_are_compared(by_formula, tmp_path):
+def test_models_with_and_without_missing_values_are_compared(by_formula, tmp_path):
     formulas = pytest.importorskip("statsmodels.formula.api")
     frame = incomplete()
     work = ht.Session("s", frame)
@@ -212,7 +212,7 @@ def test_models_of_which_one_leaves_out_missing_values_are_compared(by_formula, 
     assert check.matrix["regression 2"]["differencing"] == "fail"
 
 
-def test_units_of_a_sample_that_left_records_out_are_counted():
+def test_excluded_records_of_sample_units_are_counted():
     pytest.importorskip("statsmodels")
     # One person has all but ten of the records.
     frame = incomplete().assign(id=[0] * 83 + list(range(1, 11)))

@@ -58,7 +58,7 @@ def test_weights_make_groups_of_equal_weight():
     assert out["to_percent"][-1] == 100.0
 
 
-def test_ties_stay_together_and_empty_groups_are_no_rows():
+def test_ties_stay_together_and_empty_groups_vanish():
     out = asked("mean", 5, np.repeat([0.0, 5.0, 9.0], [120, 40, 40]))
     assert out.published["mean_x"] == [0.0, 5.0, 9.0]
     assert out.published["to_percent"] == [60.0, 80.0, 100.0]
@@ -93,7 +93,7 @@ def test_small_groups_are_merged_or_withheld():
     assert two.status is Clearance.PASS
 
 
-def test_thirds_beside_fifths_single_somebody_out():
+def test_thirds_and_fifths_together_single_out_units():
     work = ht.Session("s", pd.DataFrame({"x": incomes(60)}))
     assert work.lorenz("x", 5).status is Clearance.PASS
     assert work.quantile_groups("x", 4).status is Clearance.FAIL
@@ -198,7 +198,7 @@ def test_life_table_membership_separates_exits_and_events():
     ]
 
 
-def test_both_go_through_a_submission_and_forged_ones_are_found(tmp_path):
+def test_both_step_outputs_round_trip_and_forgeries_fail(tmp_path):
     frame = trial()
     work = ht.Session("s", frame)
     work.quantile_groups("months", 4, name="quarters")

@@ -43,7 +43,7 @@ def people(n_sick, n_well, unit=None):
         (100, 11, Clearance.FAIL),  # 90.1 % is
     ],
 )
-def test_both_values_are_those_of_enough_and_neither_of_nearly_all(ask, n_sick, n_well, status):
+def test_both_values_need_enough_units(ask, n_sick, n_well, status):
     assert ask(people(n_sick, n_well)).status is status
 
 

@@ -49,14 +49,14 @@ def test_weighted_variance_uses_record_degrees_of_freedom(statistic):
     ]
 
 
-def test_deviation_and_coefficient_of_variation_go_with_the_variance():
+def test_deviation_is_suppressed_with_the_variance():
     (variance,) = run(Summary("variance", "x", weight="w"), FRAME)[2]["variance_x"]
     mean = np.average(FRAME["x"], weights=FRAME["w"])
     assert run(Summary("std", "x", weight="w"), FRAME)[2]["std_x"] == [pytest.approx(variance**0.5)]
     assert run(Summary("cv", "x", weight="w"), FRAME)[2]["cv_x"] == [pytest.approx(variance**0.5 / mean)]
 
 
-def test_values_that_are_alike_have_no_deviation_whatever_their_weights():
+def test_equal_values_have_zero_deviation_for_any_weights():
     found = run(Summary("std", "x", weight="w"), FRAME.assign(x=0.1, w=FRAME["w"] / 3))[2]["std_x"]
     assert found == [None]
 
@@ -147,7 +147,7 @@ CROWD.loc[2985, "income"] = 4200.0
         pytest.param(0, Clearance.PASS, id="whole numbers: 2,992 are more"),
     ],
 )
-def test_rounded_means_blur_what_their_difference_tells(decimals, status, tmp_path):
+def test_rounded_means_protect_their_difference(decimals, status, tmp_path):
     work = Session("s", CROWD)
     work.mean("income", decimals=decimals, name="all")
     out = work.mean("income", decimals=decimals, where={"part": "a"}, name="most")

@@ -40,7 +40,7 @@ def test_japan_2017_says_what_the_paper_says():
     } == JAPAN
 
 
-def test_percentiles_and_tests_have_the_minimum_of_units_where_a_policy_does_not_say(tmp_path):
+def test_percentiles_and_tests_default_to_unit_minimum(tmp_path):
     rules = policy("japan-2017")
     assert (rules.least_between, rules.least_tested) == (10, 10)
 

@@ -62,7 +62,7 @@ def test_worst_principle_decides_a_row():
 @pytest.mark.parametrize(
     ("outputs", "attacker", "other"), [(1, "groups", "released"), (2, "released", "groups")]
 )
-def test_small_group_belongs_to_the_outputs_that_give_it(outputs, attacker, other):
+def test_small_group_is_reported_for_its_outputs(outputs, attacker, other):
     found = said(Principle.DIFFERENCING, Clearance.FAIL, "small_group", "3 units", outputs=outputs)
     verdict = output_verdict([said(Principle.UNITS), found], ledger=True)
     assert verdict[attacker].status is Status.FAILED
@@ -136,7 +136,7 @@ def broken(each):
     return replace(each, findings=(wrong,))
 
 
-def test_policy_names_the_attackers_that_the_colour_depends_on():
+def test_policy_names_attackers_that_decide_the_colour():
     few = said(Principle.UNITS, Clearance.FAIL)
     assert output_verdict([few, SEARCHED], ledger=True).colour is Colour.RED
     narrow = output_verdict([few, SEARCHED], ledger=True, against=("released",))

@@ -200,7 +200,7 @@ def test_as_many_statistics_as_unknown_counts_give_them(holders, n_values, equat
     assert found.tolist() == [unsafe]
 
 
-def test_amounts_are_no_counts_and_what_was_not_counted_needs_review():
+def test_amounts_are_no_counts_and_uncounted_needs_review():
     many = np.array([12]), np.array([[1, 1, 1, 1, 1]])
     assert list(values.few_values(people(12), *many, JAPAN)) == []
     (found,) = values.few_values(people(12), None, None, JAPAN)
@@ -330,7 +330,7 @@ def test_neighbours_are_those_of_the_same_other_codes():
         pytest.param((4, 5, 0, 0, 9), (0, 1), [], id="there is no other"),
     ],
 )
-def test_sums_that_a_total_gives_away_have_enough_units(n_units, withheld, found):
+def test_derivable_sums_need_enough_units(n_units, withheld, found):
     table = Table(value=np.array(n_units, float), relations=[[1, 1, 1, 1, -1]])
     hidden = np.isin(np.arange(5), withheld)
     assert np.flatnonzero(_companions(table, np.array(n_units), hidden, 10)).tolist() == found
@@ -358,7 +358,7 @@ def test_categories_to_merge_are_proposed(counts, said):
     assert merge_remedy(evidence, JAPAN) == said
 
 
-def test_in_a_panel_shares_are_those_within_a_period():
+def test_panel_shares_are_computed_within_periods():
     """All of a year are in one region: told of the year, but not that a unit is there in both years."""
     table = Table.from_array([[30, 20], [0, 30]], names=["year", "region"])
     alone = Table.from_array([50, 2], names=["year"])
@@ -417,7 +417,7 @@ def test_squares(share, rule, status):
     assert unsafe_parts([test], 2).tolist() == [status is FAIL, False]
 
 
-def test_squares_that_nobody_asks_for_or_knows():
+def test_unrequested_or_unknown_squares_pass():
     without = JAPAN.model_copy(update={"squares": None})
     assert list(groups.square_tests(np.array([1.0]), without, "it")) == []
     (found,) = groups.square_tests(None, JAPAN, "it")

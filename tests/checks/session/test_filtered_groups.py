@@ -64,7 +64,7 @@ def test_single_category_that_is_known_anyway_passes(by, where):
     assert session().frequency_table(by, where=where).status is Clearance.PASS
 
 
-def test_submission_without_the_mark_is_found_with_the_data(tmp_path, monkeypatch):
+def test_missing_filter_mark_is_found_with_data(tmp_path, monkeypatch):
     with monkeypatch.context() as forged:
         forged.setattr(Records, "narrowed", lambda _records, _name: False)
         work = session()
@@ -75,7 +75,7 @@ def test_submission_without_the_mark_is_found_with_the_data(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("only", [("city",), ("size",)])
-def test_mark_on_a_variable_with_several_codes_is_refused(only):
+def test_mark_on_variable_with_several_codes_raises(only):
     plain = session().frequency_table("injury").evidence.to_dict()
     with raises("evidence_invalid"):
         TableEvidence.from_dict({**plain, "by": ["city"], "only": list(only)}, "table")

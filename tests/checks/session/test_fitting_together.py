@@ -42,7 +42,7 @@ def test_count_table_and_statistics_pass_together(tmp_path):
         assert all(each.status == Clearance.PASS for each in recheck(folder, **given).outputs)
 
 
-def test_means_before_sums_with_totals_are_told_to_come_after_them():
+def test_means_before_sums_are_advised_to_follow_them():
     frame = people().query("group != 'e' or sex == 'm'")
     work = ht.Session("s", frame)
     means = work.mean("x", by=["group", "sex"], name="means")

@@ -283,7 +283,7 @@ def assert_nobody_is_singled_out(frame, work):
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))])
-def test_accepted_outputs_with_trees_filters_and_weights_single_nobody_out(seed):
+def test_accepted_hierarchical_outputs_single_out_no_unit(seed):
     assert_nobody_is_singled_out(*asked(seed))
 
 

@@ -102,7 +102,7 @@ def test_all_values_missing_raises():
         ht.Session("s", frame).mean("income")
 
 
-def test_those_whose_value_is_missing_are_a_group_that_two_counts_single_out(tmp_path):
+def test_missing_values_form_a_group_singled_out(tmp_path):
     # Three people of region S have no age: counts with and without age differ by them.
     frame = pd.DataFrame({"region": ["N"] * 60 + ["S"] * 60, "age": (["young"] * 20 + ["old"] * 40) * 2})
     frame.loc[[70, 80, 100], "age"] = None
@@ -124,7 +124,7 @@ def test_those_whose_value_is_missing_are_a_group_that_two_counts_single_out(tmp
         pytest.param({"columns": {"wealth": 37}}, "does not need", id="another column"),
     ],
 )
-def test_forged_counts_of_missing_values_are_found_without_data(tmp_path, change, said):
+def test_forged_missing_counts_are_found_without_data(tmp_path, change, said):
     work = ht.Session("s", people(), unit="id")
     work.mean("income", by="job", name="means")
     folder = work.submit(tmp_path / "s")

@@ -91,7 +91,7 @@ def test_crosstab_with_one_aggregate_matches_pandas(aggfunc, column):
     assert dict(same.published) == dict(out.published)
 
 
-def test_means_with_totals_are_withheld_where_the_sums_are():
+def test_means_are_suppressed_with_their_sums():
     out = session().crosstab("region", "age", values="income", aggfunc="mean", margins=True)
     expected = pd.crosstab(
         PEOPLE["region"], PEOPLE["age"], PEOPLE["income"], aggfunc="mean", margins=True, margins_name="Total"
@@ -122,7 +122,7 @@ def test_mean_of_empty_cell_is_missing():
     np.testing.assert_allclose(out.frame.to_numpy()[shown], expected.to_numpy()[shown])
 
 
-def test_means_with_totals_tell_no_more_than_counts_and_sums():
+def test_means_with_totals_reveal_only_counts_and_sums():
     """Who knows the means and the counts knows the sums; with this pattern these are withheld as well."""
     work = session()
     counts = work.crosstab("region", "age", margins=True, name="counts")

@@ -42,7 +42,7 @@ def test_period_with_all_units_is_not_disclosive():
         lambda w: w.magnitude_table(["year", "job"], "income"),
     ],
 )
-def test_tables_by_year_keep_their_cells_and_are_checked_again(ask, tmp_path):
+def test_yearly_tables_keep_cells_and_are_rechecked(ask, tmp_path):
     work = ht.Session("s", PANEL, unit="id", period="year")
     out = ask(work)
     assert out.status is Clearance.PASS
@@ -104,7 +104,7 @@ def test_absent_unit_is_not_singled_out():
     assert work.mean("income", by="year").status is Clearance.PASS
 
 
-def test_means_by_period_are_compared_and_sums_over_periods_need_review():
+def test_means_by_period_are_compared_across_outputs():
     work = ht.Session("s", PANEL, unit="id", period="year")
     means = work.mean("income", by=["year", "job"])
     assert len(means.membership.codes) == len(YEARS)

@@ -97,7 +97,7 @@ def test_records_without_a_code_can_be_kept():
 
 
 @pytest.mark.parametrize("where", ["g == 'a'", [True] * 60])
-def test_something_else_than_columns_and_values_is_no_filter(where):
+def test_invalid_filter_raises(where):
     work = ht.Session("filters", pd.DataFrame({"g": half("a", "b"), "x": range(60)}))
     with raises("filter_invalid"):
         work.mean("x", where=where)
@@ -157,7 +157,7 @@ def test_remedy_merges_neighbours_in_natural_order():
     assert ht.Session("x", data).mean("x", by="age").remedies == ("merge 10-14 with 15-19",)
 
 
-def test_units_without_a_name_are_refused_in_frames_that_know_nan():
+def test_unnamed_units_raise_in_any_frame_type():
     data = pl.DataFrame({"id": [1.0] * 20 + [float("nan")] * 20, "x": range(40)})
     with raises("records_without_unit", n=20):
         ht.Session("units", data, unit="id")

@@ -75,7 +75,7 @@ def test_close_insiders_are_reported(frame):
     assert exposed(table, need, withheld) == set()
 
 
-def test_without_it_some_table_is_open_to_a_contributor():
+def test_unprotected_tables_are_sometimes_open_to_insiders():
     # Any will do, the smallest is not looked for.
     some = settings(phases=[Phase.generate])
     assert find(
@@ -92,7 +92,7 @@ def alone():
     return frame.assign(income=10.0 + np.arange(len(frame)) % 13)
 
 
-def test_somebody_who_is_alone_in_a_withheld_cell_does_not_find_another(alone):
+def test_single_contributor_in_suppressed_cell_finds_no_other(alone):
     table, need, outside = judged(alone, against_insiders=False)
     assert exposed(table, need, outside)
     _, _, withheld = judged(alone)

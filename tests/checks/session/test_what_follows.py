@@ -108,7 +108,7 @@ def incomes(n):
 
 
 @both
-def test_percentiles_are_not_the_values_of_units_one_after_the_other(policy, tmp_path):
+def test_percentiles_are_not_values_of_consecutive_units(policy, tmp_path):
     people = incomes(101)
     work = ht.Session("study", people, policy=policy)
     out = work.table((), "income", [f"p{p}" for p in range(10, 91)])
@@ -138,7 +138,7 @@ def test_percentiles_of_two_outputs_are_judged_together(policy, second, status, 
 
 
 @both
-def test_two_percentiles_between_the_same_two_people_are_two_equations(policy):
+def test_adjacent_percentiles_of_two_units_fail(policy):
     people = incomes(40)
     # 24 and 25 percent of 39 steps: between the tenth and the eleventh of 40 people.
     work = ht.Session("study", people, policy=policy)
@@ -262,7 +262,7 @@ def test_nor_by_a_model_or_a_test(policy, ask, tmp_path):
 
 
 @both
-def test_with_ten_of_each_the_same_doors_are_open(policy):
+def test_paths_stay_open_with_ten_units_each(policy):
     people = sick()
     people.loc[:29, "sick"] = 1
     people["coded"] = people["percent"] = people["sick"]
@@ -318,7 +318,7 @@ def test_uniform_group_is_not_revealed(policy, ask, tmp_path):
 
 
 @both
-def test_percentiles_at_both_ends_fail_where_all_are_alike(policy):
+def test_extreme_percentiles_of_equal_values_fail(policy):
     people = alike()
     work = ht.Session("study", people[people["region"] == "N"], policy=policy)
     for percent in (10, 90):
@@ -346,7 +346,7 @@ def test_perfect_correlation_fails(policy, other, tmp_path):
 
 
 @both
-def test_chi_square_of_n_gives_one_category_by_the_other(policy, tmp_path):
+def test_chi_square_equal_to_n_reveals_category(policy, tmp_path):
     work = ht.Session("study", line(), policy=policy)
     out = work.summary("chi2", "a", "b")
     assert "perfect_fit" in reasons(out)
@@ -401,7 +401,7 @@ def cars():
 
 
 @both
-def test_means_of_a_model_beside_deviations_give_counts(policy, tmp_path):
+def test_model_means_with_deviations_give_counts(policy, tmp_path):
     work = ht.Session("study", cars(), policy=policy)
     assert work.regression("cars ~ C(sex)").status is Clearance.PASS
     out = work.summary("std", "cars", where={"sex": ["f"]})
@@ -453,7 +453,7 @@ def test_model_limits_other_statistics(n, policy, found):
 
 
 @both
-def test_quantile_groups_beside_deviations_give_counts(policy, tmp_path):
+def test_quantile_groups_with_deviations_give_counts(policy, tmp_path):
     # Five different amounts: 30, 30, 20, 15 and 5 have them.
     people = pd.DataFrame({"x": np.repeat([1.0, 2.0, 5.0, 6.0, 8.0], [30, 30, 20, 15, 5])})
     work = ht.Session("study", people, policy=policy)
@@ -491,7 +491,7 @@ def test_percentages_all_withheld_fail(policy, of, tmp_path):
 
 @both
 @pytest.mark.parametrize("statistic", ["gini", "hhi", "cr4", "std", "skewness", "kurtosis"])
-def test_counts_of_three_values_that_trying_finds_need_review(policy, statistic):
+def test_enumerable_three_valued_counts_need_review(policy, statistic):
     # Of 51 people 4 have 3: of the 1,378 ways to divide them one alone gives the statistic, to all digits.
     people = pd.DataFrame({"rooms": np.repeat([1, 2, 3], [17, 30, 4])})
     ask = "concentration" if statistic in {"gini", "hhi", "cr4"} else "summary"

@@ -59,7 +59,7 @@ WRONG = (None, True, 1.5, 10**30, "nope", [], ["region", ["year"]], object())
 
 
 @pytest.mark.parametrize("method", CALLS)
-def test_wrong_arguments_end_in_an_output_or_in_our_words(method):
+def test_wrong_arguments_pass_or_raise_hitoku_error(method):
     fixes = []
     for argument in CALLS[method]:
         work = ht.Session("study", PEOPLE)

@@ -31,7 +31,7 @@ def test_decompression_bomb_raises(folder):
     assert [each.state for each in others] == ["leaves", "leaves"]
 
 
-def test_certificate_of_an_earlier_version_is_to_be_made_again(folder):
+def test_certificate_of_earlier_version_must_be_renewed(folder):
     path = folder / "checker" / "01-people.certificate.json.gz"
     text = gzip.decompress(path.read_bytes()).decode()
     path.write_bytes(gzip.compress(text.replace("certificate 4", "certificate 2").encode(), mtime=0))
@@ -44,7 +44,7 @@ def test_certificate_of_an_earlier_version_is_to_be_made_again(folder):
     assert first.state != "leaves"
 
 
-def test_submissions_that_somebody_mutated_end_without_a_traceback():
+def test_mutated_submissions_raise_without_traceback():
     found = fuzz(12, minutes=5, seed=1)
     assert found.total() == 12
     assert found[TRACEBACK] == 0

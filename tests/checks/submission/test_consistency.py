@@ -138,7 +138,7 @@ def test_group_agrees_with_and_without_filter():
     ]
 
 
-def test_records_add_up_to_the_same_by_other_variables():
+def test_record_totals_agree_across_variables():
     work = Session("two", DATA, unit="id")
     first, second = work.percentile("income", 50, by="region"), work.mode("age", by=["job"])
     first_group, *others = second.evidence.n_records.tolist()

@@ -148,7 +148,7 @@ def test_ledger_compares_all_earlier_extracts(tmp_path):
     assert chunks == [57, 12]
 
 
-def test_other_units_other_names_and_a_damaged_list_are_refused(tmp_path):
+def test_other_units_and_damaged_lists_raise(tmp_path):
     path = tmp_path / "x.ledger"
     released(path, PEOPLE)
     with raises("ledger_of_other_data"):
@@ -199,7 +199,7 @@ RICH = pd.DataFrame(
         pytest.param(RICH, id="as it was"),
     ],
 )
-def test_units_that_were_renumbered_are_known_by_their_records(tmp_path, extract):
+def test_renumbered_units_are_matched_by_records(tmp_path, extract):
     path = tmp_path / "x.ledger"
     init(path, policy="japan-2017", unit="id", checkers=1)
     first = Session("before", RICH, unit="id")

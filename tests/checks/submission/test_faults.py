@@ -124,7 +124,7 @@ def test_full_disk_raises_and_leaves_nothing(given):
     assert let_go(given).receipt.number == 1
 
 
-def test_two_that_give_somebody_away_together_do_not_both_leave(tmp_path):
+def test_concurrent_releases_do_not_single_out_units(tmp_path):
     """Table 1 of Kikuchi and Minami (2017): 0-18 and 0-20 differ by one person of Area A."""
     import pyarrow as pa  # noqa: PLC0415 - beside its data
 

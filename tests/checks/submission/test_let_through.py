@@ -83,7 +83,7 @@ def test_extreme_values_stay(statistic):
     assert ht.Session("s", frame).summary(statistic, "income", by=["region", "job"]).status is Clearance.FAIL
 
 
-def test_91_percent_of_a_row_are_a_group_disclosure():
+def test_share_of_91_percent_is_group_disclosure():
     table = ht.Session("s", grid([[91, 9, 0], [300, 310, 320], [300, 320, 310]])).frequency_table(
         by=["region", "job"]
     )

@@ -111,7 +111,7 @@ def test_honest_outputs_of_every_kind_are_never_accused(tmp_path):
     assert said(recheck(folder, data=people, unit="id")) == []
 
 
-def test_without_the_data_what_cannot_be_compared_is_said_to_be_so(tmp_path):
+def test_missing_data_leaves_comparisons_undecided(tmp_path):
     work = session()
     work.mean("income", by="id", where={"id": list(range(20))}, name="single")  # fails, and does not leave
     work.mean("income", by="job", name="by job")
@@ -187,7 +187,7 @@ def test_undescribed_ledger_outputs_are_named(tmp_path):
     assert "prose (project first)" in check.outputs[0].verdicts[-1].text
 
 
-def test_units_with_several_records_are_not_joined_through_codes(tmp_path):
+def test_repeated_units_are_not_joined_through_codes(tmp_path):
     work = Session("later", AREAS.assign(id=np.arange(120) // 2), unit="id")
     work.frequency_table(by=["area"], name="areas")
     check = recheck(work.submit(tmp_path / "submission"))
@@ -234,7 +234,7 @@ def test_tampered_number_with_valid_hash_is_caught(folder, file, change, finding
     assert any(finding in text for text in said(check)), said(check)
 
 
-def test_with_the_data_every_number_of_the_evidence_is_collected_again(folder):
+def test_recheck_with_data_recomputes_all_evidence(folder):
     # Consistent in itself, and every output about the group forged alike: only the data tell.
     resealed(folder, MEANS, setting("evidence", "largest", 0, 0, to=200.0))
     assert "contradicts incomes about the largest contributions in region=E" in said(recheck(folder))[-1]
@@ -244,7 +244,7 @@ def test_with_the_data_every_number_of_the_evidence_is_collected_again(folder):
 
 
 @pytest.mark.parametrize("file", [TABLE, SUMS, MEANS])
-def test_with_the_data_no_kind_of_number_can_be_forged(folder, file):
+def test_forged_number_is_found_with_data(folder, file):
     intact = (folder / file).read_text("utf-8")
     evidence = json.loads(intact)["evidence"]
     numbers = [name for name in evidence if name not in {"by", "codes", "labels", "integer", "measure"}]
@@ -346,7 +346,7 @@ def test_unknown_policy_must_be_passed(folder):
     assert not recheck(folder, policy="japan-2017").ok
 
 
-def test_two_tables_of_one_submission_are_joined_through_their_codes(tmp_path):
+def test_tables_of_one_submission_are_joined_through_codes(tmp_path):
     # Kikuchi and Minami (2017), Table 1: 18 aged 0-18, 1 aged 19-20, 18 aged 21-25, 20 aged 26-30.
     people = pd.DataFrame(
         {

@@ -51,7 +51,7 @@ def let_go(folder, ledger, *decisions, **options):
         pytest.param(("M. Sato", "R.Kimura"), "submitter_cannot_release", id="the researcher"),
     ],
 )
-def test_people_are_told_apart_however_their_names_are_written(tmp_path, ledger, checkers, code):
+def test_spellings_of_one_checker_count_once(tmp_path, ledger, checkers, code):
     work = made()
     work.mean("income", by="region")
     with raises(code):
@@ -244,7 +244,7 @@ def test_decision_covers_only_its_cells(tmp_path, ledger):
     assert state(decided("means", cells=[*small, *smaller])) is OutputState.LEAVES
 
 
-def test_cells_that_are_not_there_are_refused_by_name(mixed, ledger):
+def test_missing_cells_raise_with_their_names(mixed, ledger):
     for output, cells in (
         ("people", [{"region": "X"}]),
         ("people", [{"regoin": "N"}]),
@@ -254,7 +254,7 @@ def test_cells_that_are_not_there_are_refused_by_name(mixed, ledger):
             recheck(mixed, ledger=ledger, decisions=[decided(output, "units", cells=cells)])
 
 
-def test_totals_are_named_by_leaving_a_variable_out_or_by_their_code(mixed, ledger):
+def test_total_is_named_by_omission_or_code(mixed, ledger):
     for cell in ({"region": "N"}, {"region": "N", "job": "Total"}):
         word = decided("people", "units", cells=[cell])
         assert recheck(mixed, ledger=ledger, decisions=[word]).outputs[0].opened == 0  # published anyway
@@ -406,9 +406,7 @@ SEALED = [
 
 
 @pytest.mark.parametrize(("ask", "columns", "expected"), SEALED)
-def test_numbers_that_were_sealed_leave_by_decision_as_the_data_have_them(
-    tmp_path, ledger, ask, columns, expected
-):
+def test_decision_releases_suppressed_numbers_from_data(tmp_path, ledger, ask, columns, expected):
     work = Session("wages", FEW, unit="id", researcher="R. Kimura")
     assert "E" not in ask(work).published["region"]
     folder = work.submit(tmp_path / "submission")

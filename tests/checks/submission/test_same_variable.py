@@ -49,7 +49,7 @@ def test_other_variables_are_not_subtracted(value):
     assert second(value).status is Clearance.PASS
 
 
-def test_multiples_are_told_by_all_records():
+def test_multiples_are_recognised_by_all_records():
     frame = PEOPLE.loc[np.r_[0:N, np.zeros(2000, dtype=int)]].reset_index(drop=True)
     frame["late"] = frame["income"]
     frame.loc[2050, "late"] += 1

@@ -88,7 +88,7 @@ def test_levels_end_where_outsiders_know_better():
     assert (need.lower[0], need.upper[0]) == (5.0, 9.0)
 
 
-def test_marks_come_before_levels_whatever_the_order_of_lines():
+def test_marks_precede_levels_in_any_order():
     need = applied((("N2",), "pl", (1.0, 2.0)), (("N2",), "u")).judged.need
     assert (need.lower[1], need.upper[1]) == (1.0, 2.0)
 
@@ -115,7 +115,7 @@ def test_inapplicable_apriori_line_raises_or_is_skipped(entries, what):
     assert done.passed_over == (f"t.hst: {what}",)
 
 
-def test_equal_cells_of_a_chain_are_marked_together_on_demand():
+def test_equal_cells_are_marked_together_on_request():
     assert status(applied((("W1",), "u")).judged, "W") == 1
     judged = applied((("W1",), "u"), expand=True).judged
     assert (status(judged, "W1"), status(judged, "W"), status(judged, "Total")) == (9, 9, 1)

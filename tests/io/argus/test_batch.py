@@ -58,7 +58,7 @@ def test_batch_accepts_bar_before_exponent(batch):
     assert (table.cost, table.power) == ("-1", 0)
 
 
-def test_clear_starts_a_session_with_tables_of_its_own(batch):
+def test_clear_starts_an_independent_session(batch):
     found = batch(f"{START}<SUPPRESS> OPT(1)\n<CLEAR>\n{START}<SUPPRESS> OPT(1)\n")
     assert [len(session.tables) for session in found.sessions] == [1, 1]
     assert [session.suppress[0].line for session in found.sessions] == [6, 13]
@@ -174,7 +174,7 @@ PIECES = st.sampled_from(
 
 
 @given(pieces=st.lists(PIECES, max_size=40), started=st.booleans())
-def test_whatever_stands_in_a_batch_it_is_read_or_refused(tmp_path_factory, pieces, started):
+def test_any_batch_text_is_read_or_raises(tmp_path_factory, pieces, started):
     path = tmp_path_factory.mktemp("arb") / "b.arb"
     path.write_text((START if started else "") + "".join(pieces), encoding="utf-8")
     try:

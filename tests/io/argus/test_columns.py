@@ -68,7 +68,7 @@ def test_numbers_with_either_sign(entries, numbers):
         (["1", "inf"], "text where numbers are due"),
     ],
 )
-def test_numbers_that_are_not_clear_are_refused_without_showing_them(entries, what):
+def test_unclear_numbers_raise_without_values(entries, what):
     with pytest.raises(DataError, match=what) as error:
         parsed_numbers(entries, "turnover", "t.tab")
     assert all(entry not in str(error.value) for entry in entries if len(entry) > 1)

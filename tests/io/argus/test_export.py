@@ -139,7 +139,7 @@ def test_required_widths_are_asked_for_as_levels(tmp_path, width, safe):
     assert run_batch(tmp_path / "argus" / "release.arb").safe == safe
 
 
-def test_sums_of_decimals_go_out_with_the_decimals_of_the_table(tmp_path):
+def test_exported_totals_keep_table_decimals(tmp_path):
     table = Table.from_array([[0.1, 0.2], [1.1, 2.2]], names=["region", "size"])
     need = Need(unsafe=table.value == 0.1, lower=0.1, upper=0.1)
     export_table(tmp_path / "argus", table, need, Release.of(table, Protection.withhold(table, table.inner)))
@@ -170,7 +170,7 @@ def test_unsupported_release_features_are_noted(tmp_path):
     assert again.tables[0][0].outcome.need.unsafe.sum() == 1
 
 
-def test_unsafe_cells_that_a_release_publishes_are_told(tmp_path):
+def test_published_unsafe_cells_are_reported(tmp_path):
     table = Table.from_array([[20.0, 50, 10], [8, 19, 22]], integer=False)
     need = Need(unsafe=table.value == 8, lower=1.0, upper=1.0)
     nothing = np.zeros(table.n_cells, dtype=bool)
@@ -229,7 +229,7 @@ STRANGE = Table.from_array(
 )
 
 
-def test_codes_beyond_ascii_get_stand_ins_and_come_back(tmp_path):
+def test_non_ascii_codes_are_replaced_and_restored(tmp_path):
     need = Need(unsafe=STRANGE.value == 3, lower=1.0, upper=1.0)
     withheld = np.zeros((4, 4), dtype=bool)
     withheld[1:3, 1:3] = True

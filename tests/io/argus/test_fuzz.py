@@ -77,7 +77,7 @@ def test_any_records_are_read_or_refused(tmp_path_factory, metadata, text):
 
 
 @given(text=RECORDS, additivity=st.sampled_from(["check", "recompute", "open"]))
-def test_any_table_is_read_or_refused_without_showing_a_value(tmp_path_factory, text, additivity):
+def test_any_table_is_read_or_raises_without_values(tmp_path_factory, text, additivity):
     path = tmp_path_factory.mktemp("fuzz") / "x.tab"
     path.write_text(text)
     codes = {entry for line in text.splitlines() for entry in line.split(";")[:2]}
@@ -107,7 +107,7 @@ STRANGE = st.sampled_from(
 
 
 @given(place=st.sampled_from(PLACES), word=STRANGE | st.text(max_size=5))
-def test_any_word_in_a_batch_is_taken_or_refused(tmp_path_factory, place, word):
+def test_any_batch_argument_is_read_or_raises(tmp_path_factory, place, word):
     folder = tmp_path_factory.mktemp("fuzz")
     folder.joinpath("x.tab").write_text("a;1;1;1;S;1\n")
     folder.joinpath("x.hst").write_text("a;1;u\n")

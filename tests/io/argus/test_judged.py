@@ -78,7 +78,7 @@ def marks(**given):
 TABLE = Table.from_array([50.0, 30.0], names=["region"], codes=[["N", "S"]], frequency=[4, 2], integer=False)
 
 
-def test_marks_hold_besides_the_rules():
+def test_manual_marks_add_to_the_rules():
     given = marks(unsafe=[True, False, False], upper=[7.0, 3.0, 3.0], withheld=[False, True, False])
     judged = judge(TABLE, safety("MAN(10)"), marks=given)
     assert judged.status.tolist() == [9, 12, 2]

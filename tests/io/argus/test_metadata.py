@@ -120,7 +120,7 @@ def test_columns_of_a_table():
     assert metadata.variable("turn").decimals == 2
 
 
-def test_keywords_of_the_cell_key_method_are_kept_as_written():
+def test_cell_key_keywords_are_kept_verbatim():
     metadata = parse_metadata(CELL_KEY)
     assert metadata.layout == "free"
     assert metadata.variable("Savings").cell_key == (

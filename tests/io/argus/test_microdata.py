@@ -53,7 +53,7 @@ def test_fixed_columns(tmp_path, end, last):
     assert frame["Turnover"].tolist() == [12.5, 3.25, -7.0]
 
 
-def test_decimals_are_told_by_the_number_alone(tmp_path):
+def test_decimals_follow_from_the_number(tmp_path):
     assert read(tmp_path, record(turnover="125"), FIXED)["Turnover"].tolist() == [125.0]
     assert read(tmp_path, record(turnover="12,50"), FIXED)["Turnover"].tolist() == [12.5]
 
@@ -95,7 +95,7 @@ def test_variable_may_be_category_and_quantity(tmp_path):
         ("\n\n", "the data are empty", "data.asc"),
     ],
 )
-def test_records_that_cannot_be_read_are_counted_not_shown(tmp_path, text, what, where):
+def test_unreadable_records_are_counted_not_shown(tmp_path, text, what, where):
     with pytest.raises(DataError) as error:
         read(tmp_path, text, FIXED)
     assert what in error.value.what

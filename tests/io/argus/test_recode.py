@@ -115,7 +115,7 @@ def test_codes_below_closed_branch_are_removed(closed, leaves):
     assert TreeRecode(closed).pruned(TREE).leaves == leaves
 
 
-def test_codes_of_records_go_up_to_the_closed_branch():
+def test_record_codes_map_to_closed_branch():
     target = TreeRecode(("N", "N1")).recoded(TREE)
     assert [target[leaf] for leaf in TREE.leaves] == ["N", "N", "N", "S1", "S2"]
 

@@ -126,7 +126,7 @@ def test_sbs(tmp_path):
         ("NK(3,99)|FREQ(3,20)", ["C", "100.0"]),
     ],
 )
-def test_flags_of_sbs_name_the_rule_and_the_shares(tmp_path, rules, words):
+def test_sbs_flags_name_rule_and_shares(tmp_path, rules, words):
     units = TABLE.units
     three = np.column_stack([units.largest, np.zeros(TABLE.n_cells)])
     whole = Contributors(count=units.count, largest=three, total=units.total)

@@ -180,7 +180,7 @@ def test_decimals_do_not_break_additivity(tmp_path):
         read(tmp_path, lines.format("0.4"), FLAT)
 
 
-def test_totals_printed_with_more_decimals_than_declared_may_be_rounded(tmp_path):
+def test_totals_with_extra_decimals_may_be_rounded(tmp_path):
     lines = "a;0.333;S;0\nb;0.333;S;0\nc;0.333;S;0\nTotal;{};S;0\n"
     table = read(tmp_path, lines.format("1.0"), FLAT).table
     assert not table.additive, "it adds up to one decimal only, and says so"
@@ -226,12 +226,12 @@ def test_response_is_chosen_or_frequency(tmp_path):
     assert error.value.fix == "choose one with value=: V, W"
 
 
-def test_variables_that_are_left_out_stand_at_their_total(tmp_path):
+def test_omitted_variables_are_at_their_total(tmp_path):
     found = read(tmp_path, APPENDIX_E, APPENDIX_E_METADATA, by=["Class"], additivity="open")
     assert by_codes(found.table) == {("a",): 90, ("b",): 80, ("TOTAL",): 280}
 
 
-def test_totals_are_told_in_any_case_or_by_a_blank(tmp_path):
+def test_totals_are_recognised_in_any_case_or_blank(tmp_path):
     text = "a;1;S;0\nb;2;S;0\nTOTAL;3;S;0\n"
     assert by_codes(read(tmp_path, text, FLAT).table)[("Total",)] == 3
     assert by_codes(read(tmp_path, text.replace("TOTAL", ""), FLAT).table)[("Total",)] == 3
@@ -411,7 +411,7 @@ def test_real_table_equals_table_from_records(folder, tabulated):
 
 
 @pytest.mark.shared
-def test_values_and_primaries_of_a_safe_file_and_a_jj_file_follow_from_the_records(shared, tabulated):
+def test_safe_file_and_jj_values_match_records(shared, tabulated):
     source = shared / "data/tables/tauargus"
     safe = pd.read_csv(source / "expected/Simple2D.txt", header=None, dtype=str).to_numpy().tolist()
     unsafe = dict(zip(by_codes(tabulated), assess(tabulated, [PPercent(15)]).unsafe.tolist(), strict=True))

@@ -51,7 +51,7 @@ def test_table_writer_output_matches_expected_lines(tmp_path):
     assert (tmp_path / "t_r.hrc").read_text() == "a\n b\n"
 
 
-def test_columns_of_ours_give_way_to_variables(tmp_path):
+def test_generated_columns_avoid_variable_names(tmp_path):
     table = Table.from_array([3, 1], names=["Freq"], measure="freq")
     write_table(tmp_path / "t.tab", table)
     names = [variable.name for variable in read_metadata(tmp_path / "t.rda").variables]
@@ -75,7 +75,7 @@ def test_tables_that_the_file_cannot_hold_are_refused(tmp_path, table, what):
     assert not (tmp_path / "t.tab").exists()
 
 
-def test_groupings_beside_each_other_are_refused(tmp_path):
+def test_alternative_hierarchies_raise(tmp_path):
     coast = Hierarchy.from_tree({"Coast": ["1", "3"], "Inland": ["2", "4"]})
     region = Hierarchy.from_tree({"North": ["1", "2"], "South": ["3", "4"]})
     frame = pd.DataFrame({"r": list("1234"), "n": [1, 2, 3, 4]})

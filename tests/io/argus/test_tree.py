@@ -103,7 +103,7 @@ def test_any_tree_comes_back(tmp_path_factory, tree, lead):
 
 
 @pytest.mark.parametrize("code", ["@1", ".1", "//1", "1 ", "1\n2"])
-def test_codes_that_would_come_back_as_something_else_are_refused(tmp_path, code):
+def test_codes_changed_by_a_round_trip_raise(tmp_path, code):
     with pytest.raises(OutputError, match="cannot be written"):
         write_tree(tmp_path / "t.hrc", Hierarchy.flat([code, "x"]))
     assert not (tmp_path / "t.hrc").exists()
@@ -168,7 +168,7 @@ def test_hierarchy_of_variable_is_read(tmp_path):
         tree_of(variable, metadata, [" 1", "11"])
 
 
-def test_codes_that_differ_in_blanks_only_stay_apart_where_both_occur(tmp_path):
+def test_codes_differing_in_blanks_stay_distinct(tmp_path):
     (tmp_path / "t.hrc").write_text("1\n 1\n")
     variable = Variable("v", 1, 2, recodable=True, hierarchy_file="t.hrc", lead="@")
     tree = tree_of(variable, Metadata("fixed", (variable,), folder=tmp_path), [" 1", "1"])
@@ -210,7 +210,7 @@ def test_real_trees(shared):
         pytest.param("A\n@A\n@@A", ("Total", "Total/A", "Total/A/A", "A"), id="three on one path"),
     ],
 )
-def test_nodes_of_one_code_are_told_apart_by_their_path(text, codes):
+def test_nodes_of_one_code_are_distinguished_by_path(text, codes):
     """τ-ARGUS runs such trees, for it counts positions; here they were refused."""
     tree = parse_tree(text)
     assert tree.codes == codes

@@ -67,7 +67,7 @@ def test_huge_html_table_refers_to_csv():
     assert len(html) < 10_000
 
 
-def test_trees_read_from_the_total_down_and_groups_are_indented():
+def test_html_hierarchies_start_at_total_and_indent():
     """Leaves came first and groups last, and nothing told them apart."""
     tree = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1"]})
     cells = pd.DataFrame({"region": ["N1", "N2", "S1"], "job": ["a", "b", "a"], "n": [1, 2, 3]})
@@ -79,7 +79,7 @@ def test_trees_read_from_the_total_down_and_groups_are_indented():
     assert "position: sticky" in html
 
 
-def test_layers_are_folded_and_the_totals_stand_open_and_first():
+def test_layers_are_folded_with_open_totals_first():
     release = release_of([[[3, SECRET], [5, 6]], [[1, 2], [3, 4]]], names=["a", "b", "c"])
     html = page(release, title="t")
     folds = re.findall(r"<details( open)?><summary>([^<]+)</summary>", html)

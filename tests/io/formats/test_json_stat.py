@@ -63,7 +63,7 @@ def test_trees_are_children(tmp_path):
     }
 
 
-def test_linked_tables_list_only_the_cells_that_they_have(tmp_path):
+def test_linked_tables_list_only_existing_cells(tmp_path):
     codes = [["N", "S"], ["1", "2"], ["p", "q"]]
     one = Table.from_array([[1, 2], [3, 4]], names=["region", "size"], codes=codes[:2], measure="n")
     two = Table.from_array([[2, 2], [1, 5]], names=["size", "trade"], codes=codes[1:], measure="n")

@@ -50,7 +50,7 @@ def test_sdmx_has_one_row_per_cell(table, tmp_path, kind):
     assert "".join(frame["CONF_STATUS"]) == "CCFCCFFFF"
 
 
-def test_parquet_keeps_whole_numbers_whole_and_the_words_in_its_metadata(table, tmp_path):
+def test_parquet_keeps_integers_and_metadata_texts(table, tmp_path):
     words = {"title": "Persons", "source": "Census", "footnotes": ("At night.",)}
     write_parquet(tmp_path / "table.parquet", shown(table, table.inner, **words))
     back = pq.read_table(tmp_path / "table.parquet")

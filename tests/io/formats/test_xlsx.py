@@ -62,7 +62,7 @@ def test_two_way_xlsx_table_is_crossed(persons, tmp_path):
     ]
 
 
-def test_withheld_cells_are_marked_by_letter_and_pattern_not_by_colour_alone(persons, tmp_path):
+def test_suppressed_cells_have_letter_and_pattern(persons, tmp_path):
     sheet = opened(tmp_path, shown(persons, persons.value == 1))["Table"]
     hidden, open_ = sheet.cell(HEAD + 2, 3), sheet.cell(HEAD + 2, 2)
     assert (hidden.value, hidden.data_type, hidden.fill.patternType) == ("c", "s", "lightUp")
@@ -106,7 +106,7 @@ def test_xlsx_notes_explain_suppression_when_present(persons, tmp_path):
     assert told["Table"]["A3"].value in {None, ""}
 
 
-def test_numbers_are_shown_with_the_decimals_that_they_have(tmp_path):
+def test_numbers_keep_their_decimals(tmp_path):
     table = Table.from_array(np.array([0.1, 0.2, 1234.5]), integer=False)
     sheet = opened(tmp_path, shown(table))["Table"]
     assert sheet.cell(HEAD + 1, 2).number_format == "#,##0.0"

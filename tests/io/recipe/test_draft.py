@@ -100,7 +100,7 @@ def column(name, kind, n_distinct, **more):
         ),
     ],
 )
-def test_columns_are_told_apart(columns, codes, value, unit, holding):
+def test_columns_are_classified(columns, codes, value, unit, holding):
     guess = guessed(1000, columns)
     assert [c.name for c in guess.codes] == codes
     assert (guess.value.name if guess.value else None) == value
@@ -340,7 +340,7 @@ def test_columns_that_group_others_become_hierarchies(tmp_path):
     assert {"t00", "C0", "S0", "Total"} <= set(codes)
 
 
-def test_columns_whose_codes_are_those_of_their_parts_are_left_to_a_person(tmp_path):
+def test_ambiguous_columns_are_left_to_the_user(tmp_path):
     n = 400
     town = np.arange(n) % 6
     frame = pd.DataFrame({"town": town.astype(str), "county": ((town // 2 + 1) % 3).astype(str)})
@@ -361,7 +361,7 @@ def cells_with(total: str, parts: str = "ABC") -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("total", ["0", "xx", "すべて", "Samtals"])
-def test_totals_of_any_name_are_found_by_their_sums(tmp_path, total):
+def test_totals_are_found_by_their_sums(tmp_path, total):
     path = tmp_path / "cells.csv"
     cells_with(total).to_csv(path, index=False)
     text = draft_recipe(path, tmp_path)

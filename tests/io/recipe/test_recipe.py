@@ -301,7 +301,7 @@ def test_recipe_page_documents_every_key():
     assert {name for name in keys if f"`{name}`" not in tables} == set()
 
 
-def test_variables_that_are_levels_of_each_other_are_refused():
+def test_variables_nested_in_each_other_raise():
     told = {"data": "a.csv", "by": ["town"], "rules": ["min_frequency:n=3"]}
     nested = {"town": ["county", "land"], "county": ["land"]}
     assert Recipe.of({**told, "classifications": nested}).keys.classifications == nested

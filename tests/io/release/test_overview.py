@@ -52,7 +52,7 @@ def expected(verdict):
     ]
 
 
-def test_page_of_one_group_has_its_headline_and_rows(safe):
+def test_page_of_one_group_has_headline_and_rows(safe):
     tree = parsed(overview_page([safe], "Firms"))
     verdict = safe.outcome.verdict
     box, rows = list(tree.all("section"))[:2]
@@ -61,7 +61,7 @@ def test_page_of_one_group_has_its_headline_and_rows(safe):
     assert rows_in(rows) == expected(verdict)
 
 
-def test_page_of_several_groups_has_the_worst_result_and_rows_of_each(safe, failing):
+def test_page_of_groups_shows_worst_result_first(safe, failing):
     tree = parsed(overview_page([safe, failing], "Firms"))
     together = combine({"safe": safe.outcome.verdict, "failing": failing.outcome.verdict})
     box, rows = list(tree.all("section"))[:2]
@@ -73,7 +73,7 @@ def test_page_of_several_groups_has_the_worst_result_and_rows_of_each(safe, fail
         assert rows_in(details) == expected(each.outcome.verdict)
 
 
-def test_tables_of_one_recipe_are_not_called_proved_together():
+def test_jointly_unproved_tables_are_not_called_proved():
     verdict = outcome_of(linked(), tables=TOGETHER).verdict
     tree = parsed(overview_page([group("all", outcome_of(linked(), tables=TOGETHER))], "Firms"))
     page, (box, *_) = words(tree), tree.all("section")
@@ -83,7 +83,7 @@ def test_tables_of_one_recipe_are_not_called_proved_together():
     assert verdict["tables"].in_scope
 
 
-def test_lines_of_the_csv_file_have_a_column_for_every_attacker(safe, failing, tmp_path):
+def test_csv_has_a_column_for_every_attacker(safe, failing, tmp_path):
     write_publication(tmp_path / "checker", [safe, failing], "Firms")
     with (tmp_path / "checker" / "overview.csv").open(encoding="utf-8", newline="") as file:
         lines = {line["table"]: line for line in csv.DictReader(file)}
@@ -108,7 +108,7 @@ def test_notices_have_the_headline_and_rows(safe, failing, tmp_path):
     assert not (folder / "NOT_SAFE.txt").exists()
 
 
-def test_release_that_is_refused_says_so_at_the_top(failing, tmp_path):
+def test_rejected_release_says_so_at_the_top(failing, tmp_path):
     folder = write_release(tmp_path / "release", failing.outcome, PublicationPlan(title="Firms"))
     notice = (folder / "NOT_SAFE.txt").read_text("utf-8")
     assert notice.startswith("NOT SAFE. ")

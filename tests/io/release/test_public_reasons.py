@@ -30,7 +30,7 @@ def files(folder):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_public_files_are_the_same_whichever_cells_are_unsafe(tmp_path, name):
+def test_public_files_do_not_depend_on_unsafe_cells(tmp_path, name):
     outcome = protected(name)
     table, withheld, unsafe = outcome.table, outcome.protection.withheld, outcome.need.unsafe
     # The same release, as if no cell were unsafe; and as if just those were that are withheld with them.

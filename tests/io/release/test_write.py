@@ -243,7 +243,7 @@ def test_incomplete_release_folder_raises(decided, tmp_path, lost):
         read_release(folder)
 
 
-def test_evidence_is_read_back_where_a_variable_is_called_like_one_of_its_columns(tmp_path):
+def test_evidence_with_clashing_variable_name_round_trips(tmp_path):
     table = Table.from_array([[20, 15], [72, 1]], names=["decision", "value"], codes=[["N", "S"], ["f", "m"]])
     need = assess(table, [MinFrequency(3)], width=3)
     protection = Greedy().protect(table, need)

@@ -75,7 +75,7 @@ def test_width_ruler_is_drawn_to_scale():
     assert bar.ruler[1] - bar.ruler[0] == pytest.approx(9 * unit, abs=0.2)
 
 
-def test_without_an_interval_only_requirement_and_value_are_drawn():
+def test_bar_without_interval_shows_requirement_and_value():
     bar = interval_bar(50, math.nan, math.nan, lower=10, upper=10)
     assert bar.have is None
     assert bar.need
@@ -101,7 +101,7 @@ def test_numbers_read_back_as_what_they_were(value):
     assert short == pytest.approx(value, rel=6e-3, abs=1e-15)
 
 
-def test_decimals_of_a_published_value_are_not_rounded_away():
+def test_published_decimals_are_not_rounded_away():
     assert [number(v) for v in (7.001, 1234.5678, 0.1 + 0.2, 1e-12)] == [
         "7.001",
         "1,234.5678",

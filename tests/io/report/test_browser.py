@@ -69,7 +69,7 @@ def test_page_loads_without_requests_or_errors(browser, opened, pages, name, sch
     assert browser.complaints == []
 
 
-def test_code_in_the_data_does_not_run_and_cannot_be_added(browser, opened):
+def test_script_in_data_does_not_run(browser, opened):
     opened("nasty")
     browser.click("td.p")
     assert browser.value("typeof window.pwned") == "undefined"
@@ -79,7 +79,7 @@ def test_code_in_the_data_does_not_run_and_cannot_be_added(browser, opened):
     assert any("Content Security Policy" in each for each in browser.complaints)
 
 
-def test_arrow_keys_move_from_cell_to_cell_and_stop_at_the_edge(browser, opened):
+def test_arrow_keys_move_between_cells(browser, opened):
     opened("counts")  # seven by seven, row-major
     browser.click("#c0")
     assert browser.value(FOCUS) == "c0"
@@ -114,7 +114,7 @@ def test_one_table_cell_is_in_tab_order(browser, opened):
     assert browser.value(FOCUS) == "c10"
 
 
-def test_n_and_p_go_from_one_withheld_cell_to_the_next(browser, opened):
+def test_n_and_p_move_between_suppressed_cells(browser, opened):
     cells = opened("counts")
     withheld = np.flatnonzero(cells.protection.withheld).tolist()
     assert 0 not in withheld

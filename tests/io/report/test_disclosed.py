@@ -58,7 +58,7 @@ def test_bars_of_a_sum_meet():
     assert left == pytest.approx(520 * 3 / 104, abs=0.1)
 
 
-def test_withheld_cells_at_known_bounds_are_part_of_the_sum():
+def test_suppressed_cells_at_known_bounds_are_summed():
     """Two cells of a row of 11 are withheld beside a 4: neither is above 7."""
     table = Table.from_array([[1, 6, 4], [30, 40, 50]])
     need = Need(unsafe=table.value == 1, upper=10.0)
@@ -89,7 +89,7 @@ def test_group_of_too_few_units_is_one_sum():
     assert drawn == [("", "Total", "52"), (minus, "3", "40"), (minus, "4", "9"), ("=", "1 + 2", "3")]
 
 
-def test_many_failing_cells_are_drawn_in_part_and_listed():
+def test_failing_cells_are_drawn_up_to_a_limit():
     table = Table.from_array(np.tile([3, 503], (60, 1)))
     hit = table.value == 3
     need = Need(unsafe=hit, lower=1.0, upper=1.0)

@@ -105,7 +105,7 @@ def test_page_begins_with_confidentiality_notice(shown):
     assert note.text.startswith("Confidential.")
 
 
-def test_structure_is_there_for_those_who_do_not_see_it(shown):
+def test_page_structure_serves_screen_readers(shown):
     _, tree = shown
     assert tree.one("html").attributes["lang"] == "en"
     assert len(list(tree.all("h1"))) == len(list(tree.all("main"))) == len(list(tree.all("nav"))) == 1
@@ -138,7 +138,7 @@ def test_contrast_is_measured_as_defined():
 
 
 @pytest.mark.parametrize("place", [0, 1, 2], ids=["light", "dark", "print"])
-def test_text_and_drawings_stand_out_as_wcag_aa_asks(place):
+def test_contrast_meets_wcag_aa(place):
     css = (TEMPLATES / "style.css").read_text("utf-8")
     blocks = [
         dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", b)) for b in re.findall(r":root \{([^}]*)\}", css)

@@ -85,7 +85,7 @@ def test_layers_show_truth_contributors_intervals_and_requirements(kind):
     assert names == set(layers)
 
 
-def test_requirements_are_told_as_levels_and_width():
+def test_requirements_are_shown_as_levels_and_width():
     table = Table.from_array([[20, 15], [72, 1]])
     hit = np.zeros(9, dtype=bool)
     hit[:4] = True
@@ -100,7 +100,7 @@ def test_requirements_are_told_as_levels_and_width():
     assert [asked[str(k)] for k in range(5)] == ["±2", "−0 / +7", "−0.5 / +1, width 9", "±3", "·"]  # noqa: RUF001 - a minus sign
 
 
-def test_adjusted_values_come_with_their_change_instead_of_an_interval():
+def test_adjusted_values_show_change_instead_of_interval():
     cells = adjusted()
     tree = parsed(page(cells, title="A title"))
     layers = data_of(tree)["layers"]
@@ -276,7 +276,7 @@ def test_cell_open_to_insiders_shows_its_reason():
     assert any(row.startswith("insider") and "✗ disclosure" in row for row in outcomes)
 
 
-def test_without_an_attack_intervals_are_those_of_the_proof_and_it_says_so():
+def test_intervals_come_from_proof_without_attack():
     cells = counts()
     plain = Cells(cells.table, cells.need, cells.protection, cells.audit)
     tree = parsed(page(plain, title="A title"))
@@ -289,7 +289,7 @@ def test_without_an_attack_intervals_are_those_of_the_proof_and_it_says_so():
         assert (told == "not computed") == (not plain.need.unsafe[cell])
 
 
-def test_ends_of_counts_are_moved_to_whole_numbers_but_never_past_the_truth():
+def test_count_intervals_are_rounded_outwards_to_truth():
     cells = counts()
     value, withheld = cells.table.value, cells.protection.withheld
     bounds = Bounds(
@@ -315,7 +315,7 @@ def test_large_table_shows_margins_and_a_note(monkeypatch):
     assert not list(body.all("a"))  # the cells are not there to be gone to
 
 
-def test_long_margins_do_not_push_the_list_of_cells_off_the_page(monkeypatch):
+def test_long_margins_leave_space_for_cell_list(monkeypatch):
     boxed = 'class="scroll tall">\n<table role="grid"'
     assert boxed not in page(counts(), title="A title")
     monkeypatch.setattr(report, "MOST_CELLS", 20)
@@ -417,7 +417,7 @@ def test_report_lists_public_files_with_hashes(tmp_path):
 
 
 @pytest.mark.parametrize(("hidden", "outcome"), [((2, 4), "✗ failed"), (range(15), "✓ proved")])
-def test_groups_that_a_rule_names_are_told_apart_from_cells(hidden, outcome):
+def test_rule_groups_are_distinguished_from_cells(hidden, outcome):
     """Lupp and Langsrud, Figure 1: Oslo's drivers as 0 0 x 0 x; and everything withheld."""
     table = Table.from_array([[0, 0, 17, 0], [1, 0, 12, 0]], names=("city", "injury"))
     need = DirectDisclosure(k=0, sensitive="injury").assess(table)
