@@ -19,8 +19,7 @@ HELD = {
     "papers/tests/test_minami_abe_2019_search.py::test_printed_algorithm_is_followed_step_by_step",
     '"the" optimal pattern': "tests/methods/optimal/test_optimal.py::"
     "test_two_way_tables_get_the_first_safe_pattern_of_all",
-    "`w > 8` in definition 3": "papers/tests/test_minami_abe_2019.py::"
-    "test_width_of_nine_exceeds_eight",
+    "`w > 8` in definition 3": "papers/tests/test_minami_abe_2019.py::test_width_of_nine_exceeds_eight",
     "a zero is unsafe": "tests/rules/test_min_frequency.py::test_below_n",
     "effective *intervals*": "tests/attacks/test_matching.py::test_holes_are_told",
     "one level to either side": "tests/test_departures.py::test_zero_level_forbids_that_direction",

@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hitoku.coalitions.cell_witnesses import CoalitionDeviations
-from hitoku.feasibility.hypercubes import CrossTable, HypercubeSearch, Requirements, Slacks, cross_table_of
+from hitoku.feasibility.hypercubes import (
+    EnclosingTable,
+    HypercubeSearch,
+    Requirements,
+    Slacks,
+    cross_table_of,
+)
 from hitoku.model import EXACT_SUMS, Floats, Integers, Mask, Table
 
 # Efforts of three attempts, each for the cells that are still open: starts of every search, cells that
@@ -79,7 +85,7 @@ class HypercubeDeviations:
         return found
 
     def _found(
-        self, cross_table: CrossTable, wanted: Sequence[AttackerView], effort: tuple[int, int, int]
+        self, cross_table: EnclosingTable, wanted: Sequence[AttackerView], effort: tuple[int, int, int]
     ) -> tuple[CoalitionDeviations, Sequence[AttackerView]]:
         """Search with a given effort; return deviations, and the cells that remain open."""
         requirements, place, whose = self._requirements(wanted)
@@ -131,7 +137,7 @@ class HypercubeDeviations:
         return down, up, self._moving[one.known] & (down + up > 0)
 
     def _tell(
-        self, hypercubes: HypercubeSearch, cross_table: CrossTable, one: AttackerView
+        self, hypercubes: HypercubeSearch, cross_table: EnclosingTable, one: AttackerView
     ) -> tuple[Integers, Floats]:
         """Set known cells in the search as an attacker sees them; return their positions and former state."""
         position = cross_table.position[one.known]

@@ -13,7 +13,7 @@ import numpy as np
 
 from hitoku.evidence.problem import AuditProblem
 from hitoku.feasibility.hypercubes import (
-    CrossTable,
+    EnclosingTable,
     HypercubeSearch,
     Requirements,
     Slacks,
@@ -80,7 +80,7 @@ def _requirements(wanted: Floats, rooms: Slacks, *, apart: bool) -> Requirements
     return requirements
 
 
-def _forget_visible(hypercubes: HypercubeSearch, cross_table: CrossTable, withheld: Mask) -> None:
+def _forget_visible(hypercubes: HypercubeSearch, cross_table: EnclosingTable, withheld: Mask) -> None:
     """Drop witnesses that still move a published cell."""
     published = np.zeros(cross_table.size, dtype=np.bool_)
     published[cross_table.position] = ~withheld

@@ -1,4 +1,4 @@
-from hitoku.feasibility.hypercubes.cross_table import CrossTable as CrossTable
+from hitoku.feasibility.hypercubes.cross_table import EnclosingTable as EnclosingTable
 from hitoku.feasibility.hypercubes.cross_table import cross_table_of as cross_table_of
 from hitoku.feasibility.hypercubes.hypercube_search import LARGE as LARGE
 from hitoku.feasibility.hypercubes.hypercube_search import HypercubeSearch as HypercubeSearch

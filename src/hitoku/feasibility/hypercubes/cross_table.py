@@ -69,7 +69,7 @@ class CrossVariable:
 
 
 @dataclass(frozen=True, eq=False)
-class CrossTable:
+class EnclosingTable:
     """Positions of the cells of a table in the cross of all codes."""
 
     shape: tuple[int, ...]
@@ -118,7 +118,7 @@ class CrossTable:
         )
 
 
-def cross_table_of(table: LabelledRelations) -> CrossTable | None:
+def cross_table_of(table: LabelledRelations) -> EnclosingTable | None:
     """Return the enclosing cross table; None if a relation is not a sum over codes of one variable.
 
     Examples
@@ -135,7 +135,7 @@ def cross_table_of(table: LabelledRelations) -> CrossTable | None:
             for d in table.dimensions
         )
         shape = tuple(len(d) for d in table.dimensions)
-        cross_table = CrossTable(shape, variables, np.arange(table.n_cells))
+        cross_table = EnclosingTable(shape, variables, np.arange(table.n_cells))
     else:
         linked = _linked(table)
         if linked is None:
@@ -148,7 +148,7 @@ def cross_table_of(table: LabelledRelations) -> CrossTable | None:
     )
 
 
-def _linked(table: LabelledRelations) -> CrossTable | None:
+def _linked(table: LabelledRelations) -> EnclosingTable | None:
     """Derive the variables of linked tables from their labels and relations."""
     labels = table.labels
     if labels.positions is None:
@@ -163,7 +163,7 @@ def _linked(table: LabelledRelations) -> CrossTable | None:
     variables = [_variable(n, groups) for n, groups in zip(shape, splits, strict=True)]
     if any(variable is None for variable in variables):
         return None
-    return CrossTable(shape, tuple(v for v in variables if v is not None), position)
+    return EnclosingTable(shape, tuple(v for v in variables if v is not None), position)
 
 
 def _splits(table: LabelledRelations, n_variables: int) -> list[set[tuple[int, tuple[int, ...]]]] | None:

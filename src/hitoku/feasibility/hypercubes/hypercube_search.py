@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.feasibility.hypercubes.cross_table import CrossTable
+from hitoku.feasibility.hypercubes.cross_table import EnclosingTable
 from hitoku.feasibility.hypercubes.requirements import Requirements, Slacks
 from hitoku.model import Floats, Integers, Mask
 
@@ -50,7 +50,7 @@ class HypercubeSearch:
     """
 
     def __init__(
-        self, cross_table: CrossTable, slacks: Slacks, requirements: Requirements, cost: Floats
+        self, cross_table: EnclosingTable, slacks: Slacks, requirements: Requirements, cost: Floats
     ) -> None:
         self.cross_table, self.requirements = cross_table, requirements
         size = cross_table.size

@@ -22,7 +22,7 @@ from hitoku.errors import SolverError
 from hitoku.feasibility import Incidence, Levels, NetworkCirculation, Problem
 from hitoku.feasibility.hypercubes import (
     LARGE,
-    CrossTable,
+    EnclosingTable,
     HypercubeSearch,
     Requirements,
     Slacks,
@@ -281,7 +281,7 @@ class Search:
         self.work, self._known = CountedWork(MAX_WORK), KnownChanges(table.n_cells)
         cross_table = cross_table_of(table)
         self._crossed = cross_table is not None
-        self._cross_table = cross_table or CrossTable((table.n_cells,), (), np.arange(table.n_cells))
+        self._cross_table = cross_table or EnclosingTable((table.n_cells,), (), np.arange(table.n_cells))
         self.hypercubes = HypercubeSearch(self._cross_table, rooms, requirements, price)
 
     def deviations(self, rounds: int, clock: Clock) -> Deviations:
