@@ -7,6 +7,8 @@ from hitoku.rules.dominance import Dominance as Dominance
 from hitoku.rules.few_contributors import FewContributors as FewContributors
 from hitoku.rules.given import Given as Given
 from hitoku.rules.group_disclosure import GroupDisclosure as GroupDisclosure
+from hitoku.rules.group_levels import WeightedLargest as WeightedLargest
+from hitoku.rules.group_levels import weighted_largest as weighted_largest
 from hitoku.rules.group_size import AS_UNITS as AS_UNITS
 from hitoku.rules.group_size import SEVERAL_CELLS as SEVERAL_CELLS
 from hitoku.rules.group_size import GroupSize as GroupSize
