@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "explanation" / "departures.md").read_text("utf-8")
 # How a line of the page begins, and the tests that show what hitoku does there.
 HELD = {
     "formula (8) fixes": "tests/attacks/test_interval.py::test_example_1_of_minami_and_abe",
-    "Algorithm 1 updates": "tests/attacks/test_matching.py::test_a_single_match_sets_both_ends "
+    "Algorithm 1 updates": "tests/attacks/test_matching.py::test_single_match_sets_both_bounds "
     "papers/tests/test_minami_abe_2019_search.py::test_printed_algorithm_is_followed_step_by_step",
     '"the" optimal pattern': "tests/methods/optimal/test_optimal.py::"
     "test_two_way_tables_get_the_first_safe_pattern_of_all",
@@ -34,7 +34,7 @@ HELD = {
     "elimination in integers": "tests/attacks/test_linear_disclosure.py::"
     "test_exposed_cells_are_those_of_exact_fractions",
     "ties in R's order": "tests/methods/gauss/test_gauss.py::test_order_decides_which_cells_are_withheld",
-    "p%: safe if": "tests/rules/test_p_percent.py::test_a_remainder_of_exactly_p_percent",
+    "p%: safe if": "tests/rules/test_p_percent.py::test_exact_p_percent_remainder_is_safe",
     "a threshold of 10 *elements*": "tests/test_departures.py::test_width_ten_spans_eleven_counts",
     "dominance applies to sums": "papers/tests/test_kikuchi_minami_2017.py::"
     "test_differences_from_the_paper_are_explained",

@@ -220,7 +220,7 @@ def test_draws_keep_the_interval_and_their_order_and_change_the_guesses():
     assert not np.array_equal(guesses["lognormal"], guesses["normal"])
 
 
-def test_a_deviation_of_its_own_for_every_cell():
+def test_deviation_may_differ_for_every_cell():
     release = published(PARTS, [5.0, 6.0, 11.0])
     told = AttackerKnowledge(
         deviation=np.array([0.2, 0.0, 0.1]),
@@ -256,7 +256,7 @@ def test_contradicting_guesses_are_broken_where_it_is_cheapest():
     assert price(x - estimates.value[0]) == pytest.approx(best)
 
 
-def test_a_replication_depends_on_seed_and_number_only():
+def test_replication_depends_on_seed_and_number_only():
     release = published(PARTS, [5.0, 6.0, 11.0])
     few, many = (Adjustment(scenario="B1", replications=n).estimate(release, FIRST) for n in (2, 5))
     assert_array_equal(few.value, many.value[:2])
@@ -275,7 +275,7 @@ def test_a_replication_depends_on_seed_and_number_only():
         ("C", {"lower_share": None, "senses": None, "upper": None, "weights": None}),
     ],
 )
-def test_a_scenario_uses_nothing_that_it_does_not_know(name, unused):
+def test_scenario_uses_only_its_own_knowledge(name, unused):
     release = published(PARTS, [5.0, 6.0, 11.0])
     told = known(PARTS, FIRST, release)
     attack = Adjustment(scenario=name, replications=3)
@@ -283,7 +283,7 @@ def test_a_scenario_uses_nothing_that_it_does_not_know(name, unused):
     assert_array_equal(as_told.value, without.value)
 
 
-def test_who_does_not_know_the_unsafe_cells_draws_as_many_that_can_move():
+def test_unknown_unsafe_cells_are_drawn_among_movable_ones():
     table = Table.from_array([[4.0, 6.0, 3.0], [9.0, 9.0, 5.0]], upper=[4.0] + [99.0] * 11)
     need = Need(unsafe=np.arange(12) < 2, lower=1.0, upper=1.0)
     release = published(table, table.value)
@@ -299,7 +299,7 @@ def test_who_does_not_know_the_unsafe_cells_draws_as_many_that_can_move():
     assert len(drawn) > 2
 
 
-def test_a_cell_with_equal_bounds_is_no_variable():
+def test_cell_with_equal_bounds_is_not_a_variable():
     table = replace(PARTS, lower=[0.0, 6.0, 0.0], upper=[9.0, 6.0, 20.0])
     release = published(table, [5.0, 6.0, 11.0])
     problem = Adjustment(scenario="B2").problem(release, AttackerKnowledge.of(release, FIRST), 0)
@@ -328,12 +328,12 @@ def test_without_bounds_nothing_is_negative_and_anything_may_be_large():
         pytest.param(lambda: AttackerKnowledge(deviation=float("inf")), id="endless deviation"),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong):
+def test_invalid_parameters_raise(wrong):
     with pytest.raises(ParameterError):
         wrong()
 
 
-def test_a_fact_that_nobody_told_is_asked_for():
+def test_missing_scenario_fact_raises():
     release = published(PARTS, [5.0, 6.0, 11.0])
     with pytest.raises(ParameterError, match="senses"):
         Adjustment(scenario="B2").estimate(release, AttackerKnowledge(deviation=0.1, unsafe=FIRST.unsafe))
@@ -341,7 +341,7 @@ def test_a_fact_that_nobody_told_is_asked_for():
         Adjustment(scenario="C").estimate(release, FIRST)
 
 
-def test_a_release_with_withheld_cells_is_not_an_adjusted_one():
+def test_release_with_suppressed_cells_raises():
     release = Release.of(PARTS, Protection.withhold(PARTS, PARTS.value == 4))
     with pytest.raises(ParameterError, match="withheld"):
         Adjustment().estimate(release, FIRST)

@@ -394,5 +394,5 @@ def test_nothing_in_attacks_can_be_handed_the_truth():
         "peek = lambda truth: truth",
     ],
 )
-def test_a_door_for_the_truth_is_noticed(source):
+def test_parameter_for_true_values_is_detected(source):
     assert truthful(source)

@@ -68,7 +68,7 @@ class Idle(Culprit):
         return Inference(bounds=Bounds(lower=ends, upper=np.where(release.withheld, release.upper, ends)))
 
 
-def test_an_honest_attack_passes():
+def test_honest_attack_passes_the_contract():
     """Else the tests below would show nothing."""
     case = find(outsider(lambda _: Culprit()), informative, settings=SOON)
     assert complaints(case) == []
@@ -76,16 +76,16 @@ def test_an_honest_attack_passes():
 
 
 @pytest.mark.parametrize("kind", [Peeping, Fickle, Alarmist, Guessing])
-def test_a_culprit_is_found_out(kind):
+def test_wrong_attack_fails_the_contract(kind):
     find(outsider(lambda _: kind()), lambda case: bool(complaints(case)), settings=SOON)
 
 
-def test_an_attack_that_says_nothing_is_found_out():
+def test_attack_without_result_fails_the_contract():
     with pytest.raises(NoSuchExample):
         find(outsider(lambda _: Idle()), informative, settings=SOON)
 
 
-def test_an_attack_that_prints_what_it_knows_is_found_out():
+def test_attack_printing_its_knowledge_fails_the_contract():
     assert leaks(Blabbing(), telling("interval")[1]) == ["4711"]
 
 
@@ -137,14 +137,14 @@ def run_planted(tmp_path: Path, *, registered: bool, only: str) -> str:
     return done.stdout
 
 
-def test_a_planted_liar_fails_the_suite(tmp_path):
+def test_registered_wrong_attack_fails_the_suite(tmp_path):
     said = run_planted(tmp_path, registered=True, only="liar and promises or folder_and_registry")
     assert f"FAILED {HERE}::test_every_attack_keeps_its_promises[liar]" in said
     # Its line in the registry is in order, what it says is not.
     assert f"PASSED {HERE}::test_folder_and_registry_agree" in said
 
 
-def test_an_attack_that_is_not_registered_fails_the_suite(tmp_path):
+def test_unregistered_attack_fails_the_suite(tmp_path):
     said = run_planted(tmp_path, registered=False, only="folder_and_registry or hides")
     assert "an attack has a file or folder of its name, and a line in ATTACKS" in said
     assert "Liar is not in ATTACKS" in said

@@ -73,14 +73,14 @@ def chain(n_small):
     return whole, one, other
 
 
-def test_a_chain_of_three_takes_depth_three():
+def test_chain_of_three_requires_depth_three():
     outputs = chain(2)
     pairs, three = singled_out(outputs, depth=2), singled_out(outputs, depth=3)
     assert not pairs.any()
     assert np.flatnonzero(three).tolist() == [58, 59]
 
 
-def test_a_group_of_a_published_cell_is_no_discovery():
+def test_group_of_published_cell_is_not_reported():
     whole, one, other = chain(2)
     rest = whole - one - other
     ledger = DifferencingSearch(100, threshold=THRESHOLD)
@@ -89,7 +89,7 @@ def test_a_group_of_a_published_cell_is_no_discovery():
     assert ledger.check([Partition.published("new", other)]) == []
 
 
-def test_a_refused_output_leaves_no_trace():
+def test_rejected_output_does_not_change_the_state():
     outputs = chain(2)
     ledger = DifferencingSearch(100, threshold=THRESHOLD)
     for number, codes in enumerate(outputs[:2]):
@@ -165,7 +165,7 @@ def grouped(tree, withheld=()):
     return Release.of(table, Protection.withhold(table, np.isin(table.cells["area"], withheld)))
 
 
-def test_a_total_that_one_release_withholds_and_another_publishes():
+def test_total_suppressed_in_one_release_published_in_another():
     # N2 and S1 hide behind each other until somebody else publishes the two halves of the country.
     tree = {"North": ["N1", "N2"], "South": ["S1", "S2"]}
     first = grouped(tree, withheld=["N2", "S1", "North", "South"])
@@ -194,7 +194,7 @@ def test_three_releases_together_are_tested_as_well():
     assert (found.group, found.most, found.releases) == ("status=other", 4.0, (0, 1, 2))
 
 
-def test_a_release_without_definitions_is_not_called_safe():
+def test_release_without_definitions_is_not_safe():
     known = release([18, 19], ["age"], [["0-18", "19-25"]])
     numbered = Release(
         published=known.published, relations=known.relations, labels=known.labels, integer=True
@@ -204,7 +204,7 @@ def test_a_release_without_definitions_is_not_called_safe():
     assert "not testable" in repr(found)
 
 
-def test_a_code_with_two_meanings_is_refused():
+def test_ambiguous_code_raises():
     one = grouped({"West": ["N1", "N2"], "East": ["S1", "S2"]})
     other = grouped({"West": ["N1", "S1"], "East": ["N2", "S2"]})
     with pytest.raises(ParameterError, match="split differently"):
@@ -265,7 +265,7 @@ def test_flows_have_a_limit_which_is_told_and_what_is_found_before_it_is_true():
     assert any(one.unfinished and one.small for one in found)
 
 
-def test_a_search_that_ends_leaves_nothing_out():
+def test_complete_search_finds_all_groups():
     search = DifferencingSearch(100, threshold=THRESHOLD)
     for number, codes in enumerate(chain(2)):
         output = [Partition.published(str(number), codes)]

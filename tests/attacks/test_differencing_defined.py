@@ -27,7 +27,7 @@ def counted(name, people, by, kept=None, withheld=()):
     return Defined(name, Definition.ungrouped({v: ALL[v] for v in by}, [cells], kept), (tuple(sizes),))
 
 
-def test_a_filter_and_no_filter_differ_by_whom_the_filter_leaves_out():
+def test_filter_difference_is_the_excluded_units():
     people = [{"a": "0", "b": "x", "c": "p"}] * 30 + [{"a": "0", "b": "x", "c": "q"}] * 2
     people += [{"a": "1", "b": "y", "c": "p"}] * 30
     (one,) = defined_differences(
@@ -42,7 +42,7 @@ def test_two_filters_that_leave_nobody_out_between_them_tell_nothing():
     assert defined_differences(outputs) == []
 
 
-def test_a_variable_within_another_takes_impossible_combinations_away():
+def test_nested_variables_exclude_impossible_combinations():
     # Places 0 and 1 lie in x, place 2 in y: without that, x and place 2 might meet.
     places = Defined("places", Definition.ungrouped({"a": ["0", "1", "2"]}, [[["0"], ["1"]]]), ((20, 20),))
     areas = Defined("areas", Definition.ungrouped({"b": ["x", "y"]}, [[["x"]]]), ((43,),))
@@ -63,7 +63,7 @@ def test_too_many_combinations_are_refused():
         defined_differences(wide)
 
 
-def test_a_count_for_every_cell():
+def test_wrong_number_of_counts_raises():
     with pytest.raises(DataError, match="one count for each cell"):
         Defined("x", Definition.ungrouped({"a": ["0", "1"]}, [[["0"], ["1"]]]), ((20,),))
 

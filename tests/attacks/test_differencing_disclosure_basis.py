@@ -125,7 +125,7 @@ def test_too_many_combinations_are_not_graded():
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_group_by_definition_is_the_one_in_the_data(seed):
+def test_group_by_definition_matches_the_data(seed):
     """The words name exactly the units: read back as bands, they give the group that was found."""
     random = np.random.default_rng(seed)
     age = random.integers(0, 30, 300)
@@ -158,6 +158,6 @@ def test_a_group_by_definition_is_the_one_in_the_data(seed):
         pytest.param({"variables": {}}, id="a part is missing"),
     ],
 )
-def test_a_definition_that_cannot_be_read_is_refused(plain):
+def test_unreadable_definition_raises(plain):
     with pytest.raises(DataError):
         Definition.from_dict(plain)

@@ -42,7 +42,7 @@ def claim(certificate, units):
         pytest.param({("first", 0, 1): 1}, [0, 1], False, id="a part of a cell"),
     ],
 )
-def test_a_certificate_gives_its_group_and_nobody_else(certificate, units, holds):
+def test_certificate_evaluates_to_exactly_its_group(certificate, units, holds):
     if holds:
         verify([claim(certificate, units)], PLACES)
     else:
@@ -56,7 +56,7 @@ def test_one_wrong_certificate_among_right_ones_is_found():
         verify([right, claim({("second", 0, 1): 1, ("first", 0, 1): -1}, [2])], PLACES)
 
 
-def test_a_search_that_errs_shows_nothing(monkeypatch):
+def test_wrong_search_result_is_rejected(monkeypatch):
     monkeypatch.setattr(
         comparing.JointPartition, "units_of_each", lambda _, groups: [np.array([0]) for _ in groups]
     )
@@ -68,7 +68,7 @@ def test_a_search_that_errs_shows_nothing(monkeypatch):
 
 @settings(deadline=None, max_examples=39)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_the_same_as_adding_up_over_every_unit(seed):
+def test_verification_matches_summing_over_all_units(seed):
     random = np.random.default_rng(seed)
     n = 30
     parts = [Partition.published(str(p), random.integers(0, 4, n)) for p in range(int(random.integers(1, 4)))]

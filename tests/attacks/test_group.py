@@ -82,7 +82,7 @@ ROW = Table.from_array(
         pytest.param(Group(k=0, forbidden={"injury": [("None", "Light")]}), set(), id="another set"),
     ],
 )
-def test_what_counts_as_disclosure(attack, pinned):
+def test_group_disclosure_depends_on_attack_parameters(attack, pinned):
     attack = Group(attack.k, "injury", attack.forbidden, attack.harmless, attack.unknown)
     found = attack.find(shown(ROW))
     assert {
@@ -102,7 +102,7 @@ def test_in_a_hierarchy_lowest_codes_count_unless_a_group_is_named():
     assert (codes.index("Total"), (codes.index("hurt"),)) in [(g.total, g.inside) for g in named]
 
 
-def test_a_group_no_larger_than_the_coalition_tells_nothing_of_others():
+def test_group_within_coalition_size_is_not_found():
     table = Table.from_array([[1, 0], [9, 9]], names=("city", "status"))
     hidden = shown(table, 0, 1, 3, 4)
     assert Group(k=1, sensitive="status").find(hidden) == ()

@@ -101,7 +101,7 @@ def test_worst_names_the_coalition_by_position_only():
     assert worst.narrowest[4] == ()
 
 
-def test_an_own_amount_raises_the_lower_bound_and_squeezes_the_others():
+def test_own_contribution_raises_bound_and_narrows_others():
     table = Table.from_array([[7, 11], [10, 60]])
     release = released(table, [0, 1, 3, 4])
     bounds = Insider([Contribution("A", 0, 5.0)]).bounds(release)
@@ -192,7 +192,7 @@ def test_knowledge_that_fits_no_table_is_refused_without_showing_it():
         Insider([Contribution("zoe", 99, 1.0)]).bounds(release)
 
 
-def test_a_repr_shows_neither_names_nor_amounts():
+def test_repr_omits_names_and_contributions():
     attack = Insider([Contribution("zoe", 0, 4711.0)])
     for text in (repr(attack), repr(attack.contributions)):
         assert "zoe" not in text
@@ -222,19 +222,19 @@ def test_whose_bound_it_is_and_nobodys_where_an_outsider_proves_as_much():
         pytest.param(5.0 + 1e-12, True, 5.0, id="a whole one but for rounding"),
     ],
 )
-def test_an_amount_counts_to_the_last_decimal(amount, integer, least):
+def test_contribution_counts_to_the_last_decimal(amount, integer, least):
     bounds = Insider([Contribution("A", 0, amount)], integer=integer).bounds(released(SQUARE, OPEN))
     assert (bounds.lower[0], bounds.upper[0]) == pytest.approx((least, 17), abs=1e-12)
     assert bounds.upper[1] == pytest.approx(18 - least, abs=1e-12)
     assert bounds.lower[4] == pytest.approx(53 + least, abs=1e-12)
 
 
-def test_a_sole_contributor_counts_as_given_among_whole_numbers_too():
+def test_sole_contributor_fixes_integer_cell():
     bounds = Insider([Contribution("A", 0, 7.0, sole=True)], integer=True).bounds(released(SQUARE, OPEN))
     assert bounds.lower[OPEN[1:]].tolist() == bounds.upper[OPEN[1:]].tolist() == [11, 10, 60]
 
 
-def test_a_cell_that_everybody_can_tell_is_taken_out_of_the_sums():
+def test_derivable_cell_is_removed_from_the_relations():
     """The 5 is alone in its column; a square is left, with 18 in its first row."""
     table = Table.from_array([[7, 11, 5], [10, 60, 6]])
     release = released(table, [0, 1, 2, 4, 5])
@@ -249,7 +249,7 @@ def test_without_time_everything_stays_unknown():
     assert bounds.unknown.nonzero()[0].tolist() == OPEN
 
 
-def test_who_does_not_fit_is_told_by_number():
+def test_inconsistent_contributor_is_named_by_number():
     release = released(SQUARE, OPEN)
     known = [Contribution("zoe", 0, 5.0), Contribution("adam", 0, 18.0)]
     with pytest.raises(ParameterError) as error:

@@ -199,7 +199,7 @@ def test_flows_equal_linear_programs(pair):
 
 @settings(deadline=None, max_examples=39)
 @given(pair=releases(tables(12)), integer=st.booleans())
-def test_the_truth_is_always_inside(pair, integer):
+def test_true_value_lies_in_every_interval(pair, integer):
     table, release = pair
     bounds = Interval(integer=integer).bounds(release)
     assert np.all(bounds.lower <= table.value + TOL)
@@ -257,7 +257,7 @@ def test_decimals_come_out_as_they_were_printed():
     assert bounds.upper[[0, 1, 3, 4]].tolist() == [0.3, 0.3, 0.4, 0.9]
 
 
-def test_a_table_with_nothing_withheld_is_its_own_bounds():
+def test_fully_published_table_equals_its_bounds():
     table = Table.from_array([[1, 2], [3, 4]])
     bounds = Interval().bounds(released(table))
     assert bounds.lower.tolist() == bounds.upper.tolist() == table.value.tolist()
@@ -270,7 +270,7 @@ def test_with_everything_withheld_only_the_known_bounds_remain():
     assert np.all(bounds.upper == np.inf)
 
 
-def test_a_cell_in_no_relation_keeps_its_known_bounds():
+def test_cell_without_relation_keeps_known_bounds():
     release = Release(
         published=[np.nan, 4], relations=np.zeros((0, 2)), labels=Labels.numbered(2), lower=1, upper=[7, 9]
     )
@@ -294,7 +294,7 @@ def test_negative_values_widen_to_infinity():
         pytest.param([np.nan, 6, 12], 0, 5, id="what is left is too much"),
     ],
 )
-def test_a_release_that_contradicts_itself_is_refused_without_showing_a_value(published, lower, upper):
+def test_contradictory_release_raises_without_values(published, lower, upper):
     release = Release(
         published=published, relations=[[1, 1, -1]], labels=Labels.numbered(3), lower=lower, upper=upper
     )
@@ -305,7 +305,7 @@ def test_a_release_that_contradicts_itself_is_refused_without_showing_a_value(pu
 
 
 @pytest.mark.parametrize("mode", ["exact", "linear"])
-def test_a_contradiction_that_no_single_relation_shows_is_found(mode):
+def test_joint_contradiction_of_relations_raises(mode):
     # Rows 1 and 2 need 10000 from columns 1 and 2, which hold 9998; each cell on its own looks fine.
     cells = [(0, 0), (0, 1), (1, 0), (1, 1), *((row, column) for row in (2, 3) for column in range(4))]
     totals = [5000, 5000, 499, 499, 4999, 4999, 500, 500]
@@ -331,7 +331,7 @@ def test_parameters_are_checked(parts):
         Interval(**parts)
 
 
-def test_a_group_of_more_cells_than_asked_for_is_not_gone_into():
+def test_groups_above_most_cells_stay_unknown():
     """The eight inner cells of a cube hang together and move by one amount: four up, four down."""
     table = Table.from_array(np.array([[[3, 5], [4, 6]], [[7, 2], [9, 8]]]))
     release = Release.of(table, Protection.withhold(table, table.inner))
@@ -363,7 +363,7 @@ def test_whole_bounds_of_magnitudes_are_refused():
 
 @pytest.mark.parametrize("mode", ["exact", "linear"])
 @pytest.mark.parametrize("shape", [(8, 8), (4, 4, 4)])
-def test_a_time_limit_is_said_and_what_is_given_still_holds(mode, shape):
+def test_time_limit_is_reported_and_bounds_are_valid(mode, shape):
     table = Table.from_array(np.random.default_rng(1).integers(1, 20, shape))
     release = Release.of(table, Protection.withhold(table, table.inner))
     stopped = Interval(mode=mode, time_limit_s=0.0).bounds(release)
@@ -373,7 +373,7 @@ def test_a_time_limit_is_said_and_what_is_given_still_holds(mode, shape):
     assert np.all(exact.upper <= stopped.upper)
 
 
-def test_the_answer_is_the_same_bits_every_time():
+def test_bounds_are_identical_on_every_run():
     table = Table.from_array(np.random.default_rng(4).integers(0, 9, (4, 4, 4)))
     withheld = np.random.default_rng(5).random(table.n_cells) < 0.5
     release = Release.of(table, Protection.withhold(table, withheld))
@@ -383,7 +383,7 @@ def test_the_answer_is_the_same_bits_every_time():
 
 
 @pytest.mark.shared
-def test_the_attacked_table_of_sdctable(shared):
+def test_attack_on_sdctable_example(shared):
     with (shared / "data/tables/sdctable/attack_4x4.csv").open() as lines:
         rows = list(csv.DictReader(lines))
     inner = np.array([int(r["freq"]) for r in rows if "tot" not in (r["v1"], r["v2"])]).reshape(4, 4)
@@ -454,7 +454,7 @@ def test_intervals_of_gausssuppression(shared, name, value):
 
 
 @pytest.mark.shared
-def test_a_published_pattern_that_gives_a_cell_away(shared):
+def test_published_pattern_discloses_a_cell(shared):
     case = json.loads((shared / "oracles/gausssuppression/paper_t1_direct_k1/case.json").read_text())
     place = next(
         place

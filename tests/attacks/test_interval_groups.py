@@ -95,14 +95,14 @@ def given_away(*value):
 
 
 @pytest.mark.parametrize("integer", [False, True])
-def test_what_adding_and_subtracting_gives_away_is_taken_out_of_what_is_left(integer):
+def test_derivable_cells_are_substituted_into_the_rest(integer):
     bounds = Interval(integer=integer).bounds(given_away(1, 2, 3, 4, 5))
     assert bounds.lower[OPEN].tolist() == [1, 2, 3, 0, 0]
     assert bounds.upper[OPEN].tolist() == [1, 2, 3, 9, 9]  # u + v is 10 - 1
     assert not bounds.unknown.any()
 
 
-def test_what_is_given_away_is_one_number_even_where_sums_are_rounded():
+def test_derivable_cell_has_equal_bounds_despite_rounding():
     value = np.array([1 / 3, 1 / 7, 1 / 11, 1 / 13, 1 / 17])
     bounds = Interval().bounds(given_away(*value))
     assert bounds.lower[:3].tolist() == bounds.upper[:3].tolist()
@@ -117,7 +117,7 @@ def test_without_time_what_is_given_away_stays_unknown_within_what_one_sum_tells
     assert np.all(bounds.upper[OPEN] >= [1, 2, 3, 9, 9])
 
 
-def test_a_number_between_two_whole_ones_that_is_given_away_fits_no_whole_table():
+def test_derived_fraction_contradicts_integer_table():
     """x + y, x + z and y + z are all 1: each is a half."""
     whole = given_away(1, 2, 3, 4, 5)
     halves = Release(

@@ -10,7 +10,7 @@ from hitoku.model import BOUND, Protection, Release, Table
 
 
 @pytest.mark.parametrize(("more", "reached"), [(0.0, True), (0.4 * BOUND, True), (1.5 * BOUND, False)])
-def test_a_target_is_met_up_to_rounding(more, reached):
+def test_target_is_met_up_to_rounding(more, reached):
     """Each cell of the square runs from 0 to 1, and rounding is a share of one."""
     table = Table.from_array(np.array([[1.0, 0.0], [0.0, 1.0]]), integer=False)
     release = Release.of(table, Protection.withhold(table, table.inner))

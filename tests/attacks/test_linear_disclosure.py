@@ -57,7 +57,7 @@ def test_small_patterns(cells, given_away, moves):
     assert null_dimension(release) == moves
 
 
-def test_a_narrow_interval_is_not_linear_disclosure():
+def test_narrow_interval_is_not_linear_disclosure():
     # Row sums 0 + 0: both cells must be zero as nothing is negative, yet adding and subtracting cannot tell.
     table = Table.from_array([[0, 0, 5], [0, 4, 5], [3, 0, 1]])
     release = Release.of(table, Protection.withhold(table, np.isin(np.arange(16), [0, 1, 4, 5, 8, 9])))
@@ -66,7 +66,7 @@ def test_a_narrow_interval_is_not_linear_disclosure():
     assert bounds.upper[[0, 1]].tolist() == [0, 0]
 
 
-def test_a_third_is_meant_as_a_third():
+def test_rounded_third_is_treated_as_exact():
     # The second relation is a third of the first: together they leave the two cells free to move.
     relations = [[1.0, 3.0, -1.0, 0.0], [1 / 3, 1.0, 0.0, -1.0]]
     table = Table(value=[3.0, 2.0, 9.0, 3.0], relations=relations)

@@ -72,7 +72,7 @@ def test_example_2_of_the_paper():
     assert lattice.tables(limit=9) is None
 
 
-def test_a_single_match_sets_both_ends():
+def test_single_match_sets_both_bounds():
     # Algorithm 1 as printed would leave the largest value at zero.
     only = Fixed(CORNER_2, lambda table: table.value[0] == 7)
     found = Matching(method=only, rules=RULES, width=9).run(released(FIGURE_2, only))
@@ -117,7 +117,7 @@ def test_attackers(attacker, values, posterior):
     assert (found.bounds.lower[0], found.bounds.upper[0]) == (min(values), max(values))
 
 
-def test_a_prior_is_of_single_cells_and_cells_are_independent():
+def test_prior_multiplies_over_independent_cells():
     method = Lottery(CORNER_2, {7: 1.0, 8: 1.0})
     # Cells (7, 11, 10, 60) or (8, 10, 9, 61).
     attack = Matching(method=method, rules=RULES, width=9, attacker=Bayes(lambda x: 1.0 / (1 + x)))
@@ -126,7 +126,7 @@ def test_a_prior_is_of_single_cells_and_cells_are_independent():
     assert found.posterior[0] == pytest.approx(before / before.sum())
 
 
-def test_the_credible_set_holds_the_likeliest_values():
+def test_credible_set_holds_the_likeliest_values():
     method = Lottery(CORNER_2, {7: 0.5, 3: 0.3, 9: 0.15, 1: 0.05})
     found = Matching(method=method, rules=RULES, width=9).run(released(FIGURE_2, method))
     assert [found.credible(share)[0].tolist() for share in (0.5, 0.8, 0.95, 1)] == [
@@ -159,7 +159,7 @@ def test_too_many_candidates_are_unknown():
         pytest.param({"method": Optimal(keep="margins"), "rules": [MinFrequency(70)]}, id="another rule"),
     ],
 )
-def test_a_release_that_was_made_otherwise_is_refused(changes):
+def test_release_of_another_method_raises(changes):
     release = released(FIGURE_2, Fixed(CORNER_2))
     with pytest.raises(ParameterError, match="no table leads to this release"):
         Matching(**{"method": Fixed([0]), "rules": RULES, "width": 9, **changes}).run(release)
@@ -215,7 +215,7 @@ def test_candidates_are_all_tables_that_fit(data, table):
     assert np.all(every @ release.relations.T.toarray() == 0)
 
 
-def test_the_lattice_is_whole_where_a_basis_over_the_reals_would_not_be():
+def test_null_basis_generates_all_integer_solutions():
     # 2a + 3b = 0 in whole numbers: (3, -2), and nothing between.
     assert null_basis(sparse.csr_array([[2.0, 3.0]])).tolist() == [[3, -2]]
     assert null_basis(sparse.csr_array([[0.5, 1.5]])).tolist() == [[3, -1]]
@@ -228,7 +228,7 @@ METHODS = [Optimal(keep="margins"), Optimal(cost="value"), Greedy(keep="margins"
 @pytest.mark.parametrize("strategy", ["auto", "enumerate", "sample"])
 @settings(max_examples=4)
 @given(table=count_tables(max_side=3, max_count=9) | count_tables(max_side=2, max_count=9, dims=3))
-def test_the_truth_is_never_excluded(method, strategy, table):
+def test_true_table_is_never_excluded(method, strategy, table):
     rules = [MinFrequency(3)]
     need = assess(table, rules, width=4)
     try:
@@ -244,7 +244,7 @@ def test_the_truth_is_never_excluded(method, strategy, table):
     assert all(table.value[cell] in values for cell, values in found.values.items())
 
 
-def test_a_walk_meets_inner_intervals_and_says_so():
+def test_walk_returns_inner_intervals():
     method = Optimal(keep="margins")
     table = Table.from_array([[3, 12, 9, 14], [8, 2, 11, 21], [15, 9, 4, 8], [12, 16, 8, 1]])
     release = released(table, method)

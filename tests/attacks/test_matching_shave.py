@@ -112,7 +112,7 @@ def medium():
     return table, release, {"method": method, "rules": rules, "width": 9}
 
 
-def test_a_limit_that_is_hit_says_unknown_and_nothing_wrong():
+def test_work_limit_returns_unknown_and_valid_bounds():
     table, release, known = medium()
     exact = Matching(**known).bounds(release)
     hit = 0
@@ -128,7 +128,7 @@ def test_a_limit_that_is_hit_says_unknown_and_nothing_wrong():
     assert hit >= 3
 
 
-def test_a_posterior_takes_all_candidates_or_none():
+def test_posterior_requires_all_candidates():
     _, release, known = medium()
     everything = Matching(**known, attacker=Bayes(lambda x: 0.9**x)).run(release)
     assert everything.posterior
@@ -151,7 +151,7 @@ def test_counts_between_the_ends_are_settled_without_listing(monkeypatch):
         }
 
 
-def test_a_release_that_withholds_nothing_is_its_own_interval():
+def test_fully_published_release_has_point_intervals():
     table = Table.from_array([[12, 15], [20, 9]])
     release = Release.of(
         table, Optimal(keep="margins").protect(table, assess(table, [MinFrequency(5)], width=9))

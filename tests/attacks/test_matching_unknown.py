@@ -37,7 +37,7 @@ def test_thresholds_end_at_the_least_published_count_and_widths_at_the_widest_in
 
 
 @pytest.mark.parametrize("counts", TABLES)
-def test_what_is_left_is_what_some_pair_allows(counts):
+def test_remaining_tables_match_some_parameter_pair(counts):
     table, release = published(counts)
     lattice = Lattice.of(release)
     tables = lattice.filled(release, lattice.tables(10_000))
@@ -67,7 +67,7 @@ def test_progress_and_what_cannot_be_unknown():
         less_informed(Matching(method=METHOD, rules=[PPercent(10)], width=9), release)
 
 
-def test_a_time_limit_leaves_cells_unknown_and_progress_is_told():
+def test_time_limit_leaves_unknown_cells_and_reports_progress():
     _, release = published(TABLES[0])
     attack = Matching(method=METHOD, rules=[MinFrequency(5)], width=9, strategy="enumerate")
     told = []

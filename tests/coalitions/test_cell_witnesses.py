@@ -69,7 +69,7 @@ def test_only_witnesses_that_go_farther_than_a_cell_can_are_shrunk(at_once):
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_a_cell_goes_as_far_as_what_agrees_of_its_witnesses(at_once):
+def test_cell_moves_as_far_as_consistent_witnesses(at_once):
     back = LEFT[0], -0.6 * LEFT[1]
     witnesses = kept((0, LEFT), (0, back), (1, RIGHT), at_once=at_once)
     assert (witnesses.low[:3].tolist(), witnesses.high[:3].tolist()) == ([-3, 0, 0], [5, 2, 0])
@@ -79,7 +79,7 @@ def test_a_cell_goes_as_far_as_what_agrees_of_its_witnesses(at_once):
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_a_witness_is_repaired_by_another_one_through_the_cell_that_goes_too_far(at_once):
+def test_witness_is_repaired_through_the_excess_cell(at_once):
     """Who knows the second cell: two and a half of the right box on top of the left one leave it in place."""
     witnesses = kept((0, LEFT), (1, RIGHT), at_once=at_once)
     scale = witnesses.shrunk([(1, 0.0, 0.0)])
@@ -97,14 +97,14 @@ def test_a_witness_is_repaired_by_another_one_through_the_cell_that_goes_too_far
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_a_witness_down_is_repaired_as_well(at_once):
+def test_downward_witness_is_repaired(at_once):
     witnesses = kept((0, (LEFT[0], -LEFT[1])), (1, RIGHT), at_once=at_once)
     scale = witnesses.shrunk([(1, 0.0, 0.0)])
     down, up = witnesses.repaired(np.array([0]), scale, rooms(c1=(0.0, 0.0)))
     assert (down.tolist(), up.tolist()) == ([5], [0])
 
 
-def test_what_came_since_is_sorted_when_it_is_much(monkeypatch):
+def test_many_new_witnesses_are_sorted(monkeypatch):
     monkeypatch.setattr(cell_witnesses, "FRESH", 1.0)
     witnesses = kept((0, LEFT), at_once=True)
     witnesses.add(0, *RIGHT)  # As many as are sorted already: not too many.
@@ -120,7 +120,7 @@ def reach_of(down, up):
     return CoalitionRange(np.array([3, 4]), np.full(2, 0.1), np.full(2, 0.5), levels, (down, up))
 
 
-def test_a_cell_lacks_what_it_does_not_reach_but_for_rounding():
+def test_missing_movement_ignores_rounding():
     reach = reach_of(np.array([1.0, 1.0]), np.array([3.0, 2.0]))
     assert reach.missing.tolist() == [False, True]
     assert reach.enough.tolist() == [6.0, 6.0]
@@ -135,7 +135,7 @@ def test_a_cell_lacks_what_it_does_not_reach_but_for_rounding():
     assert not reach.missing.any()
 
 
-def test_what_may_be_a_single_value_lacks_something_whatever_is_asked():
+def test_single_value_lacks_movement_without_levels():
     nothing = np.zeros(1)
     reach = CoalitionRange(np.array([3]), nothing, np.full(1, 0.5), (nothing,) * 3, (nothing, nothing))
     assert reach.far_enough(np.array([0.25]), np.array([0.25])).tolist() == [False]

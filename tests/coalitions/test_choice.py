@@ -43,14 +43,14 @@ def place(table: Table, *codes: str) -> int:
     return next(cell for cell in range(table.n_cells) if table.labels.codes_of(cell) == codes)
 
 
-def test_a_total_with_one_part_that_is_not_empty_has_the_parts_contributors(table):
+def test_total_of_one_nonempty_part_shares_contributors(table):
     owner = {one.cell: one.contributor for one in contributions_in(table)}
     assert owner[place(table, "N", "A")] == owner[place(table, "n1", "A")]
     assert owner[place(table, "N", "B")] != owner[place(table, "n1", "B")]
     assert owner[place(table, "S", "A")] != owner[place(table, "s1", "A")]
 
 
-def test_an_empty_neighbour_does_not_cost_the_whole_table(table):
+def test_empty_neighbour_does_not_suppress_the_table(table):
     """Taken for two people, the firm of 90 learns the town from the region: everything was withheld."""
     method = Greedy(prefer="closing")
     outside = protect_table(table, [PPercent(10)], method=method, insiders="none")
@@ -84,14 +84,14 @@ def test_other_words_are_refused(word):
 @pytest.mark.parametrize(
     ("given", "n"), [("none", 0), (False, 0), ("singletons", 1), ("contributors", 2), (True, 2)]
 )
-def test_who_is_tried(given, n):
+def test_choice_selects_expected_coalitions(given, n):
     two = tabulate(pd.DataFrame({"a": ["x", "x", "y"], "v": [5, 4, 7]}), ["a"], value="v")
     attack = choose_insiders(two, given).attack
     own = {one.contributor for one in attack.contributions if one.cell < 2} if attack else set()
     assert len(own) == n
 
 
-def test_the_default_names_itself(table):
+def test_default_choice_is_named(table):
     assert choose_insiders(table, None).words == "singletons, the default for magnitudes"
     assert choose_insiders(table, "singletons").words == "singletons"
     assert choose_insiders(Table.from_array([[1, 2], [3, 4]]), None).attack is None
@@ -99,7 +99,7 @@ def test_the_default_names_itself(table):
     assert choose_insiders(one_cell(7), Insider(contributions_in(one_cell(7)))).attack is not None
 
 
-def test_the_default_ends_with_the_largest_table_that_it_names(table, monkeypatch):
+def test_default_choice_ends_at_its_named_size(table, monkeypatch):
     monkeypatch.setattr("hitoku.coalitions.insider_choice.LARGEST_BY_DEFAULT", table.n_cells)
     assert choose_insiders(table, None).attack is not None
     monkeypatch.setattr("hitoku.coalitions.insider_choice.LARGEST_BY_DEFAULT", table.n_cells - 1)
@@ -112,7 +112,7 @@ def test_methods_that_promise_no_intervals_are_not_asked_for_more_by_default(tab
     assert outcome.insiders == "none, the default of a method that promises no intervals"
 
 
-def test_a_release_with_little_left_says_so(table):
+def test_release_with_few_published_cells_warns(table):
     everything = protect_table(table, [PPercent(10)], method=Greedy(start=table.value > 0))
     assert everything.audit.safe
     assert everything.warning.startswith("0% of the value is published")

@@ -93,7 +93,7 @@ def smallest(found):
     size=st.integers(1, 2),
     seed=st.integers(0, 2**16),
 )
-def test_the_search_finds_what_one_program_after_another_finds(small, drawn, size, seed):
+def test_search_matches_separate_linear_programs(small, drawn, size, seed):
     with pytest.MonkeyPatch.context() as patch:
         for module in (coalition_search, least_deviation):
             patch.setattr(module, "SMALL", small)
@@ -168,7 +168,7 @@ def need_for(cell, width):
 
 
 @pytest.mark.parametrize("method", [pytest.param(method, id=name) for name, method in METHODS.items()])
-def test_a_sole_contributor_costs_more_cells(method):
+def test_sole_contributor_requires_more_suppressions(method):
     need = need_for(5, width=9)
     first = Protection.withhold(SQUARE, CORNERS, need)
     assert audit(SQUARE, need, Release.of(SQUARE, first)).safe
@@ -187,7 +187,7 @@ def test_where_nobody_comes_close_the_protection_stays_as_it_is():
     assert against_insiders(SQUARE, need, first, method=Greedy(), attack=ALONE) is first
 
 
-def test_the_audit_says_that_insiders_were_tried_and_what_came_of_it():
+def test_audit_reports_insider_results():
     need = need_for(5, width=9)
     release = Release.of(SQUARE, Protection.withhold(SQUARE, CORNERS, need))
     plain, asked = audit(SQUARE, need, release), audit(SQUARE, need, release, insiders=ALONE)
@@ -203,7 +203,7 @@ def test_the_audit_says_that_insiders_were_tried_and_what_came_of_it():
     assert [finding.place for finding in wide.findings if finding.severity == "pass"] == ["insiders"]
 
 
-def test_a_method_that_withholds_too_little_is_found_out():
+def test_method_suppressing_too_little_is_detected():
     outcome = protect_table(
         SQUARE,
         [Given(SQUARE.value == 7, width=9.0)],
@@ -213,7 +213,7 @@ def test_a_method_that_withholds_too_little_is_found_out():
     assert not outcome.audit.safe
 
 
-def test_a_method_that_does_not_go_on_is_refused():
+def test_method_without_continuation_raises():
     need = need_for(5, width=9)
     first = Protection.withhold(SQUARE, CORNERS, need)
     with pytest.raises(NeedError, match="row=2, column=2"):
@@ -221,7 +221,7 @@ def test_a_method_that_does_not_go_on_is_refused():
 
 
 @pytest.mark.parametrize("method", [Greedy(keep="margins"), Optimal(keep="margins"), Gauss(keep="margins")])
-def test_what_cannot_be_reached_is_an_error_that_names_the_cells(method):
+def test_unattainable_protection_names_the_cells(method):
     # Two by two with its margins: who knows one cell knows all four.
     table = Table.from_array([[7, 11], [10, 60]])
     need = Need(unsafe=table.value == 60, width=5.0)
@@ -258,7 +258,7 @@ def test_contributions_below_zero_say_nothing_but_sole_ones():
     assert [(one.cell, one.sole) for one in contributions_in(table)] == [(0, True)]
 
 
-def test_a_table_without_contributors_is_refused():
+def test_table_without_contributors_raises():
     with pytest.raises(NeedError, match="who contributes"):
         protect_table(SQUARE, [Given(SQUARE.value == 7, width=9.0)], method=Greedy(), insiders=True)
 
@@ -304,7 +304,7 @@ def crowded():
     return CoalitionSearch(table, need, release, Insider(crowd))
 
 
-def test_who_can_object_to_no_witness_is_looked_at_once(monkeypatch):
+def test_coalition_without_counterexample_is_evaluated_once(monkeypatch):
     search, looked = crowded(), []
     sight = search.knowledge.sight
     monkeypatch.setattr(search.knowledge, "sight", lambda shares: looked.append(str(shares)) or sight(shares))
@@ -313,7 +313,7 @@ def test_who_can_object_to_no_witness_is_looked_at_once(monkeypatch):
     assert looked.count(looked[0]) == 1
 
 
-def test_a_repair_keeps_within_what_a_coalition_knows(monkeypatch):
+def test_repair_stays_within_coalition_bounds(monkeypatch):
     search, seen = crowded(), {}
 
     def watch(cells, scale, room):
@@ -335,7 +335,7 @@ def test_a_repair_keeps_within_what_a_coalition_knows(monkeypatch):
 
 
 @pytest.mark.parametrize(("down", "up", "missing"), [(9.0, 0.0, True), (0.0, 9.0, False), (0.0, 2.0, True)])
-def test_what_is_repaired_counts_as_far_as_it_goes(monkeypatch, down, up, missing):
+def test_repaired_witness_counts_its_own_movement(monkeypatch, down, up, missing):
     """The cell must rise by three; nobody looks any further than repairs."""
     search = crowded()
     monkeypatch.setattr(search, "_settle", lambda _, reach, *__: np.ones(len(reach.cells), dtype=bool))
@@ -352,7 +352,7 @@ def test_what_is_repaired_counts_as_far_as_it_goes(monkeypatch, down, up, missin
     assert sum(len(cells) for cells in found) == (len(repaired) if missing else 0)
 
 
-def test_a_repair_that_fails_leaves_nothing_of_what_a_coalition_knows(monkeypatch):
+def test_failed_repair_leaves_no_coalition_state(monkeypatch):
     search, rooms = crowded(), {}
 
     def fail(cells, scale, room):
@@ -369,7 +369,7 @@ def test_a_repair_that_fails_leaves_nothing_of_what_a_coalition_knows(monkeypatc
 
 
 @pytest.mark.parametrize(("own", "other"), [(0, 4), (4, 0), (1, 0), (0, 1)])
-def test_what_a_solver_calls_zero_is_no_room(own, other):
+def test_solver_zero_gives_no_slack(own, other):
     """Nothing is asked of the other cell but that it stays unknown; numbers differ by a factor of 10^8."""
     table = Table.from_array([[7.0, 5e8], [6e8, 9e8]])
     need = Need(unsafe=np.arange(9) == other)
@@ -379,7 +379,7 @@ def test_what_a_solver_calls_zero_is_no_room(own, other):
 
 
 @pytest.mark.parametrize("structural", [False, True])
-def test_what_an_insider_knows_goes_through_structural_zeros(structural):
+def test_insider_knowledge_propagates_through_structural_zeros(structural):
     """All of a row is in its first cell, and everybody knows that its second is empty.
 
     Somebody has 6 of the 10 in the row's total, so the first cell is no less than 6, whatever is withheld.
@@ -423,7 +423,7 @@ def test_nobody_contributes_to_empty_cells():
     assert [(one.cell, one.amount) for one in contributions_in(table)] == [(0, 4.0), (2, 4.0)]
 
 
-def test_a_relation_may_be_given_many_times():
+def test_repeated_relation_is_allowed():
     count, value = np.array([1, 1, 1]), np.array([5.0, 2.0, 7.0])
     people = Contributors(count=count, largest=value[:, None], total=value)
     table = Table(value=value, relations=[[1.0, 1.0, -1.0]] * 5, units=people, frequency=count)

@@ -48,7 +48,7 @@ def test_deviations_keep_sums_rooms_and_what_is_known(table, seed):
         assert abs(change[own]) >= levels[own] - 1e-9
 
 
-def test_an_insider_sees_through_boxes_that_move_the_own_cell():
+def test_insider_excludes_hypercubes_moving_own_cell():
     grid = Table.from_array(np.full((3, 3), 10.0))
     cells, level, nothing = np.array([0]), np.array([2.0]), np.zeros(0, dtype=np.int64)
     room = grid.value - grid.lower, grid.upper - grid.value
@@ -64,7 +64,7 @@ def test_an_insider_sees_through_boxes_that_move_the_own_cell():
     ] * 2
 
 
-def test_what_one_knows_is_forgotten_when_the_next_one_looks():
+def test_knowledge_is_reset_between_coalitions():
     """Two by two cells have one box only: nothing for who knows one of them, both ways for who does not."""
     square = Table.from_array(np.full((2, 2), 10.0))
     cells, level, nothing = np.array([0]), np.array([2.0]), np.zeros(0, dtype=np.int64)
@@ -91,7 +91,7 @@ def test_room_for_a_single_step_is_room():
     assert [change[:2].tolist() for _, change in changes_of(hypercubes.found([known]), 9)] == [[1, -1]]
 
 
-def test_what_is_shown_to_one_is_no_witness_for_anybody_else():
+def test_witness_of_one_coalition_is_not_shared():
     """The one box of the square moves what both know; that the levels differ makes two claims of each."""
     hypercubes, wanted = square_of(10.0, lower=2.0, upper=9.0)
     assert [len(hypercubes.found([wanted] * n).owner) for n in (1, 2, 3)] == [0, 0, 0]
@@ -112,7 +112,7 @@ def test_cells_without_a_box_are_looked_at_with_more_and_more_effort(monkeypatch
     assert efforts == [EFFORTS[0]]
 
 
-def test_a_claim_beyond_the_rooms_is_left_to_linear_programs():
+def test_requirement_beyond_slacks_uses_linear_programs():
     hypercubes, wanted = square_of(10.0, lower=3.0)
     nobody = replace(wanted, known=np.zeros(0, dtype=np.int64), room=(np.zeros(0), np.zeros(0)))
     assert len(hypercubes.found([nobody]).owner) == 2
@@ -125,7 +125,7 @@ def test_a_claim_beyond_the_rooms_is_left_to_linear_programs():
     assert len(hypercubes.found([replace(own, room=(np.full(1, 3.0), np.zeros(1)))]).owner) == 1
 
 
-def test_who_knows_how_far_a_cell_falls_asks_no_more_of_it():
+def test_coalition_does_not_exceed_its_known_bound():
     """Three by three cells; the second one of those asked for can fall by two, not by three as it must."""
     grid = Table.from_array(np.full((3, 3), 10.0))
     room = grid.value - grid.lower, grid.upper - grid.value

@@ -13,7 +13,7 @@ from hitoku.model import Protection, Release, slack
 
 
 @given(table=magnitude_tables(), seed=st.integers(0, 2**16))
-def test_what_is_kept_of_some_cells_is_what_follows_for_all(table, seed):
+def test_cached_knowledge_matches_full_propagation(table, seed):
     random = np.random.default_rng(seed)
     knowledge = Knowledge(table, Release.of(table, Protection.withhold(table, table.inner)))
     chains = Propagation(Incidence.of(table.relations), slack(table.value))

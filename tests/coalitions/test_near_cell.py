@@ -47,7 +47,7 @@ def draws(n):
 @pytest.mark.parametrize(
     ("small", "nearby"), [(10**9, 20_000), (0, 20_000), (0, 0)], ids=["at once", "growing", "pushed"]
 )
-def test_a_cell_goes_as_far_as_it_must_where_it_can(monkeypatch, small, nearby):
+def test_cell_moves_as_required_if_possible(monkeypatch, small, nearby):
     monkeypatch.setattr(least_deviation, "SMALL", small)
     monkeypatch.setattr(near_cell, "NEARBY_CELLS", (nearby,))
     outcomes = set()
@@ -80,7 +80,7 @@ def test_one_change_serves_both_ways():
     assert reach.up[0] > 3
 
 
-def test_what_one_way_leaves_of_a_width_the_other_makes_up_for():
+def test_second_direction_supplies_the_remaining_width():
     """The first cell rises by four and falls by one at most, and must be open over five."""
     down, up = np.full(6, 9.0), np.full(6, 9.0)
     down[0], up[0] = 1.0, 4.0

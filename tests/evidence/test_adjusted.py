@@ -35,7 +35,7 @@ def square(a, b, c, d):
 
 
 @pytest.mark.parametrize(
-    ("moves", "outcome", "slack"),
+    ("deviations", "outcome", "slack"),
     [
         pytest.param(square(0, 0, 0, 3), "safe", 0, id="up by its level"),
         pytest.param(square(0, 0, 0, 4.5), "safe", 1.5, id="up by more"),
@@ -45,7 +45,7 @@ def square(a, b, c, d):
         pytest.param(square(1, 0, 0, 0), "published", -2, id="others moved, not this one"),
     ],
 )
-def test_an_unsafe_cell_must_leave_its_interval(deviations, outcome, slack):
+def test_adjusted_unsafe_cell_must_leave_its_interval(deviations, outcome, slack):
     found, _ = shown(deviations)
     assert isinstance(found, AdjustedAudit)
     row = found.cells.iloc[0]
@@ -57,13 +57,13 @@ def test_an_unsafe_cell_must_leave_its_interval(deviations, outcome, slack):
     assert bool(found.cells["why"][0]) is not found.safe
 
 
-def test_a_width_is_spread_over_both_sides():
+def test_width_is_split_between_both_directions():
     need = Need(unsafe=TABLE.value == 5, width=6.0)
     assert shown(square(0, 0, 0, 3), need=need)[0].safe
     assert not shown(square(0, 0, 0, 2.9), need=need)[0].safe
 
 
-def test_a_level_of_zero_closes_that_way():
+def test_zero_level_forbids_that_direction():
     need = Need(unsafe=TABLE.value == 5, upper=3.0)
     assert not shown(square(0, 0, 0, -5), need=need)[0].safe
 
@@ -97,7 +97,7 @@ def test_more_decimals_than_the_table_has_are_remarked():
     assert not same.findings
 
 
-def test_a_table_that_does_not_add_up_may_keep_its_own_errors():
+def test_nonadditive_table_may_keep_its_errors():
     table = Table(value=TABLE.value + np.eye(1, 9, 8).ravel(), relations=TABLE.relations, additive=False)
     found, _ = shown(square(0, 0, 0, 3), table=table)
     assert found.safe
@@ -200,7 +200,7 @@ FORGERIES = [
 
 
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
-def test_a_forgery_with_a_fresh_fingerprint_is_refused(forge):
+def test_rehashed_forgery_is_rejected(forge):
     found, _ = shown(square(0, 0, 0, 3))
     content = copy.deepcopy(dict(found.certificate.content))
     assert "far enough" in prove(content)
@@ -210,7 +210,7 @@ def test_a_forgery_with_a_fresh_fingerprint_is_refused(forge):
         prove(content)
 
 
-def test_a_certificate_of_withheld_cells_is_not_one_of_adjusted_values(tmp_path):
+def test_suppression_certificate_does_not_verify_as_adjustment(tmp_path):
     release = Release.of(TABLE, Protection.withhold(TABLE, TABLE.inner, NEED))
     content = dict(audit(TABLE, NEED, release).certificate.content)
     content["format"] = ADJUSTED
@@ -226,7 +226,7 @@ def folder(tmp_path) -> Path:
     return write_release(tmp_path / "release", Outcome(protection, found))
 
 
-def test_a_release_folder_is_written_verified_and_audited_again(folder):
+def test_release_folder_verifies_and_passes_second_audit(folder):
     verdict = verify(folder)
     assert verdict.ok, verdict.reason
     assert "table.csv shows exactly the 9 cells" in verdict.reason
@@ -236,7 +236,7 @@ def test_a_release_folder_is_written_verified_and_audited_again(folder):
     assert "adjusted for confidentiality" in (folder / "public" / "table.html").read_text("utf-8")
 
 
-def test_a_public_file_that_shows_the_truth_is_refused(folder, tmp_path):
+def test_public_file_with_true_values_is_rejected(folder, tmp_path):
     truth = tmp_path / "truth"
     shutil.copytree(folder, truth)
     path = truth / "public" / "table.csv"

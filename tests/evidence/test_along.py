@@ -50,7 +50,7 @@ def square(*value, integer=True, lower=0.0, upper=np.inf, level=0.0):
         pytest.param(square(5, 4, 3, 6, lower=-np.inf), CIRCLE, 1, id="nothing must: a step"),
     ],
 )
-def test_a_move_goes_on_until_a_bound_is_met(problem, move, step):
+def test_deviation_is_extended_to_the_first_bound(problem, move, step):
     found = problem.along(move)
     if step is None:
         assert found is None

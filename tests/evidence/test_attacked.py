@@ -53,7 +53,7 @@ def test_bounds_are_held_against_the_need(below, places):
     assert judged(bounds=bounds(below)) == [(Severity.FAIL, place, reason) for place in places]
 
 
-def test_what_an_attack_left_open_is_no_disclosure_and_no_safety():
+def test_unfinished_attack_is_neither_disclosure_nor_safety():
     unknown = TABLE.value == 7
     said = judged(bounds=bounds(np.where(unknown, 0.0, 3.0), unknown=unknown))
     assert said == [
@@ -73,7 +73,7 @@ def test_estimates_count_when_most_replications_hit(hits, found):
 
 
 @pytest.mark.parametrize(("off", "found"), [(0.995e-6, 1), (1.005e-6, 0)])
-def test_a_value_is_recovered_to_a_millionth_of_itself(off, found):
+def test_recovery_tolerance_is_one_millionth(off, found):
     value = np.where(TABLE.value == 60, 60 * (1 + off), TABLE.value + 5.0)[None]
     estimates = Estimates(value=value, soft=[False], excess=np.zeros_like(value))
     assert len(judged(estimates=estimates)) == found
@@ -86,7 +86,7 @@ def test_findings_of_its_own_are_passed_on():
 
 
 @pytest.mark.parametrize("amount", [4.0, 6.0])
-def test_what_an_insider_knows_without_the_release_is_not_held_against_it(amount):
+def test_prior_insider_knowledge_is_not_a_disclosure(amount):
     """Of a cell of 7 somebody has 6: it is no less than 6 to them, whatever is withheld."""
     attack = Insider([Contribution("A", cell=0, amount=amount)])
     need = Need(unsafe=TABLE.value == 7, lower=np.where(TABLE.value == 7, 2.0, 0.0))
@@ -95,6 +95,6 @@ def test_what_an_insider_knows_without_the_release_is_not_held_against_it(amount
     assert need.met(TABLE.value, attack.infer(RELEASE).bounds)[0] == (amount <= 5)
 
 
-def test_what_an_insider_learns_from_the_release_is():
+def test_insider_inference_from_release_is_a_disclosure():
     attack = Insider([Contribution("A", cell=0, amount=7.0, sole=True)])
     assert [f.place for f in judge_attack(attack, TABLE, NEED, RELEASE)] == ["row=2, column=2"]

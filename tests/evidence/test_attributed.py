@@ -31,7 +31,7 @@ def groups_of(withheld, goal, sums=FIRST_ROW, table=TABLE):
         pytest.param(GIVEN_AWAY, 1, False, "exactly 0", id="nobody can be"),
     ],
 )
-def test_a_group_is_safe_when_enough_of_it_could_be_elsewhere(withheld, goal, met, why):
+def test_group_is_safe_if_enough_could_be_elsewhere(withheld, goal, met, why):
     found, row = groups_of(withheld, goal)
     assert found.safe is met
     assert found.groups.n_open == (0 if met else 1)
@@ -59,13 +59,13 @@ def test_where_sums_do_not_hold_no_sum_is_given_as_the_reason():
         pytest.param([-0.5, 0, 0.5, 0, 0, 0, 0, 0, 0], 0.25, [0, 2], [-1, 1], "0.5", id="halves, twice all"),
     ],
 )
-def test_what_is_required_is_written_in_whole_weights(sums, goal, cells, weights, written):
+def test_group_requirement_uses_integer_weights(sums, goal, cells, weights, written):
     (found,) = required_of(Attributions([sums], [goal], [2]), np.array([goal], dtype=float))
     assert found == {"group": 2, "cells": cells, "weights": weights, "goal": written}
 
 
 @pytest.mark.parametrize("unsafe", [False, True], ids=["groups alone", "beside an unsafe cell"])
-def test_the_verifier_finds_the_witness_of_a_group(unsafe):
+def test_verifier_finds_the_witness_of_a_group(unsafe):
     need = Need(
         unsafe=(np.arange(9) == 4) & unsafe, lower=3.0, attributions=Attributions([FIRST_ROW], [9], [2])
     )

@@ -130,7 +130,7 @@ CLAIM = re.compile(r"(exactly|at most|at least) (\S+) by (.*?): ([^\[\]:]*) = (\
 
 @CASES
 @given(case=real_cases())
-def test_the_reason_is_arithmetic_that_anyone_can_redo(case):
+def test_failed_cell_reason_is_checkable_arithmetic(case):
     table, need, release = case
     rows = nw.from_native(audit(table, need, release).cells)
     cells = np.flatnonzero(need.unsafe)
@@ -177,7 +177,7 @@ def test_intervals_are_the_linear_programs_and_change_no_verdict(case):
 
 @given(case=real_cases())
 @settings(max_examples=26, deadline=None)
-def test_the_basis_alone_gives_the_same_verdict(case):
+def test_basis_alone_gives_the_same_verdict(case):
     table, need, release = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AuditProblem, "on_grid", lambda *_: None)
@@ -209,7 +209,7 @@ def test_three_ways_to_end(withheld, outcome, why):
     assert found.summary[outcome if outcome != "safe" else "unsafe"] == 1
 
 
-def test_a_single_point_protects_nothing_even_where_nothing_is_required():
+def test_single_point_is_unsafe_without_required_levels():
     # 0 + 0 = 0: bounds at zero pin both parts, though no sum of published numbers has one of them alone.
     table = Table.from_array([[0, 0, 5], [3, 4, 6]])
     withheld = np.isin(np.arange(table.n_cells), [0, 1, 4, 5])
@@ -221,7 +221,7 @@ def test_a_single_point_protects_nothing_even_where_nothing_is_required():
 
 
 @pytest.mark.parametrize(("width", "safe"), [(16, True), (17, False)])
-def test_a_width_counts_both_directions_together(width, safe):
+def test_width_counts_both_directions_together(width, safe):
     # By hand: the 1 can be 0 (19, 16 / 73, 0) and 16 (35, 0 / 57, 16).
     need = Need(unsafe=TABLE.value == 1, width=float(width))
     assert audit(TABLE, need, released(TABLE, TABLE.inner)).safe is safe
@@ -330,7 +330,7 @@ def test_sdctable_attack_finds_the_one_cell_that_four_lines_give_away(shared):
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("case", "safe"), [("paper_t1_direct_k1", False), ("paper_t1_direct_k2", True)])
-def test_a_published_pattern_that_is_not_safe_is_flagged(shared, case, safe):
+def test_unsafe_published_pattern_is_flagged(shared, case, safe):
     content = json.loads((shared / "oracles/gausssuppression" / case / "case.json").read_text("utf-8"))
     cells = {(c["group"], c["injury"]): c for c in content["cells"]}
     groups, injuries = ([*dict.fromkeys(k[i] for k in cells if k[i] != "Total")] for i in (0, 1))
@@ -348,7 +348,7 @@ def test_a_published_pattern_that_is_not_safe_is_flagged(shared, case, safe):
 
 
 @pytest.mark.shared
-def test_the_pattern_of_tau_argus_protects_its_nine_cells(shared, tmp_path):
+def test_tau_argus_pattern_protects_its_nine_cells(shared, tmp_path):
     folder = shared / "data/tables/tauargus/jj"
     table, need = read_jj(folder / "simple2d.jj.gz")
     rows = np.genfromtxt(folder / "simple2d_argus_result.csv", delimiter=",", dtype=str, skip_header=1)

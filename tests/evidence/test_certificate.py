@@ -38,7 +38,7 @@ def certificate():
     return found.certificate
 
 
-def test_the_file_says_what_the_reference_says(certificate):
+def test_file_content_matches_the_reference(certificate):
     content = certificate.content
     assert content["format"] == "hitoku certificate 4"
     assert (content["measure"], content["integer"], content["variables"]) == ("value", False, ["a", "b"])
@@ -60,7 +60,7 @@ def test_the_file_says_what_the_reference_says(certificate):
     assert certificate.digest == content["sha256"]
 
 
-def test_a_folder_gets_it_in_its_checker_part(certificate, tmp_path):
+def test_certificate_is_written_into_checker_folder(certificate, tmp_path):
     path = certificate.write(tmp_path)
     assert path == tmp_path / "checker" / "certificate.json.gz"
     assert json.loads(gzip.decompress(path.read_bytes())) == certificate.content
@@ -90,7 +90,7 @@ def test_pieces_are_what_json_writes(lists, at_once):
     assert b"".join(pieces(streams)) == json.dumps(lists, sort_keys=True, separators=(",", ":")).encode()
 
 
-def test_an_interruption_leaves_the_certificate_of_before(certificate, tmp_path, monkeypatch):
+def test_interrupted_write_keeps_previous_certificate(certificate, tmp_path, monkeypatch):
     path = certificate.write(tmp_path / "proof.json.gz")
     before = path.read_bytes()
 
@@ -109,7 +109,7 @@ def test_missing_folders_are_made(certificate, tmp_path):
     assert verify(certificate.write(tmp_path / "deep" / "er" / "proof.json")).ok
 
 
-def test_a_place_that_cannot_be_written_is_named(certificate, tmp_path):
+def test_unwritable_path_is_named(certificate, tmp_path):
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(OutputError) as caught:
         certificate.write(tmp_path / "file" / "proof.json")
@@ -159,7 +159,7 @@ def test_witness_that_no_cell_goes_by_is_dropped():
         max_size=4,
     )
 )
-def test_a_fingerprint_is_that_of_the_record_written_at_once(content):
+def test_streamed_fingerprint_matches_whole_record(content):
     rest = {name: part for name, part in content.items() if name != "sha256"}
     written = json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()
     assert fingerprint({**content, "sha256": "any"}) == hashlib.sha256(written).hexdigest()

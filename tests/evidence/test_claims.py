@@ -40,7 +40,7 @@ DUE = claimed(audited(lower=2.0, upper=3.0, width=6.0))
         pytest.param({"unsafe": (15,), "lower": 1.0}, False, False, id="of another cell"),
     ],
 )
-def test_a_certificate_may_ask_for_less_of_the_same_cells(levels, less, same):
+def test_certificate_with_lower_requirements_has_same_cells(levels, less, same):
     content = dict(audited(**levels).certificate.content)
     before = copy.deepcopy(content)
     assert asks_for_less(content, DUE) is less
@@ -48,7 +48,7 @@ def test_a_certificate_may_ask_for_less_of_the_same_cells(levels, less, same):
     assert content == before
 
 
-def test_a_certificate_of_other_values_is_about_something_else():
+def test_certificate_of_other_values_is_not_the_same():
     content = dict(audited(lower=1.0).certificate.content)
     assert not asks_for_less({**content, "values": [21, *content["values"][1:]]}, DUE)
 

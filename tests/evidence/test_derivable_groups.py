@@ -70,7 +70,7 @@ def amounts(seed: int, **columns) -> tuple[Table, int]:
     return table, int(rng.choice([2, 3, 5]))
 
 
-def test_the_oracle_lists_what_follows():
+def test_oracle_lists_all_derivable_sums():
     # Published: a + b and b + c. Their difference is no group, their sum counts b twice.
     rows = np.array([[1, 1, 0], [0, 1, 1]])
     assert kernel(rows).T.tolist() in ([[1, -1, 1]], [[-1, 1, -1]])
@@ -233,7 +233,7 @@ def test_whole_numbers_are_required_of_published_numbers_only():
     assert set(derivable_groups(unbounded, [MinFrequency(3)], release).failing) == {0}
 
 
-def test_a_published_small_cell_is_a_group():
+def test_published_small_cell_is_a_derivable_group():
     table = Table.from_array([[2, 30, 40], [20, 30, 50]])
     release = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))
     found = derivable_groups(table, [MinFrequency(5)], release)
@@ -249,7 +249,7 @@ def test_without_small_cells_there_is_nothing_to_do():
     assert (found.status, found.required) == (Status.NOT_CONSIDERED, False)
 
 
-def test_the_requirement_is_in_the_levels():
+def test_group_requirement_raises_protection_levels():
     table = Table.from_array([[2, 1, 40, 9], [30, 8, 0, 70]])
     without, required = (assess(table, [MinFrequency(5)], groups=groups) for groups in (False, True))
     assert required.unsafe.tolist() == without.unsafe.tolist()
@@ -266,7 +266,7 @@ def test_the_requirement_is_in_the_levels():
 
 
 @pytest.mark.parametrize("width", [5, 9])
-def test_a_width_of_n_implies_it(width):
+def test_width_of_n_implies_group_requirement(width):
     table = Table.from_array([[2, 1, 40, 9], [30, 8, 0, 70]])
     without, required = (assess(table, [MinFrequency(5)], width, groups=groups) for groups in (False, True))
     for name in ("unsafe", "lower", "upper", "width"):
@@ -354,7 +354,7 @@ def test_methods_with_own_promises_add_nothing_and_are_judged(method, width):
     assert not (outcome.groups.safe and fails)
 
 
-def test_what_gauss_leaves_open_fails():
+def test_gauss_pattern_fails_the_group_requirement():
     table = Table.from_array([2, 1, 40, 9])
     outcome = protect(table, rules=[MinFrequency(5)], method=Gauss())
     assert outcome.groups.status is Status.FAILED
@@ -394,7 +394,7 @@ def test_circulation_finds_whole_numbers_where_no_vertex_has_them(monkeypatch):
 
 
 @pytest.mark.long
-def test_the_register_of_the_demo_counted():
+def test_demo_register_has_expected_group_counts():
     """Trial S9: no unsafe count of the register can be proved to be below five, whatever cells cost."""
     firms = register(50_000, 1)
     by = ["region", "activity", "size"]

@@ -23,7 +23,7 @@ def systems(draw):
 
 
 @given(systems())
-def test_a_system_with_a_solution_is_solved(system):
+def test_solvable_system_is_solved(system):
     dense, point = system
     right = [sum((a * x for a, x in zip(row, point, strict=True)), Fraction(0)) for row in dense]
     found = solve([{c: a for c, a in enumerate(row) if a} for row in dense], right)
@@ -33,7 +33,7 @@ def test_a_system_with_a_solution_is_solved(system):
 
 
 @given(systems(), st.lists(st.sampled_from([-1, 0, 1]), min_size=7, max_size=7))
-def test_a_contradiction_is_noticed(system, times):
+def test_contradictory_system_is_detected(system, times):
     dense, point = system
     combined = [sum(t * row[c] for t, row in zip(times, dense, strict=False)) for c in range(len(point))]
     right = [sum((a * x for a, x in zip(row, point, strict=True)), Fraction(0)) for row in [*dense, combined]]
@@ -68,7 +68,7 @@ def test_grid(value, scale, units):
         pytest.param(0.3, np.nan, False, id="withheld"),
     ],
 )
-def test_the_same_number(value, other, same):
+def test_grid_equality_matches_expected(value, other, same):
     assert Grid.of(np.array([value])).same(np.array([other])).tolist() == [same]
 
 

@@ -25,7 +25,7 @@ def test_moves_are_a_sequence_of_mappings():
 
 @settings(deadline=None, max_examples=16)
 @given(seed=st.integers(0, 2**32 - 1), drop=st.booleans())
-def test_what_is_handed_over_never_changes_the_verdict(seed, drop):
+def test_given_deviations_never_change_the_verdict(seed, drop):
     random = np.random.default_rng(seed)
     table, need = hierarchy(int(seed % 7), sides=((2, 2), (3,), (2,)))
     protection = Circulation().protect(table, need)
@@ -58,7 +58,7 @@ def test_parts_of_a_step_are_witnesses_where_values_need_not_be_whole(scale, tmp
     assert verify(found.certificate.write(tmp_path / "certificate.json"))
 
 
-def test_a_change_that_names_a_cell_twice_is_no_witness():
+def test_deviation_with_repeated_cell_is_not_a_witness():
     """Its two parts cancel, so nothing moves; one of them alone would look like a way to move the cell."""
     table = Table.from_array([[20, 15], [72, 1]])
     need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)

@@ -22,6 +22,6 @@ def test_arrays_are_read_as_a_dictionary(plain):
     assert made.keys() == plain.keys()
 
 
-def test_a_place_beyond_all_others_is_not_there():
+def test_index_beyond_last_cell_raises():
     with pytest.raises(KeyError):
         IntegerDeviations(np.array([3]), np.array([1]))[4]

@@ -83,7 +83,7 @@ def test_boxes_prove_a_pattern_that_comes_without_witnesses(register):
     assert audit(table, need, release).safe
 
 
-def test_what_is_wrong_with_a_pattern_is_the_same(register, monkeypatch):
+def test_large_audit_matches_small_audit_findings(register, monkeypatch):
     table, need, protection = register
     rng = np.random.default_rng(2)
     # Somebody publishes a fifth of the secondary cells.
@@ -123,7 +123,7 @@ def test_least_changes_settle_a_pattern_without_boxes(register, monkeypatch, pub
 @pytest.mark.parametrize("small", [0, 10**9])
 @CASES
 @given(case=real_cases())
-def test_a_least_change_is_found_where_there_is_one(small, case):
+def test_smallest_deviation_is_found_if_any_exists(small, case):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(least_deviation, "SMALL", small)
         look_for_least_changes(*case)
@@ -153,7 +153,7 @@ def look_for_least_changes(table, need, release):
                 assert np.abs(problem.matrix @ moved).max(initial=0.0) <= 1e-4 * steps
 
 
-def test_what_takes_too_much_work_is_undecided_and_never_safe(register, monkeypatch):
+def test_work_limit_leaves_cells_undecided_not_safe(register, monkeypatch):
     table, need, protection = register
     release = ht.Release.of(table, protection)
     assert audit(table, need, release).safe

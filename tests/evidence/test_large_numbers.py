@@ -33,7 +33,7 @@ SEEDS = [0, 1, 2, 5, 8]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_release_that_withholds_everything_is_safe(seed):
+def test_fully_suppressed_release_is_safe(seed):
     """Cells of value zero, of which nothing is asked but not to be known: two were called undecided."""
     table = wide_table(seed)
     need = assess(table, [MinFrequency(3)])
@@ -45,7 +45,7 @@ def test_a_release_that_withholds_everything_is_safe(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_optimal_method_stopped_early_returns_what_the_audit_accepts(seed):
+def test_interrupted_optimal_returns_a_safe_pattern(seed):
     """It returned patterns in which cells of value zero could be worked out, or broke down."""
     table = wide_table(seed)
     need = assess(table, [MinFrequency(3)])

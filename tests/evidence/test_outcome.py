@@ -40,7 +40,7 @@ def remark(severity):
         ),
     ],
 )
-def test_a_verdict_promises_no_more_than_there_is(withheld, table, outsider, tables):
+def test_verdict_matches_available_evidence(withheld, table, outsider, tables):
     found = outcome(withheld, table, tables=tables).verdict
     assert found["outsider"].status is outsider
     assert found["tables"].applies is bool(tables)
@@ -64,7 +64,7 @@ def test_only_remarks_on_what_was_not_judged_are_left_open():
         pytest.param(100, "", id="everything"),
     ],
 )
-def test_who_publishes_next_to_nothing_is_warned(published, warned):
+def test_low_published_share_warns(published, warned):
     table = Table.from_array([100 - published, published])
     hidden = np.arange(3) == 0 if published < 100 else np.zeros(3, dtype=bool)
     found = outcome(hidden, table, Need(unsafe=np.zeros(3, dtype=bool)))

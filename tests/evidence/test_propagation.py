@@ -58,7 +58,7 @@ def test_counts(case):
     event(f"ruled out: {agrees(table, need, release, enumerated_bounds(release, largest=100)) > 0}")
 
 
-def test_a_chain_of_relations_is_proved_by_all_of_them():
+def test_chain_of_relations_is_proved_jointly():
     # 3 + 4 in the first row, 4 + 90 in the second column: what bounds the 3 bounds the 4, and so the 90.
     table = ht.Table.from_array([[3, 4, 50], [60, 90, 70], [80, 20, 30]])
     withheld = np.isin(table.value, [3, 4, 90, 60])
@@ -75,7 +75,7 @@ def test_a_chain_of_relations_is_proved_by_all_of_them():
 
 
 @pytest.mark.parametrize("level", [3.0, 4.0])
-def test_what_can_be_reached_is_not_ruled_out(level):
+def test_attainable_values_are_not_ruled_out(level):
     table = ht.Table.from_array([[3, 4], [60, 90]])
     need = ht.Need(unsafe=table.value == 90, lower=level, upper=0.0)
     release = ht.Release.of(table, ht.Protection.withhold(table, table.inner, need))

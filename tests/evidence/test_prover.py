@@ -46,7 +46,7 @@ def tried(monkeypatch):
         pytest.param(8, 7, ["push_hypercubes"], id="large: boxes settle it, and nothing is left"),
     ],
 )
-def test_what_is_tried_depends_on_the_number_of_withheld_cells(monkeypatch, tried, short, large, stages):
+def test_proof_stages_depend_on_suppressed_cell_count(monkeypatch, tried, short, large, stages):
     problem, release = asked(CUBE, 9, lower=2.0, upper=1.0)
     monkeypatch.setattr(prover, "SHORT_CELLS", short)
     monkeypatch.setattr(prover, "SMALL", large)
@@ -65,7 +65,7 @@ def test_without_a_release_no_boxes_are_looked_for(monkeypatch, tried):
     assert not found.failed
 
 
-def test_what_is_given_up_near_cells_is_not_asked_of_everything(monkeypatch, tried):
+def test_cells_abandoned_nearby_skip_the_full_program(monkeypatch, tried):
     monkeypatch.setattr(prover, "SMALL", 7)
     monkeypatch.setattr(nearby, "MOST_WORK", -1)
     problem, _ = asked(CUBE, 9, lower=2.0, upper=1.0)
@@ -102,7 +102,7 @@ def test_one_side_that_is_left_is_reason_enough(monkeypatch, side, size):
 @pytest.mark.parametrize(
     "levels", [{"lower": 1.0}, {"upper": 15.0}, {"lower": 1.0, "upper": 1.0, "width": 16.0}]
 )
-def test_what_is_near_a_cell_moves_it_as_far_as_it_goes(levels, part):
+def test_nearby_cells_move_it_to_its_limit(levels, part):
     problem, _ = asked(np.array(SQUARE) / part, 1 / part, **{name: x / part for name, x in levels.items()})
     search = WitnessSearch(problem, frozenset())
     assert settle_nearby(search)
@@ -132,7 +132,7 @@ def test_both_ends_together_rule_out_a_width():
     assert {one.up: one.difference for one in reasons} == {False: -1, True: 15}
 
 
-def test_a_change_that_is_handed_over_is_gone_along_forth_and_back():
+def test_given_deviation_proves_both_directions():
     problem, _ = asked(CUBE, 9, lower=1.0, upper=1.0)
     by_one = Deviations.of([(problem.cells, np.array([1, -1, -1, 1, -1, 1, 1, -1]))], scale=1)
     found = prove(problem, deviations=by_one)
@@ -141,7 +141,7 @@ def test_a_change_that_is_handed_over_is_gone_along_forth_and_back():
     assert {(attained.low, attained.high) for attained in found.attained.values()} == {(-1, 1)}
 
 
-def test_a_cell_that_one_sum_gives_away_has_one_reason():
+def test_cell_derivable_from_one_relation_has_one_reason():
     table = Table.from_array(SQUARE)
     need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     release = Release.of(table, Protection.withhold(table, need.unsafe))

@@ -87,7 +87,7 @@ def resealed(content) -> str:
         return failure.args[0]
 
 
-def test_the_certificate_itself_holds(certified, tmp_path):
+def test_unchanged_certificate_is_proved(certified, tmp_path):
     certificate, _ = certified
     for name in ("proof.json", "proof.json.gz"):
         path = certificate.write(tmp_path / name)
@@ -99,7 +99,7 @@ def test_the_certificate_itself_holds(certified, tmp_path):
 
 
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
-def test_a_forgery_with_a_fresh_fingerprint_is_refused_for_the_right_reason(certified, forge):
+def test_rehashed_forgery_is_rejected_for_its_content(certified, forge):
     certificate, _ = certified
     for seed in range(10):
         content = copy.deepcopy(dict(certificate.content))
@@ -264,7 +264,7 @@ def status_of_another(rows, place):
     ],
     ids=lambda change: change.__name__,
 )
-def test_the_public_file_must_be_the_certified_table(folder, change):
+def test_public_file_must_match_certified_table(folder, change):
     rows = lines_of(folder)
     expected = change(rows, len(rows[0]) - 2)
     (folder / "public" / "table.csv").write_text("\n".join(map(",".join, rows)), "utf-8")
@@ -276,7 +276,7 @@ def test_the_public_file_must_be_the_certified_table(folder, change):
     assert alone(folder).returncode == verdict.code
 
 
-def test_a_folder_needs_its_public_file_and_one_certificate(folder):
+def test_folder_requires_public_file_and_one_certificate(folder):
     certificate = folder / "checker" / "certificate.json.gz"
     (folder / "checker" / "certificate.json").write_bytes(certificate.read_bytes())
     assert "exactly one certificate" in verify(folder).reason

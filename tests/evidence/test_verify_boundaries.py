@@ -106,7 +106,7 @@ def group(goal, witness):
         ),
     ],
 )
-def test_what_is_just_enough_is_proved(path, new):
+def test_exactly_sufficient_protection_is_proved(path, new):
     answer, code = said(changed(PROOF, path, new))
     assert code == 0, answer
     assert "2 witnesses prove it" in answer
@@ -216,7 +216,7 @@ def test_what_is_just_enough_is_proved(path, new):
         ),
     ],
 )
-def test_what_just_is_not_enough_is_refused(path, new, reason, code):
+def test_barely_insufficient_protection_is_rejected(path, new, reason, code):
     answer, found = said(changed(PROOF, path, new))
     assert reason in answer
     assert found == code
@@ -248,7 +248,7 @@ def test_amounts_may_be_halved_where_they_are_not_counts():
     ],
 )
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_a_published_value_is_as_far_away_as_it_must_be(lower, upper, enough, mirrored):
+def test_adjusted_value_at_exact_distance_is_proved(lower, upper, enough, mirrored):
     # The first cell went two down; in the mirror the last went two up: levels change sides.
     content = copy.deepcopy(MOVED)
     if mirrored:
@@ -302,7 +302,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_a_folder_is_proved_and_counted(folder, capsys, monkeypatch):
+def test_verified_folder_is_proved_with_counts(folder, capsys, monkeypatch):
     verdict = verify(folder)
     assert verdict
     assert verdict.code == 0
@@ -335,7 +335,7 @@ def test_a_folder_is_proved_and_counted(folder, capsys, monkeypatch):
         pytest.param("A,T,11,published", "A,T,11,withheld", "A / T: another status", id="a false status"),
     ],
 )
-def test_a_public_file_that_says_something_else_is_refused(folder, was, now, reason):
+def test_altered_public_file_is_rejected(folder, was, now, reason):
     path = folder / "public" / "table.csv"
     text = path.read_text("utf-8")
     assert was in text
@@ -389,7 +389,7 @@ def test_cells_that_only_tie_others_together_are_withheld_and_in_no_file(folder)
         pytest.param("certificate 4", "certificate three", "not in the format", id="no number"),
     ],
 )
-def test_a_file_that_is_no_certificate_has_code_2(tmp_path, was, now, reason):
+def test_non_certificate_file_exits_with_code_2(tmp_path, was, now, reason):
     path = tmp_path / "proof.json"
     text = sealed(PROOF).decode()
     assert was in text
@@ -399,7 +399,7 @@ def test_a_file_that_is_no_certificate_has_code_2(tmp_path, was, now, reason):
     assert verdict.code == 2
 
 
-def test_a_small_file_that_fills_the_memory_is_refused_and_a_large_one_is_read(tmp_path):
+def test_decompression_bomb_raises_and_large_file_loads(tmp_path):
     path = tmp_path / "proof.json.gz"
     # Ten million bytes are always allowed, and two hundred times the packed size.
     for n_blanks, allowed in ((9_900_000, True), (14_000_000, False)):

@@ -76,7 +76,7 @@ def public_files(folder):
     return sorted(file for file in (folder / "public").rglob("*") if file.is_file())
 
 
-def test_the_certificate_lists_every_public_file(released, linked):
+def test_certificate_lists_every_public_file(released, linked):
     for folder in (released, linked):
         content = json.loads(gzip.decompress((folder / "checker" / "certificate.json.gz").read_bytes()))
         names = {file.relative_to(folder / "public").as_posix() for file in public_files(folder)}
@@ -85,14 +85,14 @@ def test_the_certificate_lists_every_public_file(released, linked):
     assert "regions/regions.csv" in names
 
 
-def test_the_same_release_is_the_same_bytes(released, tmp_path):
+def test_same_release_writes_same_bytes(released, tmp_path):
     outcome = ht.protect(records(), by=["a", "b"], rules=["min_frequency:n=4"], width=4)
     again = outcome.write(tmp_path / "again", formats=["html", "xlsx", "json-stat"])
     name = "checker/certificate.json.gz"
     assert (again / name).read_bytes() == (released / name).read_bytes()
 
 
-def test_a_withheld_value_in_the_column_status_is_found(folder):
+def test_suppressed_value_in_status_column_is_found(folder):
     """Trial S8: the value of every withheld cell stood in the column beside it, and the proof held."""
     content = json.loads(gzip.decompress((folder / "checker" / "certificate.json.gz").read_bytes()))
     true = {tuple(codes): value for codes, value in zip(content["codes"], content["values"], strict=True)}
@@ -129,7 +129,7 @@ def test_any_byte_that_is_changed_in_any_public_file_is_found(released, linked, 
     assert f"{file.name}: not the file that was certified" in answer.reason
 
 
-def test_a_byte_more_or_less_is_found(folder):
+def test_added_or_removed_byte_is_found(folder):
     for file in public_files(folder):
         whole = file.read_bytes()
         for other in (whole + b"\n", whole[:-1], b""):
@@ -140,7 +140,7 @@ def test_a_byte_more_or_less_is_found(folder):
 
 
 @pytest.mark.parametrize("name", ["cells.csv", ".hidden", "deeper/table.csv", "table.csv.bak"])
-def test_a_further_file_is_found(folder, name):
+def test_additional_file_is_found(folder, name):
     file = folder / "public" / name
     file.parent.mkdir(exist_ok=True)
     file.write_text("p,z,2\n", "utf-8")
@@ -149,12 +149,12 @@ def test_a_further_file_is_found(folder, name):
     assert "was not certified" in answer.reason
 
 
-def test_a_further_empty_folder_is_found(folder):
+def test_additional_empty_folder_is_found(folder):
     (folder / "public" / "p-z-is-2").mkdir()
     assert "public/p-z-is-2/: a folder that was not certified" in ht.verify(folder).reason
 
 
-def test_a_missing_file_is_found(folder):
+def test_missing_file_is_found(folder):
     for file in public_files(folder):
         whole = file.read_bytes()
         file.unlink()
@@ -182,7 +182,7 @@ def test_links_are_refused(folder, tmp_path):
     assert "public/ is missing, or is a link" in ht.verify(folder).reason
 
 
-def test_a_folder_whose_certificate_lists_no_files_is_not_proved(folder):
+def test_certificate_without_file_list_does_not_prove_folder(folder):
     reseal(folder, lambda content: content.pop("files"))
     answer = ht.verify(folder)
     assert (answer.ok, answer.code) == (False, 2)

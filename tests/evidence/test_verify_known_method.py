@@ -44,7 +44,7 @@ def judged(tmp_path, content, *, sign=True):
 
 @settings(deadline=None, max_examples=39)
 @given(data=st.data())
-def test_the_verifier_withholds_what_the_method_withholds(data):
+def test_verifier_reproduces_the_method_pattern(data):
     rows, columns = data.draw(st.integers(2, 13)), data.draw(st.integers(2, 13))
     seed, mean = data.draw(st.integers(0, 10**6)), data.draw(st.sampled_from([2, 8, 40]))
     rng = np.random.default_rng(seed)
@@ -62,7 +62,7 @@ def test_the_verifier_withholds_what_the_method_withholds(data):
 
 
 @pytest.mark.parametrize("split", ["count", "mass"])
-def test_a_release_of_blocks_carries_a_claim_that_is_verified(tmp_path, split):
+def test_blocks_release_carries_a_verified_claim(tmp_path, split):
     content = certified(Blocks(split=split))
     assert "known_method" in content
     verdict = judged(tmp_path, content, sign=False)
@@ -70,14 +70,14 @@ def test_a_release_of_blocks_carries_a_claim_that_is_verified(tmp_path, split):
     assert "an attacker who knows the method of blocks is left with a width of 9" in verdict.reason
 
 
-def test_the_claim_is_also_proved_by_witnesses_without_the_theorem(tmp_path):
+def test_witnesses_alone_also_prove_the_claim(tmp_path):
     content = certified()
     n = len(content["unsafe"])
     assert n > 1
     assert f"without it, by witnesses, for {n} of {n}" in judged(tmp_path, content, sign=False).reason
 
 
-def test_a_witness_in_halves_is_passed_over_and_those_after_it_count(tmp_path):
+def test_fractional_witness_is_skipped_and_later_ones_count(tmp_path):
     content = certified()
     first, n = content["witnesses"][0], len(content["unsafe"])
     halves = {**first, "denominator": 2, "differences": [2 * int(d) for d in first["differences"]]}
@@ -121,7 +121,7 @@ def test_two_files_prove_the_claim_elsewhere_and_one_alone_does_not(tmp_path):
     assert "is left with a width of 9" in done.stdout
 
 
-def test_a_public_expectation_is_part_of_the_claim(tmp_path):
+def test_public_expectation_is_part_of_the_claim(tmp_path):
     content = certified(Blocks(expected=counts(seed=8)))
     assert judged(tmp_path, content, sign=False).ok
     without = {**content, "known_method": {**content["known_method"], "expected": None}}
@@ -136,7 +136,7 @@ def test_certificates_of_other_methods_keep_their_meaning(tmp_path):
     assert "knows the method" not in verdict.reason
 
 
-def test_a_pattern_of_another_method_does_not_get_the_claim(tmp_path):
+def test_pattern_of_another_method_carries_no_claim(tmp_path):
     blocks, greedy = certified(), certified(Greedy(keep="margins"))
     forged = {**greedy, "known_method": blocks["known_method"]}
     verdict = judged(tmp_path, forged)
@@ -161,7 +161,7 @@ def test_a_pattern_of_another_method_does_not_get_the_claim(tmp_path):
         pytest.param({"rows": "12"}, "without numbers", id="rows in words"),
     ],
 )
-def test_a_changed_claim_is_refuted(tmp_path, change, reason):
+def test_altered_claim_is_refuted(tmp_path, change, reason):
     content = certified()
     verdict = judged(tmp_path, {**content, "known_method": {**content["known_method"], **change}})
     assert not verdict.ok
@@ -191,7 +191,7 @@ def test_adjusted_values_come_without_a_claim(tmp_path):
     assert "wrong format" in judged(tmp_path, moved).reason
 
 
-def test_a_certificate_without_the_claim_does_not_prove_its_row(tmp_path):
+def test_certificate_without_claim_does_not_prove_row(tmp_path):
     content = certified()
     assert "method" in {row.attacker for row in judged(tmp_path, content).rows}
     bare = {name: part for name, part in content.items() if name != "known_method"}
@@ -200,20 +200,20 @@ def test_a_certificate_without_the_claim_does_not_prove_its_row(tmp_path):
     assert [row.attacker for row in answer.rows] == ["outsider"]
 
 
-def test_a_table_with_known_bounds_does_not_get_the_claim(tmp_path):
+def test_table_with_known_bounds_carries_no_claim(tmp_path):
     content = certified()
     upper = [*content["upper"]]
     upper[0] = content["values"][-1]
     assert "upper bounds" in judged(tmp_path, {**content, "upper": upper}).reason
 
 
-def test_a_further_relation_makes_the_claim_void(tmp_path):
+def test_additional_relation_invalidates_the_claim(tmp_path):
     content = certified()
     twice = [*content["relations"], content["relations"][0]]
     assert "other sums" in judged(tmp_path, {**content, "relations": twice}).reason
 
 
-def test_an_empty_line_changes_nothing_about_the_claim(tmp_path):
+def test_empty_line_keeps_the_claim_valid(tmp_path):
     values = counts()
     values[4] = 0
     outcome = protect_table(Table.from_array(values), RULES, method=Blocks(), width=9)
@@ -227,7 +227,7 @@ def test_cells_judged_in_different_ways_make_no_claim():
     assert protect_table(table, RULES, method=Blocks(), width=width).protection.known_method is None
 
 
-def test_the_audit_verifies_the_claim():
+def test_audit_verifies_the_claim():
     table = Table.from_array(counts())
     outcome = protect_table(table, RULES, method=Blocks(), width=9)
     assert outcome.audit.withstands_known_method is True
@@ -243,7 +243,7 @@ def test_the_audit_verifies_the_claim():
 @pytest.mark.parametrize(
     ("method", "status"), [(Blocks(), Status.PROVED), (Greedy(keep="margins"), None)], ids=str
 )
-def test_the_verdict_says_what_an_attacker_who_knows_the_method_infers(method, status):
+def test_verdict_covers_attacker_knowing_the_method(method, status):
     outcome = protect_table(Table.from_array(counts()), RULES, method=method, width=9)
     row = outcome.verdict["method"]
     assert row.status is status if status else row.status is not Status.PROVED

@@ -71,7 +71,7 @@ def clear_marks(folder):
         csv.writer(file, lineterminator="\n").writerows([head, *rows])
 
 
-def test_the_answer_names_what_is_taken_on_trust(released):
+def test_answer_lists_the_premises(released):
     answer = ht.verify(released)
     assert answer.ok, answer.reason
     for word in ("bounds", "code trees", "respondents", "direct_disclosure", "how far", "table.xlsx"):
@@ -109,7 +109,7 @@ def test_certificate_alone_takes_the_rules_on_trust(tmp_path):
     assert verify_rows.TRUSTED_RULES not in whole.trusted
 
 
-def test_a_row_that_only_hitoku_audited_is_not_called_proved_here(tmp_path):
+def test_audited_row_is_not_reported_as_proved(tmp_path):
     outcome = ht.protect(
         records(), by=["a", "b"], value="v", rules=["few_contributors:n=3", "p_percent:p=10"]
     )
@@ -187,7 +187,7 @@ def test_no_relations_beside_totals_are_refused(folder):
 
 
 @pytest.mark.parametrize("place", [0, 3, -1])
-def test_a_missing_relation_is_refused(folder, place):
+def test_missing_relation_is_rejected(folder, place):
     reseal(folder, lambda content: content["relations"].pop(place))
     assert "the relations lack a sum" in ht.verify(folder).reason
 
@@ -226,7 +226,7 @@ def test_sums_of_trees_and_further_groupings_are_those_of_the_table(tmp_path):
             verify_premises.relations({**content, "relations": less}, {"table": trees}, verifier.demand)
 
 
-def test_a_relation_may_be_written_with_another_factor(folder):
+def test_relation_may_be_scaled(folder):
     def double(content):
         cells, coefficients = content["relations"][0]
         content["relations"][0] = [cells[::-1], [-2 * c for c in reversed(coefficients)]]
@@ -258,7 +258,7 @@ def test_no_groups_where_the_folder_asks_for_some_are_refused(folder):
     )
 
 
-def test_a_lower_goal_for_a_group_is_refused(folder):
+def test_lower_group_goal_is_rejected(folder):
     def lower(content):
         content["groups"][0]["goal"] = 0
 
@@ -267,7 +267,7 @@ def test_a_lower_goal_for_a_group_is_refused(folder):
 
 
 @pytest.mark.parametrize("who", ["method", "singletons", "released", "tables", "groups"])
-def test_a_row_that_claims_a_proof_which_is_not_there_is_refused(folder, who):
+def test_row_claiming_a_missing_proof_is_rejected(folder, who):
     def claim(content):
         (row,) = (row for row in content["verdict"]["rows"] if row["attacker"] == who)
         row |= {"status": "proved", "applies": True}
@@ -314,7 +314,7 @@ ROW = {
         pytest.param(10, "2 1 40 9 52", None, id="one that is not even listed"),
     ],
 )
-def test_a_group_is_large_enough_when_each_small_cell_can_hold_as_many(n, counts, proved):
+def test_group_size_follows_from_its_small_cells(n, counts, proved):
     columns, rules = {"respondents": counts.split()}, [{"rule": "min_frequency", "n": n}]
     assert verify_premises.derivable_groups(ROW, columns, rules).get("groups") == proved
     assert verify_premises.derivable_groups(ROW, columns, [{"rule": "p_percent"}]) == {}
@@ -322,7 +322,7 @@ def test_a_group_is_large_enough_when_each_small_cell_can_hold_as_many(n, counts
     assert verify_premises.derivable_groups(ROW, columns, weighted) == verify_premises.UNITS_APART
 
 
-def test_a_release_that_hitoku_refuses_is_refused(folder):
+def test_release_with_failed_audit_is_rejected(folder):
     def fail(content):
         row = content["verdict"]["rows"][1]
         row |= {"status": "failed", "in_scope": True, "reason": "3 groups"}
@@ -331,7 +331,7 @@ def test_a_release_that_hitoku_refuses_is_refused(folder):
     assert ht.verify(folder).reason == "hitoku itself refuses it: derivable groups of units: 3 groups"
 
 
-def test_a_verdict_without_the_row_of_its_proof_is_no_certificate(folder):
+def test_verdict_without_its_proof_row_is_rejected(folder):
     reseal(folder, lambda content: content["verdict"]["rows"].pop(0))
     assert ht.verify(folder).code == 2
 
@@ -353,7 +353,7 @@ def test_evidence_that_cannot_be_read_proves_nothing(folder, name, text):
     assert not ht.verify(folder).ok
 
 
-def test_a_folder_needs_the_files_beside_verify_py_and_a_certificate_does_not(released, tmp_path):
+def test_folder_requires_sibling_files_of_verify(released, tmp_path):
     here = Path(verifier.__file__).parent
     shutil.copy(here / "verify.py", tmp_path)
 

@@ -33,7 +33,7 @@ def test_news_go_as_far_as_they_matter(table, seed):
     assert np.all(upper >= table.value - 1e-6)
 
 
-def test_what_is_learnt_is_told_and_nothing_else():
+def test_propagation_reports_only_changed_bounds():
     """Two sums that share a cell: with both parts of the first, its total, and what is left of the second."""
     relations = sparse.csr_array([[0.0, 1, 1, -1, 0, 0], [0, 0, 0, 1, 1, -1]])
     chains = Propagation(Incidence.of(relations), np.full(6, 1e-9))

@@ -56,7 +56,7 @@ def ends(equations):
 
 @settings(max_examples=60)
 @given(systems())
-def test_the_true_point_stays_and_every_interval_is_the_same(drawn):
+def test_substitution_keeps_true_point_and_intervals(drawn):
     equations, point = drawn
     found = tied(equations)
     assert found is not None
@@ -93,7 +93,7 @@ def test_goals_of_all_members_are_pursued(drawn, data):
     assert np.all(met.high <= high + 1e-6)
 
 
-def test_a_chain_is_one_unknown():
+def test_chain_becomes_one_unknown():
     found = tied(system([{0: 1, 1: 1}, {1: 1, 2: -1}, {2: 1, 3: 1}, {0: 1, 3: 1, 4: 1}], np.arange(5.0)))
     assert found is not None
     # 0 + 1 leave 1, 1 and 2 differ by -1, 2 + 3 leave 5: all four hang on one; with it goes the fifth.
@@ -109,7 +109,7 @@ def test_a_chain_is_one_unknown():
         pytest.param([{0: 1, 1: 1, 2: 1}], id="three cells"),
     ],
 )
-def test_what_is_not_tied_is_left_alone(rows):
+def test_untied_cells_are_unchanged(rows):
     equations = system(rows, np.arange(3.0))
     found = tied(equations)
     assert found is not None
@@ -127,7 +127,7 @@ def test_numbers_that_are_not_whole_are_left_alone():
         pytest.param([{0: 1, 1: 1}, {0: 1, 2: 1, 3: 1}, {1: -1, 2: 1, 3: 1}], [10, 12, 3], id="two others"),
     ],
 )
-def test_what_contradicts_is_left_to_the_program(rows, rhs):
+def test_contradictions_are_left_to_the_program(rows, rhs):
     made = system(rows, np.zeros(4))
     equations = Problem(
         made.matrix, np.array(rhs, dtype=float), made.lower, made.upper, made.size, exact=True

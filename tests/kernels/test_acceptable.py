@@ -74,7 +74,7 @@ def test_every_acceptable_pattern_is_met_once(problem, data):
 
 @settings(max_examples=20, deadline=None)
 @given(problem=problems(), extra=st.integers(0, 3))
-def test_a_weight_adds_up_the_smallest_sizes(problem, extra):
+def test_weight_sums_over_the_smallest_sizes(problem, extra):
     tally = tallied(problem, len(problem[2]))
     worth = 0.5 ** np.arange(len(tally))
     space = np.zeros(len(tally), dtype=np.int64)

@@ -30,7 +30,7 @@ def scratch(cross_table):
 
 @settings(deadline=None, max_examples=39)
 @given(table=TABLES, data=st.data())
-def test_a_box_is_one_of_those_that_can_be_listed_and_no_listed_one_is_cheaper(table, data):
+def test_hypercube_is_cheapest_of_the_enumeration(table, data):
     random = np.random.default_rng(data.draw(st.integers(0, 2**16)))
     cell = int(random.integers(table.n_cells))
     ground = np.stack(

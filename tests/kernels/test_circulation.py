@@ -64,13 +64,13 @@ def test_push_together(arcs, bounds, low_goal, high_goal, moved):
     assert pushed(arcs, *bounds, low_goal, high_goal).tolist() == moved
 
 
-def test_what_is_compiled_beforehand_is_an_input_that_fits():
+def test_warm_up_inputs_are_valid():
     warm_up()
 
 
 @settings(deadline=None, max_examples=39)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_a_change_balances_keeps_bounds_and_the_first_goes_as_far_as_anything_lets_it(seed):
+def test_circulation_balances_and_first_cell_moves_maximally(seed):
     random = np.random.default_rng(seed)
     n_nodes, n_arcs = random.integers(2, 6), random.integers(1, 10)
     tail = random.integers(0, n_nodes, n_arcs)

@@ -9,7 +9,7 @@ def double(x):
     return x + x
 
 
-def test_a_kernel_compiles_and_is_kept_on_disk():
+def test_kernel_compiles_and_is_cached_on_disk():
     kernel = module.compiled(double)
     assert kernel(21) == 42
     assert kernel.stats.cache_path

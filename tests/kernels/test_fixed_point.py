@@ -24,7 +24,7 @@ def number_of(words):
 
 @settings(deadline=None, max_examples=65)
 @given(WHOLE | st.integers(-(2**64), 2**64) | st.builds(lambda n, k: n << k, st.integers(-9, 9), st.just(53)))
-def test_the_nearest_double_is_that_of_python(number):
+def test_nearest_double_matches_python(number):
     # Python rounds an integer to the nearest double, ties to even.
     assert fixed_point.round_all(words_of(number), 1.0)[0] == float(number)
     assert fixed_point.round_all(words_of(number), 2.0**20)[0] == float(Fraction(number, 2**20))

@@ -46,7 +46,7 @@ def test_stretch(arcs, x, lower, upper, low, high):
     assert stretched(tail, head, x, lower, upper)[:2] == (low, high)
 
 
-def test_a_goal_stops_the_push_and_nan_asks_for_nothing():
+def test_goal_stops_push_and_nan_sets_none():
     low, high, _ = stretched([0, 0], [1, 1], [3, 4], [0, 0], [9, 9], ([np.nan, np.nan], [5, np.nan]))
     assert (low[0], high[0]) == (3, 5)
     assert (low[1], high[1]) == (2, 4)

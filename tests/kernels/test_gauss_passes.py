@@ -25,7 +25,7 @@ def matrices(draw):
 
 @given(matrix=matrices(), c=st.sampled_from(CHOICES))
 @settings(max_examples=98, deadline=None)
-def test_a_basis_takes_every_column_that_is_independent_of_those_before(matrix, c):
+def test_basis_takes_every_independent_column(matrix, c):
     columns, spread = residues(matrix, c)
     n_rows, n = matrix.shape
     grown, space = basis.empty_basis(n_rows, min(n_rows, n), 4)
@@ -69,7 +69,7 @@ def test_solving_gives_the_combination_back(matrix, c, data):
 
 
 @pytest.mark.parametrize("c", CHOICES)
-def test_a_basis_that_outgrows_its_room(c):
+def test_basis_grows_beyond_its_allocation(c):
     table = Table.from_array(np.arange(3**4).reshape(3, 3, 3, 3))
     unsafe = (table.value % 7 == 1) & table.inner
     order = np.flatnonzero(~unsafe)[::-1].copy()

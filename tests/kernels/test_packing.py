@@ -46,7 +46,7 @@ def test_changes_share_a_pack_where_there_is_room(rooms, owner, numbers):
     assert found.tolist() == numbers
 
 
-def test_who_has_arrived_by_the_opposite_way_is_not_moved_back():
+def test_owner_reached_by_opposite_is_not_reversed():
     """The second change fits as its opposite only: its owner is two below, and must stay there."""
     changes = [{1: 3, 2: 5}, {0: 2, 1: 1}, {0: 1, 3: 1}]
     rooms = [9, 3, 9, 9]

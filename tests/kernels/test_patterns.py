@@ -81,7 +81,7 @@ def test_gives_up_after_the_nodes_granted():
     assert cheapest(4, 4, room, counts, need, weight, forced, everything, 10**6)[0] == 1
 
 
-def test_the_first_of_two_patterns_has_a_zero_where_they_first_differ():
+def test_first_pattern_has_zero_at_first_difference():
     patterns = [lines_of(1, 3, mask_of(bits, 3)) for bits in (0b000, 0b100, 0b010, 0b110, 0b001)]
     order = [[precedes(1, a, b) for b in patterns] for a in patterns]
     assert order == [[j > i for j in range(5)] for i in range(5)]

@@ -36,7 +36,7 @@ def slates():
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_what_is_repaired_keeps_sums_rooms_and_what_its_cell_had(seed):
+def test_repaired_witness_keeps_sums_slacks_and_movement(seed):
     random = np.random.default_rng(seed)
     some = random.permutation(len(SQUARES))[: random.integers(3, len(SQUARES))]
     changes = [(SQUARES[k][0], (random.choice([-3.0, 2.0, 5.0]) * np.array(SQUARES[k][1]))) for k in some]
@@ -61,7 +61,7 @@ def test_what_is_repaired_keeps_sums_rooms_and_what_its_cell_had(seed):
         np.testing.assert_allclose([*square.sum(axis=0), *square.sum(axis=1)], 0.0, atol=1e-9)
 
 
-def test_a_cell_that_somebody_knows_is_left_out_by_way_of_another_square():
+def test_known_cell_is_avoided_by_adding_a_square():
     """A square moves cells 0, 1, 4, 5; somebody knows cell 1, and a square of 1, 2, 5, 6 takes it out."""
     changes = [([0, 1, 4, 5], [3.0, -3.0, -3.0, 3.0]), ([1, 2, 5, 6], [1.0, -1.0, -1.0, 1.0])]
     witnesses, through = listed(changes)

@@ -24,7 +24,7 @@ def test_products_and_inverses_are_those_of_python(c, a, b):
 
 
 @pytest.mark.parametrize("c", PRIMES)
-def test_the_largest_residues_do_not_overflow(c):
+def test_largest_residues_do_not_overflow(c):
     prime = 2**61 - c
     for a in (prime - 1, prime - 2, 2**60, 2**31, 2**31 - 1, 2**30):
         for b in (prime - 1, 2**60 + 1, 2**31 - 1, 1, 0):
@@ -32,7 +32,7 @@ def test_the_largest_residues_do_not_overflow(c):
 
 
 @pytest.mark.parametrize("c", PRIMES)
-def test_the_moduli_are_prime(c):
+def test_moduli_are_prime(c):
     # Miller and Rabin with these twelve witnesses decides every number below 3.3e24.
     prime = 2**61 - c
     odd, twos = prime - 1, 0
@@ -68,7 +68,7 @@ def test_rank_and_fixed_coordinates_are_those_of_fractions(c, seed):
         assert sum(int(a) * int(z) for a, z in zip(row, vector, strict=True)) % prime == 0
 
 
-def test_a_wide_matrix_fills_and_grows():
+def test_wide_matrix_fills_in_correctly():
     rng = np.random.default_rng(11)
     matrix = rng.integers(-1, 2, (90, 200)) * (rng.random((90, 200)) < 0.3)
     rank, vector = null_vector(*residues(matrix, 1), 200, np.uint64(1), np.uint64(0))

@@ -50,7 +50,7 @@ def test_shaving_and_looking_at_every_table_agree(game):
 
 @settings(max_examples=130)
 @given(game=games(), nodes=st.integers(1, 60))
-def test_a_limit_leaves_cells_open_and_no_interval_wrong(game, nodes):
+def test_work_limit_leaves_valid_wider_intervals(game, nodes):
     shape, counts, withheld = game[:3]
     _, exact_low, exact_high, *_ = shave(*game, np.zeros((len(counts), 0), dtype=bool), EVERYTHING)
     met, least, most, low, high, unknown, _ = shave(*game, np.zeros((len(counts), 0), dtype=bool), nodes)
@@ -81,7 +81,7 @@ def test_no_table_where_a_published_cell_blocks_the_way():
 
 
 @given(seed=st.integers(0, 2**31 - 1))
-def test_a_walk_stays_among_the_tables_that_fit_and_repeats_itself(seed):
+def test_walk_stays_feasible_and_is_reproducible(seed):
     counts, move = np.array([3, 2, 1, 4]), np.array([[1, -1, -1, 1]])
     tables = list_tables(2, counts, np.ones(4, dtype=bool), 100)
     ends = tables.min(axis=0), tables.max(axis=0)

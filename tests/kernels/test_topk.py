@@ -107,7 +107,7 @@ def rank(pairs, absolute, leaves):
 
 
 @pytest.mark.parametrize(("weights", "short"), [((1, 1, 1), True), ((1, 2, 1), False), ((1, 1), False)])
-def test_a_list_that_is_too_short_says_so(weights, short):
+def test_short_list_is_reported(weights, short):
     end = cell_rows.FIRST_WEIGHTED + 2 * 3  # two fill ranks, the third tells that there was one more
     leaves, key = np.zeros((1, end)), np.zeros(len(weights), dtype=np.uint64)
     x = np.array([3.0, 2.0, 1.0][: len(weights)])

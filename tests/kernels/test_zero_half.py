@@ -41,7 +41,7 @@ def test_halves_hold_wherever_their_rows_hold(data):
         assert np.all(fit[:, cells] @ c >= 1 - 1e-9)
 
 
-def test_a_triangle_is_cut_off():
+def test_triangle_is_cut_off():
     # Each two of three: the point of halves meets all three rows, no whole point with one of three does.
     rows = parts_of([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]])
     ((cells, c),) = zero_half_cuts(rows, np.ones(3, dtype=np.int64), np.full(3, 0.5))
@@ -79,7 +79,7 @@ def test_sums_are_halved_as_plain_arrays_do(seed):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_the_least_expense_is_found(seed):
+def test_cheapest_expense_matches_enumeration(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 130))
     columns = np.sort(rng.permutation(n)[: int(rng.integers(0, min(n, 7) + 1))])

@@ -143,7 +143,7 @@ def test_no_method_gives_a_group_away(name, pair, table):
 @pytest.mark.parametrize("pair", PAIRS, ids=WORDS)
 @settings(deadline=None, max_examples=6)
 @given(table=count_tables(max_side=3, max_count=4), data=st.data())
-def test_what_is_called_safe_withstands_the_rule_s_own_attack(pair, table, data):
+def test_safe_release_withstands_the_rule_attack(pair, table, data):
     """Whoever chose the pattern: a hand, too."""
     rule, attack = pair
     need = assess(table, [rule])
@@ -184,7 +184,7 @@ def test_groups_are_judged_as_the_list_of_all_tables_says(pair, counts):
 @pytest.mark.parametrize("name", ["auto", "greedy", "optimal", "circulation"])
 @settings(deadline=None, max_examples=5)
 @given(table=count_tables(max_side=3, max_count=2))
-def test_the_list_of_all_tables_shows_nobody_s_value(name, pair, table):
+def test_feasible_tables_disclose_no_attribute(name, pair, table):
     rule, attack = pair
     found = published(name, table, rule)
     if found is None or not found[1].safe or found[0].withheld[-1] or table.value[-1] > 8:
@@ -200,7 +200,7 @@ ROW = np.isin(np.arange(20), [2, 4, 7, 9, 17, 19])
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
-def test_a_table_with_nobody_in_the_group_is_no_witness(share):
+def test_table_with_empty_group_is_not_a_witness(share):
     """0 0 x 0 x: the sum of the witness that empties the row is exactly at the share, of nobody."""
     need = assess(EMPTIED, [GroupDisclosure(share=share, by="column")])
     release = Release.of(EMPTIED, Protection.withhold(EMPTIED, ROW))
@@ -280,7 +280,7 @@ def certificate(tmp_path):
     return verdict.certificate.write(tmp_path / "certificate.json")
 
 
-def test_the_certificate_has_a_witness_for_every_group(certificate):
+def test_certificate_has_a_witness_for_every_group(certificate):
     content = json.loads(certificate.read_text())
     assert len(content["groups"]) == 3
     answer = verify(certificate)
@@ -299,7 +299,7 @@ def test_the_certificate_has_a_witness_for_every_group(certificate):
         pytest.param({"group": 999}, "does not exist", id="no such cell"),
     ],
 )
-def test_a_certificate_with_a_forged_group_is_refuted(certificate, change, reason):
+def test_certificate_with_forged_group_is_refuted(certificate, change, reason):
     content = json.loads(certificate.read_text())
     content["groups"][0] |= change
     content["sha256"] = fingerprint(content)
@@ -309,7 +309,7 @@ def test_a_certificate_with_a_forged_group_is_refuted(certificate, change, reaso
     assert reason in answer.reason
 
 
-def test_a_certificate_that_names_no_group_or_empties_it_is_refuted(tmp_path):
+def test_certificate_without_or_with_empty_group_is_refuted(tmp_path):
     """As earlier versions wrote it: the release 0 0 x 0 x, and a witness with nobody in the first row."""
     withheld = ROW | np.isin(np.arange(20), [1, 6])
     need = assess(EMPTIED, [GroupDisclosure(share=0.9, by="column")])
@@ -337,7 +337,7 @@ def test_a_certificate_that_names_no_group_or_empties_it_is_refuted(tmp_path):
     assert "which cell is the whole group" in told(lambda _, group: group.pop("group")).reason
 
 
-def test_an_adjusted_release_shows_nobody_where_they_are(tmp_path):
+def test_adjusted_release_discloses_no_attribute(tmp_path):
     need = assess(TABLE_1, [DirectDisclosure(k=1, sensitive="Injury")])
     protection = METHODS["adjust"](integer=True).protect(TABLE_1, need)
     release = Release.of(TABLE_1, protection)

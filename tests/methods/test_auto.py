@@ -43,7 +43,7 @@ def small_counts(table):
         pytest.param(hierarchy(sides=((4, 4), (4, 5), (4,)))[0], "circulation", "cells", id="hierarchy"),
     ],
 )
-def test_the_method_follows_from_the_table_and_is_named(table, method, said):
+def test_method_follows_from_the_table_and_is_named(table, method, said):
     need = small_counts(table)
     protection = Auto().protect(table, need)
     assert protection.method == method
@@ -59,7 +59,7 @@ def test_linked_tables_are_circulated(monkeypatch):
     assert protection.note.startswith("circulation, for linked tables")
 
 
-def test_a_search_that_runs_out_says_how_far_it_is_from_the_least(monkeypatch):
+def test_limited_search_reports_its_gap(monkeypatch):
     monkeypatch.setattr("hitoku.methods.auto.AUTO", replace(AUTO, small_work=1))
     table, need = hierarchy(4, sides=((3, 2), (3, 2), (2,)))
     protection = Auto().protect(table, need)
@@ -99,7 +99,7 @@ def test_no_safe_pattern_is_cheaper_than_the_bound(seed, keep):
     assert table.value[need.unsafe].sum() <= least <= found.cost
 
 
-def test_what_is_given_is_handed_on():
+def test_arguments_are_passed_to_the_method():
     table = flat(25, 25)
     need = small_counts(table)
     start = table.inner & (table.value > 40)
@@ -109,7 +109,7 @@ def test_what_is_given_is_handed_on():
     assert repr(Auto(cost=np.ones(3), keep="margins")) == "Auto(cost=<given>, keep='margins')"
 
 
-def test_a_method_that_readers_may_know_is_taken_when_asked():
+def test_secret_false_selects_a_public_method():
     rules = [MinFrequency(5)]
     large = Table.from_array(np.random.default_rng(1).poisson(40, (12, 12)) + np.eye(12, dtype=int))
     protection = protect_table(large, rules, method=Auto(secret=False), width=9).protection
@@ -119,19 +119,19 @@ def test_a_method_that_readers_may_know_is_taken_when_asked():
     assert protect_table(small, rules, method=Auto(secret=False), width=9).protection.method == "randomised"
 
 
-def test_a_known_method_takes_no_cells_by_hand():
+def test_public_method_rejects_keep_and_start():
     table = Table.from_array(np.full((12, 12), 30))
     with pytest.raises(ParameterError, match="decides by itself"):
         protect_table(table, [MinFrequency(5)], method=Auto(secret=False, keep="margins"), width=9)
 
 
-def test_a_known_method_refuses_what_it_does_not_treat():
+def test_public_method_raises_outside_its_scope():
     table = Table.from_array(np.full((3, 3, 3), 30))
     with pytest.raises(ScopeError):
         protect_table(table, [MinFrequency(5)], method=Auto(secret=False), width=9)
 
 
-def test_a_flat_table_is_searched_from_a_tidy_pattern(monkeypatch):
+def test_flat_table_search_starts_from_tidy_pattern(monkeypatch):
     monkeypatch.setattr("hitoku.methods.auto.AUTO", replace(AUTO, flat_work=1))
     table = flat(25, 25, seed=3)
     need = Need(unsafe=(table.value > 0) & (table.value < 3) & (np.arange(table.n_cells) % 3 == 0), width=4)

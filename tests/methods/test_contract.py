@@ -105,7 +105,7 @@ def test_every_method_keeps_its_promise(name, kind, data):
 @pytest.mark.parametrize("name", [name for name in METHODS if traits_of(METHODS[name]()).scope])
 @settings(deadline=None, max_examples=10)
 @given(data=st.data())
-def test_a_method_with_a_scope_treats_plain_tables_of_counts(name, data):
+def test_scoped_method_accepts_plain_count_tables(name, data):
     # Every total is at least nine, so that no total tells too much by itself.
     counts = data.draw(st.lists(st.sampled_from([3, 6, 9, 12]), min_size=12, max_size=12))
     table = Table.from_array(np.array(counts).reshape(3, 4))
@@ -142,7 +142,7 @@ def test_publishing_the_truth_is_no_adjustment(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_tables_are_too_hard_for_withholding_unsafe_cells_alone(kind):
+def test_suppressing_only_unsafe_cells_fails_somewhere(kind):
     tables, assess_it = KINDS[kind]
     hard = find(
         tables, lambda table: not keeps_its_promise(OnlyUnsafe(), table, assess_it(table)), settings=UNSHRUNK

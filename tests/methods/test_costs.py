@@ -21,7 +21,7 @@ TABLE = Table.from_array([[-3, 4], [0, 5]], frequency=[[2, 1], [0, 7]], cost=np.
         pytest.param([9, 8, 7, 6, 5, 4, 3, 2, 1], [9, 8, 7, 6, 5, 4, 3, 2, 1], id="given"),
     ],
 )
-def test_what_a_cell_costs(cost, expected):
+def test_cost_options_give_expected_costs(cost, expected):
     assert costs(TABLE, cost) == pytest.approx(expected)
 
 
@@ -37,7 +37,7 @@ def test_what_a_cell_costs(cost, expected):
         pytest.param("frequency", "came without", id="no frequency"),
     ],
 )
-def test_a_cost_that_cannot_be_used_is_refused(cost, words):
+def test_invalid_cost_raises(cost, words):
     bare = Table(value=TABLE.value, dimensions=TABLE.dimensions)
     with pytest.raises((ParameterError, TableError), match=words):
         costs(bare, cost)

@@ -94,7 +94,7 @@ def test_every_method_solves_it_or_names_the_scale(name, asked):
 
 @pytest.mark.parametrize("method", [Greedy(), Greedy(prefer="closing", tidy=True)], ids=repr)
 @pytest.mark.parametrize("large", [10**6, 10**9])
-def test_a_million_that_can_move_by_two_is_no_point(method, large):
+def test_slightly_movable_million_is_not_redundant(method, large):
     """It was published again, as if everybody could tell it; and the count of three with it."""
     table = Table.from_array(
         [[3, large, 40 * large], [2, 2 * large, 30 * large], [70 * large, 80 * large, 5]]

@@ -37,7 +37,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("method", "seed"), CASES)
-def test_a_method_goes_on_until_the_audit_of_whole_numbers_is_content(method, seed):
+def test_method_continues_until_integer_audit_passes(method, seed):
     table, need = counts(seed)
     before = method.decide(table, need)
     assert not audit(table, need, Release.of(table, before)).safe
@@ -71,7 +71,7 @@ def test_where_nothing_more_may_be_withheld_the_method_refuses_and_names_cells()
     assert "=" in refused.value.where
 
 
-def test_what_promises_no_intervals_is_left_alone():
+def test_method_without_interval_promise_is_unchanged():
     table, need = counts(4)
     plain = Gauss().decide(table, need)
     assert np.array_equal(Gauss().protect(table, need).withheld, plain.withheld)

@@ -33,7 +33,7 @@ def test_shares_of_cells_and_of_value(withheld, cells, inner, share, inner_share
 
 
 @given(data=st.data(), table=count_tables(max_side=3))
-def test_a_release_loses_what_its_protection_loses(data, table):
+def test_release_and_protection_have_equal_loss(data, table):
     protection = data.draw(protections(table))
     assert loss(table, protection) == loss(table, Release.of(table, protection))
 
@@ -45,7 +45,7 @@ def test_changed_values_are_counted_and_measured():
     assert (lost.n_changed, lost.distance) == (4, 12)
 
 
-def test_an_empty_table_loses_no_value():
+def test_empty_table_loses_no_value():
     table = Table.from_array([[0, 0], [0, 0]])
     assert loss(table, Protection.withhold(table, table.inner)).value_share == 0
 
@@ -68,7 +68,7 @@ def test_it_prints_no_value():
     )
 
 
-def test_a_decision_about_another_table_is_refused():
+def test_protection_of_another_table_raises():
     other = Table.from_array([[1, 2, 3], [4, 5, 6]])
     with pytest.raises(ProtectionError):
         loss(TABLE, Protection.withhold(other, other.inner))

@@ -34,7 +34,7 @@ def held(low, high, **levels):
         (11, 14, {"lower": 2.0, "upper": 1.0}, 0),  # bounds that miss the value protect nothing
     ],
 )
-def test_the_worst_of_three_requirements_counts(low, high, levels, times):
+def test_worst_of_three_requirements_counts(low, high, levels, times):
     assert held(low, high, **levels) == times
 
 
@@ -61,7 +61,7 @@ def test_arrays_of_another_table_are_refused():
         (0, {}, 0),
     ],
 )
-def test_an_adjusted_cell_reaches_what_it_moved(moved, levels, times):
+def test_adjusted_cell_protection_is_its_movement(moved, levels, times):
     shown = TABLE.value + np.array([-moved - 1, moved, 1, 0])
     none = np.zeros(4, dtype=bool)
     need = Need(unsafe=UNSAFE, **levels)

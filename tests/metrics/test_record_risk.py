@@ -70,7 +70,7 @@ def test_counts_agree_with_listing_every_table_that_fits(case):
         assert told == mine["told"]
 
 
-def test_the_estimate_is_that_of_the_p_percent_rule():
+def test_estimate_matches_the_p_percent_rule():
     """80, 15, 5, published: the second can tell the first to within 5 / 80, as the rule computes it."""
     firms = pd.DataFrame({"region": ["N"] * 3 + ["S"] * 3, "firm": list("abcdef"), "sales": [80, 15, 5] * 2})
     table = ht.tabulate(firms, by=["region"], value="sales", unit="firm")
@@ -114,7 +114,7 @@ def test_records_without_a_name_are_called_by_their_number_even_under_a_filter(t
     assert risk.frame["cell"].tolist() == ["region=S", "region=N", "region=S"]
 
 
-def test_a_holding_stands_for_its_units():
+def test_holding_represents_its_units():
     firms = pd.DataFrame(
         {"region": list("NNN"), "firm": list("abc"), "owner": ["h", "h", None], "sales": [60, 20, 20]}
     )
@@ -124,7 +124,7 @@ def test_a_holding_stands_for_its_units():
     assert dict(zip(risk.names, risk.outsider.tolist(), strict=True)) == {"c": 400.0, "h": 25.0}
 
 
-def test_a_share_stands_in_every_group_above_it():
+def test_share_appears_in_every_group_above():
     tree = ht.Hierarchy.from_tree({"A": ["a1", "a2"], "B": ["b1", "b2"]})
     dimension = Dimension.of("town", tree)
     every = Shares(["x"], np.array([0, 0]), np.array([1, 3]), np.array([2.0, 5.0])).in_all_cells([dimension])
@@ -156,7 +156,7 @@ def test_nothing_that_is_printed_names_anybody():
     assert "Mill" not in f"{risk!r} {risk.summary}"
 
 
-def test_a_cell_is_known_up_to_rounding_and_who_has_nothing_is_somebody():
+def test_known_cells_allow_rounding_and_zero_contributions():
     table = ht.Table.from_array([0.0, 5.0])
     shares = Shares(["a", "b"], np.arange(2), np.arange(2), np.array([0.0, 5.0]))
     for upper, known in ((1e-7, 2), (2e-7, 1)):  # its own cell, and the total

@@ -42,13 +42,13 @@ def estimated(*values) -> Estimates:
         (-1, "(100,\N{EM DASH}]"),
     ],
 )
-def test_an_estimate_of_one_hundred_falls_into_the_papers_interval(estimate, interval):
+def test_estimate_of_100_falls_into_paper_interval(estimate, interval):
     need = Need(unsafe=[True, False, False])
     counts = errors(TABLE, need, estimated([estimate, 0, 0])).counts
     assert [BINS[place] for place in np.flatnonzero(counts[0])] == [interval]
 
 
-def test_a_true_zero_is_hit_or_missed():
+def test_true_zero_is_hit_or_missed():
     table = Table(value=np.array([0.0, 5.0]), relations=np.array([[1.0, -1.0]]), additive=False)
     need = Need(unsafe=[True, False])
     counts = errors(table, need, estimated([0, 0], [0.1, 0])).counts
@@ -65,7 +65,7 @@ def test_draws_are_counted_apart_and_together():
     assert "100" not in repr(found)
 
 
-def test_what_can_be_known_is_read_off_table_need_and_release():
+def test_known_facts_follow_from_table_need_release():
     told = known(TABLE, NEED, published([125, 40, 165]), delta=0.0)
     assert told.deviation == pytest.approx(0.25)  # 25 of 100, and 10 of 40: 50 lies in 40 (1 + 0.25)
     assert told.senses.tolist()[:2] == [1, -1]
@@ -76,19 +76,19 @@ def test_what_can_be_known_is_read_off_table_need_and_release():
     assert high.tolist() == [np.inf, -5, np.inf]
 
 
-def test_a_width_raises_both_levels_alike():
+def test_width_raises_both_levels_alike():
     need = Need(unsafe=[True, False, False], lower=[2.0, 0, 0], upper=[4.0, 0, 0], width=[10.0, 0, 0])
     told = known(TABLE, need, published([106, 50, 156]))
     assert (told.lower[0], told.upper[0]) == (4, 6)
 
 
-def test_an_attacker_who_knows_the_levels_takes_the_adjustment_back():
+def test_attacker_knowing_levels_reverses_the_adjustment():
     found = recovery(TABLE, NEED, published([120, 55, 175]), Adjustment(scenario="B3", replications=4))
     assert found.exact == 8
 
 
 @pytest.mark.parametrize("tolerance", [-1.0, 0.05, 1.0])
-def test_a_tolerance_stays_inside_the_first_interval(tolerance):
+def test_tolerance_outside_first_interval_raises(tolerance):
     with pytest.raises(ParameterError):
         errors(TABLE, NEED, estimated([1, 1, 1]), tolerance=tolerance)
 

@@ -35,21 +35,21 @@ def test_merged_needs_keep_every_rule_and_the_largest_level():
         ({"rules": {"a": [False, True]}}, "not marked unsafe"),
     ],
 )
-def test_a_need_checks_itself(parts, what):
+def test_need_validates_its_arguments(parts, what):
     with pytest.raises(NeedError, match=what):
         Need(unsafe=[True, False], **parts)
 
 
-def test_a_scalar_level_applies_to_unsafe_cells_only():
+def test_scalar_level_applies_to_unsafe_cells_only():
     assert Need(unsafe=[True, False], width=9).width.tolist() == [9, 0]
 
 
-def test_a_mask_of_another_shape_is_refused():
+def test_mask_of_wrong_shape_raises():
     with pytest.raises(TableError, match="shape"):
         Protection.withhold(TABLE, [True])
 
 
-def test_a_cell_that_must_stay_published_cannot_be_withheld():
+def test_fixed_cell_cannot_be_suppressed():
     with pytest.raises(ProtectionError, match="must stay published") as caught:
         Protection.withhold(TABLE, [True] * 9)
     assert "row=Total, column=Total" in caught.value.where
@@ -64,7 +64,7 @@ def test_secondary_cells_are_those_the_need_does_not_name():
         Protection(withheld=~withheld, value=TABLE.value, secondary=withheld)
 
 
-def test_a_release_shows_what_is_published_and_nothing_else():
+def test_release_contains_only_published_values():
     release = Release.of(TABLE, Protection.withhold(TABLE, TABLE.value == 1))
     assert np.isnan(release.published[4])
     assert release.withheld.sum() == 1
@@ -84,7 +84,7 @@ def test_a_release_shows_what_is_published_and_nothing_else():
     assert held == known | {"backend"}
 
 
-def test_a_protection_of_another_table_is_refused():
+def test_protection_of_another_table_raises():
     other = Table.from_array([1, 2])
     with pytest.raises(ProtectionError, match="protection has 3 cells, table has 9"):
         Release.of(TABLE, Protection.withhold(other, [True, True, False]))
@@ -112,6 +112,6 @@ def test_covers_asks_for_every_level(low, high, safe):
     assert not covers(Bounds(lower=lower, upper=upper, unknown=True), TABLE, need)
 
 
-def test_a_finding_reads_as_a_sentence():
+def test_finding_text_is_a_sentence():
     finding = Finding(severity=Severity.REVIEW, place="region=R03", reason="one holding")
     assert str(finding) == "review: region=R03: one holding"

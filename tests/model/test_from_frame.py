@@ -156,7 +156,7 @@ def test_bad_input_is_named_and_no_value_shown(frame, parts, error, what):
     assert not any(text in str(caught.value) for text in ("12,5", "10.5", "8.25", "many "))
 
 
-def test_a_table_larger_than_memory_is_refused_before_it_is_built():
+def test_table_larger_than_memory_raises_early():
     frame = pd.DataFrame({f"v{i}": [str(k) for k in range(200)] for i in range(6)}).assign(x=1)
     with pytest.raises(TableError, match="GiB of memory") as caught:
         Table.from_frame(frame, [f"v{i}" for i in range(6)], "x")

@@ -9,14 +9,14 @@ from hitoku.model import Dimension, Hierarchy
 REGION = {"North": ["N1", "N2"], "South": ["S1", "S2"]}
 
 
-def test_a_tree_lists_codes_depth_first_with_the_total_first():
+def test_tree_lists_codes_depth_first():
     tree = Hierarchy.from_tree({"North": {"N1": None, "N2": ["N2a", "N2b"]}, "Abroad": None})
     assert tree.codes == ("Total", "North", "N1", "N2", "N2a", "N2b", "Abroad")
     assert tree.leaves == ("N1", "N2a", "N2b", "Abroad")
     assert tree.n_levels == 4
 
 
-def test_the_ways_to_write_a_tree_agree():
+def test_all_tree_notations_agree():
     by_tree = Hierarchy.from_tree(REGION)
     by_parents = Hierarchy.from_parents(
         {"North": "Total", "N1": "North", "N2": "North", "South": "Total", "S1": "South", "S2": "South"}
@@ -27,7 +27,7 @@ def test_the_ways_to_write_a_tree_agree():
 
 
 @pytest.mark.parametrize("rows", [[("A", "A1"), ("A", "A2"), ("B",)], [("A", "A1"), ("A", "A2"), ("B", "B")]])
-def test_a_short_or_repeated_level_ends_a_branch(rows):
+def test_short_or_repeated_level_ends_a_branch(rows):
     ragged = Hierarchy.from_levels(rows)
     assert ragged.leaves == ("A1", "A2", "B")
     assert dict(ragged.groups()) == {"A": ("A1", "A2"), "Total": ("A", "B")}
@@ -64,7 +64,7 @@ def test_groups_come_parts_before_sums():
         pytest.param([], "no codes below the total 'Total'", "", id="nothing"),
     ],
 )
-def test_what_is_not_a_tree_is_refused(pairs, what, where):
+def test_invalid_tree_raises(pairs, what, where):
     with pytest.raises(HierarchyError) as caught:
         Hierarchy.from_pairs(pairs)
     assert what in caught.value.what
@@ -81,23 +81,23 @@ def test_one_text_instead_of_a_list_of_children_is_refused():
     ("codes", "parents"),
     [(("Total", "A", "A"), [-1, 0, 0]), (("Total", "A"), [0, 0]), (("Total", "A", "B"), [-1, 2, 0])],
 )
-def test_a_hierarchy_made_by_hand_is_checked_too(codes, parents):
+def test_manual_hierarchy_is_checked(codes, parents):
     with pytest.raises(HierarchyError):
         Hierarchy(codes, np.array(parents))
 
 
-def test_a_hierarchy_cannot_be_changed():
+def test_hierarchy_is_immutable():
     with pytest.raises(ValueError, match="read-only"):
         Hierarchy.flat("ab").parents[1] = 1
 
 
-def test_a_dimension_lists_leaves_first_and_the_total_last():
+def test_dimension_lists_leaves_first_and_total_last():
     dimension = Dimension.of("region", Hierarchy.from_tree({"Abroad": None, **REGION}))
     assert dimension.codes == ("Abroad", "N1", "N2", "S1", "S2", "North", "South", "Total")
     assert dimension.closure.toarray()[dimension.position["South"]].tolist() == [0, 0, 0, 1, 1]
 
 
-def test_a_second_grouping_may_collect_inner_codes_and_need_not_reach_the_total():
+def test_second_grouping_may_combine_inner_codes():
     main = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1", "S2"]})
     lakes = Hierarchy.flat(["N2", "South"], total="Lakes")
     dimension = Dimension.of("region", [main, lakes])
@@ -121,12 +121,12 @@ def test_a_second_grouping_may_collect_inner_codes_and_need_not_reach_the_total(
         pytest.param(Hierarchy.flat(["N1", "N2"]), "has two different meanings", id="not the whole total"),
     ],
 )
-def test_a_grouping_that_does_not_fit_is_refused(second, what):
+def test_inconsistent_grouping_raises(second, what):
     with pytest.raises(HierarchyError, match=what):
         Dimension.of("region", [Hierarchy.from_tree(REGION), second])
 
 
-def test_the_total_of_a_single_category_is_the_category():
+def test_total_of_single_category_is_the_category():
     sex = Dimension.of("sex", Hierarchy.flat(["f"]))
     assert sex.codes == ("f", "Total")
     assert sex.sums.toarray().tolist() == [[1, -1]]

@@ -49,7 +49,7 @@ def test_linking_a_table_with_itself_changes_nothing():
     assert (twice.relations != table.relations).nnz == 0
 
 
-def test_a_total_below_another_total_is_an_ordinary_code():
+def test_nested_total_is_an_ordinary_code():
     country = Table.from_array([5, 7, 3], names=["region"], codes=[["North", "East", "South"]])
     north = Table.from_array(
         [[1, 2], [2, 0]], names=["region", "sex"], codes=[["N1", "N2"], "fm"], total="Total"
@@ -100,7 +100,7 @@ def test_bounds_are_the_tightest_and_marks_are_kept():
 
 
 @pytest.mark.parametrize("tables", [[], [Table(value=[1.0], relations=np.zeros((0, 1)))]])
-def test_what_cannot_be_linked(tables):
+def test_tables_that_cannot_be_linked_raise(tables):
     with pytest.raises(TableError):
         Table.link(tables)
 

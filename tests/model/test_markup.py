@@ -44,7 +44,7 @@ def shown(thing):
     return Cells(thing._repr_html_())
 
 
-def test_a_release_shows_what_its_readers_see():
+def test_release_markup_shows_published_values():
     texts = [text.strip() for text in shown(SAFE).texts]
     assert texts[:4] == ["", "a", "b", "c"]
     assert texts[5:10] == ["N", "711", "c", "c", "903"]
@@ -62,7 +62,7 @@ def test_no_withheld_value_is_shown():
         assert not texts & {"152", "40", "193", "93"}
 
 
-def test_an_audit_says_what_fails_and_what_to_do():
+def test_audit_markup_shows_failures_and_remedies():
     bad, good = audit(TABLE, NEED, OPEN)._repr_html_(), audit(TABLE, NEED, SAFE)._repr_html_()
     assert "&#10007; not safe" in bad
     assert "region &amp; place=" in bad  # the cell, by its codes
@@ -70,7 +70,7 @@ def test_an_audit_says_what_fails_and_what_to_do():
     assert "&#10007;" not in good
 
 
-def test_a_long_release_is_summed_up():
+def test_long_release_markup_is_summarised():
     table = Table.from_array(np.ones((60, 60), dtype=int))
     release = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))
     assert release.n_cells > MOST_IN_A_NOTEBOOK

@@ -37,7 +37,7 @@ def met(value, low, high, **levels):
         pytest.param(90 + 1e-4, 110, {"lower": 10}, False, id="short by more than rounding"),
     ],
 )
-def test_a_need_is_met_when_every_level_is_reached(low, high, levels, enough):
+def test_need_is_met_if_all_levels_are(low, high, levels, enough):
     assert met(100.0, low, high, **levels) is enough
 
 
@@ -54,7 +54,7 @@ def test_safe_cells_need_nothing_and_unknown_ones_are_not_protected():
     assert need.met(np.array([5.0, 5.0, 5.0]), bounds).tolist() == [True, False, True]
 
 
-def test_a_need_of_nothing_does_not_cover_a_published_cell():
+def test_need_without_levels_excludes_published_unsafe_cell():
     table = Table.from_array([5, 6])
     need = Need(unsafe=table.value == 5)
     assert not covers(Bounds(lower=table.value, upper=table.value), table, need)
@@ -65,7 +65,7 @@ whole = st.integers(0, 6)
 
 
 @given(value=st.integers(0, 20), below=whole, above=whole, lower=whole, upper=whole, width=st.integers(0, 12))
-def test_the_exact_predicate_of_the_proofs_says_the_same(value, below, above, lower, upper, width):
+def test_exact_predicate_matches_the_float_one(value, below, above, lower, upper, width):
     demand = Demand(Fraction(lower), Fraction(upper), Fraction(width))
     low, high = Fraction(-below), Fraction(above)
     exact = demand.low_enough(low) and demand.high_enough(high) and demand.wide_enough(low, high)
@@ -80,13 +80,13 @@ def test_cells_may_be_asked_about_one_by_one():
     assert need.met_by(below[1:], above[1:], rounding[1:], np.array([1])).tolist() == [True]
 
 
-def test_a_scalar_level_is_asked_of_unsafe_cells_alone_and_a_list_is_taken_as_it_is():
+def test_scalar_level_skips_safe_cells_list_does_not():
     assert Need(unsafe=[True, False], lower=2.0).lower.tolist() == [2.0, 0.0]
     with pytest.raises(NeedError, match="a safe cell has a required upper"):
         Need(unsafe=[True, False], upper=[1.0, 1.0])
 
 
-def test_what_is_just_reached_up_to_rounding_is_reached_and_a_move_of_rounding_is_none():
+def test_rounding_counts_towards_levels_not_as_movement():
     # All numbers are exact in binary.
     assert reaches(1.5, 0.0, 2.0, 0.0, 0.0, 0.5)
     assert reaches(0.0, 1.5, 0.0, 2.0, 0.0, 0.5)
@@ -128,12 +128,12 @@ def test_merged_needs_remember_every_hit_of_a_rule_that_came_twice():
         ),
     ],
 )
-def test_a_need_that_contradicts_itself_is_refused(given, said):
+def test_contradictory_need_raises(given, said):
     with pytest.raises(NeedError, match=said):
         Need(unsafe=[True, False], **given)
 
 
-def test_a_need_prints_how_many_and_by_which_rule():
+def test_need_repr_counts_cells_by_rule():
     need = Need(
         unsafe=[True, True, False], rules={"zero": [True, False, False], "given": [True, True, False]}
     )

@@ -42,7 +42,7 @@ def test_three_dimensions_have_every_margin():
         pytest.param([[-1, 2], [3, 4]], True, False, -np.inf, id="a negative number is no count"),
     ],
 )
-def test_what_an_array_is_taken_for(array, integer, has_frequency, lower):
+def test_array_values_determine_table_properties(array, integer, has_frequency, lower):
     table = Table.from_array(array)
     assert table.integer is integer
     assert (table.frequency is not None) is has_frequency
@@ -70,7 +70,7 @@ def test_names_codes_and_frequencies_may_be_given():
         (np.array([[1, np.nan], [2, 3]]), "NaN or infinite"),
     ],
 )
-def test_an_array_that_is_no_table_is_refused(array, what):
+def test_invalid_array_raises(array, what):
     with pytest.raises(Exception, match=what) as caught:
         Table.from_array(array)
     assert type(caught.value).__name__ == "DataError"
@@ -97,7 +97,7 @@ def test_arrays_are_read_only():
         table.value = table.value
 
 
-def test_the_callers_array_stays_writable():
+def test_caller_array_stays_writable():
     value = np.array([1.0, 2.0, 3.0])
     Table(value=value, relations=sparse.csr_array([[1, 1, -1]]))
     value[0] = 9
@@ -107,7 +107,7 @@ def cells_only(**parts):
     return Table(**{"value": [1.0, 2.0, 3.0], "relations": [[1, 1, -1]], **parts})
 
 
-def test_a_table_may_have_no_dimensions():
+def test_table_may_have_no_dimensions():
     table = cells_only()
     assert table.shape == (3,)
     assert table.describe(2) == "cell=2"
@@ -135,12 +135,12 @@ def test_a_table_may_have_no_dimensions():
         pytest.param({"units": one_cell(1).units}, "contributors of 1 cells", id="contributors"),
     ],
 )
-def test_what_is_no_table_is_refused_without_showing_values(parts, what):
+def test_invalid_table_raises_without_values(parts, what):
     with pytest.raises(TableError, match=what):
         cells_only(**parts)
 
 
-def test_the_error_names_totals_and_no_value():
+def test_error_names_totals_but_no_value():
     value = Table.from_array(FIGURE_1 * 7919).value.copy()
     value[5] += 1
     dimensions = Table.from_array(FIGURE_1).dimensions
@@ -151,7 +151,7 @@ def test_the_error_names_totals_and_no_value():
     assert not any(str(int(v)) in str(caught.value) for v in value if v > 1000)
 
 
-def test_a_table_known_not_to_add_up_is_allowed():
+def test_nonadditive_table_is_allowed_if_declared():
     assert cells_only(value=[1.0, 2.0, 3.1], additive=False).n_cells == 3
 
 
@@ -190,7 +190,7 @@ def test_contributors_are_checked(parts, what):
         Contributors(**{"count": [2], "largest": [[2.0, 1.0]], "total": [3.0], **parts})
 
 
-def test_a_million_cells_have_the_relations_of_their_definition():
+def test_million_cells_have_relations_of_their_definition():
     sides = ((5, 20), (10, 10), (10, 10))
     dimensions = [
         Dimension.of(n, Hierarchy.from_tree({f"{n}{i}": [f"{n}{i}.{j}" for j in range(b)] for i in range(a)}))

@@ -41,7 +41,7 @@ def recipe(folder, text):
     return path
 
 
-def test_a_filter_and_another_order_of_variables_beside_a_rule_about_groups(tmp_path):
+def test_filter_and_variable_order_with_group_rules(tmp_path):
     rows = [("a1", "b1", "c1")] * 7 + [("a1", "b1", "c2")] * 5 + [("a2", "b1", "c1")] * 4
     rows += [("a2", "b1", "c2")] * 2 + [("a2", "b2", "c2"), ("a1", "b2", "c1")]
     pd.DataFrame(rows, columns=["a", "b", "c"]).to_csv(tmp_path / "people.csv", index=False)
@@ -65,7 +65,7 @@ SEXES = '[[tables]]\nname = "sexes"\nby = ["region", "sex"]\n'
 @pytest.mark.usefixtures("people")
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("more", ["", SEXES], ids=["alone", "with region x sex"])
-def test_a_linked_table_does_not_publish_what_is_protected_without_it(tmp_path, rule, more):
+def test_linked_table_does_not_publish_protected_cells(tmp_path, rule, more):
     """All of Oslo are serious: the same people as its women and men, which makes no group of that cell."""
     path = recipe(tmp_path, f'data = "people.csv"\nrules = ["{rule}"]\nout = "release"\n{INJURIES}{more}')
     run = ht.run_recipe(path)
@@ -157,7 +157,7 @@ def test_category_that_is_a_group_in_a_linked_table_stays_unsafe_in_its_own(peop
         ),
     ],
 )
-def test_a_filter_that_leaves_one_category_tells_everybody_s(tmp_path, rule, table):
+def test_filter_leaving_one_category_discloses_attribute(tmp_path, rule, table):
     """No pattern helps: the table has no other code, so it is refused."""
     path = recipe(tmp_path, f'data = "people.csv"\nrules = ["{rule}"]\n{table}')
     with pytest.raises(ht.HitokuError, match=r"group\(s\) are given away") as refused:
@@ -181,7 +181,7 @@ def test_weights_and_people_with_two_records_switch_no_rule_off(people, rule, me
     ] == []
 
 
-def test_a_session_keeps_the_group_open(people):
+def test_session_keeps_the_group_protected(people):
     """The policy asks for at most 90 percent of a row in one cell; 0, 0, x, 0 and x would tell all of it."""
     session = ht.Session("s", people.assign(id=range(len(people))), unit="id", policy="japan-2017")
     out = session.frequency_table(by=["region", "injury"])
@@ -190,7 +190,7 @@ def test_a_session_keeps_the_group_open(people):
     assert row.drop(["serious", "Total"]).isna().any()
 
 
-def test_a_session_does_not_pass_a_pattern_that_empties_the_group(people, monkeypatch):
+def test_session_rejects_pattern_emptying_the_group(people, monkeypatch):
     """What earlier versions chose, judged as `hitoku check` judges it."""
 
     def empties(table, need, **_):
@@ -208,7 +208,7 @@ def test_a_session_does_not_pass_a_pattern_that_empties_the_group(people, monkey
 @pytest.mark.parametrize("name", ["japan-2017", "essnet-2009"])
 @settings(deadline=None, max_examples=8)
 @given(counts=st.lists(st.sampled_from([0, 0, 1, 12, 15, 40]), min_size=9, max_size=9).filter(any))
-def test_what_a_policy_passes_tells_no_group_s_value(name, counts):
+def test_passed_outputs_disclose_no_group_value(name, counts):
     cells = zip(np.repeat(list("xyz"), 3), list("123") * 3, counts, strict=True)
     frame = pd.DataFrame([(a, b) for a, b, n in cells for _ in range(n)], columns=["a", "b"])
     chosen = policy(name)
@@ -222,7 +222,7 @@ def test_what_a_policy_passes_tells_no_group_s_value(name, counts):
 
 @settings(deadline=None, max_examples=12)
 @given(seed=st.integers(0, 10**6), data=st.data())
-def test_a_linked_table_never_loses_an_unsafe_cell(seed, data):
+def test_linked_table_keeps_all_unsafe_cells(seed, data):
     draw = np.random.default_rng(seed)
     variables = {"a": "xyz", "b": "123", "c": "pq"}
     size = draw.integers(4, 25)

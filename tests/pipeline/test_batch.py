@@ -150,7 +150,7 @@ def test_counts(folder):
     assert done.safe
 
 
-def test_a_priori_files_and_costs(folder):
+def test_apriori_files_set_costs(folder):
     (folder / "t.hst").write_text("1;s;p\n2;s;c;0.5\n3;s;c;100000\n7;s;u\n", encoding="ascii")
     done = run(folder, "P(10,1)", '<APRIORI> "t.hst",1,";"\n<SUPPRESS> OPT(1,1)\n' + WRITE, insiders="none")
     found = statuses(folder)
@@ -180,13 +180,13 @@ def test_recodings(folder, recode, regions):
     assert {region for region, _ in statuses(folder)} == regions
 
 
-def test_a_flat_variable_is_recoded_by_rules(folder):
+def test_flat_variable_is_recoded_by_rules(folder):
     (folder / "t.grc").write_text("x: s\ny: l\n", encoding="ascii")
     run(folder, "P(10,1)", '<RECODE> 1,"Size","t.grc"\n<SUPPRESS> OPT(1,1)\n' + WRITE, insiders="none")
     assert {size for _, size in statuses(folder)} == {"Total", "x", "y", "9"}
 
 
-def test_an_unprotected_table_is_not_written(folder):
+def test_unprotected_table_is_not_written(folder):
     before = entries(folder)
     done = run(folder, "P(10,1)", '<LOGBOOK> "log.txt"\n' + WRITE)
     assert not done.safe
@@ -206,7 +206,7 @@ def test_working_files_need_no_protection(folder):
     assert (table.n_cells, int(need.unsafe.sum())) == (7 * 4, 1)
 
 
-def test_a_method_can_be_replaced(folder):
+def test_method_can_be_replaced(folder):
     rest = "<SUPPRESS> MOD(1,5,1,1,1)\n" + WRITE
     done = run(folder, "P(10,1)", rest, method="greedy:tidy=true")
     assert done.safe
@@ -214,7 +214,7 @@ def test_a_method_can_be_replaced(folder):
 
 
 @pytest.mark.parametrize("method", ["MOD(1,5,1,1,1)", "GH(1,100,0,1)", "NET(1)"])
-def test_a_method_that_hitoku_does_not_have_gives_way_to_the_nearest(folder, method):
+def test_unavailable_method_is_replaced_by_the_nearest(folder, method):
     done = run(folder, "P(10,1)", f"<SUPPRESS> {method}\n{WRITE}")
     assert done.safe
     assert (folder / "out.csv").is_file()
@@ -257,7 +257,7 @@ def test_linked_tables_agree_about_what_they_share(folder):
     assert (folder / "release" / "public" / "table-2" / "table-2.csv").is_file()
 
 
-def test_a_cell_that_one_table_withholds_is_not_published_in_another(folder):
+def test_cell_suppressed_in_one_table_stays_suppressed(folder):
     """Region 1 is withheld by hand in the first table; its total stands in the second, too."""
     (folder / "h.hst").write_text(" 1;Total;u\n", encoding="ascii")
     text = START.format(rules="MAN(20)").replace(
@@ -293,7 +293,7 @@ def test_sessions_and_release_folders(folder):
     assert entries(folder / "release") == ["session-1-table-1", "session-2-table-1"]
 
 
-def test_the_same_batch_gives_the_same_bytes(folder):
+def test_same_batch_gives_same_bytes(folder):
     rest = '<SUPPRESS> OPT(1,1)\n<LOGBOOK> "log.txt"\n<VERSIONINFO> "v.txt"\n' + "".join(
         f'<WRITETABLE> (1,{kind},,"f{kind}.txt")\n' for kind in range(1, 7)
     )
@@ -371,7 +371,7 @@ def test_files_may_belong_on_another_disk(folder, monkeypatch):
     assert entries(folder / "far") == ["out.csv"]
 
 
-def test_the_log_says_when_there_are_no_rules(folder):
+def test_log_reports_missing_rules(folder):
     done = run_batch(arb(folder, START.replace("<SAFETYRULE> {rules}\n", "") + WRITE))
     assert "table 1: no rule is given: only cells that are marked are unsafe" in done.log
     assert "no rule" not in " ".join(run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n" + WRITE).log)
@@ -387,7 +387,7 @@ def test_codes_that_no_safe_file_holds_are_refused_before_the_search(folder, mon
     assert "line 7 of the batch, variable Region" in refused.value.where
 
 
-def test_a_logbook_in_no_folder_is_refused(folder):
+def test_logbook_in_missing_folder_raises(folder):
     with pytest.raises(DataError, match="no folder for") as refused:
         run(folder, "P(10,1)", '<LOGBOOK> "no/log.txt"\n<SUPPRESS> OPT(1,1)\n')
     assert refused.value.where == "b.arb"
@@ -411,12 +411,12 @@ def test_parameters_are_checked(folder):
         run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n", out=folder / "release")
 
 
-def test_a_missing_quantity_that_is_not_asked_for_does_no_harm(folder):
+def test_unused_missing_quantity_is_ignored(folder):
     # Spare is missing in every record.
     assert run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n").safe
 
 
-def test_a_batch_writes_over_no_file_unless_it_may(folder):
+def test_batch_overwrites_files_only_if_allowed(folder):
     path = arb(folder, START.format(rules="P(10,1)") + "<SUPPRESS> OPT(1,1)\n" + WRITE)
     (folder / "out.csv").write_text("mine")
     with pytest.raises(DataError, match="is there already"):

@@ -67,7 +67,7 @@ def test_simple_2d_follows_from_the_microdata(argus, shared, insiders):
 
 
 @pytest.mark.shared
-def test_the_levels_of_simple_2d_are_those_of_its_jj_file(argus, shared):
+def test_simple_2d_levels_match_its_jj_file(argus, shared):
     text = """<OPENMICRODATA> "tau_testW.asc"
 <OPENMETADATA> "Tau_TestW.rda"
 <SPECIFYTABLE> "Size""Region"|"Var2"||
@@ -111,7 +111,7 @@ PP = """<OPENTABLEDATA> "pp.tab"
 
 
 @pytest.mark.shared
-def test_the_altered_table_is_refused_with_the_relations_that_fail(argus):
+def test_altered_table_raises_with_failing_relations(argus):
     with pytest.raises(HitokuError, match="does not add up: 3 of 63 relations fail") as refused:
         run_batch(arb(argus, PP.format(rules="", how=0)))
     assert "4 \u00d7 Total does not equal" in refused.value.where
@@ -120,7 +120,7 @@ def test_the_altered_table_is_refused_with_the_relations_that_fail(argus):
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("rules", "how"), [("", "1T"), ("P(15,1)", "2")])
-def test_a_table_and_its_microdata_have_the_same_unsafe_cells(argus, shared, rules, how):
+def test_table_and_microdata_have_same_unsafe_cells(argus, shared, rules, how):
     assert run_batch(arb(argus, PP.format(rules=rules, how=how))).safe
     theirs = read_code_value(shared / "data/tables/tauargus/expected/Simple2D.txt", 2)
     unsafe = {codes for codes, status in zip(theirs.codes, theirs.status, strict=True) if status == 3}
@@ -129,7 +129,7 @@ def test_a_table_and_its_microdata_have_the_same_unsafe_cells(argus, shared, rul
 
 
 @pytest.mark.shared
-def test_the_program_s_own_pattern_passes_our_audit(argus, shared):
+def test_argus_pattern_passes_the_audit(argus, shared):
     """It was found to protect all nine cells."""
     theirs = read_code_value(shared / "data/tables/tauargus/expected/Simple2D.txt", 2)
     text = PP.format(rules="", how="1T").replace("<SUPPRESS> OPT(1,5)\n", "").replace("3,AS+", "6,")

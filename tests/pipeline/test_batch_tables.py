@@ -85,7 +85,7 @@ def from_table(folder, rules="", how="0", rest=WRITE, **options):
     return run_batch(arb(folder, FROM_TABLE.format(rules=rules, how=how) + rest), **options)
 
 
-def test_a_table_is_read_with_its_statuses(table):
+def test_table_is_read_with_its_statuses(table):
     done = from_table(table)
     found = statuses(table)
     assert found["N", "l"] == 9
@@ -127,7 +127,7 @@ def test_rules_that_a_table_cannot_tell(table, rules, what):
         from_table(table, rules=rules)
 
 
-def test_a_table_that_does_not_add_up(table):
+def test_nonadditive_table_raises(table):
     text = (table / "t.tab").read_text().replace("55,0", "56,0", 1)
     (table / "t.tab").write_text(text)
     with pytest.raises(HitokuError, match="does not add up: 2 of 7 relations fail") as refused:
@@ -142,7 +142,7 @@ def test_a_table_that_does_not_add_up(table):
         assert total == 55
 
 
-def test_a_table_that_need_not_add_up_is_protected_as_if_it_did(table):
+def test_nonadditive_table_is_protected_if_allowed(table):
     expected = from_table(table).tables[0][0].outcome.protection.withheld
     text = (table / "t.tab").read_text().replace("55,0", "56,0", 1)
     (table / "t.tab").write_text(text)
@@ -154,7 +154,7 @@ def test_a_table_that_need_not_add_up_is_protected_as_if_it_did(table):
     assert dict(zip(written(table).codes, written(table).value, strict=True))["S", "Total"] == 56
 
 
-def test_the_program_s_own_intermediate_file_is_read_again(table):
+def test_intermediate_file_of_argus_is_read_back(table):
     from_table(table, rest='<WRITETABLE> (1,5,,"mid.tab")\n')
     text = FROM_TABLE.format(rules="", how="0").replace("t.tab", "mid.tab").replace("t.rda", "mid.rda")
     done = run_batch(arb(table, text + WRITE))

@@ -30,7 +30,7 @@ def test_costs_are_the_values_withheld_and_reached_is_the_interval():
     assert greedy.reached == (bounds.upper[cell] - bounds.lower[cell]) / 9
 
 
-def test_an_adjusted_release_withholds_nothing_and_costs_what_it_changed():
+def test_adjusted_release_cost_counts_changes():
     (row,) = ht.compare(TABLE, NEED, [ht.Adjust(norm="l1", senses="hash", key="secret")])
     adjusted = ht.Adjust(norm="l1", senses="hash", key="secret").protect(TABLE, NEED)
     assert (row.withheld, row.safe) == (0, True)
@@ -53,7 +53,7 @@ def test_methods_of_one_name_are_told_apart():
     assert "3" not in repr(compared).replace("3 withheld", "")  # no costs: they are values
 
 
-def test_the_frame_is_of_the_callers_kind():
+def test_compare_frame_has_the_caller_type():
     pl = pytest.importorskip("polars")
     cells = pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "v", "u", "v"], "n": [9, 8, 7, 30]})
     table = ht.Table.from_frame(cells, by=["a", "b"], value="n")
@@ -66,6 +66,6 @@ def test_without_methods_there_is_nothing_to_compare():
         ht.compare(TABLE, NEED, [])
 
 
-def test_a_table_without_unsafe_cells_loses_nothing():
+def test_table_without_unsafe_cells_loses_nothing():
     (row,) = ht.compare(TABLE, ht.Need(unsafe=np.zeros(TABLE.n_cells, dtype=bool)), [ht.Greedy()])
     assert (row.withheld, row.cost, row.safe, row.reached) == (0, 0, True, np.inf)

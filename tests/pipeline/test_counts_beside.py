@@ -123,7 +123,7 @@ def test_no_reader_of_two_thousand_pairs_learns_too_much():
     assert hold(range(2_000)) > 1_900
 
 
-def test_a_pattern_by_hand_is_judged_beside_the_amounts():
+def test_manual_counts_pattern_is_audited_with_magnitudes():
     """Nobody is in (b, y), and everybody can tell; so its amount is no room for others."""
     firms = pd.DataFrame(
         {"r": list("aaaabbbcccc"), "s": list("xxyyxxxxxyy"), "v": [9, 8, 3, 4, 20, 5, 6, 8, 9, 7, 6]}
@@ -140,7 +140,7 @@ def test_a_pattern_by_hand_is_judged_beside_the_amounts():
     assert np.isnan(alone[[0, 1, 3, 4]]).all()
 
 
-def test_a_count_that_follows_as_zero_is_no_room():
+def test_count_derived_as_zero_gives_no_slack():
     """The counts of a row are withheld with a total that leaves nobody for the last cell."""
     firms = pd.DataFrame(
         {
@@ -260,7 +260,7 @@ def forged(content, tmp_path):
     return ht.verify(path)
 
 
-def test_an_amount_where_nobody_is_counted_is_refused(released, tmp_path):
+def test_nonzero_value_with_zero_count_raises(released, tmp_path):
     content = certificate(released / "magnitudes")
     beside = content["beside"]
     empty = next(i for i, x in enumerate(beside["values"]) if x == 0 and i not in beside["withheld"])
@@ -269,14 +269,14 @@ def test_an_amount_where_nobody_is_counted_is_refused(released, tmp_path):
     assert "an amount is possible where nobody is counted" in forged(content, tmp_path).reason
 
 
-def test_a_count_of_nobody_where_an_amount_is_is_refused(released, tmp_path):
+def test_zero_count_with_nonzero_value_raises(released, tmp_path):
     content = certificate(released / "counts")
     full = next(i for i, x in enumerate(content["beside"]["values"]) if x != 0)
     content["lower"][full] = 0
     assert "nobody need be counted where an amount is" in forged(content, tmp_path).reason
 
 
-def test_a_companion_that_does_not_fit_is_refused(released, tmp_path):
+def test_companion_of_another_table_raises(released, tmp_path):
     for change, reason in (
         (lambda beside: beside["values"].__setitem__(0, 10**6), "do not add up"),
         (lambda beside: beside["companion"].update(cells=[0], differences=[1]), "published"),
@@ -295,7 +295,7 @@ def test_a_companion_that_does_not_fit_is_refused(released, tmp_path):
     assert "companion does not add up" in forged(content, tmp_path).reason
 
 
-def test_the_row_is_not_called_proved_without_the_other_measure(released, tmp_path):
+def test_row_is_not_proved_without_other_measure(released, tmp_path):
     content = certificate(released / "magnitudes")
     del content["beside"]
     assert "called proved, and there is no proof of it" in forged(content, tmp_path).reason

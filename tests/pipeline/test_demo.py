@@ -10,7 +10,7 @@ from hitoku.samples import register
 from hitoku.tabulation import tabulate
 
 
-def test_the_demo_protects_what_the_records_in_memory_give(tmp_path):
+def test_demo_matches_records_in_memory(tmp_path):
     told = []
     done = run_demo(tmp_path / "out", records=400, seed=3, by=["region", "size"], report=told.append)
     assert told == list(DEMO_STEPS)
@@ -45,7 +45,7 @@ def test_methods_are_compared_where_that_is_asked_for(tmp_path):
     assert cost["optimal"] <= cost["greedy"]
 
 
-def test_a_folder_that_holds_something_is_refused_before_any_work(tmp_path):
+def test_occupied_folder_raises_before_work(tmp_path):
     (tmp_path / "old.txt").write_text("old")
     told = []
     with pytest.raises(OutputError, match="already holds something"):

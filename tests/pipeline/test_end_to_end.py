@@ -58,12 +58,12 @@ def test_one_rule_may_stand_alone(alone):
     assert np.array_equal(found.protection.withheld, listed.protection.withheld)
 
 
-def test_the_frame_of_a_release_is_what_the_outcome_shows():
+def test_outcome_frame_matches_the_release():
     outcome = ht.protect(pd.DataFrame(COLUMNS), by=["town", "ill"], rules=["min_frequency:n=2"], width=2)
     pd.testing.assert_frame_equal(outcome.frame, outcome.release.frame)
 
 
-def test_the_public_frame_does_not_tell_primary_from_secondary(kind):
+def test_public_frame_hides_primary_from_secondary(kind):
     outcome = ht.protect(kind(COLUMNS), by=["town", "ill"], rules=["min_frequency:n=2"], width=2)
     assert {row["status"] for row in by_codes(outcome.frame).values()} == {"published", "withheld"}
     rows = by_codes(outcome.confidential_frame)
@@ -73,7 +73,7 @@ def test_the_public_frame_does_not_tell_primary_from_secondary(kind):
     assert {row["status"] for row in rows.values()} == {"published", "primary", "secondary"}
 
 
-def test_the_frame_shows_the_numbers_of_the_public_file(tmp_path, kind):
+def test_frame_matches_numbers_of_public_file(tmp_path, kind):
     records = kind({"town": list("AABBCC"), "ill": list("ynynyn"), "cost": [0.1, 0.2, 0.3, 0.4, 0.7, 0.1]})
     unsafe = ht.Given(np.zeros(12, dtype=bool))
     outcome = ht.protect(records, by=["town", "ill"], value="cost", rules=[unsafe], insiders="none")
@@ -86,7 +86,7 @@ def test_the_frame_shows_the_numbers_of_the_public_file(tmp_path, kind):
     }
 
 
-def test_a_frame_of_cells_goes_the_same_way(kind):
+def test_cell_frame_gives_the_same_outcome(kind):
     cells = kind(
         {
             "town": [a for a, _ in COUNTED],
@@ -102,20 +102,20 @@ def test_a_frame_of_cells_goes_the_same_way(kind):
     assert by_codes(outcome.frame) == by_codes(again.frame)
 
 
-def test_a_column_called_like_a_variable_loses_no_codes():
+def test_column_named_like_variable_keeps_codes():
     records = pd.DataFrame({"status": list("aabb"), "value": list("xyxy")})
     outcome = ht.protect(records, by=["status", "value"], rules=["min_frequency:n=1"])
     assert list(outcome.frame.columns) == ["status", "value", "value_", "status_"]
 
 
-def test_what_is_written_is_a_release_that_verifies(tmp_path):
+def test_written_release_verifies(tmp_path):
     outcome = ht.protect(pd.DataFrame(COLUMNS), by=["town", "ill"], rules=["min_frequency:n=2"], width=2)
     folder = outcome.write(tmp_path / "release", title="Health", formats=["csv"])
     assert ht.verify(folder).ok
     assert (folder / "checker" / "report.html").is_file()
 
 
-def test_an_unsafe_release_is_written_only_by_force(tmp_path):
+def test_unsafe_release_requires_force(tmp_path):
     outcome = ht.protect(
         pd.DataFrame(COLUMNS), by=["town", "ill"], rules=["min_frequency:n=2"], width=2, method="gauss"
     )
@@ -135,13 +135,13 @@ def test_an_unsafe_release_is_written_only_by_force(tmp_path):
         pytest.param({"cells": True}, "value=", id="cells without a value"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(given, fix):
+def test_contradictory_arguments_raise(given, fix):
     with pytest.raises(ParameterError) as refused:
         ht.protect(pd.DataFrame(COLUMNS), by=["town", "ill"], rules=["min_frequency:n=2"], **given)
     assert fix in refused.value.fix
 
 
-def test_a_table_is_taken_as_it_is():
+def test_given_table_is_used_unchanged():
     table = ht.Table.from_array([[20, 15, 9], [72, 1, 30]])
     assert ht.protect(table, rules=[ht.MinFrequency(3)], width=3).table is table
     with pytest.raises(ParameterError, match="made already"):

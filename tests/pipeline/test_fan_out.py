@@ -43,19 +43,19 @@ def test_one_word_says_where(word, meant):
 @pytest.mark.parametrize(
     "word", ["ray", "0", 0, True, "loky:many", "", "4:2:1x", "--5", "9" * 5000, "\N{SUPERSCRIPT TWO}"]
 )
-def test_a_word_that_names_no_place_is_refused(word):
+def test_invalid_backend_spec_raises(word):
     with pytest.raises(ParameterError, match="jobs is"):
         list(fan_out([abs], word))
 
 
-def test_a_recipe_with_such_a_word_is_refused_by_its_line_before_any_work(recipe):
+def test_recipe_with_invalid_backend_names_its_line(recipe):
     recipe.write_text('jobs = "everywhere"\n' + recipe.read_text().replace("firms.csv", "absent.csv"))
     with pytest.raises(HitokuError) as caught:
         run_recipe(recipe)
     assert "recipe.toml, line 1" in caught.value.where
 
 
-def test_what_is_missing_is_named(monkeypatch):
+def test_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.setitem(sys.modules, "joblibspark", None)
     for word, extra in (("dask", "dask"), ("spark", "spark")):
@@ -64,14 +64,14 @@ def test_what_is_missing_is_named(monkeypatch):
         assert f"hitoku[{extra}]" in caught.value.fix
 
 
-def test_a_worker_with_another_hitoku_is_told_apart(monkeypatch):
+def test_worker_with_another_version_raises(monkeypatch):
     told = iter(["1.0", "2.0"])
     monkeypatch.setattr("importlib.metadata.version", lambda _: next(told))
     with pytest.raises(TableError, match=r"has hitoku 2\.0, here it is 1\.0"):
         list(fan_out([abs], 1))
 
 
-def test_the_setting_of_a_recipe_changes_no_byte_but_its_own(recipe, tmp_path):
+def test_backend_setting_changes_only_the_stored_recipe(recipe, tmp_path):
     one = run_recipe(recipe, tmp_path / "one", n_jobs=1).folder
     recipe.write_text('jobs = 1\nmemory_limit = "1GB"\n' + recipe.read_text())
     two = run_recipe(recipe, tmp_path / "two").folder
@@ -79,7 +79,7 @@ def test_the_setting_of_a_recipe_changes_no_byte_but_its_own(recipe, tmp_path):
     assert {path.name for path in told} <= {"recipe.toml", "report.html"}  # which shows it
 
 
-def test_a_limit_that_is_no_size_is_told_with_its_line(recipe):
+def test_invalid_size_limit_names_its_line(recipe):
     recipe.write_text('memory_limit = "much"\n' + recipe.read_text())
     with pytest.raises(HitokuError, match="memory_limit") as caught:
         run_recipe(recipe)
@@ -104,7 +104,7 @@ if __name__ == "__main__":
 
 @pytest.mark.spark
 @pytest.mark.parametrize("jobs", ["loky:2", "dask", "spark:local[2]"])
-def test_the_same_bytes_from_everywhere(jobs, recipe, tmp_path):
+def test_all_backends_write_the_same_bytes(jobs, recipe, tmp_path):
     backend = jobs.partition(":")[0]
     if backend != "loky":
         package = {"dask": "distributed", "spark": "joblibspark"}[backend]

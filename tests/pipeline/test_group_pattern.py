@@ -36,7 +36,7 @@ def people(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("key", "withheld"), [("", 3), ("groups = true\n", 3), ("groups = false\n", 2)])
-def test_a_recipe_has_the_key(people, key, withheld):
+def test_recipe_accepts_the_groups_key(people, key, withheld):
     (people / "recipe.toml").write_text(RECIPE + key, "utf-8")
     outcome = run_recipe(people / "recipe.toml").outcome
     assert int(outcome.release.withheld.sum()) == withheld
@@ -44,20 +44,20 @@ def test_a_recipe_has_the_key(people, key, withheld):
 
 
 @pytest.mark.usefixtures("people")
-def test_the_command_line_has_the_option():
+def test_command_line_accepts_the_groups_option():
     words = ["protect", "people.csv", "--by", "r", "--rule", "min_frequency:n=5", "--json"]
     for option, withheld in (([], 3), (["--no-groups"], 2)):
         said = CliRunner().invoke(app, [*words, *option, "--out", f"release-{withheld}"])
         assert json.loads(said.stdout)["withheld"] == withheld
 
 
-def test_an_option_beside_a_recipe_is_refused(people):
+def test_groups_option_with_recipe_is_rejected(people):
     (people / "recipe.toml").write_text(RECIPE, "utf-8")
     said = CliRunner().invoke(app, ["protect", "recipe.toml", "--no-groups", "--out", "release"])
     assert said.exit_code == BAD_INPUT or "no-groups" in str(said.exception)
 
 
-def test_a_pattern_by_hand_is_audited_with_its_groups(people):
+def test_manual_pattern_is_audited_with_its_groups(people):
     cells = pd.DataFrame({"r": list("abcd"), "value": [2, 1, 40, 9], "status": ["x", "x", "", ""]})
     cells.to_csv(people / "cells.csv", index=False)
     words = ["audit", "cells.csv", "--by", "r", "--frequency", "value", "--rule", "min_frequency:n=5"]
@@ -65,7 +65,7 @@ def test_a_pattern_by_hand_is_audited_with_its_groups(people):
     assert CliRunner().invoke(app, [*words, "--no-groups"]).exit_code == 0
 
 
-def test_the_demo_uses_it(tmp_path):
+def test_demo_protects_groups(tmp_path):
     done = run_demo(tmp_path / "out", records=400, seed=3, by=["region", "size"])
     assert done.run.outcome.groups.status is Status.PASSED
 
@@ -90,7 +90,7 @@ def test_more_is_withheld_at_the_costs_of_the_amounts():
 
 
 @pytest.mark.parametrize("groups", [True, False])
-def test_a_session_follows_its_policy(groups):
+def test_session_follows_its_policy(groups):
     # No interval is asked for, so that groups alone decide.
     rules = policy("essnet-2009").model_copy(update={"groups": groups})
     rng = np.random.default_rng(5)

@@ -86,7 +86,7 @@ def test_groups_that_share_nothing_come_out_as_if_each_were_alone(house, tmp_pat
         assert verify(run.folder / name).ok
 
 
-def test_the_number_of_processes_changes_no_byte(house, tmp_path):
+def test_process_count_changes_no_byte(house, tmp_path):
     path = house(HEAD + TURNOVER + STAFF)
     told = []
     one = run_recipe(path, tmp_path / "one", progress=lambda *done: told.append(done))
@@ -199,7 +199,7 @@ def test_one_page_and_one_line_say_what_is_left_of_every_table(house, tmp_path):
     assert lines.loc["trades", "shares_cells_with"].startswith("sizes ")
 
 
-def test_the_line_of_a_group_counts_unsafe_cells_of_its_tables(house, tmp_path):
+def test_group_line_counts_unsafe_cells_of_tables(house, tmp_path):
     some = filtered("some", '["trade", "town"]', '{size = ["1"]}')
     path = house(HEAD.replace("n=3", "n=8") + TURNOVER + some + STAFF)
     said = CliRunner().invoke(app, ["protect", str(path), "--out", str(tmp_path / "out"), "--jobs", "1"])
@@ -237,7 +237,7 @@ def _linked_beside_a_filter(records):
     return linked.table, linked.rest
 
 
-def test_what_a_filter_leaves_out_may_not_be_learnt_about_groups_either(records):
+def test_filter_remainder_is_protected_for_groups_too(records):
     """A row of the rest with everybody in one cell tells their attribute to whoever subtracts."""
     table, ((rest, cells),) = _linked_beside_a_filter(records)
     rules = [DirectDisclosure(k=0, sensitive="ill")]
@@ -273,7 +273,7 @@ def test_rules_about_rests_reach_other_processes_whole(records):
     assert len(rule.learnt) == len(rest[0].learnt) > 0
 
 
-def test_the_folder_of_a_publication_stands_for_its_groups(house, tmp_path):
+def test_publication_folder_covers_its_groups(house, tmp_path):
     folder = run_recipe(house(HEAD.replace("n=3", "n=8") + TURNOVER + STAFF), tmp_path / "all").folder
     for command, told in (
         ("audit", "Not decided: differencing between the tables of this recipe"),

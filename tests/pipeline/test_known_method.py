@@ -53,7 +53,7 @@ def corner_table():
     return Table.from_array([[1, 30, 9], [20, 40, 9], [9, 9, 30]])
 
 
-def test_a_leak_is_counted():
+def test_leaking_cell_is_counted():
     table, method = corner_table(), Corners()
     need = assess(table, RULES, width=WIDTH)
     found = against_known_method(table, need, method.protect(table, need), method, RULES, WIDTH)
@@ -100,7 +100,7 @@ def seen_from(table, need, release, method, steps):
     return walked(release, same, table.value.astype(int), wanted, steps=steps, seed=1)
 
 
-def test_the_walk_meets_only_tables_that_lead_to_the_same_release():
+def test_walk_visits_only_tables_with_same_release():
     table, method = small(3), Greedy(keep="margins")
     need = assess(table, RULES, width=WIDTH)
     release = Release.of(table, method.protect(table, need))
@@ -108,7 +108,7 @@ def test_the_walk_meets_only_tables_that_lead_to_the_same_release():
     assert np.all(high - low <= attacker_bounds(table, method))
 
 
-def test_the_walk_shows_cells_safe_where_the_pattern_does_not_depend_on_them():
+def test_walk_shows_pattern_independent_cells_safe():
     class Square(Corners):
         def protect(self, table, need, progress=None):  # noqa: ARG002 - as the protocol has it
             mask = np.zeros(table.shape, dtype=bool)
@@ -143,7 +143,7 @@ def test_cycles_turn_at_every_cell_and_close():
     assert max(lengths) > 4
 
 
-def test_a_comparison_tells_who_withstands_the_reader():
+def test_compare_reports_known_method_result():
     table = Table.from_array([[16, 14, 21, 16], [10, 19, 28, 24], [8, 2, 9, 15], [8, 13, 3, 8]])
     rules = [MinFrequency(5)]
     need = assess(table, rules, width=9)

@@ -60,7 +60,7 @@ def named(table, cell):
     return table.describe(cell)
 
 
-def test_the_procedure_of_the_paper():
+def test_procedure_of_the_paper():
     """Figure 5: rules on magnitudes, and the cells withheld in the counts; then secondary cells."""
     assert (named(TABLE, N_A), named(TABLE, S_B)) == ("region=N, trade=A", "region=S, trade=B")
     stages: list[str] = []
@@ -124,7 +124,7 @@ def test_counts_withheld_by_hand_are_taken_as_they_are_and_audited():
     assert "NOT safe" in repr(outcome)
 
 
-def test_a_method_that_withholds_too_little_is_found_out():
+def test_method_suppressing_too_little_is_detected():
     outcome = suppress_magnitude(TABLE, **RULES, method=UnsafeOnly(), frequency_width=3)
     assert not outcome.frequency.audit.safe
     assert not outcome.magnitude.audit.safe
@@ -226,7 +226,7 @@ def test_fixed_cells_are_not_withheld_by_hand():
         )
 
 
-def test_a_release_shows_the_table_but_for_what_is_withheld():
+def test_release_shows_all_but_suppressed_cells():
     outcome = suppress_magnitude(TABLE, [FewContributors(2)], method=Greedy(),
                                  frequency_rules=[MinFrequency(2)], frequency_width=2)  # fmt: skip
     for one, value in ((outcome.frequency, TABLE.frequency), (outcome.magnitude, TABLE.value)):

@@ -29,7 +29,7 @@ def test_stages_run_in_order_and_the_outcome_is_audited():
     assert outcome.bounds.width[outcome.need.unsafe].min() >= 9
 
 
-def test_a_method_that_withholds_too_little_is_found_out():
+def test_method_suppressing_too_little_is_detected():
     outcome = protect_table(Table.from_array(COUNTS), [MinFrequency(5)], method=UnsafeOnly(), width=9)
     assert not outcome.audit.safe
     assert "NOT safe" in repr(outcome)

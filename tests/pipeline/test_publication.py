@@ -295,7 +295,7 @@ where = {LEGAL = ["SA", "EI"]}
 """
 
 
-def test_what_a_filter_leaves_out_cannot_be_worked_out(house):
+def test_filter_remainder_cannot_be_derived(house):
     run = run_recipe(house(RECORDS + WHERE))
     assert run.outcome.verdict["outsider"].status is Status.PROVED
     table, protection = run.outcome.table, run.outcome.protection
@@ -365,7 +365,7 @@ def test_cells_are_named_by_the_codes_of_any_table(house):
     assert not np.isnan(fine["G", "Total"])
 
 
-def test_a_public_file_of_a_linked_table_that_was_changed_is_found(together, tmp_path):
+def test_altered_public_file_of_linked_table_is_found(together, tmp_path):
     folder = Path(shutil.copytree(together.folder, tmp_path / "release"))
     assert verify(folder).ok
     file = folder / "public" / "coarse" / "coarse.csv"
@@ -424,7 +424,7 @@ def test_every_file_that_the_notice_names_is_there(together):
     assert int(overview.loc["fine", "shares_cells_with"].removeprefix("coarse ")) >= 24
 
 
-def test_an_audit_of_both_folders_finds_what_releases_made_apart_give_away(apart):
+def test_joint_audit_finds_disclosure_across_releases(apart):
     folders = []
     for run in apart.values():
         assert CliRunner().invoke(app, ["audit", str(run.folder)]).exit_code == 0

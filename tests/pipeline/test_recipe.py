@@ -122,7 +122,7 @@ RECIPES = {
 
 
 @pytest.mark.parametrize("kind", RECIPES)
-def test_the_same_recipe_and_data_give_the_same_bytes(kitchen, monkeypatch, tmp_path, kind):
+def test_same_recipe_and_data_give_same_bytes(kitchen, monkeypatch, tmp_path, kind):
     first = run_recipe(kitchen(RECIPES[kind], "first"))
     monkeypatch.chdir(tmp_path)
     second = run_recipe(kitchen(RECIPES[kind], "second").relative_to(tmp_path))
@@ -135,7 +135,7 @@ def test_the_same_recipe_and_data_give_the_same_bytes(kitchen, monkeypatch, tmp_
     assert not any(str(tmp_path).encode() in content for content in written.values())
 
 
-def test_the_recipe_that_was_kept_runs_again(kitchen, tmp_path):
+def test_stored_recipe_runs_again(kitchen, tmp_path):
     options = {
         "data": "data/firms.csv",
         "by": ["trade", "size"],
@@ -150,7 +150,7 @@ def test_the_recipe_that_was_kept_runs_again(kitchen, tmp_path):
     assert tree(first.folder) == tree(second.folder)
 
 
-def test_what_was_read_is_remembered_by_its_fingerprint(kitchen):
+def test_input_files_are_recorded_by_fingerprint(kitchen):
     run = run_recipe(kitchen(ONE))
     summary = json.loads((run.folder / "checker" / "summary.json").read_text("utf-8"))
     assert sorted(summary["recipe"]["sha256"]) == ["data/firms.csv", "data/regions.csv"]
@@ -305,7 +305,7 @@ def test_marks_by_hand_stay_and_missing_ones_are_added(kitchen):
 
 
 @pytest.mark.parametrize("method", ["greedy", "optimal", "gauss:width=true"])
-def test_a_table_from_records_starts_from_marks_in_another_file(kitchen, method):
+def test_tabulated_records_use_marks_of_another_file(kitchen, method):
     path = kitchen(f"method = '{method}'\n" + COUNTED + 'start = "hand.csv"\nmark = "secret"\n')
     (path.parent / "hand.csv").write_text("trade,size,secret\nmills,1,x\nTotal,3,c\n", encoding="utf-8")
     run = run_recipe(path)
@@ -387,7 +387,7 @@ def test_a_table_from_records_starts_from_marks_in_another_file(kitchen, method)
         pytest.param(CELLS, '"persons"\nfreq', '"person"\nfreq', "line 4, key value", "'person'", id="cells"),
     ],
 )
-def test_what_does_not_fit_the_data_is_told_with_its_line(kitchen, recipe, old, new, where, what):
+def test_recipe_error_names_its_line(kitchen, recipe, old, new, where, what):
     text = recipe.format(method="greedy") if recipe is CELLS else recipe
     assert old in text
     path = kitchen(text.replace(old, new))
@@ -399,7 +399,7 @@ def test_what_does_not_fit_the_data_is_told_with_its_line(kitchen, recipe, old, 
     assert not (path.parent / "release").exists()
 
 
-def test_a_code_in_no_table_together_is_refused(kitchen):
+def test_codes_never_tabulated_together_raise(kitchen):
     path = kitchen(LINKED + '[[keep]]\ntrade = "mills"\nsize = "1"\n')
     with pytest.raises(HitokuError, match="no cell has the codes"):
         run_recipe(path)
@@ -410,14 +410,14 @@ def test_a_code_in_no_table_together_is_refused(kitchen):
     ("parameters", "more"),
     [("", '[[keep]]\ntrade = "Total"\n'), (":keep=margins", "# one line\n# and another\n")],
 )
-def test_a_cell_cannot_be_both_kept_and_withheld(kitchen, method, parameters, more):
+def test_cell_both_kept_and_suppressed_raises(kitchen, method, parameters, more):
     text = f"method = '{method}{parameters}'" + COUNTED + more + '[[withhold]]\ntrade = "Total"\nsize = "2"\n'
     with pytest.raises(HitokuError, match="trade=Total, size=2, are both") as caught:
         run_recipe(kitchen(text))
     assert "line 9, key withhold" in caught.value.where
 
 
-def test_the_steps_of_a_method_are_kept_for_the_checker(kitchen):
+def test_method_steps_are_stored_for_checker(kitchen):
     run = run_recipe(kitchen("method = 'greedy:record=full'\n" + COUNTED))
     steps = pd.read_csv(run.folder / "checker" / "steps.csv")
     taken = run.outcome.protection.steps
@@ -436,7 +436,7 @@ class UnsafeOnly:
 
 
 @pytest.mark.parametrize("kind", ["one", "linked", "counts"])
-def test_a_release_that_is_not_safe_is_written_by_force_only_and_says_so(kitchen, monkeypatch, kind):
+def test_unsafe_release_requires_force_and_is_marked(kitchen, monkeypatch, kind):
     monkeypatch.setitem(METHODS, "auto", UnsafeOnly)
     text = 'insiders = "none"\n' + RECIPES[kind]
     path = kitchen(text)
@@ -452,7 +452,7 @@ def test_a_release_that_is_not_safe_is_written_by_force_only_and_says_so(kitchen
     assert not (folder / "checker" / "certificate.json.gz").exists()
 
 
-def test_a_safe_release_is_not_called_otherwise(kitchen):
+def test_safe_release_is_not_marked_unsafe(kitchen):
     names = list(tree(run_recipe(kitchen(ONE), force=True).folder))
     assert "NOT_SAFE.txt" not in names
     assert "checker/certificate.json.gz" in names
@@ -460,7 +460,7 @@ def test_a_safe_release_is_not_called_otherwise(kitchen):
 
 @pytest.mark.parametrize("kind", ["one", "counts"])
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError(28, "No space left on device")])
-def test_what_is_interrupted_while_writing_leaves_nothing(kitchen, monkeypatch, kind, failure):
+def test_interrupted_write_leaves_no_files(kitchen, monkeypatch, kind, failure):
     path = kitchen(RECIPES[kind])
     before = tree(path.parent)
     written = []
@@ -478,7 +478,7 @@ def test_what_is_interrupted_while_writing_leaves_nothing(kitchen, monkeypatch, 
     assert sorted(p.name for p in path.parent.iterdir()) == ["data", "recipe.toml"]
 
 
-def test_an_occupied_folder_is_refused_before_any_work(kitchen):
+def test_occupied_folder_raises_before_work(kitchen):
     path = kitchen(ONE.replace("firms.csv", "nowhere.csv"))
     (path.parent / "release").mkdir()
     (path.parent / "release" / "letter.txt").write_text("keep me", encoding="utf-8")

@@ -9,7 +9,7 @@ from hitoku.pipeline import run_recipe
 
 
 @pytest.mark.parametrize("out", ["../release", "/srv/hitoku-elsewhere"], ids=["above", "anywhere"])
-def test_a_recipe_writes_outside_its_folder_only_when_the_caller_says_so(tmp_path, out):
+def test_recipe_writes_outside_its_folder_only_if_allowed(tmp_path, out):
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "people.csv").write_text("job\n" + 9 * "a\n" + 8 * "b\n", "utf-8")

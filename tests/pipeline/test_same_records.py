@@ -53,7 +53,7 @@ def apart(tmp_path):
     return write
 
 
-def test_what_two_releases_give_away_is_found_by_records_alone(apart, firms):
+def test_disclosure_across_releases_is_found_from_records(apart, firms):
     folders = apart(firms, firms)
     for folder in folders:
         assert audit(*read_release(folder)).safe
@@ -72,7 +72,7 @@ def test_what_two_releases_give_away_is_found_by_records_alone(apart, firms):
     assert blind.table.n_cells == whole.n_cells + 4
 
 
-def test_the_order_of_the_records_does_not_matter_and_other_records_are_others(apart, firms):
+def test_fingerprint_depends_on_records_not_order(apart, firms):
     folders = apart(firms, firms.sample(frac=1.0, random_state=3))
     assert any("same records" in str(remark) for remark in audit_together(folders).remarks)
     told = [json.loads((folder / "checker" / "fingerprints.json").read_text()) for folder in folders]
@@ -109,7 +109,7 @@ def test_fingerprints_are_equal_just_where_the_records_are(firms, tmp_path):
     assert len({next(iter(sets)) for sets in cells.values()}) == len(cells)
 
 
-def test_a_file_of_another_table_is_refused(apart, firms):
+def test_fingerprints_of_another_table_raise(apart, firms):
     folders = apart(firms, firms)
     file = folders[0] / "checker" / "fingerprints.json"
     file.write_text(json.dumps(json.loads(file.read_text())[1:]))
@@ -125,7 +125,7 @@ def test_fingerprints_stay_with_the_checker(apart, firms):
             assert not any(each.encode() in text for each in told)
 
 
-def test_a_level_that_no_tree_names_is_found_among_the_columns_of_the_records(firms, tmp_path):
+def test_level_missing_in_hierarchies_is_found_in_columns(firms, tmp_path):
     """Flat tables by trade and by sector, of one file: a sector is a sum of trades."""
     firms.assign(sector=firms["trade"].map({"A": "s", "B": "s", "C": "t", "D": "t"})).to_csv(
         tmp_path / "firms.csv", index=False

@@ -56,7 +56,7 @@ def _protect(**given: Any) -> object:
         (lambda: ht.Matching(method=ht.Optimal(), rules=[ht.MinFrequency(3)], limit="2000"), "limit"),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_no_such_thing_is_refused_by_its_name(call: Callable[[], object], where: str) -> None:
+def test_invalid_argument_is_named(call: Callable[[], object], where: str) -> None:
     with pytest.raises(ParameterError) as refused:
         call()
     # Classes name themselves before the argument: "Optimal, gap".
@@ -86,7 +86,7 @@ def test_names_may_come_out_of_an_array() -> None:
         lambda mask: ht.Need(unsafe=np.asarray(mask).reshape(-1), lower=1.0, upper=1.0),
     ],
 )
-def test_a_mask_is_made_of_true_and_false(take: Callable[[Any], object], mask: Any) -> None:
+def test_mask_must_be_boolean(take: Callable[[Any], object], mask: Any) -> None:
     with pytest.raises(HitokuError):
         take(mask)
 
@@ -98,7 +98,7 @@ def test_noughts_and_ones_are_a_mask(mask: list[float]) -> None:
     assert np.flatnonzero(ht.Protection.withhold(TABLE, frame).withheld).tolist() == [4]
 
 
-def test_a_text_in_the_place_of_a_mask_is_named() -> None:
+def test_text_instead_of_mask_is_named() -> None:
     with pytest.raises(TableError, match="start cannot be read as bool") as refused:
         ht.Circulation(start="by_hand.csv").protect(TABLE, NEED)
     assert refused.value.fix == "give True or False for every cell"

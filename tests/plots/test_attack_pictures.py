@@ -48,7 +48,7 @@ def test_only_the_narrowest_intervals_are_drawn_and_the_title_counts_all():
     assert axes.get_title(loc="left") == "2 of 3 unsafe cells wide enough, the narrowest 1 of 3"
 
 
-def test_a_required_length_is_laid_against_the_interval():
+def test_required_length_is_drawn_beside_the_interval():
     need = Need(unsafe=TABLE.value == 10, width=8.0)
     axes = plots.intervals(TABLE, need, bounds((6, 18), (6, 6), (5, 5))).axes[0]
     assert bars(axes, ASKED) == [(-0.5, 1.0)]
@@ -66,7 +66,7 @@ def test_every_unsafe_cell_is_a_dot_on_its_own_side_of_the_line():
     assert all(x > line for x, _ in dots)  # two of them reach just what was asked
 
 
-def test_a_heat_map_shows_categories_without_totals():
+def test_heat_map_omits_totals():
     table = Table.from_array([[20, 15, 3], [72, 1, 8]])
     release = Release.of(table, Protection.withhold(table, (table.value == 1) | (table.value == 23)))
     axes = plots.heat_map(release).axes[0]

@@ -53,7 +53,7 @@ def table(out):
         ),
     ],
 )
-def test_a_picture_shows_nothing_that_the_table_does_not(ask, kind):
+def test_picture_shows_only_published_values(ask, kind):
     out = ask(ht.Session("s", PEOPLE))
     shown = drawn(chart(out, kind))
     # A survival curve begins at one, a bar at nought, a box closes at the first corner.
@@ -80,12 +80,12 @@ def test_totals_are_no_bars_and_withheld_cells_are_marked():
         ({"column": "counts"}, "no column 'counts'"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(options, said):
+def test_undrawable_output_raises(options, said):
     with pytest.raises(ParameterError, match=said):
         chart(ht.Session("s", PEOPLE).crosstab("region"), **options)
 
 
-def test_what_does_not_leave_is_not_drawn():
+def test_unreleasable_output_raises():
     out = ht.Session("s", PEOPLE).summary("max", "income", by="region")
     with pytest.raises(ParameterError, match="may not be released"):
         chart(out)

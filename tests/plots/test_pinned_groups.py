@@ -15,7 +15,7 @@ def release(*cells):
     return Release.of(TABLE, Protection.withhold(TABLE, np.isin(np.arange(9), cells)))
 
 
-def test_a_pinned_cell_has_a_frame_and_its_title_the_colour_of_alarm():
+def test_pinned_cell_is_framed_and_title_coloured():
     figure = pinned_groups({"open": release(), "closed": release(0, 1, 3, 4)}, Group(k=0, sensitive="column"))
     frames = [[patch.get_xy() for patch in axes.patches if not patch.get_fill()] for axes in figure.axes]
     assert frames == [[(0, 0)], []]

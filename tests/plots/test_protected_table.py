@@ -27,7 +27,7 @@ def test_bounds_are_printed_where_they_are_known():
     assert "0 to ∞" in texts(protected_table(RELEASE, Bounds(lower=lower, upper=upper)))
 
 
-def test_a_table_of_three_variables_cannot_be_drawn():
+def test_three_way_table_raises():
     cube = Table.from_array(np.ones((2, 2, 2), dtype=int))
     with pytest.raises(ParameterError, match="3 variable"):
         protected_table(Release.of(cube, Protection.withhold(cube, np.zeros(27, dtype=bool))))

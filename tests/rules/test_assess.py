@@ -35,7 +35,7 @@ COUNTS = Table.from_array([[20, 15, 2], [72, 1, 30]])
 UNSAFE = [2, 5]
 
 
-def test_a_width_is_all_that_the_papers_ask_for():
+def test_width_alone_sets_no_levels():
     need = assess(COUNTS, [MinFrequency(5)], width=9)
     assert need.unsafe.nonzero()[0].tolist() == UNSAFE
     assert not need.lower.any()
@@ -43,7 +43,7 @@ def test_a_width_is_all_that_the_papers_ask_for():
     assert need.width.tolist() == [9.0 if cell in UNSAFE else 0.0 for cell in range(12)]
 
 
-def test_a_width_per_cell():
+def test_width_may_differ_per_cell():
     need = assess(COUNTS, [MinFrequency(5)], width=np.arange(12) * 1.0)
     assert need.width.sum() == sum(UNSAFE)
 
@@ -63,13 +63,13 @@ def test_without_a_width_cells_get_a_fifth_of_their_value_and_one_at_least():
         pytest.param({"upper": 11.0}, 2.0, 1.0, id="known from above"),
     ],
 )
-def test_the_default_range_respects_what_an_outsider_knows(bounds, lower, upper):
+def test_default_range_respects_known_bounds(bounds, lower, upper):
     table = Table(value=[10.0], relations=np.zeros((0, 1)), frequency=[2], **bounds)
     need = assess(table, [MinFrequency(5)])
     assert (need.lower[0], need.upper[0]) == pytest.approx((lower, upper))
 
 
-def test_a_need_that_has_a_width_gets_no_default_range():
+def test_width_replaces_the_default_range():
     need = assess(COUNTS, [Given(COUNTS.value == 1, width=6)])
     assert (need.upper.max(), need.width.max()) == (0.0, 6.0)
 
@@ -117,7 +117,7 @@ def test_every_rule_is_among_those_that_are_added():
 
 @settings(deadline=None, max_examples=10)
 @given(table=magnitude_tables(integer=True, holdings=True), data=st.data())
-def test_a_rule_that_is_added_never_asks_for_less(table, data):
+def test_added_rule_never_lowers_requirements(table, data):
     marks = st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)
     table = replace(table, measures={"asked": np.where(data.draw(marks), 0.5, 0.0)})
     cells = np.array(data.draw(marks))
@@ -131,7 +131,7 @@ def test_a_rule_that_is_added_never_asks_for_less(table, data):
                 assert np.all(getattr(both, level) >= getattr(alone, level)), (one, other, level)
 
 
-def test_a_small_level_of_one_rule_is_not_taken_for_the_range_of_another():
+def test_small_level_does_not_replace_another_range():
     """A cell of one firm with 125: 20 percent by few_contributors, whatever p% asks for besides."""
     rows = [("a", "x", 90), ("a", "x", 60), ("a", "x", 33), ("a", "z", 125), ("b", "x", 40), ("b", "x", 30)]
     rows += [("b", "x", 15), ("b", "z", 79), ("b", "z", 70), ("b", "z", 52)]
@@ -155,7 +155,7 @@ class OddOnes:
         return Need(unsafe=table.value % 2 == 1)
 
 
-def test_a_rule_from_elsewhere_goes_by_its_class():
+def test_unnamed_rule_is_named_by_its_class():
     need = assess(COUNTS, [OddOnes(), OddOnes()])
     assert list(need.rules) == ["odd_ones", "odd_ones 2"]
     assert need.upper[need.unsafe].min() >= 1
@@ -196,7 +196,7 @@ def test_widths_that_are_none(width):
     assert caught.value.where == "width"
 
 
-def test_a_cell_that_must_stay_published_cannot_be_unsafe():
+def test_fixed_cell_cannot_be_unsafe():
     table = Table.from_array([[20, 15], [72, 1]], fixed=np.arange(9) == 4)
     with pytest.raises(NeedError, match="may not be withheld") as caught:
         assess(table, [MinFrequency(5)])
@@ -213,6 +213,6 @@ def test_a_cell_that_must_stay_published_cannot_be_unsafe():
         pytest.param(7, "few_contributors", id="no word"),
     ],
 )
-def test_a_rule_is_reported_by_its_own_name_or_by_that_of_its_class(named, name):
+def test_rule_is_reported_by_name_or_class(named, name):
     rule = type("FewContributors", (), {"name": named})()
     assert name_of(rule) == name

@@ -43,7 +43,7 @@ def test_holdings_are_looked_at_where_they_are_known_unless_units_are_asked_for(
         pytest.param(None, "holding", "does not say who contributes", id="nobody, holdings asked for"),
     ],
 )
-def test_what_a_table_lacks_is_said(holdings, level, said):
+def test_missing_contributions_raise(holdings, level, said):
     with pytest.raises(RuleError, match=said):
         contributors_at(replace(TABLE, units=None, holdings=holdings), level, "p_percent")
 
@@ -124,12 +124,12 @@ def test_one_person_who_is_counted_twice_switches_no_rule_off(rule):
         pytest.param([[0, 0], [12, 8]], [[0, 0], [6, 4]], [2.0, 2.0], id="an empty group"),
     ],
 )
-def test_a_person_counts_for_the_mean_of_the_group(value, people, each):
+def test_person_counts_as_the_group_mean(value, people, each):
     table = Table.from_array(value, frequency=people, integer=False)
     assert per_person(table, np.array([2, 5])) == pytest.approx(each)
 
 
-def test_an_amount_below_one_has_somebody_to_hide_at_the_limit():
+def test_fractional_contribution_is_assessed_at_the_limit():
     # The remainder of 0.05 is just a tenth of 0.5.
     table = one_cell(0.5, 0.25, 0.05)
     assert not PPercent(10).assess(table).unsafe[0]

@@ -59,7 +59,7 @@ def hits(table, rule):
         ),
     ],
 )
-def test_the_paper(k, unknown, unsafe):
+def test_example_of_the_paper(k, unknown, unsafe):
     assert hits(TABLE_1, DirectDisclosure(k=k, sensitive="injury", unknown=unknown)) == unsafe
 
 
@@ -164,7 +164,7 @@ def test_reaching_the_level_ends_the_disclosure(table, k):
     assert not need.upper.any()
 
 
-def test_a_width_is_asked_for_beside_the_levels():
+def test_width_is_required_in_addition_to_levels():
     rule = DirectDisclosure(k=1, sensitive="injury")
     alone, both = (assess(TABLE_1, [rule], width=width) for width in (None, 5))
     assert both.lower.tolist() == alone.lower.tolist()
@@ -193,7 +193,7 @@ def test_in_a_hierarchy_each_lowest_code_is_compared_with_the_group_above_it():
     assert not DirectDisclosure(sensitive="group").assess(table).unsafe.any()
 
 
-def test_a_group_of_codes_counts_where_it_is_named():
+def test_code_group_counts_where_named():
     table = hierarchical()
     assert named_hits(table, k=6, harmless={"injury": ("light", "serious")}) == set()
     hurt = named_hits(table, k=6, harmless={"injury": ("light", "serious")}, forbidden={"injury": ["hurt"]})
@@ -214,7 +214,7 @@ def test_a_group_of_codes_counts_where_it_is_named():
         pytest.param({"k": 0, "forbidden": {"injury": [("None", "Light")]}}, set(), id="another set"),
     ],
 )
-def test_what_counts_as_disclosure_is_the_users_choice(parameters, unsafe):
+def test_disclosure_definition_follows_parameters(parameters, unsafe):
     table = Table.from_array([[0, 1, 9], [7, 9, 8]], names=("group", "injury"), codes=("ab", INJURIES[:3]))
     assert named_hits(table, **{"k": 1, **parameters}) == {("a", code) for code in unsafe}
 

@@ -56,7 +56,7 @@ def test_agrees_with_adding_up_the_contributions(data, n, k):
 
 
 @given(sizes=SIZES, n=st.integers(1, 3), k=st.integers(1, 100))
-def test_the_level_is_what_the_total_lacks(sizes, n, k):
+def test_level_is_the_shortfall_of_the_total(sizes, n, k):
     table = one_cell(*sizes)
     need = Dominance(n, k).assess(table)
     if need.unsafe[0]:
@@ -82,7 +82,7 @@ def test_two_safe_cells_make_a_safe_sum(one, other, n, k):
 
 
 @given(sizes=SIZES, n=st.integers(1, 3), k=st.integers(1, 100), scale=st.sampled_from([0.01, 0.3, 7, 1e9]))
-def test_the_unit_of_measurement_does_not_matter(sizes, n, k, scale):
+def test_result_is_independent_of_the_unit(sizes, n, k, scale):
     plain = Dominance(n, k).assess(one_cell(*sizes))
     scaled = Dominance(n, k).assess(one_cell(*(scale * size for size in sizes)))
     assert scaled.unsafe[0] == plain.unsafe[0]
@@ -90,7 +90,7 @@ def test_the_unit_of_measurement_does_not_matter(sizes, n, k, scale):
 
 
 @given(table=magnitude_tables(holdings=True), k=st.integers(1, 100))
-def test_a_holding_dominates_at_least_as_much_as_its_units(table, k):
+def test_holding_dominates_at_least_like_its_units(table, k):
     unit, holding = (Dominance(1, k, level=level).assess(table) for level in ("unit", "holding"))
     assert np.all(holding.unsafe >= unit.unsafe)
 

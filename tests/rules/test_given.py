@@ -31,7 +31,7 @@ def test_levels(levels, lower, upper, width):
     assert need.upper[1:].sum() == 0
 
 
-def test_what_an_outsider_knows_cannot_be_blurred():
+def test_levels_are_capped_at_known_bounds():
     table = Table(value=[20.0], relations=np.zeros((0, 1)), lower=18.0, upper=23.0)
     need = Given([True], lower=5, upper=5).assess(table)
     assert (need.lower[0], need.upper[0]) == (2.0, 3.0)
@@ -41,7 +41,7 @@ def test_marks_may_be_a_measure_of_the_table():
     assert Given("secret").assess(TABLE).unsafe.nonzero()[0].tolist() == [0, 4]
 
 
-def test_the_mask_is_copied():
+def test_mask_is_copied():
     mask = FIRST.copy()
     rule = Given(mask)
     mask[:] = True
@@ -65,13 +65,13 @@ def test_prints_counts_and_no_levels():
         pytest.param({"unsafe": FIRST, "percent": 0}, id="no range"),
     ],
 )
-def test_what_cannot_be_read(parts):
+def test_unreadable_input_raises(parts):
     with pytest.raises(HitokuError) as caught:
         Given(**parts).assess(TABLE)
     assert caught.value.fix
 
 
-def test_a_marked_structural_zero_is_not_dropped_in_silence():
+def test_marked_structural_zero_raises():
     table = Table.from_array([[0, 2], [3, 4]], fixed=[True] + [False] * 8)
     with pytest.raises(NeedError, match="may not be withheld"):
         assess(table, [Given(FIRST)])

@@ -81,7 +81,7 @@ def test_agrees_with_every_relation_written_out(table, share):
 
 
 @given(table=count_tables(), low=st.integers(1, 20), more=st.integers(0, 19))
-def test_a_higher_share_never_adds_a_cell(table, low, more):
+def test_higher_share_never_adds_unsafe_cells(table, low, more):
     strict, mild = (GroupDisclosure(min(s, 20) / 20).assess(table) for s in (low, low + more))
     assert np.all(mild.unsafe <= strict.unsafe)
 
@@ -99,7 +99,7 @@ def test_reaching_the_level_ends_the_disclosure(table, share):
 
 
 @pytest.mark.parametrize(("paper", "lower"), [(False, True), (True, False)])
-def test_a_width_and_levels_both_hold_unless_the_paper_is_wanted(paper, lower):
+def test_width_replaces_levels_only_on_request(paper, lower):
     table = Table.from_array([[95, 5], [40, 60]])
     need = assess(table, [GroupDisclosure(0.9, yields_to_width=paper)], width=10)
     assert np.all((need.lower[need.unsafe] > 0) == lower)
@@ -141,7 +141,7 @@ def test_works_on_relations_without_codes():
     assert GroupDisclosure(0.9).assess(table).unsafe.tolist() == [False, True, False]
 
 
-def test_a_single_part_is_its_total_by_another_name_within_a_tree():
+def test_single_child_of_hierarchy_is_not_unsafe():
     """North has one district: both are the same by definition. All parts of the total hold half of it."""
     tree = Dimension.of("place", Hierarchy.from_tree({"North": ["N1"], "South": ["S1", "S2"]}))
     value = add_up(np.array([8, 4, 4]), (tree,))
@@ -151,7 +151,7 @@ def test_a_single_part_is_its_total_by_another_name_within_a_tree():
 
 
 @pytest.mark.parametrize("rule", [GroupDisclosure(0.9), DirectDisclosure(k=1), KDisclosure(k=1)], ids=repr)
-def test_the_only_category_that_is_left_holds_everybody(rule):
+def test_only_category_discloses_the_whole_population(rule):
     """Behind a filter: a population is a group, and that all of it has one attribute is told of everybody."""
     table = Table.from_array([12], names=["injury"], codes=[["serious"]])
     need = assess(table, [rule])
@@ -164,7 +164,7 @@ def test_the_only_category_that_is_left_holds_everybody(rule):
     assert len(Group(share=0.9).find(Release.of(table, everything))) == 1
 
 
-def test_a_total_that_is_not_positive_has_no_shares():
+def test_nonpositive_total_has_no_shares():
     table = Table(value=[5.0, -5.0, 0.0], relations=[[1, 1, -1]])
     assert not GroupDisclosure(0.9).assess(table).unsafe.any()
 
@@ -181,7 +181,7 @@ def test_levels_are_what_the_part_holds_above_the_share():
     assert {int(cell): float(need.lower[cell]) for cell in np.flatnonzero(need.unsafe)} == {0: 5.0, 4: 2.0}
 
 
-def test_a_part_that_counts_twice_may_be_half_as_large():
+def test_part_with_weight_two_needs_half_level():
     # Twice the first and the second are three times the third: 2/3 and 1/3 of it, two of four each.
     table = Table(value=[3.0, 6.0, 4.0], relations=[[2, 1, -3]])
     need = GroupDisclosure(0.4).assess(table)

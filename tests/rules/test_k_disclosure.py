@@ -40,14 +40,14 @@ def test_pairs(rule, pairs):
     assert named(TOWNS, rule) == pairs
 
 
-def test_the_part_is_flagged_and_its_level_leaves_one_person_more_outside():
+def test_flagged_part_level_leaves_one_more_outside():
     need = KDisclosure(k=1, sensitive="work").assess(TOWNS)
     flagged = np.flatnonzero(need.unsafe)
     assert [TOWNS.describe(cell) for cell in flagged] == ["town=Gull, work=out"]
     assert need.lower[flagged].tolist() == [2]
 
 
-def test_a_difference_is_group_minus_part():
+def test_difference_equals_group_minus_part():
     matrix = KDisclosure(k=1).differences(TOWNS).toarray()
     assert (matrix.sum(axis=0) == 0).all()
     assert (TOWNS.value @ matrix <= 1).all()
@@ -87,12 +87,12 @@ def test_linked_tables_are_compared_by_their_relations():
     }
 
 
-def test_a_table_without_counts_is_told_what_it_lacks():
+def test_table_without_counts_raises():
     with pytest.raises(RuleError, match="how many respondents"):
         KDisclosure().pairs(Table.from_array([[1.5, 2.0], [3.0, 4.0]]))
 
 
-def test_a_part_of_exactly_the_limit_is_looked_at():
+def test_part_at_the_limit_is_checked():
     table = Table.from_array([[0, 4], [2, 3]])
     found = {limit: KDisclosure(k=0, limit=limit).pairs(table)[0].tolist() for limit in (4, 3, 1)}
     assert found == {4: [1, 3], 3: [3], 1: []}

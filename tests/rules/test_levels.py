@@ -62,7 +62,7 @@ def test_relations_without_a_single_total_have_no_parts():
     assert len(parts_of(table).part) == 0
 
 
-def test_a_part_that_counts_half_is_still_a_part():
+def test_part_with_weight_half_is_a_part():
     pairs = parts_of(Table(value=[4.0, 6.0, 8.0], relations=[[0.5, 1, -1]]))
     assert (pairs.part.tolist(), pairs.total.tolist()) == ([0, 1], [2, 2])
     assert pairs.weight.tolist() == [0.5, 1.0]

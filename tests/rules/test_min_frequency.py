@@ -76,7 +76,7 @@ def test_says_what_the_table_lacks(rule, table, lacks):
 
 
 @given(table=count_tables(), n=st.integers(1, 12), more=st.integers(0, 5))
-def test_a_higher_threshold_never_frees_a_cell(table, n, more):
+def test_higher_threshold_keeps_all_unsafe_cells(table, n, more):
     few, many = MinFrequency(n).assess(table), MinFrequency(n + more).assess(table)
     assert np.all(many.unsafe >= few.unsafe)
     assert many.unsafe.tolist() == [0 < count < n + more for count in table.value]

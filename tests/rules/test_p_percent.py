@@ -64,7 +64,7 @@ def test_agrees_with_what_the_coalition_can_work_out(data, n, p):
 
 
 @given(sizes=SIZES, p=PERCENTS)
-def test_the_level_is_exactly_enough(sizes, p):
+def test_level_is_exactly_sufficient(sizes, p):
     """An inferable total that reaches the level leaves the second estimating the first p percent too high."""
     table = one_cell(*sizes)
     need = PPercent(p).assess(table)
@@ -100,7 +100,7 @@ def test_two_safe_cells_make_a_safe_sum(one, other, p, n):
 
 
 @given(sizes=SIZES, p=PERCENTS, scale=st.sampled_from([0.01, 0.3, 7, 1e9]))
-def test_the_unit_of_measurement_does_not_matter(sizes, p, scale):
+def test_result_is_independent_of_the_unit(sizes, p, scale):
     plain = PPercent(p).assess(one_cell(*sizes))
     scaled = PPercent(p).assess(one_cell(*(scale * size for size in sizes)))
     assert scaled.unsafe[0] == plain.unsafe[0]
@@ -122,7 +122,7 @@ def test_level_on_the_scale_of_the_value():
         pytest.param({"lower": 100, "upper": 100}, 0.0, 0.0, id="an outsider knows the value"),
     ],
 )
-def test_what_an_outsider_knows_cannot_be_blurred(parts, lower, upper):
+def test_levels_are_capped_at_known_bounds(parts, lower, upper):
     behind = Contributors(count=[3], largest=[[80.0, 15.0]], total=[100.0])
     table = Table(value=[100.0], relations=np.zeros((0, 1)), units=behind, **parts)
     need = PPercent(10).assess(table)
@@ -152,11 +152,11 @@ def test_nobody_known():
         pytest.param((), "unsafe", False, id="an empty cell has nothing to hide"),
     ],
 )
-def test_a_remainder_of_exactly_p_percent(contributions, at_limit, unsafe):
+def test_exact_p_percent_remainder_is_safe(contributions, at_limit, unsafe):
     need = PPercent(p=10, at_limit=at_limit).assess(one_cell(*contributions))
     assert bool(need.unsafe[0]) is unsafe
 
 
-def test_a_cell_at_the_limit_has_a_reading():
+def test_invalid_at_limit_raises():
     with pytest.raises(RuleError):
         PPercent(p=10, at_limit="maybe")

@@ -61,6 +61,6 @@ def test_contradictory_parameters(p, q):
     assert caught.value.fix
 
 
-def test_a_coalition_has_somebody_in_it():
+def test_empty_coalition_raises():
     with pytest.raises(RuleError, match=r"give n as 1, 2, \.\.\."):
         PriorPosterior(p=10, q=50, n=0)

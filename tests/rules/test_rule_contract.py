@@ -153,7 +153,7 @@ def test_parameters_that_make_no_sense_are_refused(name, parameters):
 
 
 @pytest.mark.parametrize("name", [name for name in RULES if name != "group_disclosure"])
-def test_a_bare_table_is_told_what_it_lacks(name):
+def test_table_without_required_fields_raises(name):
     with pytest.raises(HitokuError) as caught:
         RULES[name](**EXAMPLES[name] | ({"share": "asked"} if name == "request" else {})).assess(
             Table.from_array([[1.5, 2.0], [3.0, 4.0]])

@@ -61,7 +61,7 @@ def test_words_that_are_none(spec, what, fix):
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_the_page_of_a_rule_shows_a_word_that_works(name):
+def test_rule_page_shows_a_valid_spec(name):
     section = PAGE.read_text("utf-8").partition(f"\n## `{name}`\n")[2].partition("\n## ")[0]
     specs = re.findall(r"`--rule ([^`]+)`", section)
     assert specs

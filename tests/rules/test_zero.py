@@ -40,14 +40,14 @@ def test_contributions_below_zero(magnitude, largest, unsafe):
     assert need.lower[0] == 0
 
 
-def test_what_an_outsider_knows_cannot_be_blurred():
+def test_levels_are_capped_at_known_bounds():
     behind = Contributors(count=[2], largest=[[0.0]], total=[0.0])
     table = Table(value=[0.0], relations=np.zeros((0, 1)), units=behind, upper=4.0)
     assert Zero(upper=10).assess(table).upper[0] == 4.0
 
 
 @pytest.mark.parametrize("upper", [0, -1, float("inf"), float("nan"), None, "10", True])
-def test_the_range_is_a_positive_number(upper):
+def test_range_must_be_positive(upper):
     with pytest.raises(RuleError, match="upper"):
         Zero(upper=upper)
 

@@ -61,7 +61,7 @@ def test_rows_that_repeat_others_do_no_harm():
 
 @settings(max_examples=26)
 @given(data=st.data())
-def test_the_truth_a_little_disturbed_is_found_again(data):
+def test_perturbed_solution_is_recovered(data):
     # Built backwards: a point, what holds it, how hard; the cost follows from them.
     draw = lambda what, size: np.array(data.draw(st.lists(what, min_size=size, max_size=size)))  # noqa: E731
     n = data.draw(st.integers(2, 8))

@@ -43,7 +43,7 @@ def test_parts_of_four_and_six_in_l2():
     assert found.multiplier == pytest.approx([2 * cost, 0, 0], abs=1e-6)
 
 
-def test_a_fixed_cell_is_no_variable():
+def test_fixed_cell_is_not_a_variable():
     found = moved([4, 6, 10], [1, np.nan, 0], "l1", upper=[np.inf, np.inf, 0])
     assert found.deviation == pytest.approx([1, -1, 0])
     assert found.multiplier[2] == 0
@@ -216,7 +216,7 @@ def test_conditions_that_are_not_met_are_told(monkeypatch):
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_the_same_problem_has_the_same_answer(norm):
+def test_same_problem_gives_same_answer(norm):
     rng = np.random.default_rng(4)
     relations = np.hstack([np.eye(6), np.eye(6), -np.eye(6)])
     problem = DeviationProgram(
@@ -227,5 +227,5 @@ def test_the_same_problem_has_the_same_answer(norm):
     assert first.multiplier.tobytes() == second.multiplier.tobytes()
 
 
-def test_a_repr_shows_no_deviation():
+def test_repr_omits_deviations():
     assert repr(moved([4, 6, 10], [1, np.nan, np.nan], "l1")) == "Closest(optimal)"

@@ -57,7 +57,7 @@ def test_soft_bounds_are_broken_where_nothing_else_is_possible():
     assert found.paid == pytest.approx(100 * 1 / 100)
 
 
-def test_a_cell_with_equal_bounds_counts_though_it_is_no_variable():
+def test_cell_with_equal_bounds_counts_as_constant():
     problem = DeviationProgram(
         relations=[[1, 1, -1]], weight=[1.0, 1.0, 1.0], lower=[-9, -9, 4], upper=[9, 9, 4]
     )

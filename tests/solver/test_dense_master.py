@@ -74,7 +74,7 @@ def test_columns_are_let_in_where_an_optimum_needs_them(monkeypatch):
     assert master.solve().bound == pytest.approx(11)
 
 
-def test_a_bound_after_few_steps_is_true_and_a_basis_can_be_come_back_to():
+def test_early_bound_is_valid_and_basis_restorable():
     rng = np.random.default_rng(4)
     master = DenseMaster(rng.integers(1, 50, 60).astype(float))
     for _ in range(12):
@@ -99,7 +99,7 @@ def test_a_bound_after_few_steps_is_true_and_a_basis_can_be_come_back_to():
     assert master.steps == before
 
 
-def test_a_tableau_that_went_wrong_is_set_up_anew():
+def test_inaccurate_tableau_is_rebuilt():
     rng = np.random.default_rng(5)
     master = DenseMaster(rng.integers(1, 50, 30).astype(float))
     rows = sparse.csr_array(sparse.vstack([some_rows(rng, 30) for _ in range(6)], "csr"))
@@ -110,7 +110,7 @@ def test_a_tableau_that_went_wrong_is_set_up_anew():
     assert master.solve().bound == pytest.approx(least)
 
 
-def test_a_basis_can_be_come_back_to_when_the_tableau_was_set_up_anew_with_fewer_columns():
+def test_basis_is_restorable_after_rebuild_with_fewer_columns():
     rng = np.random.default_rng(6)
     master = DenseMaster(rng.integers(1, 50, 30).astype(float))
     rows = sparse.csr_array(sparse.vstack([some_rows(rng, 30) for _ in range(6)], "csr"))

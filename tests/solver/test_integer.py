@@ -87,18 +87,18 @@ def test_limits_are_said_and_the_bound_is_still_true():
     assert solve(program, time_limit_s=0.0).status is SolverStatus.LIMIT
 
 
-def test_a_start_is_used_and_does_not_change_the_optimum():
+def test_start_does_not_change_the_optimum():
     program = knapsack()
     best = solve(program)
     assert solve(program, start=best.x).value == best.value
 
 
-def test_the_mask_must_fit():
+def test_mask_of_wrong_length_raises():
     with pytest.raises(ParameterError, match="integer has shape"):
         IntegerProgram([1, 1], [[1, 1]], [1], integer=[True])
 
 
-def test_a_point_that_is_not_whole_is_tried_again_and_then_refused(monkeypatch):
+def test_fractional_point_is_retried_then_rejected(monkeypatch):
     asked = []
 
     def engine(options):

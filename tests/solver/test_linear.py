@@ -107,7 +107,7 @@ def test_bounds_can_change_while_open():
 
 
 @pytest.mark.parametrize("dual", [False, True])
-def test_what_is_asked_after_forgetting_is_answered_as_if_nothing_had_been_asked_before(dual):
+def test_reset_solver_answers_like_a_new_one(dual):
     rng = np.random.default_rng(4)
     relations = rng.integers(-1, 2, (12, 50)).astype(float)
     # All points cost the same, so where a search ends depends on where it began.
@@ -120,7 +120,7 @@ def test_what_is_asked_after_forgetting_is_answered_as_if_nothing_had_been_asked
         assert np.array_equal(warm.solve(program.cost).x, fresh)
 
 
-def test_a_program_without_columns_has_nothing_to_forget():
+def test_program_without_columns_can_be_reset():
     with opened(LinearProgram([], np.zeros((1, 0)), [0])) as warm:
         warm.bounds([], [])
         warm.forget()
@@ -169,7 +169,7 @@ def test_malformed_programs_are_refused(parts):
         LinearProgram(**{"cost": 0, "relations": [[1, 1]], "rhs": [1], **parts})
 
 
-def test_an_answer_that_does_not_survive_recomputation_is_an_error(monkeypatch):
+def test_answer_failing_recomputation_raises(monkeypatch):
     with opened(LinearProgram(0, [[1, 1]], [10])) as warm:
         monkeypatch.setattr(type(warm), "_meets", lambda _self, _x: False)
         with pytest.raises(SolverError, match="no trustworthy answer"):
@@ -212,7 +212,7 @@ def test_warm_answers_equal_cold_ones_of_scipy(seed, size):
             assert np.array_equal(ours.x[held], at[held])
 
 
-def test_a_repr_shows_no_value():
+def test_repr_omits_values():
     solution = solve(LinearProgram([1, 1], [[1, 1]], [4711]))
     assert solution.optimal
     assert repr(solution) == "Solution(optimal)"

@@ -79,7 +79,7 @@ def test_any_multipliers_prove_a_bound_and_no_more():
     assert bounds == [0.0, 1.0, 2.0, 2.0, -4.0]
 
 
-def test_the_cheapest_point_that_moves_a_cell():
+def test_cheapest_point_moving_a_cell_is_found():
     # One relation: what the first part gains, the second or the third loses.
     attacker = AttackerProblem(sparse.csr_array([[1.0, 1.0, 1.0]]))
     low, high = np.array([2.0, -5.0, -5.0]), np.array([2.0, 0.0, 0.0])

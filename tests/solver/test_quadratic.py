@@ -115,7 +115,7 @@ class Liar:
     ],
 )
 @pytest.mark.parametrize("curvature", [0.0, 1.0], ids=["linear", "squares"])
-def test_a_solver_that_calls_a_wrong_point_optimal_is_caught(monkeypatch, shift, curvature):
+def test_wrong_optimum_of_solver_is_detected(monkeypatch, shift, curvature):
     opened = quadratic.opened
     monkeypatch.setattr(quadratic, "opened", lambda *parts: Liar(opened(*parts), shift))
     monkeypatch.setattr(quadratic, "_can_be_polished", lambda _program: False)
@@ -124,7 +124,7 @@ def test_a_solver_that_calls_a_wrong_point_optimal_is_caught(monkeypatch, shift,
         solve(program)
 
 
-def test_an_answer_that_every_algorithm_leaves_short_is_polished():
+def test_imprecise_answer_is_polished():
     # Of two curved columns and a straight one, with x1 = -1 - x3 and x2 = 1 - x3: least at x3 = 1/2.
     program = QuadraticProgram(
         [1, 3, 2],
@@ -142,7 +142,7 @@ def test_an_answer_that_every_algorithm_leaves_short_is_polished():
 
 @pytest.mark.parametrize("cost", [(0, 0), (1, 0), (0, 1)])
 @pytest.mark.parametrize("lower", [(0, -1), (-1, -1)])
-def test_an_optimum_where_nothing_moves_has_no_size_to_compare_with(cost, lower):
+def test_zero_optimum_is_accepted(cost, lower):
     # Both rows together leave nothing but zero.
     program = QuadraticProgram(cost, [[-1, -1], [-1, 0]], [0, 0], lower, [1, 1], curvature=[0.5, 0])
     found = solve(program)
@@ -188,7 +188,7 @@ def test_every_order_of_algorithms_finds_the_same_optimum(data, table):
     assert values[0] == pytest.approx(values[1], rel=1e-7, abs=1e-9)
 
 
-def test_the_point_of_one_run_and_the_proof_of_another_make_an_answer(monkeypatch):
+def test_point_and_proof_of_two_runs_combine(monkeypatch):
     monkeypatch.setattr(quadratic, "_can_be_polished", lambda _program: False)
     program = QuadraticProgram(0, [[1, 1]], [10], curvature=1)
     units = quadratic.ColumnUnits.of(program)

@@ -43,7 +43,7 @@ ENDS_IN_NUL = pd.DataFrame({"g": ["a", "a\0", "b"], "h": ["p", "q", "p"], "x": [
 
 
 @pytest.mark.parametrize("trees", [{}, {"g": Hierarchy.flat(["a", "b"])}], ids=["flat", "listed"])
-def test_a_code_that_ends_in_nul_is_not_made_one_with_another(trees):
+def test_code_ending_in_nul_stays_distinct(trees):
     """Arrays of texts drop it: with h as well no cell occurs twice, and nothing else would tell."""
     with pytest.raises(DataError, match=r"column 'g' has 1 code\(s\) " + NUL):
         Table.from_frame(ENDS_IN_NUL, ["g", "h"], "x", hierarchies=trees)
@@ -51,14 +51,14 @@ def test_a_code_that_ends_in_nul_is_not_made_one_with_another(trees):
         tabulate(ENDS_IN_NUL, ["g", "h"], value="x", hierarchies=trees)
 
 
-def test_a_researcher_s_code_that_ends_in_nul_is_refused():
+def test_session_code_ending_in_nul_raises():
     work = Session("study", ENDS_IN_NUL.assign(id=range(3)), unit="id")
     with pytest.raises(DataError, match=NUL):
         work.crosstab("g", "h", name="both")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_a_code_of_a_file_that_ends_in_nul_is_refused(encoding, tmp_path):
+def test_file_code_ending_in_nul_raises(encoding, tmp_path):
     """Far down in the file: a NUL at its beginning is taken for another encoding."""
     rows = "trade,size\n" + "inns,1\nmills,2\n" * 400 + "inns\0,1\n"
     (tmp_path / "firms.csv").write_bytes(rows.encode(encoding))
@@ -69,14 +69,14 @@ def test_a_code_of_a_file_that_ends_in_nul_is_refused(encoding, tmp_path):
     assert not (tmp_path / "release").exists()
 
 
-def test_a_hierarchy_has_no_code_with_nul():
+def test_hierarchy_code_with_nul_raises():
     with pytest.raises(HierarchyError, match="the invalid character"):
         Hierarchy.from_tree({"A": ["a", "a\0"]})
     with pytest.raises(HierarchyError, match="the invalid character"):
         Table.from_array([1, 2], codes=[["a", "a\0"]])
 
 
-def test_a_total_among_records_is_named_with_its_number():
+def test_total_among_records_is_named_with_count():
     records = pd.DataFrame({"g": ["a", "Total", "b", "Total"], "x": [1, 3, 2, 3]})
     with pytest.raises(
         DataError, match="column 'g' has 'Total', the code of the total, in 2 record"
@@ -90,7 +90,7 @@ def test_a_total_among_records_is_named_with_its_number():
     [("7", "'7' and '07' of the hierarchy differ only in zeros at the front"),
      ("a1 ", "'a1 ' and 'A1' of the hierarchy differ only in spaces or letter case")],
 )  # fmt: skip
-def test_a_code_that_the_hierarchy_writes_another_way(code, words):
+def test_code_spelt_differently_is_suggested(code, words):
     records = pd.DataFrame({"g": [code, "87"], "x": [1, 2]})
     with pytest.raises(DataError) as caught:
         tabulate(records, ["g"], value="x", hierarchies={"g": Hierarchy.flat(["07", "87", "A1"])})
@@ -147,7 +147,7 @@ def test_rows_that_add_all_others_up_are_not_taken_for_records(word):
     assert listed.value[-1] == 15.5
 
 
-def test_a_word_for_totals_that_is_none_is_named(caplog):
+def test_invalid_totals_argument_is_named(caplog):
     table = tabulate(doubled("All").assign(v=[1, 2, 9]), by=["region"], value="v")
     assert table.value[-1] == 12
     assert "column 'region' has 'All' in 1 record(s), a word for totals" in caplog.text

@@ -45,7 +45,7 @@ def test_one_code_for_a_group_and_another_leaf_is_refused():
         tabulate(records, ["town"], value="x", hierarchies={"town": ["county"]})
 
 
-def test_a_recipe_names_columns(tmp_path):
+def test_recipe_hierarchy_names_columns(tmp_path):
     RECORDS.to_csv(tmp_path / "towns.csv", sep=";", index=False)
     recipe = tmp_path / "recipe.toml"
     text = 'data = "towns.csv"\nby = ["town"]\nvalue = "x"\nrules = ["few_contributors:n=1"]\n'

@@ -41,7 +41,7 @@ def written(folder, data, name="records.csv"):
         ("地域,売上\n東京,1.5\n大阪,2.25\n", "euc_jp", "euc-jp"),
     ],
 )
-def test_the_encoding_is_found_and_the_table_is_the_same(text, codec, found, tmp_path):
+def test_detected_encoding_gives_the_same_table(text, codec, found, tmp_path):
     path = written(tmp_path, text.encode(codec))
     header = look_at(path).header
     assert look_at(path).encoding == found
@@ -60,7 +60,7 @@ def test_compressed_files_are_read_in_any_encoding(tmp_path):
     ("text", "codec"),
     [("пол,x\nжен,1\n", "cp1251"), ("województwo,x\nłódzkie,1\nmałopolskie,2\n", "cp1250")],  # noqa: RUF001
 )
-def test_an_encoding_that_cannot_be_known_is_refused_and_can_be_said(text, codec, tmp_path):
+def test_ambiguous_encoding_raises_until_given(text, codec, tmp_path):
     path = written(tmp_path, text.encode(codec))
     with pytest.raises(DataError, match="not UTF-8") as caught:
         look_at(path)
@@ -68,7 +68,7 @@ def test_an_encoding_that_cannot_be_known_is_refused_and_can_be_said(text, codec
     assert tabulate(path, [text.partition(",")[0]], value="x", file=FileFormat(encoding=codec)).n_cells > 1
 
 
-def test_a_wrong_encoding_is_an_error_that_shows_nothing(tmp_path):
+def test_wrong_encoding_raises_without_content(tmp_path):
     path = written(tmp_path, "g,x\nsecr\xe9t,1\n".encode("latin-1"))
     with pytest.raises(DataError, match="not written in utf-8") as caught:
         tabulate(path, ["g"], value="x", file=FileFormat(encoding="utf-8"))
@@ -90,7 +90,7 @@ def test_no_copy_of_the_records_is_left_behind(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-def test_the_separator_is_found(separator, tmp_path):
+def test_separator_is_detected(separator, tmp_path):
     text = 'region,size,x\n01,"a;b|c",1\n02,d,2\n'.replace(",", separator)
     path = written(tmp_path, text.encode())
     assert look_at(path).separator == separator
@@ -130,7 +130,7 @@ def test_numbers_of_every_style(entries, total, said, tmp_path, caplog):
 
 
 @pytest.mark.parametrize(("entry", "point", "comma"), [("1.234", 1.234, 1234.0), ('"1,234"', 1234.0, 1.234)])
-def test_a_number_with_two_readings_is_refused_until_somebody_says_which(entry, point, comma, tmp_path):
+def test_ambiguous_number_raises_until_format_given(entry, point, comma, tmp_path):
     path = written(tmp_path, f"g,x\na,{entry}\n".encode())
     with pytest.raises(DataError, match="can be read in two ways") as caught:
         tabulate(path, ["g"], value="x")

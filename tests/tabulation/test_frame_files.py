@@ -23,7 +23,7 @@ def write(kind, folder):
 
 
 @pytest.mark.parametrize("kind", ["xlsx", "dta"])
-def test_the_table_is_that_of_the_frame(kind, tmp_path):
+def test_file_table_matches_frame_table(kind, tmp_path):
     path = write(kind, tmp_path)
     expected = tabulate(RECORDS, ["region", "size"], value="x")
     table = tabulate(path, ["region", "size"], value="x")
@@ -33,7 +33,7 @@ def test_the_table_is_that_of_the_frame(kind, tmp_path):
     assert read_whole(path).to_pylist() == RECORDS.to_dict("records")
 
 
-def test_a_column_that_is_not_there(tmp_path):
+def test_missing_column_raises(tmp_path):
     with pytest.raises(DataError, match="no column 'regio'"):
         tabulate(write("xlsx", tmp_path), ["regio"], value="x")
 
@@ -46,7 +46,7 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["xlsx", "dta"])
-def test_a_broken_file_is_refused_without_showing_it(kind, tmp_path):
+def test_broken_file_raises_without_content(kind, tmp_path):
     path = tmp_path / f"broken.{kind}"
     path.write_text("secret,1\n")
     with pytest.raises(DataError, match="cannot read 'broken") as caught:
@@ -55,7 +55,7 @@ def test_a_broken_file_is_refused_without_showing_it(kind, tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
-def test_a_sas_transport_file_gives_the_table_of_its_records(encoding, tmp_path):
+def test_sas_transport_file_matches_its_records(encoding, tmp_path):
     firms = pd.DataFrame({"TOWN": ["Köln", "01", "Köln"], "SIZE": [1, 2, 2], "X": [1.5, -2.25, 4.0]})
     path = tmp_path / "firms.xpt"
     path.write_bytes(transport_file(firms, encoding))
@@ -66,7 +66,7 @@ def test_a_sas_transport_file_gives_the_table_of_its_records(encoding, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["firms.xpt", "firms.sas7bdat"])
-def test_a_sas_file_that_is_none_is_refused_without_its_text(name, tmp_path):
+def test_invalid_sas_file_raises_without_content(name, tmp_path):
     path = tmp_path / name
     path.write_bytes(b"secret " * 40)
     with pytest.raises(DataError, match="cannot read") as refused:

@@ -89,12 +89,12 @@ def test_missing_and_unseen_codes_structural_zeros_and_floats_as_codes(connectio
 
 
 @pytest.mark.parametrize("options", REFUSED)
-def test_what_is_refused_is_refused_in_the_same_words(options):
+def test_ibis_raises_the_same_errors(options):
     table = ibis.memtable(pa.Table.from_pandas(UNFIT, preserve_index=False))
     assert_refused_alike([UNFIT, table], options)
 
 
-def test_what_sql_cannot_do_is_refused_by_name(table):
+def test_operations_impossible_in_sql_raise_by_name(table):
     with pytest.raises(ParameterError, match="different weights cannot be ranked by a warehouse"):
         tabulate(table, ["region"], value="cents", weight="w")
     with pytest.raises(ParameterError, match=r"column 'any' has numbers of more than 4 decimals"):
@@ -134,7 +134,7 @@ def test_only_small_tables_of_codes_are_made_in_the_database(connection, table):
     assert sorted(made.values()) == [1, 6, 6 * 2]
 
 
-def test_an_error_of_the_database_is_ours_and_quotes_nothing():
+def test_database_error_is_wrapped_without_quotes():
     secret = ibis.memtable({"g": ["a"], "name": ["Miller"]}).mutate(x=ibis._.name.cast("int64"))
     with pytest.raises(DataError, match="could not be read") as caught:
         tabulate(secret, ["g"], value="x")

@@ -117,7 +117,7 @@ def register(n: int = 300, seed: int = 0) -> pd.DataFrame:
     return with_levels(drawn).assign(turnover=rng.integers(1, 100, n))
 
 
-def test_a_node_of_a_tree_is_the_code_of_a_coarser_column():
+def test_hierarchy_node_links_to_coarser_column():
     linked = link(
         register(),
         {
@@ -132,7 +132,7 @@ def test_a_node_of_a_tree_is_the_code_of_a_coarser_column():
     assert linked.complete
 
 
-def test_an_empty_cell_is_known_by_the_sets_behind_its_codes():
+def test_empty_cell_is_identified_by_code_sets():
     records = register()
     records = records[~((records["section"] == "A") & (records["region"] == "S"))]
     linked = link(
@@ -142,7 +142,7 @@ def test_an_empty_cell_is_known_by_the_sets_behind_its_codes():
     assert cells_named(linked, "fine")["A", "S"] == cells_named(linked, "coarse")["A", "S"]
 
 
-def test_an_empty_cell_is_the_sum_of_what_its_codes_stand_for():
+def test_empty_cell_equals_sum_of_its_parts():
     """Nobody of section A in town n1: who reads that knows it of both divisions of A, without a tree."""
     records = register()
     records = records[~((records["section"] == "A") & (records["town"] == "n1"))]
@@ -189,7 +189,7 @@ def test_filters_that_cut_across_each_other_are_told_by_the_cover(data, records,
         assert bounds.upper[cell] <= high + 1e-6
 
 
-def test_a_flat_table_of_a_finer_column_gets_sums():
+def test_flat_table_of_finer_column_gets_sums():
     linked = link(register(), {"fine": {"by": ["division"]}, "coarse": {"by": ["section", "size"]}})
     fine, coarse = cells_named(linked, "fine"), cells_named(linked, "coarse")
     row = np.zeros(linked.table.n_cells)
@@ -197,7 +197,7 @@ def test_a_flat_table_of_a_finer_column_gets_sums():
     assert any(np.array_equal(each, row) for each in linked.table.relations.toarray())
 
 
-def test_what_a_filter_leaves_out_is_judged_and_never_shown():
+def test_filter_remainder_is_assessed_but_not_published():
     linked = link(
         register(), {"all": {"by": ["section"]}, "small": {"by": ["section"], "where": {"size": ["1"]}}}
     )
@@ -211,7 +211,7 @@ def test_what_a_filter_leaves_out_is_judged_and_never_shown():
     assert linked.complete
 
 
-def test_a_filter_on_a_variable_of_another_table_is_a_part_of_that_table():
+def test_filter_on_another_tables_variable_is_its_part():
     linked = link(
         register(),
         {"all": {"by": ["section", "size"]}, "small": {"by": ["section"], "where": {"size": ["1"]}}},
@@ -255,7 +255,7 @@ def test_filters_that_cut_across_each_other_are_reported_where_the_cover_is_too_
     )
 
 
-def test_the_order_of_the_records_does_not_matter():
+def test_record_order_does_not_matter():
     records = register()
     tables = {"fine": {"by": ["division", "town"]}, "coarse": {"by": ["section", "size"]}}
     one, other = link(records, tables), link(records.sample(frac=1, random_state=1), tables)
@@ -271,13 +271,13 @@ def test_the_order_of_the_records_does_not_matter():
         ({"sise": ["1"]}, DataError, "no column 'sise'"),
     ],
 )
-def test_a_filter_that_cannot_be_meant_is_refused(where, error, what):
+def test_invalid_filter_raises(where, error, what):
     with pytest.raises(error, match=what):
         tabulate(register(20), by=["section"], where=where)
 
 
 @pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
-def test_a_filter_keeps_the_same_records_from_any_source(kind, tmp_path):
+def test_filter_keeps_same_records_from_any_source(kind, tmp_path):
     records = register(50)
     data = records
     if kind == "csv":
@@ -333,7 +333,7 @@ def test_whatever_readers_get_by_subtracting_is_judged(filters, left):
     assert linked.complete
 
 
-def test_a_rest_is_judged_at_the_level_at_which_it_can_be_computed():
+def test_remainder_is_assessed_at_its_computable_level():
     firms = FIRMS.assign(town=FIRMS["region"] + FIRMS["form"])
     tables = {
         "counties": {"by": ["region"]},
@@ -343,7 +343,7 @@ def test_a_rest_is_judged_at_the_level_at_which_it_can_be_computed():
     assert 150 in judged_values(link(firms, tables, value="turnover"))["N",]
 
 
-def test_a_filter_of_all_tables_leaves_no_rest():
+def test_filter_on_all_tables_has_no_remainder():
     where = {"size": ["1"]}
     linked = link(
         FIRMS,
@@ -366,7 +366,7 @@ def test_records_without_a_code_are_outside_a_filter():
     assert 50 in judged_values(both)["N",]
 
 
-def test_what_a_filter_leaves_of_two_others_together_is_told_to_be_open():
+def test_joint_remainder_of_two_filters_is_undecided():
     tables = {
         "small": {"by": ["region"], "where": {"size": ["1"]}},
         "middle": {"by": ["region"], "where": {"size": ["2"]}},

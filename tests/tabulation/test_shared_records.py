@@ -96,7 +96,7 @@ def assert_the_same(data, asked):
                 assert one is None or np.array_equal(one.count, other.count)
 
 
-def test_a_recipe_reads_its_file_once_and_says_how_once(tmp_path, monkeypatch, caplog):
+def test_recipe_reads_and_describes_file_once(tmp_path, monkeypatch, caplog):
     FIRMS.to_csv(tmp_path / "firms.csv", index=False)
     (tmp_path / "recipe.toml").write_text(RECIPE)
     read = []
@@ -109,7 +109,7 @@ def test_a_recipe_reads_its_file_once_and_says_how_once(tmp_path, monkeypatch, c
     assert len([told for told in caplog.messages if "read as utf-8" in told]) == 1
 
 
-def test_a_column_that_is_missing_is_named_and_leaves_others_their_tables(data):
+def test_missing_column_fails_only_its_own_table(data):
     with share_records(data) as shared:
         with pytest.raises(DataError, match="no column 'regoin'"):
             tabulate(shared, ["regoin"])

@@ -75,7 +75,7 @@ def test_every_kind_of_input_gives_the_same_table(kind, tmp_path):
     assert_array_equal(table.holdings.count, expected.holdings.count)
 
 
-def test_the_data_are_not_changed():
+def test_input_data_are_not_changed():
     before = RECORDS.copy(deep=True)
     tabulate(RECORDS, **OPTIONS)
     pd.testing.assert_frame_equal(RECORDS, before)
@@ -257,7 +257,7 @@ def test_errors_say_what_is_wrong_and_show_no_record(data, options, error, words
 
 
 @pytest.mark.parametrize("text", ["", "g;x\na;1,5\nb;2.5\n", "g,x\n", "g,x\na,1\nb\n,,,\n\0"])
-def test_a_broken_file_is_refused(text, tmp_path):
+def test_broken_file_raises(text, tmp_path):
     path = tmp_path / "records.csv"
     path.write_text(text)
     with pytest.raises(HitokuError) as caught:
@@ -272,7 +272,7 @@ def test_no_parquet_file(tmp_path):
         tabulate(path, ["g"], value="x")
 
 
-def test_a_table_too_large_for_memory_is_refused_before_it_is_built():
+def test_table_too_large_for_memory_raises_early():
     codes = [str(i) for i in range(2000)]
     records = pd.DataFrame({"a": codes, "b": codes, "x": 1.0})
     with pytest.raises(TableError, match="4,004,001 cells needs about") as caught:

@@ -122,7 +122,7 @@ class TestCodesAndRefusals:
             {"by": ["year", "text"], "hierarchies": LARGE, "memory_limit": "1GB"},
         ],
     )
-    def test_what_is_refused_is_refused_in_the_same_words(self, options, session):
+    def test_spark_raises_the_same_errors(self, options, session):
         frame = session.createDataFrame(pa.Table.from_pandas(UNFIT, preserve_index=False))
         assert_refused_alike([UNFIT, frame], {"value": None, **options})
 
@@ -143,7 +143,7 @@ class TestCodesAndRefusals:
         assert here.table.value.tobytes() == there.table.value.tobytes()
         assert repr(here) == repr(there)
 
-    def test_a_path_is_read_by_spark_where_that_is_asked_for(self, session, tmp_path, records):
+    def test_path_is_read_by_spark_if_requested(self, session, tmp_path, records):
         pq.write_table(pa.Table.from_pandas(records.head(500), preserve_index=False), tmp_path / "r.parquet")
         options = {"by": ["region"], "value": "any", "holding": "h"}
         path = tmp_path / "r.parquet"
@@ -155,7 +155,7 @@ class TestCodesAndRefusals:
         with pytest.raises(HitokuError, match=r"could not read 'none\.parquet'"):
             tabulate(tmp_path / "none.parquet", engine="spark", **options)
 
-    def test_a_recipe_end_to_end(self, session, tmp_path):
+    def test_recipe_runs_end_to_end_on_spark(self, session, tmp_path):
         records = make_records(300)
         pq.write_table(pa.Table.from_pandas(records, preserve_index=False), tmp_path / "firms.parquet")
         keys = {
@@ -181,7 +181,7 @@ class TestCodesAndRefusals:
         tabulate(frame, ["region"], value="cents", where={"year": ["2020"]})
         assert [table.name for table in session.catalog.listTables() if "hitoku" in table.name] == []
 
-    def test_a_million_records(self, session, tmp_path):
+    def test_million_records_match_the_python_engine(self, session, tmp_path):
         pq.write_table(
             pa.Table.from_pandas(make_records(1_000_000), preserve_index=False), tmp_path / "million.parquet"
         )
@@ -235,18 +235,18 @@ def test_engines_elsewhere_are_not_imported_for_others():
     assert done.stdout.strip() == "set()"
 
 
-def test_an_address_of_spark_goes_with_its_engine():
+def test_spark_address_requires_the_spark_engine():
     with pytest.raises(HitokuError, match="address of no engine"):
         Recipe.of({"data": "a.parquet", "by": ["g"], "rules": ["min_frequency:n=3"], "spark": "local[2]"})
 
 
 @pytest.mark.parametrize("engine", ["sparkle", 7])
-def test_an_engine_that_there_is_not(engine):
+def test_unknown_engine_raises(engine):
     with pytest.raises(ParameterError, match="engine must be 'duckdb' or 'spark'"):
         tabulate(pd.DataFrame({"g": ["a"]}), ["g"], engine=engine)
 
 
-def test_a_frame_on_this_machine_is_not_sent_to_a_cluster():
+def test_local_frame_is_not_sent_to_cluster():
     with pytest.raises(ParameterError, match="a DataFrame is on this machine"):
         tabulate(pd.DataFrame({"g": ["a"]}), ["g"], engine="spark")
 
@@ -261,7 +261,7 @@ def test_a_frame_on_this_machine_is_not_sent_to_a_cluster():
         ("sc://127.0.0.1:1/;token=x", "nobody answers"),
     ],
 )
-def test_an_address_where_no_spark_is_is_told_at_once(address, told):
+def test_address_without_spark_raises_at_once(address, told):
     pytest.importorskip("pyspark.sql", reason="pyspark is not installed (hitoku[spark])")
     if shutil.which("java") is None and not address.startswith("sc:"):
         pytest.skip("Java is not installed")

@@ -119,7 +119,7 @@ def end(process):
 
 @pytest.mark.spark
 @pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed")
-def test_a_worker_killed_in_the_middle_changes_nothing(cluster, tmp_path):
+def test_killed_worker_does_not_change_the_table(cluster, tmp_path):
     master, workers, environment = cluster
     path, flag = tmp_path / "records.parquet", tmp_path / "begun"
     pq.write_table(pa.Table.from_pandas(make_records(5_000), preserve_index=False), path)

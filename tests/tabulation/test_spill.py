@@ -36,7 +36,7 @@ def own(tmp_path, monkeypatch):
     return folder
 
 
-def test_what_does_not_fit_is_written_to_a_folder_that_is_removed(records, own, monkeypatch):
+def test_spilled_data_use_a_temporary_folder(records, own, monkeypatch):
     options = {"by": ["g"], "value": "x", "holding": "h"}
     here = tabulate(records, **options)
     legible = []
@@ -66,7 +66,7 @@ def test_nothing_is_left_after_an_error_either(records, own):
     assert not list(own.iterdir())
 
 
-def test_a_limit_for_a_run_holds_where_no_other_is_given(tmp_path):
+def test_run_limit_applies_by_default(tmp_path):
     found = []
     with limited_memory("64MB"):
         for given in (None, "32MB"):

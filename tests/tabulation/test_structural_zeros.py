@@ -17,7 +17,7 @@ def zeros_of(table):
     return {table.labels.codes_of(int(cell)) for cell in np.flatnonzero(table.fixed)}
 
 
-def test_a_group_declared_zero_is_zero_throughout():
+def test_declared_zero_group_is_zero_throughout():
     zeros = pd.DataFrame({"crop": ["oats"], "zone": ["South"]})
     table = tabulate(RECORDS, **OPTIONS, structural_zeros=zeros)
     assert zeros_of(table) == {("oats", "South"), ("oats", "S1"), ("oats", "S2")}
@@ -25,7 +25,7 @@ def test_a_group_declared_zero_is_zero_throughout():
     assert np.isinf(table.upper[~table.fixed]).all()
 
 
-def test_a_mask_over_the_cells():
+def test_structural_zeros_accept_a_cell_mask():
     plain = tabulate(RECORDS, **OPTIONS)
     mask = np.array([plain.labels.codes_of(c) == ("rye", "N2") for c in range(plain.n_cells)])
     assert zeros_of(tabulate(RECORDS, **OPTIONS, structural_zeros=mask)) == {("rye", "N2")}

@@ -206,7 +206,7 @@ def test_merging_lists_of_children_would_be_wrong():
     assert table.contributors.count.tolist() == [2, 2, 3]
 
 
-def test_a_missing_holding_is_its_unit_alone_and_never_meets_a_named_one():
+def test_missing_holding_is_a_unit_alone():
     # Unit 1 has no holding; holding 1 is somebody else.
     records = pd.DataFrame(
         {

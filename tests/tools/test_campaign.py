@@ -49,7 +49,7 @@ def two_by_two():
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_the_judge_agrees_with_listing_every_table(whole):
+def test_campaign_verdict_matches_enumeration(whole):
     table, release = two_by_two()
     listed = enumerated_bounds(release, largest=21)
     for cell in np.flatnonzero(release.withheld):
@@ -65,7 +65,7 @@ def test_the_judge_agrees_with_listing_every_table(whole):
         assert found == pytest.approx((listed.lower[cell], listed.upper[cell]))
 
 
-def test_an_interval_that_is_too_wide_or_too_narrow_is_found():
+def test_wrong_interval_is_detected():
     instance = drawn(np.random.default_rng(1), "2 dimensions")
     release = Release.of(instance.table, Protection.withhold(instance.table, instance.unsafe))
     bounds = Interval().bounds(release)
@@ -75,7 +75,7 @@ def test_an_interval_that_is_too_wide_or_too_narrow_is_found():
     assert differs(instance, release, bounds.lower + 1, bounds.upper, cell)
 
 
-def test_a_wrong_verdict_is_found(monkeypatch):
+def test_wrong_verdict_is_detected(monkeypatch):
     instance = drawn(np.random.default_rng(1), "2 dimensions")
     # Unsafe cells alone are withheld: some can be worked out.
     release = Release.of(instance.table, Protection.withhold(instance.table, instance.unsafe))
@@ -88,7 +88,7 @@ def test_a_wrong_verdict_is_found(monkeypatch):
     assert audited(instance, need, release, generator)["wrong"] != []
 
 
-def test_the_cheapest_pattern_by_one_program_and_a_dear_one_told():
+def test_expensive_pattern_is_detected():
     """The table of the matching attack's paper: four cells, all of them inner, blur the zero by nine."""
     table = Table.from_array(np.array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 0]]))
     need = Need(unsafe=table.value == 0, lower=0, upper=0, width=9)
@@ -102,7 +102,7 @@ def test_the_cheapest_pattern_by_one_program_and_a_dear_one_told():
     ]
 
 
-def test_what_follows_from_sums_alone():
+def test_derivable_cells_are_detected():
     table, release = two_by_two()
     sums = table.relations.toarray()
     assert not worked_out(sums, release.withheld, 0)
@@ -138,7 +138,7 @@ def test_giants_beside_counts_are_judged_to_the_unit():
     assert is_met(instance, Need(unsafe=unsafe, lower=3, upper=2), release, 0) is False
 
 
-def test_a_line_that_a_killed_run_left_half_written_is_dropped(tmp_path):
+def test_incomplete_last_line_is_dropped(tmp_path):
     row = {"seed": 3, "family": "linked", "what": "audit", "compared": 4, "wrong": [], "refused": False}
     path = tmp_path / "tried.jsonl"
     path.write_text(json.dumps(row) + '\n{"seed": 4, "fam', "utf-8")
@@ -146,7 +146,7 @@ def test_a_line_that_a_killed_run_left_half_written_is_dropped(tmp_path):
     assert "linked" in shown([row])
 
 
-def test_a_table_that_withholds_only_what_it_must_is_searched_to_its_end():
+def test_table_without_removable_cells_is_searched_completely():
     """Found by the campaign: where nothing can be set free, the search for better patterns fell over."""
     instance, need, generator = asked(318)
     assert protected(instance, need, METHODS["auto"](), generator)["wrong"] == []

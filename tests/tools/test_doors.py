@@ -34,7 +34,7 @@ def test_every_door_has_seeds_and_every_seed_a_door(seeds):
 
 
 @pytest.mark.parametrize("name", DOORS)
-def test_a_door_reads_or_refuses(name, scratch, seeds):
+def test_entry_point_reads_or_raises(name, scratch, seeds):
     draws = random.Random(name)  # noqa: S311 - no secrets
     thrown = [
         *seeds[name],
@@ -47,7 +47,7 @@ def test_a_door_reads_or_refuses(name, scratch, seeds):
 
 
 @pytest.mark.parametrize("name", [name for name in DOORS if name not in {"submission", "release"}])
-def test_what_we_write_ourselves_is_read(name, scratch, seeds):
+def test_written_files_are_read_back(name, scratch, seeds):
     """A door that refuses everything would hold as well."""
     read = []
     for content in seeds[name]:

@@ -61,13 +61,13 @@ def test_two_runs_draw_the_same_without_being_told(drawing, monkeypatch):
 
 
 @pytest.mark.long
-def test_a_seed_draws_something_else_and_the_same_again(drawing):
+def test_seed_determines_the_draws(drawing):
     seven, again, eight = (ran(drawing, "-m", "tools.fuzz", "--seed", seed) for seed in ("7", "7", "8"))
     assert "1 round(s), nothing found" in seven.stdout
     assert drawn(seven.stdout) == drawn(again.stdout) != drawn(eight.stdout)
 
 
-def test_a_failure_says_how_to_replay_it(drawing):
+def test_failure_reports_how_to_replay_it(drawing):
     found = ran(drawing, "-m", "tools.fuzz", "--seed", "7", limit="1")
     assert found.returncode == 1
     assert "@reproduce_failure(" in found.stdout

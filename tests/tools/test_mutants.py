@@ -30,7 +30,7 @@ def count(values):
         pytest.param(TOY.replace("LIMIT = 3", "LIMIT = 2"), 1, id="a constant"),
     ],
 )
-def test_a_mutant_is_run_in_the_place_of_the_original(now, count, tmp_path, monkeypatch):
+def test_mutant_replaces_the_original(now, count, tmp_path, monkeypatch):
     path = tmp_path / "toy.py"
     path.write_text(TOY, "utf-8")
     spec = importlib.util.spec_from_file_location("toy", path)

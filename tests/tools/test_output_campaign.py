@@ -10,7 +10,7 @@ from tools.output_campaign import Tally, main, run_session
 from tools import output_campaign
 
 
-def test_a_session_is_repeated_by_its_number():
+def test_session_is_repeated_by_its_number():
     first, second = Tally(), Tally()
     for tally in (first, second):
         run_session(3, "japan-2017", tally)
@@ -47,7 +47,7 @@ def test_something_that_falls_is_an_exit_code_and_a_number_to_replay(monkeypatch
     assert main(["--sessions", "1"]) == 0
 
 
-def test_the_week_has_38_different_requests():
+def test_week_has_38_different_requests():
     assert len({repr(each) for each in WEEK}) == len(WEEK) == 38
 
 

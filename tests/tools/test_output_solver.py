@@ -104,7 +104,7 @@ def test_more_percentiles_than_people_give_everybody():
 
 @pytest.mark.parametrize("statistic", ["t", "f"])
 @pytest.mark.parametrize(("n_rare", "found"), [(2, {"test"}), (7, {"test"}), (25, set())])
-def test_a_test_of_few_people_gives_their_mean(statistic, n_rare, found):
+def test_test_statistic_of_few_people_discloses_mean(statistic, n_rare, found):
     rng = np.random.default_rng(3)
     people = pd.DataFrame(
         {
@@ -168,7 +168,7 @@ DOORS = {
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize(("n_sick", "found"), [(3, {"few values"}), (96, {"few values"}), (40, set())])
-def test_a_rare_attribute_is_counted_through_every_door(door, n_sick, found):
+def test_rare_attribute_is_counted_through_every_output(door, n_sick, found):
     people = sick(n_sick)
     assert kinds(people, ["region"], *DOORS[door](people)) == found
 
@@ -190,7 +190,7 @@ def test_standard_errors_of_a_model_give_the_deviation_of_all():
     assert kinds(people, ["sex"], hidden) == set()
 
 
-def test_a_third_code_elsewhere_hides_nothing():
+def test_additional_code_elsewhere_protects_nothing():
     people = sick(3)
     assert kinds(people, ["region"], by_region("mean", people, "coded", "mean")) == {"few values"}
 
@@ -216,7 +216,7 @@ def test_all_alike():
 
 
 @pytest.mark.parametrize(("noise", "found"), [(0.0, {"formula by correlation"}), (1.0, set())])
-def test_a_correlation_of_one_is_a_formula(noise, found):
+def test_correlation_of_one_is_a_formula(noise, found):
     rng = np.random.default_rng(1)
     people = pd.DataFrame({"x": rng.integers(1, 1000, 100).astype(float)})
     people["y"] = 3 * people["x"] + 7 + noise * rng.normal(0, 50, 100)
@@ -231,7 +231,7 @@ def test_a_correlation_of_one_is_a_formula(noise, found):
 
 
 @pytest.mark.parametrize(("moved", "found"), [(0, {"chi square"}), (15, set())])
-def test_a_chi_square_of_n_is_a_formula(moved, found):
+def test_chi_square_of_n_is_a_formula(moved, found):
     people = pd.DataFrame({"a": np.repeat(["x", "y"], 50), "b": np.repeat(["p", "q"], 50)})
     people.loc[: moved - 1, "b"] = "q"
     chi2 = stats.chi2_contingency(pd.crosstab(people["a"], people["b"]), correction=False)
@@ -241,7 +241,7 @@ def test_a_chi_square_of_n_is_a_formula(moved, found):
 
 
 @pytest.mark.parametrize(("n_early", "found"), [(188, {"survival"}), (150, set())])
-def test_a_step_of_more_than_the_share(n_early, found):
+def test_large_survival_step_is_found(n_early, found):
     people = pd.DataFrame({"month": [3.0] * n_early + [12.0] * (200 - n_early), "event": 1})
     curve = {"month": [3.0], "survival": [1 - n_early / 200]}
     assert kinds(people, [], ("survival", {"duration": "month", "event": "event"}, curve)) == found

@@ -70,7 +70,7 @@ def test_drawn_senses_of_a_table_with_values_from_one_to_two_billion(shared, nor
 
 
 @pytest.mark.shared
-def test_a_mixture_of_curved_and_straight_columns_that_stops_every_algorithm(shared):
+def test_mixed_quadratic_and_linear_columns_are_solved(shared):
     # HiPO gives up, the active set method of HiGHS ends a millionth short.
     table, need = read_jj(shared / "data" / "csplib" / "hier13x7x7d.jj.gz")
     levels = AllowedDeviations.of(table, need, kept(table, None))
@@ -137,7 +137,7 @@ def test_senses_that_cannot_be_solved_for_leave_a_gap(monkeypatch):
     assert audit(TABLE, NEED, Release.of(TABLE, found)).safe
 
 
-def test_an_integer_program_without_an_answer_leaves_the_best_start_unproven(monkeypatch):
+def test_failed_integer_program_keeps_unproven_start(monkeypatch):
     monkeypatch.setattr(choice.integer, "solve", refuse)
     found = Adjust(norm="l1", senses="optimal").protect(TABLE, NEED)
     starts = [Adjust(norm="l1", senses=word).protect(TABLE, NEED).cost for word in ("up", "down")]

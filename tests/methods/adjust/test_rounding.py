@@ -97,6 +97,6 @@ def test_rounding_respects_bounds_or_gives_up():
         pytest.param([0.0001, 2e11], None, id="more decimals than doubles carry"),
     ],
 )
-def test_the_finest_grid(value, scale):
+def test_finest_grid_is_used(value, scale):
     grid = finest(np.array(value))
     assert (grid.scale if grid else None) == scale

@@ -54,7 +54,7 @@ RULES = st.builds(
 
 @settings(deadline=None, max_examples=98)
 @given(data=st.data(), rule=RULES)
-def test_a_leaf_is_judged_as_by_listing_its_tables(data, rule):
+def test_leaf_verdict_matches_enumeration(data, rule):
     rows, columns = data.draw(st.sampled_from([(2, 2), (2, 3), (3, 2), (3, 3)]))
     sums = data.draw(small_sums(rows, columns, 3 if rows * columns == 9 else 8))
     assert wide_alone(local_of(*sums, rule))[0] == oracle.leaf_is_wide(*sums, rule)
@@ -62,14 +62,14 @@ def test_a_leaf_is_judged_as_by_listing_its_tables(data, rule):
 
 @settings(deadline=None, max_examples=98)
 @given(data=st.data(), rule=RULES)
-def test_an_inner_node_is_judged_as_by_listing_its_tables(data, rule):
+def test_inner_node_verdict_matches_enumeration(data, rule):
     (rows, columns), axis = data.draw(st.sampled_from([((2, 4), 1), ((4, 2), 0), ((3, 4), 1), ((2, 5), 1)]))
     sums = data.draw(small_sums(rows, columns, 2 if rows * columns > 8 else 5))
     cut = 2
     assert wide_together(local_of(*sums, rule), axis, cut)[0] == oracle.node_is_wide(*sums, axis, cut, rule)
 
 
-def test_the_judgements_are_not_all_the_same():
+def test_leaf_verdicts_cover_both_outcomes():
     rule = oracle.Rule(1, 2, 4)
     verdicts = set()
     for sums in ([6, 6], [4, 8]), ([2, 9], [5, 6]), ([9, 9], [9, 9]), ([3, 3], [3, 3]):
@@ -97,7 +97,7 @@ def plain(nodes_by_depth):
 
 @settings(deadline=None, max_examples=8)
 @given(data=st.data(), rule=RULES, split=st.sampled_from(["count", "mass"]))
-def test_the_pattern_is_that_of_the_definition(data, rule, split):
+def test_pattern_matches_the_definition(data, rule, split):
     rows, columns = data.draw(st.sampled_from([(2, 4), (4, 2), (3, 4), (4, 4), (2, 5)]))
     cells = st.lists(st.integers(0, 3), min_size=rows * columns, max_size=rows * columns)
     values = np.array(data.draw(cells)).reshape(rows, columns)
@@ -121,7 +121,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("split", ["count", "mass"])
-def test_the_attacker_who_knows_the_method_is_left_with_the_width(name, split):
+def test_attacker_knowing_the_method_keeps_the_width(name, split):
     values, threshold, width, zeros = EXAMPLES[name]
     terms, groups = fibres(np.array(values), threshold, width, zeros=zeros, split=split)
     cells, narrow = too_narrow(terms, groups)
@@ -152,7 +152,7 @@ def test_withholding_leaves_without_looking_at_their_sums_would_tell_too_much():
 
 @settings(deadline=None, max_examples=16)
 @given(data=st.data())
-def test_the_width_holds_for_any_expectation(data):
+def test_width_holds_for_any_expectation(data):
     cells = data.draw(st.lists(st.integers(0, 3), min_size=8, max_size=8))
     expected = data.draw(st.lists(st.integers(0, 9), min_size=8, max_size=8))
     example = np.array(cells).reshape(2, 4) + 1
@@ -170,7 +170,7 @@ def lognormal(side, seed, mean=100.0):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_an_outsider_is_left_with_the_width_on_a_large_table(seed):
+def test_outsider_keeps_the_width_on_large_table(seed):
     table = lognormal(40, seed)
     need = assess(table, [MinFrequency(5)], width=9)
     protection = Blocks(rules=[MinFrequency(5)], width=9).protect(table, need)
@@ -222,14 +222,14 @@ def test_matching_finds_no_interval_below_the_need_where_others_leak():
     assert leaked > 0
 
 
-def test_what_is_withheld_follows_from_the_table_alone():
+def test_pattern_depends_on_the_table_alone():
     table = lognormal(30, 5)
     need = assess(table, [MinFrequency(5)], width=9)
     first, second = (Blocks(rules=[MinFrequency(5)], width=9).protect(table, need) for _ in range(2))
     assert np.array_equal(first.withheld, second.withheld)
 
 
-def test_an_earlier_table_saves_cells_where_totals_say_little():
+def test_expectation_from_earlier_table_saves_cells():
     # Zipf totals with strong interaction; the earlier table is off by a fifth at most.
     saved = 0
     for seed in range(3):
@@ -248,7 +248,7 @@ def test_an_earlier_table_saves_cells_where_totals_say_little():
     assert saved > 0
 
 
-def test_a_release_with_gaps_serves_as_expectation():
+def test_release_with_suppressions_serves_as_expectation():
     table = lognormal(12, 1)
     rules = [MinFrequency(5)]
     need = assess(table, rules, width=9)
@@ -359,7 +359,7 @@ def test_with_hierarchies_the_attacker_who_knows_the_method_is_left_with_the_wid
         assert len(releases) > 1
 
 
-def test_what_stands_below_a_withheld_cell_is_withheld():
+def test_descendants_of_suppressed_cell_are_suppressed():
     leaves = np.array([[1, 2, 40, 50], [2, 1, 60, 70], [50, 60, 30, 41], [70, 80, 52, 61]])
     table = nested(leaves, both=True)
     rules = [MinFrequency(3)]

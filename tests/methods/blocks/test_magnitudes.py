@@ -86,7 +86,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_attacker_who_knows_the_method_is_left_with_the_levels(name):
+def test_attacker_knowing_the_method_keeps_the_levels(name):
     example, most = np.array(EXAMPLES[name][0]), EXAMPLES[name][1]
     tables, flags = candidates(example, most)
     hidden, refused = released(example, tables, flags)
@@ -113,7 +113,7 @@ def no_units(levels, values, asked):
 
 
 @pytest.mark.parametrize("culprit", [leaves_alone, no_units])
-def test_a_method_that_leaves_a_step_out_is_found_out(culprit):
+def test_method_omitting_a_step_is_detected(culprit):
     example, most = np.array(EXAMPLES["two leaves"][0]), 2
     tables, flags = candidates(example, most)
     assert too_close(tables, flags, *released(example, tables, flags, method=culprit))[1] > 0
@@ -161,7 +161,7 @@ def test_another_pattern_does_not_get_the_claim(firms):
 
 @settings(deadline=None, max_examples=26)
 @given(data=st.data())
-def test_the_verifier_withholds_what_the_method_withholds(data):
+def test_verifier_reproduces_the_method_pattern(data):
     rows, columns = data.draw(st.integers(2, 9)), data.draw(st.integers(2, 9))
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     values = rng.integers(0, data.draw(st.sampled_from([4, 20, 500])), (rows, columns))
@@ -186,7 +186,7 @@ def refused(table, rules, match, **given):
         Blocks(rules=rules, **given).protect(table, assess(table, rules))
 
 
-def test_what_is_refused(firms):
+def test_unsupported_tables_raise(firms):
     few = firms[(firms["row"] > 0) | (firms["column"] > 0)]
     giant = pd.concat([few, pd.DataFrame({"row": [0], "column": [0], "value": [10**7], "firm": [10**6]})])
     table = tabulate(giant, ["row", "column"], value="value", unit="firm")
@@ -199,7 +199,7 @@ def test_what_is_refused(firms):
         Blocks(rules=[PPercent(10)]).protect(signed, Need(unsafe=signed.value < 0))
 
 
-def test_a_cell_that_fills_its_row_cannot_be_hidden_by_inner_cells():
+def test_cell_filling_its_row_requires_suppressed_totals():
     values = np.array([[900, 5, 4, 6], [300, 200, 400, 100], [250, 310, 280, 190], [100, 120, 90, 80]])
     asked = np.where(values == 900, 90, 0)
     _, lost = magnitude_pattern(

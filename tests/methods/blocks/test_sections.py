@@ -32,7 +32,7 @@ def every(layer):
     return list(oracle.tables([sum(line) for line in layer], [sum(c) for c in zip(*layer, strict=True)]))
 
 
-def test_the_attacker_who_knows_the_method_is_left_with_the_width_in_every_section_and_their_sums():
+def test_attacker_keeps_width_in_sections_and_sums():
     found = defaultdict(list)
     for first, second in product(every([[1, 2], [2, 1]]), every([[7, 1], [2, 6]])):
         table = layered(first, second)
@@ -51,7 +51,7 @@ def test_the_attacker_who_knows_the_method_is_left_with_the_width_in_every_secti
     assert narrow == 0
 
 
-def test_a_sum_over_sections_is_withheld_when_a_part_is():
+def test_sum_of_suppressed_section_is_suppressed():
     rng = np.random.default_rng(4)
     layers = rng.poisson(30, (2, 6, 6)) + 5
     layers[0, 1, 2] = 2
@@ -67,7 +67,7 @@ def test_a_sum_over_sections_is_withheld_when_a_part_is():
     assert audit(table, need, release).safe
 
 
-def test_an_expectation_of_all_cells_serves_every_section():
+def test_expectation_of_all_cells_serves_every_section():
     rng = np.random.default_rng(5)
     table = layered(*(rng.poisson(30, (2, 6, 6)) + 1))
     expected = table.value + rng.uniform(0, 3, table.n_cells)

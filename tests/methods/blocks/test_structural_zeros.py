@@ -38,7 +38,7 @@ def places(free):
 
 @settings(deadline=None, max_examples=26)
 @given(case=with_zeros([(2, 3), (3, 2), (3, 3)], 3), rule=RULES)
-def test_a_leaf_is_judged_as_by_listing_its_tables(case, rule):
+def test_leaf_verdict_matches_enumeration(case, rule):
     values, free = case
     sums = values.sum(axis=1).tolist(), values.sum(axis=0).tolist()
     expected = oracle.is_wide_beside_zeros(*sums, places(free), None, rule)
@@ -47,7 +47,7 @@ def test_a_leaf_is_judged_as_by_listing_its_tables(case, rule):
 
 @settings(deadline=None, max_examples=26)
 @given(case=with_zeros([(2, 4), (4, 2), (3, 4), (4, 3)], 2), rule=RULES)
-def test_an_inner_node_is_judged_as_by_listing_its_tables(case, rule):
+def test_inner_node_verdict_matches_enumeration(case, rule):
     values, free = case
     axis = 0 if values.shape[0] == 4 else 1
     sums = values.sum(axis=1).tolist(), values.sum(axis=0).tolist()
@@ -57,7 +57,7 @@ def test_an_inner_node_is_judged_as_by_listing_its_tables(case, rule):
 
 @settings(deadline=None, max_examples=16)
 @given(case=with_zeros([(3, 3), (2, 4)], 3), data=st.data())
-def test_a_cell_reaches_what_listing_shows_and_no_sum_changes(case, data):
+def test_attainable_range_matches_enumeration(case, data):
     values, free = case
     row, column = data.draw(st.integers(0, len(values) - 1)), data.draw(st.integers(0, values.shape[1] - 1))
     sums = values.sum(axis=1), values.sum(axis=0)
@@ -92,7 +92,7 @@ def listed(name):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_attacker_who_knows_the_method_is_left_with_the_width(name):
+def test_attacker_knowing_the_method_keeps_the_width(name):
     terms, groups = listed(name)
     every = np.concatenate(groups)
     can = terms.unsafe(every).any(axis=0)
@@ -126,7 +126,7 @@ def table_of(values, free):
     )
 
 
-def test_a_large_table_is_wide_and_its_zeros_stay_published():
+def test_large_table_is_wide_with_zeros_published():
     rng = np.random.default_rng(4)
     rate = np.outer(rng.lognormal(0, 1, 24), rng.lognormal(0, 1, 24))
     free = rng.random((24, 24)) > 0.05

@@ -136,7 +136,7 @@ def test_linked_tables_are_protected_on_their_cover(seed, data):
 
 @settings(deadline=None, max_examples=16)
 @given(data=st.data(), hierarchical=st.booleans())
-def test_a_table_that_is_told_no_dimensions_is_protected_by_linear_programs(data, hierarchical):
+def test_table_without_dimensions_uses_linear_programs(data, hierarchical):
     told = data.draw(cross_tables(2, hierarchical=hierarchical))
     table = Table(
         value=told.value, relations=told.relations, integer=told.integer, lower=told.lower, upper=told.upper,
@@ -183,7 +183,7 @@ def hierarchy(seed=0, sides=((3, 4), (4, 3), (3,))):
     return table, Need(unsafe=(table.value > 0) & (table.value < 4), width=5)
 
 
-def test_the_same_table_gives_the_same_pattern_and_a_proof_that_stands_alone(tmp_path):
+def test_same_table_gives_same_pattern_and_proof(tmp_path):
     table, need = hierarchy()
     first, again = (Circulation().protect(table, need) for _ in range(2))
     assert np.array_equal(first.withheld, again.withheld)
@@ -205,7 +205,7 @@ def test_more_rounds_cost_no_more_and_no_round_is_safe_too():
     assert costs[2] <= costs[0]
 
 
-def test_a_time_limit_ends_the_search_with_a_safe_pattern_and_says_so():
+def test_time_limit_returns_safe_pattern_and_is_reported():
     table, need = hierarchy(2)
     protection = judged(table, need, Circulation(time_limit_s=1e-9))
     assert protection.note == "stopped after 1e-09 s: a longer search may withhold less"
@@ -277,7 +277,7 @@ def test_nothing_unsafe_withholds_nothing():
         ),
     ],
 )  # fmt: skip
-def test_what_nobody_can_protect_is_refused_by_name(table, need):
+def test_unprotectable_cell_is_named(table, need):
     with pytest.raises(NeedError, match="row=2, column=2"):
         Circulation().protect(table, Need(unsafe=table.value == 1, **need))
 
@@ -340,7 +340,7 @@ def test_two_way_cells_that_protect_each_other_claim_nothing_more(data, hierarch
         assert not np.any(alone(table, need)[requirements.cells[claimed]])
 
 
-def test_a_flat_table_whose_unsafe_cells_protect_each_other_loses_no_other():
+def test_mutually_protecting_unsafe_cells_need_no_secondary():
     counts = np.floor(np.exp(np.random.default_rng(1).normal(2.0, 1.3, (30, 30)))).astype(int)
     table = Table.from_array(counts)
     need = Need(unsafe=table.value < 4, width=5)

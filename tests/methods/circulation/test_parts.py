@@ -62,7 +62,7 @@ def _held(hypercubes, price):
     return held & (price > 0)
 
 
-def test_a_part_finds_what_one_box_after_the_other_does_not():
+def test_part_search_finds_more_than_single_hypercubes():
     # Each of the two unsafe cells has a rectangle of its own: three more cells each.
     table = Table.from_array([[5, 5, 90, 90], [90, 90, 90, 90], [90, 90, 90, 90]])
     unsafe = table.value == 5

@@ -42,7 +42,7 @@ def listed(request):
     return witnessed_fibres(np.array(values), threshold, width, zeros=zeros, size=size, count=count)
 
 
-def test_the_attacker_who_knows_the_method_is_left_with_the_width(listed):
+def test_attacker_knowing_the_method_keeps_the_width(listed):
     terms, groups, _ = listed
     cells, narrow = too_narrow(terms, groups)
     assert cells > 40
@@ -130,7 +130,7 @@ def test_fewer_cells_than_rectangles():
 
 @settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 10**6), size=st.integers(2, 4), count=st.integers(1, 3))
-def test_the_verifier_withholds_what_the_method_withholds(seed, size, count):
+def test_verifier_reproduces_the_method_pattern(seed, size, count):
     rng = np.random.default_rng(seed)
     shape = tuple(rng.integers(2, 10, 2))
     expected = rng.integers(0, 40, shape) * PARTS
@@ -160,7 +160,7 @@ def judged(tmp_path, content):
     return verify.verify(path)
 
 
-def test_the_certificate_carries_the_claim_and_its_tables(tmp_path, certificate):
+def test_certificate_carries_the_claim_and_its_tables(tmp_path, certificate):
     verdict = judged(tmp_path, certificate)
     assert verdict.ok
     assert "a width of 9" in verdict.reason
@@ -216,7 +216,7 @@ def swapped(n, *, width=3, columns=((0, 1, 3, 4), (1, -1, -1, 1))):
     return verify_witnesses.shown_by(claim, values, rule, expected, demand)
 
 
-def test_a_group_whose_small_count_moves_shows_both_cells_wide():
+def test_group_with_movable_small_count_is_wide():
     hidden, told = swapped(19)
     assert hidden == {(0, 0), (0, 1), (1, 0), (1, 1)}
     assert "a width of 3" in told
@@ -232,7 +232,7 @@ def test_a_group_whose_small_count_moves_shows_both_cells_wide():
         pytest.param(2, ((0, 1, 3, 4), (-1, 1, 1, -1)), "negative", id="below zero"),
     ],
 )
-def test_a_step_by_hand_is_refuted_for_its_own_reason(n, columns, reason):
+def test_invalid_step_is_refuted_with_its_reason(n, columns, reason):
     with pytest.raises(verify.Refuted, match=reason):
         swapped(n, columns=columns)
 
@@ -246,7 +246,7 @@ def test_other_closures_and_parameters_are_refused(tmp_path, certificate):
             FlaggedGroups(**wrong)
 
 
-def test_a_refusal_says_that_it_depends_on_the_cells():
+def test_error_states_that_it_depends_on_cells():
     table = Table.from_array([[1, 9, 30], [9, 9, 9], [9, 9, 9]])
     with pytest.raises(NeedError, match="publish nothing of this table"):
         FlaggedGroups(rules=RULES, width=9, closure=1).protect(

@@ -202,7 +202,7 @@ def test_columns_that_are_named_nowhere_are_neither_published_nor_protected():
     assert secondary(cells, order=[2, 1], unsafe=[0]).tolist() == [False, True, False]
 
 
-def test_what_is_forced_is_published_first_and_without_a_test():
+def test_forced_cells_are_published_first_without_test():
     cells = [[1, 0, 1], [0, 1, 1]]
     assert secondary(cells, order=[2, 1], unsafe=[0], forced=[1]).tolist() == [False, False, True]
     assert not secondary(cells, order=[2, 1], unsafe=[0], forced=[1, 2]).any()

@@ -125,7 +125,7 @@ def test_width_goes_on_until_the_intervals_are_wide_enough(counts):
     assert covers(Interval().bounds(Release.of(table, protection)), table, need)
 
 
-def test_a_width_of_its_own():
+def test_width_parameter_widens_intervals():
     # 1 and 2 protect each other exactly, yet to within three; 12 people more make room.
     table = Table.from_array([[1, 2, 12], [2, 1, 11], [13, 12, 10]])
     need = Need(unsafe=(table.value <= 2))
@@ -155,7 +155,7 @@ def test_zeros_are_published_withheld_or_known_to_all():
     assert not Gauss(zeros="structural").protect(table, need).withheld[zeros].any()
 
 
-def test_a_cell_that_only_structural_zeros_could_hide_is_an_error():
+def test_cell_protected_only_by_structural_zeros_raises():
     table = Table.from_array([[1, 0], [0, 30]])
     need = Need(unsafe=table.value == 1)
     # Each row and column total is the one cell that is not zero; only the sum of all may stay.
@@ -227,7 +227,7 @@ def test_relations_and_incidence_give_the_same_secondary_cells():
     assert by_relations.moves == by_incidence.moves
 
 
-def test_an_audit_and_a_certificate_of_what_it_withholds(tmp_path):
+def test_gauss_pattern_has_audit_and_certificate(tmp_path):
     table = Table.from_array(np.random.default_rng(7).poisson(12.0, size=(8, 9)))
     need = assess(table, [MinFrequency(8)], width=4)
     release = Release.of(table, Gauss(width=True).protect(table, need))

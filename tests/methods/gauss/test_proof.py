@@ -34,7 +34,7 @@ def check(table, withheld, unsafe, moves):
 
 @given(data=st.data(), shape=st.sampled_from([(4, 4), (3, 3, 3), (2, 3, 2, 2)]))
 @settings(max_examples=26, deadline=None)
-def test_what_gauss_withholds_can_be_proved(data, shape):
+def test_gauss_pattern_can_be_proved(data, shape):
     size = int(np.prod(shape))
     counts = data.draw(st.lists(st.integers(0, 20), min_size=size, max_size=size))
     table = Table.from_array(np.array(counts).reshape(shape))
@@ -60,7 +60,7 @@ def test_numbers_that_do_not_fit_one_prime_are_lifted():
     assert [move[i] for i in range(n)] == [move[0] * 3**i for i in range(n)]
 
 
-def test_a_dense_table_of_four_dimensions():
+def test_dense_four_way_table_is_proved():
     rng = np.random.default_rng(5)
     table = Table.from_array(rng.poisson(9.0, size=(6, 6, 6, 6)))
     need = MinFrequency(4).assess(table)
@@ -70,7 +70,7 @@ def test_a_dense_table_of_four_dimensions():
     assert np.array_equal(Gauss(prove=True).protect(table, need).withheld, withheld)
 
 
-def test_the_proof_is_handed_to_the_audit_and_saves_it_the_solver():
+def test_audit_uses_given_proof_without_solver():
     """Amounts that need not be whole, nothing at zero: one other table shows that no cell is known."""
     # Of three variables: a two-way table is a network, which needs no solver anyway.
     table = Table.from_array(np.random.default_rng(2).uniform(5.0, 50.0, size=(4, 4, 3)).round(1))
@@ -87,7 +87,7 @@ def test_the_proof_is_handed_to_the_audit_and_saves_it_the_solver():
 
 @given(data=st.data())
 @settings(max_examples=35, deadline=None)
-def test_the_audit_says_the_same_whatever_moves_it_is_given(data):
+def test_audit_is_independent_of_given_deviations(data):
     """Moves may be wrong, or of published cells: they are tried, never trusted."""
     counts = data.draw(st.lists(st.integers(0, 20), min_size=12, max_size=12))
     table = Table.from_array(np.array(counts).reshape(3, 4))
@@ -109,6 +109,6 @@ def test_relations_with_fractions_are_left_to_the_audit():
 
 
 @pytest.mark.parametrize(("above", "below"), [(0, 1), (5, 1), (-5, 1), (3, 7), (-22, 7)])
-def test_a_fraction_is_read_off_its_residue(above, below):
+def test_fraction_is_recovered_from_its_residue(above, below):
     modulus = 2**61 - 1
     assert _fraction(above * pow(below, -1, modulus) % modulus, modulus, 2**30) == (above, below)

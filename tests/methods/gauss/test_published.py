@@ -217,7 +217,7 @@ def test_direct_disclosure(name, k, unknown):
     case.check(table, only(need.unsafe, np.ones(table.n_cells, dtype=bool)), method)
 
 
-def test_what_the_r_original_publishes_for_a_coalition_of_one_gives_a_cell_away():
+def test_gaussuppression_discloses_a_cell_to_one_contributor():
     """With counts that are not negative one of its eight withheld cells follows exactly; ours does not."""
     case = Case("paper_t1_direct_k1")
     table = two_way(case, ["group", "injury"], "freq")
@@ -258,7 +258,7 @@ def test_k_disclosure(name, k):
 
 
 @pytest.mark.parametrize("name", ["paper_t1_k3_rowtotals_only", "paper_t1_smallcount_rows"])
-def test_a_table_without_column_totals(name):
+def test_table_without_column_totals_matches_gaussuppression(name):
     case = Case(name)
     table = two_way(case, ["group", "injury"], "freq")
     case.place(table, lambda cell: (cell["group"], cell["injury"]))

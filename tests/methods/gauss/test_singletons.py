@@ -119,7 +119,7 @@ def test_any_sums_holds_beside_forced_cells(problem, data):
     assert told_beyond(matrix, order, unsafe, np.array(drawn) & ~unsafe, owner) == []
 
 
-def test_a_sum_of_singletons_that_only_a_forced_cell_completes():
+def test_forced_cell_completing_singleton_sum_is_considered():
     """Three forced cells of a 2 x 2 x 3 table: without watching, two singletons of one cell would be told."""
     matrix, inner = incidence((2, 2, 3))
     owner = np.array([0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1])
@@ -173,14 +173,14 @@ ONES = Table.from_array([[1, 1, 1, 9, 9], [9, 8, 7, 6, 5], [5, 6, 7, 8, 9]])
 @pytest.mark.parametrize(
     ("way", "told"), [("none", True), ("group_sums", False), ("any_sums", False), ("space", False)]
 )
-def test_the_sum_of_all_hidden_ones_of_a_row(way, told):
+def test_row_sum_of_suppressed_ones_follows_setting(way, told):
     need = Need(unsafe=ONES.value == 1)
     withheld = Gauss(singletons=way).protect(ONES, need).withheld.reshape(4, 6)
     row_is_told = not withheld[0, 3:].any()
     assert row_is_told is told
 
 
-def test_a_firm_that_subtracts_its_own_cell():
+def test_firm_subtracting_its_own_cell_is_considered():
     """Two firms hidden alone in one row: each knows the other, unless a third cell of the row is hidden."""
     value = np.array([[50.0, 70.0, 90.0], [40.0, 30.0, 60.0], [20.0, 80.0, 10.0]])
     table = Table.from_array(value)
@@ -216,7 +216,7 @@ def test_attackers_who_know_that_parts_of_a_zero_are_zero_learn_no_unsafe_count(
     assert not any(reach.holds(columns[cell]) for cell in np.flatnonzero(need.unsafe))
 
 
-def test_a_hidden_zero_protects_nobody_when_its_sum_is_published():
+def test_suppressed_zero_with_published_sum_protects_nothing():
     """The example of the R documentation: three ones above three zeros, whose sum must not be told."""
     counts = [[1, 1, 1, 5, 5], [9, 9, 9, 9, 9], [0, 0, 0, 7, 7]]
     table = Table.from_array(counts)
@@ -266,7 +266,7 @@ def test_span_agrees_with_one_that_is_reduced_for_every_question(problem, way):
         assert walk(*given, n_rows=len(owner), test=make()) == found
 
 
-def test_what_is_not_here_of_the_num_family_is_said():
+def test_unsupported_num_setting_raises_with_alternatives():
     with pytest.raises(ParameterError, match=r"num\.\.\. family") as refused:
         named("numTTT")
     for word in ("numFFT", "numFTT", "numttHTT", "numTTHTT"):

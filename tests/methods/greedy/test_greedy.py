@@ -69,7 +69,7 @@ def spread(table, protection):
 PUBLISHED_AGAIN = (Reason.UNNECESSARY, Reason.POINT)
 
 
-def test_the_example_of_the_paper_step_by_step():
+def test_paper_example_step_by_step():
     table = Table.from_array(FIGURE_2)
     need = assess(table, [MinFrequency(10)], width=11)
     protection = Greedy(record="full").protect(table, need)
@@ -92,7 +92,7 @@ def test_the_example_of_the_paper_step_by_step():
     assert protection.cost == 7 + 10 + 11 + 60
 
 
-def test_the_pattern_printed_in_the_paper_is_enough_as_it_stands():
+def test_pattern_printed_in_the_paper_is_safe():
     table = Table.from_array(FIGURE_2)
     need = assess(table, [MinFrequency(10)], width=11)
     by_hand = np.isin(np.arange(16), [0, 1, 4, 5])
@@ -225,7 +225,7 @@ def test_intervals_are_recorded_for_tables_that_are_not_too_large(record, limit,
 
 @given(table=magnitude_tables(max_side=3))
 @settings(deadline=None, max_examples=13)
-def test_the_same_input_gives_the_same_steps(table):
+def test_same_input_gives_same_steps(table):
     need = PPercent(10).assess(table)
     try:
         first, second = (Greedy(tidy=True).protect(table, need) for _ in range(2))
@@ -268,14 +268,14 @@ def test_zeros_come_last_and_only_where_they_can_move():
     assert covers(spread(table, protection), table, need)
 
 
-def test_an_unsafe_cell_without_levels_must_not_be_exact():
+def test_unsafe_cell_without_levels_is_not_exact():
     table = Table.from_array([[5, 9], [9, 9]])
     protection = Greedy().protect(table, Need(unsafe=table.value == 5))
     assert spread(table, protection).width[0] > 0
     assert protection.secondary.any()
 
 
-def test_a_table_without_relations_needs_nothing_more():
+def test_table_without_relations_needs_no_secondary():
     table = Table(value=[3.0, 4.0], relations=np.zeros((0, 2)))
     protection = Greedy(record="full", tidy=True).protect(table, Need(unsafe=[True, False], upper=2))
     assert protection.withheld.tolist() == [True, False]
@@ -364,7 +364,7 @@ def test_misspelt_keep_is_rejected_at_once():
         Greedy(keep="margin")
 
 
-def test_an_impossible_need_that_single_relations_do_not_show_is_named_too():
+def test_jointly_impossible_need_names_the_cell():
     # Two cells hold each other in place: x + y and x - y are both published.
     table = Table(value=[3.0, 4.0, 7.0, -1.0], relations=[[1, 1, -1, 0], [1, -1, 0, -1]])
     need = Need(unsafe=[True, False, False, False], width=1)
@@ -374,12 +374,12 @@ def test_an_impossible_need_that_single_relations_do_not_show_is_named_too():
 
 
 @pytest.mark.parametrize("wrong", [{"prefer": "smalest"}, {"record": "everything"}])
-def test_a_misspelt_choice_is_noticed(wrong):
+def test_misspelt_option_raises(wrong):
     with pytest.raises(ParameterError):
         Greedy(**wrong)
 
 
-def test_a_need_of_another_table_is_refused():
+def test_need_of_another_table_raises():
     with pytest.raises(NeedError, match="need of 3 cells for a table of 16"):
         Greedy().protect(Table.from_array(FIGURE_2), Need(unsafe=[True, False, False]))
 
@@ -421,7 +421,7 @@ def interrupts_after(calls: int):
     return progress
 
 
-def test_an_interruption_while_tidying_keeps_a_safe_pattern():
+def test_interruption_while_tidying_keeps_safe_pattern():
     table = Table.from_array(np.random.default_rng(3).integers(1, 60, (6, 6)))
     need = Need(unsafe=table.inner & (table.value < 12), width=8)
     method = Greedy(tidy=True)
@@ -431,7 +431,7 @@ def test_an_interruption_while_tidying_keeps_a_safe_pattern():
     assert method.protect(table, need).withheld.sum() <= found.withheld.sum()
 
 
-def test_an_interruption_before_says_that_nothing_is_kept():
+def test_early_interruption_reports_that_nothing_is_kept():
     table = Table.from_array(np.random.default_rng(3).integers(1, 60, (6, 6)))
     need = Need(unsafe=table.inner & (table.value < 12), width=8)
     with pytest.raises(KeyboardInterrupt, match="greedy had not protected every cell yet"):

@@ -108,7 +108,7 @@ def check_verdicts(data, table):
             assert audit.interval(c) == pytest.approx((bounds.lower[c], bounds.upper[c]), abs=1e-6)
 
 
-def test_an_end_that_is_nowhere_is_infinite_and_serves_as_proof():
+def test_unbounded_end_is_infinite_and_serves_as_proof():
     # Row 1 with its total withheld: nothing but zero holds the cells.
     table = Table.from_array([[3, 4], [5, 6]])
     withheld = np.isin(np.arange(9), [0, 1, 2, 6, 7, 8])
@@ -119,7 +119,7 @@ def test_an_end_that_is_nowhere_is_infinite_and_serves_as_proof():
 
 
 @pytest.mark.parametrize("large", [1.0, -1.0], ids=["by group", "whole table"])
-def test_a_cell_is_published_only_if_every_need_stays_met(large, monkeypatch):
+def test_cell_is_published_only_if_needs_stay_met(large, monkeypatch):
     monkeypatch.setattr(module, "GREEDY", replace(GREEDY, large_share=large))
     table = Table.from_array([[1, 9, 9], [9, 9, 9], [9, 9, 9]])
     need = Need(unsafe=table.value == 1, upper=1)
@@ -133,7 +133,7 @@ def test_a_cell_is_published_only_if_every_need_stays_met(large, monkeypatch):
     assert np.array_equal(audit.pattern.withheld, cycle)
 
 
-def test_what_only_a_linear_program_sees_counts_when_a_cell_is_published():
+def test_publishing_considers_linear_program_results():
     # Sum and difference of two cells: either may be published, with both the cells are known. No single
     # relation shows that.
     table = Table(

@@ -42,7 +42,7 @@ def tiny(seed, shape, n_free):
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize(("shape", "n_free"), [((4, 4), 12), ((2, 2, 2), 14)])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_list_and_the_tree_agree(seed, shape, n_free, ties):
+def test_enumeration_and_tree_search_agree(seed, shape, n_free, ties):
     instance = tiny(seed, shape, n_free)
     cost = instance.weight * 50 + np.arange(len(instance)) % 3 if ties else instance.weight
     goal, start = Objective(cost, 1.0, ties=ties), np.ones(len(instance), dtype=bool)
@@ -61,7 +61,7 @@ def test_the_list_and_the_tree_agree(seed, shape, n_free, ties):
     )
 
 
-def test_what_is_large_or_takes_long_is_left_to_the_tree(monkeypatch):
+def test_large_instance_is_not_enumerated(monkeypatch):
     instance = tiny(1, (4, 4), 12)
     goal, start = Objective(instance.weight, 1.0), np.ones(len(instance), dtype=bool)
     expected = search(instance, goal, Budget(), start).value
@@ -72,7 +72,7 @@ def test_what_is_large_or_takes_long_is_left_to_the_tree(monkeypatch):
             assert search(instance, goal, Budget(), start).value == expected
 
 
-def test_a_limit_leaves_the_pattern_to_begin_with():
+def test_enumeration_limit_keeps_the_starting_pattern():
     instance = tiny(1, (4, 4), 12)
     goal, start = Objective(instance.weight, 1.0), np.ones(len(instance), dtype=bool)
     found = search(instance, goal, Budget(lambda work: float(work > 2)), start)

@@ -52,7 +52,7 @@ def shuffled(table: Table, need: Need, order: np.ndarray) -> tuple[Table, Need]:
 
 @pytest.mark.parametrize("problem", [medium(), three_way()], ids=["two-way", "three-way"])
 @pytest.mark.parametrize("cost", ["unit", "value"])
-def test_the_order_of_cells_and_relations_does_not_matter(problem, cost):
+def test_cell_and_relation_order_does_not_matter(problem, cost):
     table, need = problem
     expected = Optimal(cost=cost).protect(table, need)
     order = np.random.default_rng(11).permutation(table.n_cells)
@@ -64,7 +64,7 @@ def test_the_order_of_cells_and_relations_does_not_matter(problem, cost):
 
 @settings(max_examples=39)
 @given(data=st.data(), table=count_tables(max_side=5, max_count=20), cost=st.sampled_from(["unit", "value"]))
-def test_the_kernel_and_the_general_way_give_one_pattern(data, table, cost):
+def test_kernel_and_general_search_agree(data, table, cost):
     unsafe = table.inner & (table.value < data.draw(st.integers(1, 6)))
     sizes = data.draw(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 12)))
     lower = np.where(unsafe, np.minimum(sizes[0], table.value), 0.0)
@@ -89,7 +89,7 @@ def test_the_kernel_and_the_general_way_give_one_pattern(data, table, cost):
     assert np.array_equal(small.withheld, general.withheld)
 
 
-def test_a_work_limit_gives_a_safe_pattern_and_its_gap():
+def test_work_limit_returns_safe_pattern_and_gap():
     table, need = medium()
     best = Optimal(cost="value").protect(table, need)
     hurried = Optimal(cost="value", work_limit=1).protect(table, need)
@@ -101,14 +101,14 @@ def test_a_work_limit_gives_a_safe_pattern_and_its_gap():
     assert hurried.cost * (1 - hurried.gap) <= best.cost <= hurried.cost
 
 
-def test_a_time_limit_gives_a_safe_pattern():
+def test_time_limit_returns_safe_pattern():
     table, need = medium()
     hurried = Optimal(cost="value", time_limit_s=1e-9).protect(table, need)
     assert not hurried.proven
     assert covers(Interval().bounds(Release.of(table, hurried)), table, need)
 
 
-def test_a_gap_is_kept():
+def test_gap_parameter_is_respected():
     table, need = medium()
     best = Optimal(cost="value").protect(table, need)
     near = Optimal(cost="value", gap=0.2).protect(table, need)
@@ -117,7 +117,7 @@ def test_a_gap_is_kept():
 
 
 @pytest.mark.parametrize("call", range(4))
-def test_an_interruption_returns_the_best_pattern_known(monkeypatch, call):
+def test_interruption_returns_the_best_known_pattern(monkeypatch, call):
     table, need = medium()
     count = iter(range(10**6))
     solve = Relaxation.solve
@@ -203,7 +203,7 @@ def test_real_costs_are_not_rounded():
         ),
     ],
 )
-def test_a_need_that_cannot_be_met_names_the_cell(table, need, keep, message):
+def test_unattainable_need_names_the_cell(table, need, keep, message):
     with pytest.raises(NeedError, match=message) as caught:
         Optimal(keep=keep).protect(table, need)
     assert "row=1, column=1" in str(caught.value)
@@ -218,7 +218,7 @@ def test_nothing_unsafe_costs_nothing():
     assert not protection.withheld.any()
 
 
-def test_an_unsafe_cell_without_levels_is_not_left_a_single_point():
+def test_unsafe_cell_without_levels_is_not_exact():
     table = Table.from_array([[5.5, 50.0, 3.0], [50.0, 50.0, 4.0]])
     need = Need(unsafe=table.value == 5.5)
     protection = Optimal(cost="value").protect(table, need)

@@ -59,7 +59,7 @@ def test_patterns_stay_safe_and_what_is_proven_stays_as_it_was(kind, monkeypatch
         assert values[-1] + paid >= least_cost(table, need, cost)
 
 
-def test_a_limit_inside_leaves_the_best_pattern_and_the_bound_of_the_tree():
+def test_inner_limit_keeps_best_pattern_and_bound():
     left = [10**9]
     tree, inside = begun(*cube(4, (4, 4, 3), 4), Budget(lambda work: work / left[0]))
     for _ in range(3):
@@ -87,7 +87,7 @@ def test_takes_its_share_of_the_work():
 
 
 @pytest.mark.parametrize(("seed", "core"), [(4, 150), (7, 20)])
-def test_a_pattern_is_in_the_trace_as_soon_as_it_is_known(seed, core, monkeypatch):
+def test_new_pattern_appears_in_trace_immediately(seed, core, monkeypatch):
     known: list[tuple[int, float]] = []
 
     def heard(told):

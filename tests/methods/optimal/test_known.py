@@ -105,7 +105,7 @@ def test_costs_no_more_than_sdctable_where_its_pattern_protects(shared, size):
     assert audited(table, need, protection)
 
 
-def test_the_matching_attacks_paper_figure_2_withholds_the_same_number_of_cells():
+def test_minami_abe_figure_2_suppresses_same_cell_count():
     # Minami and Abe 2019, Figure 2: cell (1, 1) is 7, threshold 10, width above 10, inner cells only.
     table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
     need = Need(unsafe=table.value == 7, width=11)

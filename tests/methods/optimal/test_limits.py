@@ -43,7 +43,7 @@ PROBLEMS = [pytest.param(cube(width=6), id="three-way"), pytest.param(flat(), id
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_a_work_limit_at_any_stage_gives_a_safe_pattern_and_its_gap(problem):
+def test_work_limit_at_any_stage_returns_safe_pattern(problem):
     table, need = problem
     best = Optimal(cost="value").protect(table, need)
     assert best.proven
@@ -80,7 +80,7 @@ def test_work_is_limited_to_what_was_granted(problem, monkeypatch):
     assert budgets[0].work <= 30 + 2 * need.unsafe.sum()
 
 
-def test_a_limit_that_ends_only_the_tie_break_says_so(monkeypatch):
+def test_limit_during_tie_break_is_reported(monkeypatch):
     table, need = cube(width=6)
     best = Optimal(cost="unit").protect(table, need)
 
@@ -96,7 +96,7 @@ def test_a_limit_that_ends_only_the_tie_break_says_so(monkeypatch):
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_an_interruption_at_any_report_returns_the_best_pattern_known(problem):
+def test_interruption_at_any_report_returns_best_pattern(problem):
     table, need = problem
     best = Optimal(cost="value").protect(table, need)
     reports = []
@@ -116,7 +116,7 @@ def test_an_interruption_at_any_report_returns_the_best_pattern_known(problem):
 
 
 @pytest.mark.parametrize("stage", ["first_patterns", "search", "break_ties"])
-def test_an_interruption_in_any_stage_returns_the_best_pattern_known(stage, monkeypatch):
+def test_interruption_in_any_stage_returns_best_pattern(stage, monkeypatch):
     table, need = cube(width=6)
 
     def interrupted(*_arguments, **_options):
@@ -129,7 +129,7 @@ def test_an_interruption_in_any_stage_returns_the_best_pattern_known(stage, monk
     assert covers(Interval().bounds(Release.of(table, protection)), table, need)
 
 
-def test_an_interruption_during_the_last_check_does_not_skip_it(monkeypatch):
+def test_interruption_does_not_skip_the_last_check(monkeypatch):
     table, need = cube(width=6)
     calls = []
     meets = Interval.meets
@@ -146,7 +146,7 @@ def test_an_interruption_during_the_last_check_does_not_skip_it(monkeypatch):
     assert len(calls) >= 2
 
 
-def test_a_large_table_has_a_good_pattern_before_the_search_begins(monkeypatch):
+def test_large_table_starts_with_a_good_pattern(monkeypatch):
     # As if it were large: prices are shaken; the limit comes before the search gets anywhere.
     monkeypatch.setattr(heuristics, "LARGE", 1)
     table, need = cube(side=6, n_unsafe=12, lower=1, upper=6)
@@ -185,7 +185,7 @@ def test_how_far_a_cell_is_moved(levels, rooms, expected):
     assert (up[0], down[0]) == expected
 
 
-def test_a_budget_counts_work_and_stops_at_the_limit():
+def test_budget_counts_work_and_stops_at_limit():
     budget = Budget(used=lambda work: work / 3)
     for _ in range(3):
         budget.spend()

@@ -34,7 +34,7 @@ def is_safe(instance, pattern) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["sides", "width"])
-def test_the_pattern_stays_safe_and_gets_cheaper(kind):
+def test_neighbourhood_search_keeps_pattern_safe_and_cheaper(kind):
     instance = prepared(*cube(4, (4, 4, 3), 4, kind=kind))
     goal, budget = Objective(instance.weight, 1.0), Budget()
 
@@ -59,7 +59,7 @@ def test_the_pattern_stays_safe_and_gets_cheaper(kind):
     assert values == sorted(values, reverse=True)
 
 
-def test_a_pattern_that_is_not_safe_is_not_searched():
+def test_unsafe_pattern_is_not_searched():
     instance = prepared(*cube(4))
     none = sparse.csr_array((0, len(instance.free)), dtype=np.float64)
     engine = subproblems_for(instance, Budget())

@@ -39,7 +39,7 @@ def relaxation_over(n: int, rows) -> Relaxation:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_what_rows_force_is_in_every_pattern_that_fills_them(seed):
+def test_forced_cells_are_in_every_feasible_pattern(seed):
     rng = np.random.default_rng(seed)
     n = 6
     rows = []
@@ -55,7 +55,7 @@ def test_what_rows_force_is_in_every_pattern_that_fills_them(seed):
     assert all(lower[j] == 1 for j in alone)
 
 
-def test_a_row_that_the_pool_has_forgotten_is_not_added(monkeypatch):
+def test_dropped_pool_row_is_not_added(monkeypatch):
     rows = [(np.array([k, k + 1]), np.ones(2)) for k in range(9)]
     relaxation = relaxation_over(10, rows)
     before = relaxation.master.n_rows
@@ -68,7 +68,7 @@ def test_a_row_that_the_pool_has_forgotten_is_not_added(monkeypatch):
     assert all(row.sum() >= 1 for row in added)
 
 
-def test_a_bound_that_is_enough_ends_the_linear_program_and_is_true():
+def test_sufficient_bound_ends_the_linear_program_validly():
     instance = prepared(*cube(7, (4, 4, 3), 4))
     goal, rows = Objective(instance.weight, 1.0), star_cuts(instance)
     _, optimum = Relaxation(instance, goal, Budget(), rows).solve()

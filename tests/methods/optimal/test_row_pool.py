@@ -32,7 +32,7 @@ def deepest(rows, x, least):
     return chosen
 
 
-def test_a_glance_misses_no_row_and_counts_the_others():
+def test_dense_scan_misses_no_violated_row():
     rng = np.random.default_rng(3)
     rows = some_rows(rng, 30, 200)
     ptr = np.concatenate([[0], np.cumsum([len(c) for _, c in rows])])
@@ -85,7 +85,7 @@ def test_rows_are_measured_as_the_plain_function_does():
     assert len(set(times.tolist())) > 3
 
 
-def test_a_full_pool_forgets_what_was_of_no_use(monkeypatch):
+def test_full_pool_drops_unused_rows(monkeypatch):
     monkeypatch.setattr(row_pool, "MOST_ENTRIES", 60)
     pool, one = RowPool(), np.ones(1)
     numbers = pool.add([(np.array([k]), one) for k in range(50)])

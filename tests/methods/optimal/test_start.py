@@ -28,14 +28,14 @@ def best(problem):
     return Optimal(cost="value").protect(*problem)
 
 
-def test_the_cheapest_pattern_given_is_returned_however_little_work_is_granted(problem, best):
+def test_cheapest_start_is_returned_at_any_limit(problem, best):
     hurried = Optimal(cost="value", start=best, work_limit=1).protect(*problem)
     assert np.array_equal(hurried.withheld, best.withheld)
     assert not hurried.proven
     assert Optimal(cost="value", work_limit=1).protect(*problem).cost > best.cost
 
 
-def test_a_pattern_that_lacks_cells_is_completed_and_one_with_too_many_tidied(problem, best):
+def test_start_pattern_is_completed_and_tidied(problem, best):
     table, need = problem
     for start in (need.unsafe, best.withheld & ~best.secondary, np.ones(table.n_cells, dtype=bool)):
         hurried = Optimal(cost="value", start=start, work_limit=60).protect(table, need)
@@ -43,7 +43,7 @@ def test_a_pattern_that_lacks_cells_is_completed_and_one_with_too_many_tidied(pr
         assert best.cost <= hurried.cost < table.value.sum()
 
 
-def test_the_answer_of_a_search_that_ends_does_not_depend_on_the_start(problem, best):
+def test_completed_search_does_not_depend_on_start(problem, best):
     table, need = problem
     greedy = Greedy(cost="value").protect(table, need)
     for start in (greedy, ~np.zeros(table.n_cells, dtype=bool)):
@@ -53,14 +53,14 @@ def test_the_answer_of_a_search_that_ends_does_not_depend_on_the_start(problem, 
         assert np.array_equal(again.withheld, best.withheld)
 
 
-def test_a_start_that_withholds_what_must_stay_published_is_refused(problem):
+def test_start_suppressing_kept_cells_raises(problem):
     table, need = problem
     everything = np.ones(table.n_cells, dtype=bool)
     with pytest.raises(ProtectionError, match="must stay published"):
         Optimal(keep="margins", start=everything).protect(table, need)
 
 
-def test_the_trace_ends_where_the_search_does_and_only_ever_improves(problem, best):
+def test_trace_improves_and_ends_with_the_search(problem, best):
     for protection in (best, Optimal(cost="value", work_limit=100).protect(*problem)):
         work, bound, cost = map(np.array, zip(*protection.trace, strict=True))
         assert np.all(np.diff(work) >= 0)
@@ -71,7 +71,7 @@ def test_the_trace_ends_where_the_search_does_and_only_ever_improves(problem, be
         assert bound[-1] == pytest.approx(protection.cost * (1 - protection.gap))
 
 
-def test_a_long_trace_is_thinned_and_keeps_its_ends():
+def test_long_trace_is_thinned_and_keeps_ends():
     trace = Trace()
     for k in range(5 * MOST_POINTS):
         trace.note(k, float(k), 1e6)

@@ -51,7 +51,7 @@ def prepared(table: Table, need: Need):
 
 
 @pytest.mark.parametrize("kind", ["sides", "width", "open"])
-def test_the_tableau_reaches_what_linear_programs_reach(kind):
+def test_tableau_matches_linear_programs(kind):
     short = 0
     for seed in range(6):
         instance = prepared(*cube(seed, (4, 3, 3), kind=kind))

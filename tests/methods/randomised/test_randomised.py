@@ -113,7 +113,7 @@ def test_no_release_but_the_last_resort_tells_a_likelihood_ratio_attacker_more_t
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_the_last_resort_is_possible_for_every_table(name):
+def test_last_resort_exists_for_every_table(name):
     world = WORLDS[name]
     law = {x: world.law[x][world.everything] for x in world.tables}
     assert min(law.values()) >= world.total
@@ -121,7 +121,7 @@ def test_the_last_resort_is_possible_for_every_table(name):
     assert left({x: max(chance, 1 / world.ratio) for x, chance in law.items()}, world.ratio) == world.tables
 
 
-def test_the_worlds_are_hard_enough():
+def test_example_tables_need_audit_and_redraws():
     # Without the audit some release would tell too much, and without redraws some table would be stuck.
     telling = stuck = 0
     for world in WORLDS.values():

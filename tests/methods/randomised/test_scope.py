@@ -52,7 +52,7 @@ def test_other_tables_are_refused(table, words):
         method.protect(table, Need(unsafe=np.zeros(table.n_cells, dtype=bool)))
 
 
-def test_the_stage_depends_on_the_totals_only():
+def test_stage_depends_on_totals_only():
     one, other = (
         PublicKnowledge.of(make(counts), [MinFrequency(5), GroupDisclosure(share=0.4)], 9)
         for counts in (COUNTS, MOVED)
@@ -94,12 +94,12 @@ def test_cells_are_judged_as_the_rules_judge_whole_tables(rules):
         ),
     ],
 )
-def test_a_need_of_another_origin_is_refused(method, need):
+def test_need_of_another_origin_raises(method, need):
     with pytest.raises(ScopeError):
         method.protect(make(), need)
 
 
-def test_a_need_of_another_size_is_refused():
+def test_need_of_another_size_raises():
     with pytest.raises(NeedError):
         Randomised(rules=RULES, width=9).protect(make(), Need(unsafe=[True]))
 
@@ -122,7 +122,7 @@ def test_parameters_out_of_range(given):
 
 
 @pytest.mark.parametrize("width", [0, np.nan, [9, 9]], ids=["zero", "not a number", "two of them"])
-def test_a_width_that_is_none(width):
+def test_invalid_width_raises(width):
     with pytest.raises(ParameterError):
         Randomised(rules=RULES, width=width).protect(make(), assess(make(), RULES, width=9))
 
@@ -132,7 +132,7 @@ def test_it_must_be_told_the_rules():
         Randomised().protect(make(), assess(make(), RULES, width=9))
 
 
-def test_a_seeded_run_repeats_and_says_so():
+def test_seeded_run_repeats_and_is_marked():
     need = assess(make(), RULES, width=9)
     method = Randomised(rules=RULES, width=9, seed=5)
     one, other = method.protect(make(), need), method.protect(make(), need)
@@ -146,7 +146,7 @@ def test_a_seeded_run_repeats_and_says_so():
 
 
 @pytest.mark.parametrize("seed", [None, 4])
-def test_a_seeded_release_is_marked_in_its_folder(seed, tmp_path):
+def test_seeded_release_is_marked_in_its_folder(seed, tmp_path):
     outcome = protect_table(make(), RULES, method=Randomised(seed=seed), width=9)
     folder = write_release(tmp_path / "release", outcome)
     marked = seed is not None
@@ -180,14 +180,14 @@ def test_everything_is_withheld_when_nothing_can_be_audited_or_the_coin_says_so(
         assert done == ([] if "total" in given else [(0, 3), (1, 3), (2, 3)])
 
 
-def test_the_pipeline_tells_it_the_rules_and_proves_the_release():
+def test_pipeline_passes_rules_and_proves_the_release():
     outcome = protect_table(make(), RULES, method=Randomised(seed=2), width=9)
     assert outcome.audit.safe
     assert outcome.audit.certificate is not None
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_matching_attack_learns_nothing_it_may_not(seed):
+def test_matching_attack_stays_within_the_guarantee(seed):
     method = Randomised(rules=RULES, width=9, seed=seed)
     table, need = make(), assess(make(), RULES, width=9)
     release = Release.of(table, method.protect(table, need))
@@ -197,7 +197,7 @@ def test_the_matching_attack_learns_nothing_it_may_not(seed):
     assert np.all(bounds.width[need.unsafe] >= 9)
 
 
-def test_a_pattern_that_it_never_draws_has_no_likelihood():
+def test_impossible_pattern_has_no_likelihood():
     method = Randomised(rules=RULES, width=9)
     table = make()
     alone = table.value == 3
