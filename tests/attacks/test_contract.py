@@ -305,12 +305,12 @@ def test_one_name_travels(name):
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_its_page_says_what_the_reader_is_assumed_to_know(name):
+def test_page_states_assumed_knowledge(name):
     pages = (Path(__file__).parents[2] / "docs" / "reference").glob("*/*.md")
     heading = re.compile(rf"^#+ .*`{name}`$", re.MULTILINE)
     (text,) = (text for page in pages if heading.search(text := page.read_text("utf-8")))
-    said = " ".join(text.split())
-    assert f"**Assumes** that the reader knows {ATTACKS[name].assumes}." in said
+    said = " ".join(text.replace("`interval`", "interval").split())
+    assert f"**Assumed knowledge**: {ATTACKS[name].assumes}." in said
 
 
 # Numbers that nothing prints by chance.

@@ -357,7 +357,7 @@ def test_rounding_is_no_contradiction_when_nothing_is_published():
 
 def test_whole_bounds_of_magnitudes_are_refused():
     table = Table.from_array(np.array([[0.5, 0.2], [0.3, 0.7]]))
-    with pytest.raises(ParameterError, match="not whole"):
+    with pytest.raises(ParameterError, match="not an integer"):
         Interval(integer=True).bounds(released(table, 0, 1))
 
 

@@ -38,7 +38,7 @@ SHARED_PARTS = {
     "parts",
     "rule",
     "withheld_counts",
-    "word",
+    "rule_spec",
 }
 
 

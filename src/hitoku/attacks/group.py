@@ -98,7 +98,7 @@ class Group:
 
     name: ClassVar[str] = "group"
     assumes: ClassVar[str] = (
-        "what interval assumes, who belongs to a group, and the values of k of its people: their own"
+        "as for interval, and also who belongs to a group and the values of k of its people (their own)"
     )
     adjusted: ClassVar[bool] = False
 

@@ -85,8 +85,8 @@ class Insider:
 
     name: ClassVar[str] = "insider"
     assumes: ClassVar[str] = (
-        "what interval assumes, the own amounts, and in which cells nobody else is; members of a coalition "
-        "tell each other"
+        "as for interval, and also their own amounts, and which cells have no other contributor; members of a "
+        "coalition pool this knowledge"
     )
     adjusted: ClassVar[bool] = False
 

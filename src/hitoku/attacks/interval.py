@@ -62,7 +62,7 @@ class Interval:
     """
 
     name: ClassVar[str] = "interval"
-    assumes: ClassVar[str] = "how the cells add up, and the bounds of every cell that the release names"
+    assumes: ClassVar[str] = "how the cells add up, and the bounds of every cell stated in the release"
     adjusted: ClassVar[bool] = False
 
     integer: bool = False

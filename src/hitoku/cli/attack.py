@@ -25,7 +25,7 @@ def _list_attacks(wanted: bool) -> None:
 
     for name, kind in ATTACKS.items():
         about = "adjusted values" if kind.adjusted else "suppressed cells"
-        typer.echo(f"{name}: infers {about}; the attacker is assumed to know {kind.assumes}")
+        typer.echo(f"{name}: infers {about}; assumed knowledge: {kind.assumes}")
     raise typer.Exit
 
 

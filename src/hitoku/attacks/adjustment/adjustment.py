@@ -80,7 +80,7 @@ class Adjustment:
     name: ClassVar[str] = "adjustment"
     assumes: ClassVar[str] = (
         "that the values were adjusted, by which norm, and what the scenario grants: unsafe cells, bounds, "
-        "and perhaps senses, levels and room"
+        "and perhaps senses, levels and slack"
     )
     adjusted: ClassVar[bool] = True
 
