@@ -137,7 +137,7 @@ def test_share_appears_in_every_group_above():
     [
         pytest.param({"sales": [1, 2, 3, 99]}, DataError, "do not add up", id="other amounts"),
         pytest.param({"region": list("NSNX")}, DataError, "codes that the table lacks", id="other codes"),
-        pytest.param({"sales": [1, 2, 3, -4]}, ScopeError, "below zero", id="negative amounts"),
+        pytest.param({"sales": [1, 2, 3, -4]}, ScopeError, "are negative", id="negative amounts"),
     ],
 )
 def test_other_records_are_refused(change, kind, words):

@@ -269,8 +269,8 @@ def test_without_the_declaration_nothing_is_called_proved(house, tmp_path):
 @pytest.mark.parametrize(
     ("levels", "what"),
     [
-        ({"A88": ["A21"]}, "lacks the codes 'C'"),
-        ({"X": ["A88", "A21"]}, "no table has 'X'"),
+        ({"A88": ["A21"]}, "codes 'C', 'E' are not in its hierarchy"),
+        ({"X": ["A88", "A21"]}, "no table has the variable 'X'"),
         ({"A88": ["A21", "B"]}, "levels of one classification"),
     ],
 )

@@ -174,10 +174,10 @@ ERRORS = [
         DataError, "'g' has 1 missing code", id="missing code",
     ),
     pytest.param(records_with(x=["1,5", "987654,25", "2"]), {}, DataError, "decimal comma", id="comma"),
-    pytest.param(records_with(x=["1", "secret", "2"]), {}, DataError, "text where numbers", id="text"),
+    pytest.param(records_with(x=["1", "secret", "2"]), {}, DataError, "contains text instead", id="text"),
     pytest.param(
         records_with(w=["1", "secret", "2"]), {},
-        DataError, "'w' holds text", id="text weight",
+        DataError, "'w' contains text", id="text weight",
     ),
     pytest.param(records_with(x=[1, "secret", 2.5]), {}, DataError, "mixes several kinds", id="mixed"),
     pytest.param(records_with()[:0], {}, DataError, "the data are empty", id="empty"),

@@ -85,8 +85,8 @@ class Insider:
 
     name: ClassVar[str] = "insider"
     assumes: ClassVar[str] = (
-        "as for interval, and also their own amounts, and which cells have no other contributor; members of a "
-        "coalition pool this knowledge"
+        "as for interval, and also their own amounts, and which cells have no other contributor; members of "
+        "a coalition pool this knowledge"
     )
     adjusted: ClassVar[bool] = False
 

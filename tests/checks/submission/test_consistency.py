@@ -81,15 +81,15 @@ def test_honest_evidence_contradicts_nothing(outputs):
         ("mode", ("fewest_holders", 0), 21, "fewest above most"),
         ("mode", ("most_holders", 1), 51, "two numbers of units"),
         ("mode", ("n_tied", 1), 2, "fewer modes listed"),
-        ("mode", ("n_tied", 1), 0, "nobody has"),
-        ("cr4", ("value", 0), 0.9, "rule out"),
-        ("cr4", ("size", 0), 9000.0, "rule out"),
+        ("mode", ("n_tied", 1), 0, "modes without units"),
+        ("cr4", ("value", 0), 0.9, "impossible with these"),
+        ("cr4", ("size", 0), 9000.0, "impossible with these"),
         ("hhi", ("value", 0), 1.01, "no hhi has such a value"),
-        ("hhi", ("value", 0), 0.001, "rule out"),
+        ("hhi", ("value", 0), 0.001, "impossible with these"),
         ("std", ("freedom", 0), 58, "units minus 1"),
-        ("std", ("alike", 0), 5, "neither nobody nor all"),
+        ("std", ("alike", 0), 5, "neither no unit nor all units"),
         ("std", ("value", 0, 0), -1.0, "no std"),
-        ("min", ("alike", 0), 0, "nobody has"),
+        ("min", ("alike", 0), 0, "an extreme without units"),
         ("correlation", ("value", 0, 0), 1.5, "no correlation"),
         ("t", ("value", 0, 1), 0.0, "the p value"),
         ("chi2", ("value", 0, 1), 0.5, "the p value"),
@@ -123,7 +123,7 @@ def test_percentile_sides_match_its_evidence(outputs):
     # The median of 60 has 30 on each side at least, or more where values tie.
     evidence = outputs["percentile"].evidence.to_dict()
     evidence["low"][0], evidence["high"][0] = 29, 60
-    assert "fewer units on one side" in found(outputs["percentile"], evidence)
+    assert "too few units on one side" in found(outputs["percentile"], evidence)
     evidence["low"][0], evidence["high"][0] = 60, 30
     assert found(outputs["percentile"], evidence) == ""
 

@@ -64,8 +64,8 @@ def test_numbers_with_either_sign(entries, numbers):
     [
         (["1.5", "1,5"], "both points and commas"),
         (["1.234,50"], "both points and commas"),
-        (["1", "many"], "text where numbers are due"),
-        (["1", "inf"], "text where numbers are due"),
+        (["1", "many"], "text instead of numbers"),
+        (["1", "inf"], "text instead of numbers"),
     ],
 )
 def test_unclear_numbers_raise_without_values(entries, what):

@@ -88,8 +88,8 @@ class Matching:
 
     name: ClassVar[str] = "matching"
     assumes: ClassVar[str] = (
-        "as for interval, and also that values are integers, and the method with its parameters, the rules and "
-        "the width"
+        "as for interval, and also that values are integers, and the method with its parameters, the rules "
+        "and the width"
     )
     adjusted: ClassVar[bool] = False
 
