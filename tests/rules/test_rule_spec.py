@@ -15,6 +15,7 @@ from hitoku.rules import (
     GroupDisclosure,
     MinFrequency,
     PPercent,
+    PriorPosterior,
     from_spec,
     rule_from_spec,
 )
@@ -29,6 +30,10 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "rules.md"
         (" dominance: n=2, k=87.5, level=unit ", Dominance(2, 87.5, level="unit")),
         ("min_frequency:n=3,zeros=true,percent=none", MinFrequency(3, zeros=True)),
         ("min_frequency:n=3,zeros=False", MinFrequency(3, zeros=False)),
+        ("minfreq:n=3", MinFrequency(3)),
+        ("nk:n=2,k=85", Dominance(2, 85)),
+        ("p:p=10", PPercent(10)),
+        ("pq:p=10,q=50", PriorPosterior(10, 50)),
         ("group_disclosure", GroupDisclosure()),
         ("group_disclosure:share=0.8,by=row+column", GroupDisclosure(0.8, by=("row", "column"))),
         (

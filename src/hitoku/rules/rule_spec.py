@@ -15,6 +15,14 @@ from hitoku.messages import Text
 from hitoku.parameters import check_word
 from hitoku.rules.rule import Rule
 
+# Names of rules in τ-ARGUS, sdcTable and GaussSuppression; they are read, and written as ours.
+OTHER_NAMES = {
+    "nk": "dominance",
+    "p": "p_percent",
+    "p%": "p_percent",
+    "pq": "prior_posterior",
+    "minfreq": "min_frequency",
+}
 CONSTANTS = {"true": True, "false": False, "none": None}
 Kind = Literal["rule", "method", "attack"]
 
@@ -104,6 +112,8 @@ def made(
 ) -> Any:
     """Make a registered thing from its name and parameters; see :func:`from_spec`."""
     error = _error(kind)
+    if kind == "rule":
+        name = OTHER_NAMES.get(name, name)
     if name not in registry:
         raise error(
             "unknown_name",
