@@ -1,11 +1,11 @@
-"""Methods: which cells to withhold, or what to publish instead, so that a need is met.
+"""Methods: choose the cells to suppress, or the values to publish instead, so that a need is met.
 
-A :class:`Method` is a few validated parameters and one verb, ``protect(table, need)``; ``traits_of`` says
-what it promises and what it may be given. ``METHODS`` lists them by name; a new method is a line there.
-:class:`Auto` chooses among the others, :class:`Greedy`, :class:`Optimal`, :class:`Circulation` and
-:class:`Gauss` withhold cells, :class:`Adjust` publishes other values, :class:`Randomised`, :class:`Blocks`
-and :class:`FlaggedGroups` may be known to the reader. What is the same for all of them (costs, cells to keep,
-groups, whole numbers, contributors) is done around a method by shared modules of this package.
+A :class:`Method` has a few validated parameters and ``protect(table, need)``; ``traits_of`` returns what it
+promises and which options it accepts. ``METHODS`` lists the methods by name; a new method is a line there.
+:class:`Auto` chooses among the others. :class:`Greedy`, :class:`Optimal`, :class:`Circulation` and
+:class:`Gauss` suppress cells, :class:`Adjust` publishes other values. :class:`Randomised`, :class:`Blocks`
+and :class:`FlaggedGroups` stay safe if the attacker knows the method. Work common to all methods (costs,
+cells to keep, groups, integers, contributors) is done by shared modules of this package.
 """
 
 from __future__ import annotations

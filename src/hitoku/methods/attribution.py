@@ -1,16 +1,18 @@
-"""Groups that a pattern gives away: every method goes on until the people of each could be elsewhere.
+"""Groups disclosed by a pattern: every method continues until members of each group could be elsewhere.
 
-Which cells are withheld is not all that counts: a row with a single cell that is not zero says where its
-people are, though cell and total are withheld. A need may name sums of cells that must be able to become
-large (:class:`hitoku.model.attribution.Attributions`); this module sees to them for every method alike, and
-the methods themselves need not know. After a method has protected the cells,
+Protecting cells is not enough: a row with a single nonzero cell reveals where its people are, even if the
+cell and the total are suppressed. A need may name sums of cells that must be able to become large
+(:class:`hitoku.model.attribution.Attributions`). This module handles them for every method. After a method
+has
+protected the cells:
 
-* if no group is given away, that is all;
-* otherwise cells are added that let the sum of each such group grow: those that move least, at the method's
-  own prices, in one linear program per group. Withholding more never tells more, so what is met stays met;
-* a method that decides by the whole pattern is asked again, with a cell for each such sum: Optimal, for whom
+* if no group is disclosed, nothing else is done;
+* otherwise cells are added that allow the sum of each such group to grow: those that move least, at the
+  method's own prices, in one linear program per group. Suppressing more cells reveals nothing, so
+  requirements that are met stay met;
+* a method that decides by the whole pattern is called again with a cell for each such sum: Optimal, for which
   the groups found so far are a relaxation, so that its answer is the cheapest of all; and Adjust;
-* a method that may not add cells to what it drew refuses.
+* a method that must not add cells to its pattern raises an error.
 """
 
 from __future__ import annotations
@@ -41,24 +43,24 @@ from hitoku.model import (
 )
 from hitoku.solver.linear import LinearProgram, solve
 
-# What is asked of values that are moved, so that rounding does not fall short of a level.
+# Factor on levels of values that are adjusted, so that rounding does not miss a level.
 MOVED = 1 + LEVEL
-# Whole numbers may need a little more room than real ones; beyond this many units more it is something else.
+# Integers may need slightly more slack than reals; beyond this many units the cause is another one.
 MOST_MORE = 3
 
 
 def open_groups(
     method: Any, table: Table, need: Need, found: Protection, progress: Progress | None
 ) -> Protection:
-    """Extend a pattern until no group is disclosed that the need names, or refuse.
+    """Extend a pattern until no group named by the need is disclosed; raise an error if that is impossible.
 
     Parameters
     ----------
     method
-        The method that decided. Its traits say how: it may decide again for a table with a cell for each
-        disclosed sum (:meth:`Attributions.extend_table`), have cells added to its pattern, or neither.
+        The method that decided. Its traits determine whether it decides again for a table with a cell for
+        each disclosed sum (:meth:`Attributions.extend_table`), has cells added to its pattern, or neither.
     table, need, found
-        The problem and the decision.
+        The problem, and the pattern.
     progress
         Passed to a method that decides again.
     """
@@ -72,7 +74,7 @@ def open_groups(
 
 
 def given_away(table: Table, need: Need, protection: Protection, *, whole: bool = True) -> Attributions:
-    """Return the sums that cannot become as large as they must, with what each must reach as its goal.
+    """Return the sums that cannot become as large as required, with the required size as their goal.
 
     Examples
     --------
@@ -85,7 +87,7 @@ def given_away(table: Table, need: Need, protection: Protection, *, whole: bool 
     """
     learnt = need.attributions
     if not protection.withheld.any():
-        # What an adjusted table shows is what a reader takes for the truth.
+        # An attacker takes the values of an adjusted table for the true ones.
         open_ = learnt.open(protection.value, protection.withheld)
         asked = learnt.asked(protection.value, protection.withheld)
         return replace(learnt, goal=asked).take(open_)
@@ -106,9 +108,9 @@ def _asked_again(
 ) -> Protection:
     """Protect the table with a cell for each sum that falls short, until none does.
 
-    Asking for those that fell short so far is asking for less than for all: the cheapest answer that meets
-    all is the cheapest of all. Only where what is asked of a group depends on whether its size is published,
-    that need not be so.
+    Requiring only the sums that fell short so far is a relaxation: the cheapest pattern that meets all sums
+    is then the cheapest overall. This may fail only if the requirement of a group depends on whether its size
+    is published.
     """
     known = Attributions.none(table.n_cells)
     relaxed = True
@@ -116,7 +118,7 @@ def _asked_again(
         before = _with_goals(known)
         again = [_key(short, i) in before for i in range(len(short))]
         if np.any([before.get(_key(short, i), -np.inf) >= short.goal[i] for i in range(len(short))]):
-            # Asked for already, and reached by fractions of people only.
+            # Already required, and attained only with fractions of people.
             raise unreachable(table, short)
         short, same = _asked_anyway(table, need, short)
         relaxed = relaxed and not any(again) and same
@@ -124,7 +126,7 @@ def _asked_again(
         wider = known.extend_table(table)
         n, sums = table.n_cells, known.sums @ table.value
         missing = np.maximum(known.goal - sums, 0.0)
-        # Values that are moved, not withheld, stand where the solver puts them: not a hair short of a level.
+        # Adjusted values are where the solver puts them, so require slightly more than the level.
         more = 1.0 if found.withheld.any() or getattr(method, "integer", False) else MOVED
         asked = Need(
             unsafe=np.append(need.unsafe, np.ones(len(known), dtype=np.bool_)),
@@ -150,23 +152,23 @@ def _asked_again(
 
 
 def _raised(level: Floats, more: float, room: Floats) -> Floats:
-    """Raise levels, but not beyond what known bounds leave room for."""
+    """Raise levels, but not beyond the slack of known bounds."""
     return np.maximum(level, np.minimum(more * level, room))
 
 
 def _asked_anyway(table: Table, need: Need, short: Attributions) -> tuple[Attributions, bool]:
-    """Return sums with what is asked of them in every pattern, and whether it is no more than that.
+    """Return sums with their requirement in every pattern, and whether patterns require no more than that.
 
-    What is asked depends on the pattern for groups that are no larger than the coalition, and for shares:
-    zero while the group is published, more than zero while it is withheld. That is the same where no whole
-    table with the published size is exactly at the share.
+    The requirement depends on the pattern for groups no larger than the coalition, and for shares: zero while
+    the group is published, more while it is suppressed. Both are equal if no integer table with the published
+    size has exactly the share.
     """
     value, sums = table.value, short.sums
     own = _with_goals(need.attributions)
     goal = np.array([own[_key(short, place)] for place in range(len(short))])
     seen = np.minimum(goal, value[short.group])
     unseen = replace(short, goal=goal).asked(value, np.ones(table.n_cells, dtype=np.bool_))
-    # Of a published group: the sums that are not below zero begin here.
+    # Of a published group: start of the sums that are not below zero.
     pair = np.diff(sums.indptr) == 2
     whole, inside = (np.asarray(sums.multiply(sums * sign > 0).sum(axis=1)).ravel() for sign in (1, -1))
     first = np.mod(whole * value[short.group], np.where(pair, -inside, 1.0))
@@ -185,7 +187,7 @@ def _with_goals(learnt: Attributions) -> dict[tuple[bytes, bytes], float]:
 
 
 def _added_to(method: Any, table: Table, need: Need, found: Protection) -> Protection:
-    """Withhold more cells, group by group, until none is given away."""
+    """Suppress more cells, group by group, until none is disclosed."""
     price = _price(table, method)
     stay = staying(table, method) & ~found.withheld
     withheld, steps = np.array(found.withheld), list(found.steps)
@@ -223,7 +225,7 @@ def _pushed(
 ) -> Mask | None:
     """Return the cells that move, at least cost, when the sum of a group reaches its goal; None if it cannot.
 
-    Columns: how far each cell rises, then how far it falls.
+    Columns: upward movement of each cell, then downward movement.
     """
     cells = np.flatnonzero(~stay & (table.upper > table.lower))
     rise, fall = table.upper[cells] - table.value[cells], table.value[cells] - table.lower[cells]
@@ -238,7 +240,7 @@ def _pushed(
             cost=np.append(weight, weight),
             relations=both,
             rhs=np.append(np.zeros(n_rows), 1.0),
-            # In units of what is missing, so that the solver's tolerances fit.
+            # In units of the missing amount, so that the solver's tolerances fit.
             lower=0.0,  # type: ignore[arg-type]  # a scalar is repeated
             upper=np.append(rise, fall) / missing,
             row_upper=np.append(np.zeros(n_rows), np.inf),
@@ -253,7 +255,7 @@ def _pushed(
 
 
 def _price(table: Table, method: Any) -> Floats:
-    """Price a unit by which a cell moves: one for each cell that is new, and its cost beside others."""
+    """Return the price per unit of movement: one for each new cell, plus its cost relative to others."""
     cost = prices_of(table, method)
     mean = float(cost.mean())
     return np.asarray(1.0 + (cost / mean if mean > 0 else 0.0))
@@ -271,7 +273,7 @@ def _refuse_given_away(table: Table, short: Attributions) -> None:
 
 
 def unreachable(table: Table, short: Attributions) -> NeedError:
-    """Make the error for groups that no pattern keeps open."""
+    """Make the error for groups that no pattern can protect."""
     return NeedError(
         "groups_derivable",
         "{n} group(s) are given away, though everything in reach is withheld that may be",

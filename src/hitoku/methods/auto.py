@@ -1,4 +1,4 @@
-"""The method for somebody who names none: it looks at the table and takes the one that suits it."""
+"""The default method, which chooses a method that suits the table."""
 
 from __future__ import annotations
 
@@ -30,34 +30,33 @@ LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Auto:
-    """Choose a method by the size and kind of the table; ``protection.note`` says which, and why.
+    """Choose a method by the size and kind of the table; ``protection.note`` gives the method and the reason.
 
-    Up to 500 cells: :class:`Optimal`, which may prove that nothing cheaper is safe; where its work runs out
-    and a heuristic has a better pattern, it goes on from that one. Flat two-way tables of up to 20,000 cells:
-    :class:`Optimal`, which begins with the pattern of :class:`Greedy`, closing and tidied. All others,
-    hierarchies, linked tables and relations that are no cross of variables, of any size:
-    :class:`Circulation`, which hands its proof to the audit; of cross tables of up to 1,500 cells the better
-    of the two. The note also says how far the cost may be from the least, by a bound that is worked out
-    without linear programs.
+    Up to 500 cells: :class:`Optimal`, which may prove that nothing cheaper is safe. If its work runs out and
+    a heuristic has a better pattern, it continues from that one. Flat two-way tables of up to 20,000 cells:
+    :class:`Optimal`, starting from the tidied pattern of :class:`Greedy` with ``prefer="closing"``. All
+    others, of any size (hierarchies, linked tables, relations that are not a cross of variables):
+    :class:`Circulation`, which passes its proof to the audit; for cross tables of up to 1,500 cells the
+    better of the two patterns. The note also bounds the distance from the least cost, without linear
+    programs.
 
     Parameters
     ----------
     cost
-        What withholding a cell costs: "value", "unit", "frequency", "own" (the table's cost column), "log",
+        Cost of suppressing a cell: "value", "unit", "frequency", "own" (the table's cost column), "log",
         or one number per cell.
     keep
         Cells that stay published: a mask, or "margins". The table's ``fixed`` cells always do.
     start
-        Cells that are withheld in any case.
+        Cells that are suppressed in any case.
     time_limit_s
-        Seconds for the methods that can be stopped; what they return is safe all the same.
+        Time limit in seconds for the methods that support one; their pattern is safe in any case.
     secret
-        False: readers may know the method, its rules and its parameters. Then it is :class:`Randomised` for
-        two-way counts of up to 25 cells, else :class:`Blocks`, which refuses what it does not treat; totals
-        stay published, and ``cost``, ``keep`` and ``start`` are not asked for.
+        False: attackers may know the method, its rules and its parameters. Then :class:`Randomised` protects
+        two-way counts of up to 25 cells, and :class:`Blocks` other tables in its scope; totals stay
+        published, and ``cost``, ``keep`` and ``start`` are not used.
     rules, width
-        As given to :func:`hitoku.assess`, for a method that is not secret; :func:`hitoku.protect`
-        fills them in.
+        As passed to :func:`hitoku.assess`, for ``secret=False``. Filled in by :func:`hitoku.protect`.
 
     Examples
     --------
@@ -83,7 +82,7 @@ class Auto:
 
     @property
     def traits(self) -> Traits:
-        """What the method declares: its guarantee depends on ``secret``."""
+        """Traits of the method: its guarantee depends on ``secret``."""
         return Traits(
             secret=self.secret,
             informed=not self.secret,
@@ -99,9 +98,9 @@ class Auto:
         Parameters
         ----------
         table, need
-            What to protect.
+            Table, and its requirements.
         progress
-            Handed to the method that is chosen.
+            Passed to the chosen method.
         """
         if not self.secret:
             return self._known(table, need, progress)
@@ -118,11 +117,11 @@ class Auto:
         return self._told(table, need, found, why)
 
     def _circulated(self, table: Table, need: Need, progress: Progress | None) -> tuple[Protection, str]:
-        """Look for circulations; of cross tables that are not too large, take the cheaper of two patterns."""
+        """Run Circulation; for cross tables that are not too large, return the cheaper of two patterns."""
         found = self._circulation().protect(table, need, progress)
         if cross_table_of(table) is None:
             return found, "for relations that are no cross table"
-        # A note says that the search was cut short: then nothing else is searched.
+        # A note means that the search was cut short: then nothing else is searched.
         if table.n_cells <= AUTO.max_compared and not found.note:
             other = self._second(table, need)
             cheaper = found if other is None or found.cost <= other.cost else other
@@ -133,7 +132,7 @@ class Auto:
         )
 
     def _told(self, table: Table, need: Need, found: Protection, why: str) -> Protection:
-        """Say in one line what was taken, why, and how far it may be from the least cost."""
+        """Add a note with method, reason and distance from the least cost."""
         stay = kept(table, self.keep)
         first = need.unsafe | by_hand(table, self.start, stay)
         least = least_cost(table, need, costs(table, self.cost), stay, first)
@@ -145,7 +144,7 @@ class Auto:
         )
 
     def _known(self, table: Table, need: Need, progress: Progress | None) -> Protection:
-        """Take a method that may be known."""
+        """Protect with a method that attackers may know."""
         if self.keep is not None or self.start is not None:
             raise ParameterError(
                 "known_method_decides_alone",
@@ -161,7 +160,7 @@ class Auto:
         return replace(found, note="blocks, for a table whose readers may know the method")
 
     def _small(self, table: Table, need: Need, progress: Progress | None) -> Protection:
-        """Search for the cheapest pattern; where that does not end, go on from a heuristic's better one."""
+        """Search for the cheapest pattern; if cut short, continue from a heuristic's better one."""
         why = "for a small table"
         found = self._searched(table, need, None, AUTO.small_work, why, progress)
         if not found.proven:
@@ -179,7 +178,7 @@ class Auto:
         why: str,
         progress: Progress | None,
     ) -> Protection:
-        """Search for the cheapest pattern, and say how far the best one found may be from it."""
+        """Search for the cheapest pattern, and report how far the best one found may be from it."""
         found = Optimal(
             cost=self.cost,
             keep=self.keep,
@@ -195,7 +194,7 @@ class Auto:
         return replace(found, note=f"{found.method}, {why}: {above(found.cost, least_known(found))}")
 
     def _walked(self, table: Table, need: Need) -> Protection | None:
-        """Return the tidied greedy pattern; None where the walk reached its work limit."""
+        """Return the tidied greedy pattern, or None if the walk reached its work limit."""
         greedy = Greedy(
             cost=self.cost,
             keep=self.keep,
@@ -213,7 +212,7 @@ class Auto:
             return None
 
     def _second(self, table: Table, need: Need) -> Protection | None:
-        """Return the greedy pattern beside a safe one; None where the walk has none or was interrupted."""
+        """Return the greedy pattern as a second candidate; None if it has none or was interrupted."""
         try:
             return self._walked(table, need)
         except KeyboardInterrupt:

@@ -1,9 +1,9 @@
-"""Costs of withheld cells, and how far the cost of a pattern may be above the least.
+"""Costs of suppressed cells, and a bound on how far the cost of a pattern is above the least.
 
-An unsafe cell must be able to move, so every relation that it is in holds another cell that moves: one that
-is withheld. Of relations with a single unsafe cell, each requires a secondary cell; the least cost of such a
-choice is a covering problem, and any feasible solution of its dual is a bound. It takes no linear program, so
-it serves tables of any size.
+An unsafe cell must be able to move, so every relation that contains it has another cell that moves and is
+therefore suppressed. A relation with a single unsafe cell thus requires a secondary cell. The least cost of
+such a choice is a covering problem, and any feasible solution of its dual is a bound. It needs no linear
+program, so it is available for tables of any size.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hitoku.errors import ParameterError, did_you_mean
 from hitoku.methods.method import COSTS, traits_of
 from hitoku.model import MAX_DECIMALS, SOLVED, SUM_ROUNDING, Floats, Mask, Need, Protection, Table
 
-# Whole costs whose sum stays below this are exact in doubles with room to spare.
+# Integer costs whose sum stays below this are exact in doubles.
 MAX_SUM = 2.0**46
 
 
@@ -29,12 +29,12 @@ def costs(table: Table, cost: str | ArrayLike, power: float | None = None) -> Fl
     Parameters
     ----------
     table
-        Supplies values, frequencies, own costs.
+        Provides values, frequencies, own costs.
     cost
         "unit": 1; "value": its size, whatever the sign; "frequency": its respondents; "own": the table's cost
         column; "log": log(1 + value); or one number per cell.
     power
-        Raises the cost to this power; zero stands for log(1 + cost), as in a Box-Cox transformation.
+        Exponent of the cost; zero stands for log(1 + cost), as in a Box-Cox transformation.
 
     Examples
     --------
@@ -105,16 +105,16 @@ def _given(table: Table, cost: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostScale:
-    """Costs for the search: whole numbers where they lie on a grid, else as they are.
+    """Costs for the search: integers if they lie on a grid, otherwise unchanged.
 
     Parameters
     ----------
     weight
         The costs, divided by ``unit``.
     unit
-        What one of these is worth.
+        Cost of one unit of weight.
     whole
-        They are whole numbers: two patterns cost the same or differ by one at least.
+        Whether the weights are integers: two patterns then cost the same or differ by at least one.
     """
 
     weight: Floats
@@ -147,28 +147,28 @@ class CostScale:
 
 
 def prices_of(table: Table, method: Any) -> Floats:
-    """Return the cost of every cell in a method's own terms; one each if it prices no cells."""
+    """Return the cost of every cell in a method's own terms; one each if it has no prices."""
     given = [getattr(method, name) for name in traits_of(method).prices]
     return costs(table, *(given or ["unit"]))
 
 
 def least_cost(table: Table, need: Need, cost: Floats, stay: Mask, first: Mask) -> float:
-    """Return a number that no safe pattern is cheaper than.
+    """Return a lower bound on the cost of every safe pattern.
 
     Parameters
     ----------
     table, need
-        What to protect.
+        Table, and its requirements.
     cost
-        Of each cell.
+        Cost of each cell.
     stay
         Cells that stay published.
     first
-        Cells that are withheld in any case, unsafe ones among them.
+        Cells that are suppressed in any case, including unsafe ones.
 
     Examples
     --------
-    Rows and columns through the unsafe cell need a second blank each, for 10 and for 20.
+    Rows and columns through the unsafe cell need a second suppression each, for 10 and for 20.
 
     >>> table = Table.from_array([[1, 10, 30], [20, 40, 90], [50, 60, 70]])
     >>> need = Need(unsafe=table.value == 1)
@@ -181,7 +181,7 @@ def least_cost(table: Table, need: Need, cost: Floats, stay: Mask, first: Mask) 
     row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
     count = np.bincount(row[held[relations.indices]], minlength=relations.shape[0])
     asks = np.bincount(row[need.unsafe[relations.indices]], minlength=relations.shape[0])
-    # Withheld in any case, such a cell may already be what the relation asks for.
+    # Suppressed in any case, such a cell may already satisfy the relation.
     asking = np.flatnonzero((asks == 1) & (count == 1))
     free = ~(stay | first) & (table.upper > table.lower)
     left = np.where(free, cost, np.inf)
@@ -190,7 +190,7 @@ def least_cost(table: Table, need: Need, cost: Floats, stay: Mask, first: Mask) 
         [left[relations.indices[i:j]].min(initial=np.inf) for i, j in zip(begins, ends, strict=True)]
     )
     total = float(cost[first].sum())
-    # Dear relations first: a cheap one that shares their cells would use up what they can be charged.
+    # Expensive relations first: a cheap one that shares their cells would use up what they can charge.
     for number in np.argsort(-cheapest, kind="stable"):
         cells = relations.indices[begins[number] : ends[number]]
         price = float(left[cells].min(initial=np.inf))
@@ -201,7 +201,7 @@ def least_cost(table: Table, need: Need, cost: Floats, stay: Mask, first: Mask) 
 
 
 def least_known(protection: Protection) -> float:
-    """Return what nothing safe is cheaper than, as far as a protection tells; zero: nothing is known.
+    """Return the lower bound on cost that a protection implies; zero if nothing is known.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def least_known(protection: Protection) -> float:
 
 
 def above(cost: float, least: float) -> str:
-    """Say how far a cost may be above the least one that is safe.
+    """Describe how far a cost may be above the least safe one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Controlled tabular adjustment: the closest table in which every unsafe cell has moved far enough."""
+"""Controlled tabular adjustment: publish the closest table in which every unsafe cell has moved enough."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ STOPPED = "stopped at its work limit: a closer table may be safe"
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Adjusted:
-    """A table adjusted, with what the optimiser knows about it; confidential.
+    """Adjusted table, with the results of the optimiser. Confidential.
 
     Parameters
     ----------
     protection
-        What is published.
+        Published values.
     sense
-        Which way each unsafe cell went: 1 up, -1 down, 0 for safe cells.
+        Direction of each unsafe cell: 1 up, -1 down, 0 for safe cells.
     multiplier
-        Lagrange multipliers of the bounds of the deviations, before rounding to the grid; see
+        Lagrange multipliers of the bounds of the deviations, before rounding to the grid. See
         :class:`hitoku.solver.closest.Closest`.
     turned
-        Unsafe cells whose sense ``repair="senses"`` turned around.
+        Unsafe cells whose direction was reversed by ``repair="senses"``.
     short
-        Unsafe cells that ``repair="elastic"`` left short of their level: they are not safe.
+        Unsafe cells that ``repair="elastic"`` moved by less than their level: they are not safe.
     """
 
     protection: Protection
@@ -67,47 +67,47 @@ class Adjusted:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Adjust:
-    """Publish the closest table that adds up and in which every unsafe cell moved by its level at least.
+    """Publish the closest additive table in which every unsafe cell moves by at least its level.
 
-    No cell is withheld. A cell is safe when its published value lies outside the interval from
-    ``value - lower`` to ``value + upper`` of its need; of a need that asks for a width, both sides are raised
-    alike until they span it. This hides values, not intervals: what an attacker who knows the method can undo
-    is measured by the attack ``adjustment``.
+    No cell is suppressed. A cell is safe if its published value lies outside the interval from
+    ``value - lower`` to ``value + upper`` of its need. If the need requires a width, both levels are raised
+    by the same amount until they span it. This protects values, not intervals: the attack ``adjustment``
+    measures what an attacker who knows the method can reverse.
 
     Parameters
     ----------
     norm
-        "l1": as few and as small moves as possible; "l2": moves spread over many cells; "linf": the largest
-        move as small as possible, and of all tables with that, one of least L1 distance.
+        "l1": as few and as small deviations as possible; "l2": deviations spread over many cells; "linf": the
+        largest deviation as small as possible and, among those tables, the least L1 distance.
     senses
-        Which way unsafe cells go: "up", "down", "hash" (by a keyed hash of the cell's contributors, so that
-        it goes the same way in every table), "optimal" (whatever is closest), or 1 and -1 for every cell.
+        Direction of unsafe cells: "up", "down", "hash" (by a keyed hash of the cell's contributors, so that
+        it is the same in every table), "optimal" (whichever is closest), or 1 and -1 for every cell.
     weights
         "reciprocal": relative deviations, ``1/a``, in L2 ``1/a**2``, 1 for a zero; or one positive
         number per cell.
     keep
-        Cells that stay as they are besides the table's fixed ones: a mask, or "margins".
+        Cells that do not move, in addition to the table's fixed ones: a mask, or "margins".
     zeros
         "move": a zero may become positive, at weight 1; "keep": zeros that are not unsafe stay zero.
     integer
-        Publish whole numbers; otherwise decimals, up to six.
+        Publish integers; otherwise decimals, up to six.
     repair
-        What to do when the senses contradict each other: None raises, naming the cells; "senses" turns as
-        few around as possible; "elastic" lets levels be missed at a price, and the audit says which.
+        What to do if the directions contradict each other: None raises and names the cells; "senses" reverses
+        as few as possible; "elastic" allows levels to be missed at a price, and the audit reports which.
     penalty
-        That price, for each unit of relative shortfall.
+        Price of ``repair="elastic"`` for each unit of relative shortfall.
     key
-        Secret of "hash"; an attacker who knows it knows the senses.
+        Secret key of "hash"; an attacker who knows it knows the directions.
     time_limit_s, gap
-        For "optimal" and repairs: stop after so many seconds, or when nothing can be closer by a larger
-        share.
+        For "optimal" and repairs: stop after this many seconds, or when no table can be closer by more than
+        this share.
     work_limit
-        Numbers that all programs may look at: a limit that is the same on every computer. The closest table
-        known by then is published, and ``note`` says so; without one it is an error. None for no limit.
+        Limit on the numbers that all programs may process, the same on every computer. The closest table
+        known by then is published, and ``note`` reports it; without one an error is raised. None: no limit.
 
     Examples
     --------
-    The 3 must not be published to within 2.
+    The 3 must not be published within 2 of its value.
 
     >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
     >>> need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
@@ -143,18 +143,18 @@ class Adjust:
         Parameters
         ----------
         table, need
-            What to protect.
+            Table, and its requirements.
         progress
-            With ``senses="optimal"``: called with the bound and the least distance known.
+            With ``senses="optimal"``: called with the bound and the least known distance.
         """
         return run(self, table, need, progress)
 
     def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
+        """Adjust over the reals; :func:`hitoku.methods.run.run` does the rest."""
         return self.adjust(table, need, progress).protection
 
     def with_sums(self, table: Table, learnt: Attributions) -> Adjust:
-        """Return the same method for a table with further cells: they rise, and moving them costs nothing."""
+        """Return the method for a table with additional cells, which must rise and may move at no cost."""
         ones = np.ones(len(learnt))
         weight = self._weight(table)
         senses = self.senses
@@ -168,7 +168,7 @@ class Adjust:
         )
 
     def adjust(self, table: Table, need: Need, progress: Progress | None = None) -> Adjusted:
-        """Adjust a table, and tell what the optimiser knows: senses, multipliers, repairs."""
+        """Adjust a table; return also directions, multipliers and repairs of the optimiser."""
         stay = kept(table, self.keep)
         if self.zeros == "keep":
             stay = stay | ((table.value == 0) & ~need.unsafe)
@@ -189,7 +189,7 @@ class Adjust:
         _refuse_broken(table, deviation, bounds)
         cost = problem.cost(deviation, self.norm)
         gap = max(cost - chosen.bound, 0.0) / cost if cost > 0 else 0.0
-        # In L2 a cost may be right to seven digits and the table still not be the closest one.
+        # In L2 the cost may be right to seven digits although the table is not the closest.
         proven = gap <= ADJUST.gap and (self.norm != "l2" or found.exact)
         nowhere = np.zeros(table.n_cells, dtype=bool)
         protection = Protection(
@@ -260,7 +260,7 @@ class Adjust:
         grid: RoundingGrid,
         work: CountedWork,
     ) -> Floats | None:
-        """Put the result on the grid; None leaves it as it is, adding up to the rounding of doubles."""
+        """Round the result to the grid. None: keep it, additive up to rounding errors of doubles."""
 
         def again(lower: Floats, upper: Floats) -> Floats | None:
             tighter = DeviationProgram(
@@ -288,7 +288,7 @@ class Adjust:
     def _solved(
         self, task: AdjustmentProblem, table: Table, progress: Progress | None
     ) -> tuple[Floats, Chosen, DeviationProgram]:
-        """Return the senses wanted, the senses taken with their optimum, and the problem it solves."""
+        """Return the requested directions, the chosen ones with their optimum, and the problem solved."""
         if isinstance(self.senses, str) and self.senses == "optimal":
             chosen = cheapest(task, both_ways(task.levels), progress)
             return chosen.sense, chosen, task.within(chosen.sense)
@@ -320,7 +320,7 @@ class Adjust:
 
 
 def _on_grid(levels: AllowedDeviations, grid: RoundingGrid | None) -> AllowedDeviations:
-    """Raise levels, and narrow bounds, to the next points of the grid."""
+    """Raise levels and narrow bounds to the next points of the grid."""
     if grid is None:
         return levels
     parts: dict[str, Any] = {
@@ -341,7 +341,7 @@ def _moved(found: Closest) -> Floats:
 
 
 def _bounds(problem: DeviationProgram, found: Closest) -> tuple[Floats, Floats]:
-    """Bounds that the published table keeps: soft ones where they were not broken."""
+    """Return the bounds of the published table; soft bounds apply where they were not broken."""
     if found.excess is None or not found.excess.any():
         return np.maximum(problem.lower, problem.soft_lower), np.minimum(problem.upper, problem.soft_upper)
     broken = found.excess != 0
@@ -368,7 +368,7 @@ def _contradiction(task: AdjustmentProblem, table: Table, sense: Floats) -> Need
 
 
 def _refuse_broken(table: Table, deviation: Floats, bounds: tuple[Floats, Floats]) -> None:
-    """Judge the result afresh: no solver is trusted."""
+    """Check the result independently: solver output is never trusted."""
     size = np.abs(table.value) + np.abs(deviation)
     slack = ADDITIVITY * np.maximum(np.abs(deviation), 1.0)
     outside = (deviation < bounds[0] - slack) | (deviation > bounds[1] + slack)

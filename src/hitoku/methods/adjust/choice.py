@@ -1,4 +1,4 @@
-"""Senses chosen by the optimiser: branch and bound, every bound proven by multipliers."""
+"""Directions chosen by the optimiser: branch and bound, with every bound proven by multipliers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hitoku.solver.work import CountedWork
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Senses, the table they lead to, and what no senses can beat."""
+    """Directions, the table that they give, and a lower bound for all directions."""
 
     sense: Floats
     found: Closest
@@ -35,7 +35,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class AdjustmentProblem:
-    """One table to adjust: what is allowed, what it costs, when to stop."""
+    """Adjustment of one table: allowed deviations, cost and limits."""
 
     relations: Any
     levels: AllowedDeviations
@@ -46,32 +46,32 @@ class AdjustmentProblem:
     work: CountedWork = field(default_factory=CountedWork)
 
     def within(self, sense: Floats) -> DeviationProgram:
-        """Hard bounds for given senses."""
+        """Return the problem with the hard bounds of given directions."""
         lower, upper = self.levels.within(sense)
         return DeviationProgram(relations=self.relations, weight=self.weight, lower=lower, upper=upper)
 
     def closest(self, sense: Floats) -> Closest:
-        """Return the closest table for these senses."""
+        """Return the closest table for these directions."""
         return closest(self.within(sense), self.norm, work=self.work)
 
     def repair_senses(self, sense: Floats) -> Floats:
-        """Turn as few of these senses around as make a table possible."""
+        """Reverse as few directions as possible so that a table exists."""
         return fewest_changes(
             self.relations, self.levels, sense, time_limit_s=self.time_limit_s, work=self.work
         )
 
 
 def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress | None = None) -> Chosen:
-    """Find the senses of least distance.
+    """Find the directions of least distance.
 
     Parameters
     ----------
     task
         The table.
     starts
-        Senses to begin with; the best of them also says how far no cell need move.
+        Initial directions; the best of them also limits how far a cell needs to move.
     progress
-        Called with the bound and the best cost known.
+        Called with the bound and the best known cost.
     """
     best = _best_of(task, starts)
     cost = best.found.cost
@@ -86,15 +86,15 @@ def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress |
             form.integer(), gap=max(task.gap, ADJUST.gap), time_limit_s=task.time_limit_s, work=task.work
         )
     except SolverError:
-        # The best of the starts stands, without a proof.
+        # The best start is returned without a proof.
         return Chosen(best.sense, best.found, 0.0)
-    # A search that was not begun has no bound.
+    # A search that did not begin has no bound.
     bound = 0.0 if np.isnan(found.bound) else found.bound + form.constant
     if found.x is not None:
         sense = form.senses(found.x[form.choice], len(task.weight))
         best = _better(best, sense, _solved(task, sense))
     elif found.status is not integer.SolverStatus.LIMIT:
-        # The cut-off lies on the best table known: what is left beyond it is nothing better.
+        # The cut-off equals the cost of the best known table, so nothing beyond it is better.
         bound = cost
     return Chosen(best.sense, best.found, min(bound, best.found.cost))
 
@@ -130,7 +130,7 @@ def not_decided(n_unsafe: int) -> SolverError:
 
 
 def _solved(task: AdjustmentProblem, sense: Floats) -> Closest | None:
-    """Return the closest table for these senses; None when no algorithm has a trustworthy answer."""
+    """Return the closest table for these directions, or None if no algorithm has a trustworthy answer."""
     try:
         return task.closest(sense)
     except SolverError:
@@ -144,10 +144,10 @@ def _better(best: Chosen, sense: Floats, found: Closest | None) -> Chosen:
 
 
 def _branch(task: AdjustmentProblem, form: Disjunction, best: Chosen, progress: Progress | None) -> Chosen:
-    """Branch and bound over senses, the lowest bound first; every bound is proven by its multipliers."""
+    """Branch and bound over directions, lowest bound first; every bound is proven by its multipliers."""
     began, count = time.monotonic(), itertools.count()
     free = np.full(len(form.cells), np.nan)
-    # The least bound of senses that no algorithm could solve for: they may be better than the best.
+    # Least bound of directions that no algorithm could solve: they may be better than the best.
     unsolved = np.inf
     heap: list[tuple[float, int, Floats]] = [(0.0, next(count), free)]
     while heap:
@@ -182,13 +182,13 @@ def _branch(task: AdjustmentProblem, form: Disjunction, best: Chosen, progress: 
 def _relaxed(
     task: AdjustmentProblem, form: Disjunction, fixed: Floats, bound: float
 ) -> tuple[Floats, float] | None:
-    """Return shares and the bound of a node; None where no table keeps what is fixed."""
+    """Return shares and bound of a node, or None if no table satisfies the fixed directions."""
     try:
         relaxed = quadratic.solve(form.relaxed(fixed), work=task.work)
     except SolverError:
         relaxed = None
     if relaxed is None or relaxed.status is SolverStatus.LIMIT:
-        # Nothing is known of it but what its parent proved; its children may be easier.
+        # Only the bound of its parent is known; its children may be easier.
         return np.full(len(fixed), 0.5), bound
     if relaxed.x is None:
         return None
@@ -196,7 +196,7 @@ def _relaxed(
 
 
 def both_ways(levels: AllowedDeviations) -> list[Floats]:
-    """All up and all down, each turned around where a cell cannot."""
+    """Return all up and all down, each reversed where a cell cannot move that way."""
     can_up, can_down = levels.can(UP), levels.can(DOWN)
     up = np.where(levels.unsafe, np.where(can_up, UP, DOWN), 0)
     down = np.where(levels.unsafe, np.where(can_down, DOWN, UP), 0)
@@ -205,16 +205,16 @@ def both_ways(levels: AllowedDeviations) -> list[Floats]:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A proof that senses contradict each other.
+    """Proof that directions contradict each other.
 
     Parameters
     ----------
     short
-        Unsafe cells that stay short of their level when the sum of relative shortfalls is least.
+        Unsafe cells below their level when the sum of relative shortfalls is least.
     unsafe, held
-        Cells in the contradiction: those whose level, and those whose bound or fixed value, it needs.
+        Cells in the contradiction: those whose level it uses, and those whose bound or fixed value it uses.
     relations
-        Relations that tie them together.
+        Relations that connect them.
     """
 
     short: Integers
@@ -223,7 +223,7 @@ class Conflict:
     relations: Integers
 
     def describe(self, labels: Labels) -> str:
-        """Name the contradiction by codes."""
+        """Describe the contradiction by codes."""
         names = [labels.describe(int(cell)) for cell in self.unsafe[:4]]
         text = f"{len(self.unsafe)} unsafe cell(s) [{some(names, 3)}]"
         if len(self.held):
@@ -233,10 +233,11 @@ class Conflict:
 
 
 def conflict(task: AdjustmentProblem, sense: Floats) -> Conflict | None:
-    """Find what contradicts; None when some table keeps all senses.
+    """Find a contradiction between directions, or None if some table satisfies them all.
 
-    Levels may be missed at a price, nothing else. Multipliers of the cheapest way say who is to blame: the
-    relations with a multiplier, added up with it, leave the named levels and bounds without room.
+    Only levels may be missed, at a price. The multipliers of the cheapest solution identify the cause: the
+    relations with a multiplier, weighted by it and added up, leave no slack between the named levels and
+    bounds.
     """
     levels, n = task.levels, len(task.weight)
     cells = np.flatnonzero(levels.unsafe)

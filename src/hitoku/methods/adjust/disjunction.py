@@ -1,9 +1,9 @@
-"""Every unsafe cell up or down: formulation (3) of Castro (2012), without its big M.
+"""Disjunction of up and down for every unsafe cell: formulation (3) of Castro (2012), without big M.
 
 A cell that must fall by ``d`` or rise by ``u`` has the deviation ``u*y - d*(1-y) + over - under`` with ``y``
-0 or 1, where ``over`` is zero unless ``y`` is 1, ``under`` unless it is 0. Written so, the least that either
-way costs is paid whatever a relaxation makes of ``y``. How far ``over`` and ``under`` can go follows from the
-cell's bounds and from the best table known: further would cost more than that table does.
+0 or 1, where ``over`` is zero unless ``y`` is 1, and ``under`` is zero unless ``y`` is 0. In this form a
+relaxation pays the lower of the two costs for any ``y``. The limits of ``over`` and ``under`` follow from the
+cell's bounds and from the best known table: moving further would cost more than that table.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from hitoku.solver.quadratic import QuadraticProgram
 class Disjunction:
     """Columns, in relative units: safe cells (rises, then falls), ``y``, over, under.
 
-    Parameters
+    Rows: the table's relations, then the rows that couple over and under to ``y``.
     ----------
     relations, rhs, row_upper
         Rows: the table's relations, then what ties over and under to ``y``.
     cost, curvature, constant
-        Distance of the columns, and of the least moves that are paid in any case.
+        Distance of the columns, and of the minimum deviations that are paid in any case.
     lower, upper
         Bounds of the columns.
     cells
@@ -54,7 +54,7 @@ class Disjunction:
     def of(
         cls, relations: Any, levels: AllowedDeviations, weight: Floats, norm: Norm, best: float
     ) -> Disjunction:
-        """Write it down; ``best`` is the cost of a table known."""
+        """Build the disjunction; ``best`` is the cost of a known table."""
         unit = 1 / weight if norm == "l1" else 1 / np.sqrt(weight)
         cells, safe = np.flatnonzero(levels.unsafe), np.flatnonzero(~levels.unsafe)
         up, down, w = levels.up[cells], levels.down[cells], weight[cells]
@@ -119,9 +119,9 @@ class Disjunction:
     def of_largest(
         cls, relations: Any, levels: AllowedDeviations, weight: Floats, best: float
     ) -> Disjunction:
-        """Write it down for L∞: every cell, ``y``, and the largest move, which alone costs.
+        """Build the disjunction for L∞: every cell, ``y``, and the largest deviation, which alone has a cost.
 
-        No cell moves further than in the best table known, so that a level is told from its opposite by that.
+        No cell moves further than in the best known table, so this distance replaces big M.
         """
         unit, n = 1 / weight, len(weight)
         cells = np.flatnonzero(levels.unsafe)
@@ -133,7 +133,7 @@ class Disjunction:
         rows = sparse.block_array(
             [
                 [relations * unit, None, None],
-                # Up by its level where y is 1, at least its lower end otherwise; and the other way round.
+                # At least its level if y is 1, at least its lower end otherwise; vice versa for downwards.
                 [own, -sparse.diags_array(up - low[cells]), None],
                 [own, -sparse.diags_array(high[cells] + down), None],
                 [one, None, largest],
@@ -156,7 +156,7 @@ class Disjunction:
         )
 
     def relaxed(self, fixed: Floats) -> QuadraticProgram:
-        """Let every ``y`` be any share but those that are fixed: 0 or 1, NaN for a free one."""
+        """Relax every ``y`` that is not fixed; ``fixed`` holds 0, 1, or NaN for a free one."""
         lower, upper = self.lower.copy(), self.upper.copy()
         lower[self.choice] = np.where(np.isnan(fixed), lower[self.choice], fixed)
         upper[self.choice] = np.where(np.isnan(fixed), upper[self.choice], fixed)
@@ -165,7 +165,7 @@ class Disjunction:
         )
 
     def integer(self) -> IntegerProgram:
-        """As an integer program in ``y``."""
+        """Return the integer program in ``y``."""
         return IntegerProgram(
             self.cost,
             self.relations,
@@ -177,14 +177,14 @@ class Disjunction:
         )
 
     def senses(self, y: Floats, n_cells: int) -> Floats:
-        """Read the senses from the choices, rounded."""
+        """Return the directions of rounded choices."""
         sense = np.zeros(n_cells)
         sense[self.cells] = np.where(y > 0.5, float(UP), float(DOWN))
         return sense
 
 
 def _reach(levels: AllowedDeviations, weight: Floats, norm: Norm, best: float) -> Floats:
-    """Return how far a cell can move in a table that is no dearer than the best known."""
+    """Return the largest movement of each cell in a table no more expensive than the best known."""
     power = 1 if norm == "l1" else 2
     either = np.where(levels.can(DOWN) & levels.can(UP), np.minimum(levels.up, levels.down), np.inf)
     least = np.where(levels.can(UP), np.minimum(either, levels.up), np.minimum(either, levels.down))

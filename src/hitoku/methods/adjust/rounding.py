@@ -1,9 +1,9 @@
-"""Deviations on a grid of decimals: what is printed adds up to the last digit, and is still safe.
+"""Round deviations to a grid of decimals, so that printed values add up exactly and stay safe.
 
-A solver's numbers add up to twelve digits or so; a printed table must add up exactly. Six decimals are fine
-enough to round the cells that may be chosen and to let the rest follow. Whole numbers are not: every cell
-takes one of its neighbours on the grid (controlled rounding). A linear program finds them where the table is
-a network, as two-way tables are, an integer program elsewhere.
+A solver's numbers add up to about twelve digits, but a printed table must add up exactly. Six decimals are
+fine enough to round the cells that may be chosen freely and to compute the rest. Integers are not: every cell
+takes one of its neighbours on the grid (controlled rounding). A linear program finds them if the table is
+a network, as two-way tables are, and an integer program otherwise.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from hitoku.solver.work import CountedWork
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """How to fill a table from some of its cells.
+    """Order in which a table is completed from some of its cells.
 
     Parameters
     ----------
     free
-        Cells that may be chosen.
+        Cells that may be chosen freely.
     tied, ties
-        Inner cells that follow from chosen ones, and the matrix that gives them.
+        Inner cells that follow from chosen ones, and the matrix that computes them.
     rounds
-        For each round a matrix that gives some sums from cells known before, and those sums.
+        For each round, a matrix that computes some totals from known cells, and these totals.
     """
 
     free: Mask
@@ -42,10 +42,10 @@ class Sums:
 
     @classmethod
     def of(cls, relations: Any, kept: Mask) -> Sums | None:
-        """Read them from the relations.
+        """Derive the order from the relations.
 
-        None where a relation is not "parts minus sum", sums run in circles, or inner cells are tied by more
-        than whole coefficients.
+        None if a relation is not "parts minus sum", if sums are circular, or if inner cells are related by
+        coefficients other than integers.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Sums:
         return cls(free, leaves[pivots], matrix, rounds)
 
     def add_up(self, steps: Floats) -> Floats:
-        """Take what may be chosen, and fill the rest."""
+        """Take the freely chosen cells and compute the rest."""
         added = np.where(self.free, steps, 0.0)
         added[self.tied] = self.ties @ added
         for matrix, cells in self.rounds:
@@ -92,7 +92,7 @@ class Sums:
 
 
 def _rounds(relations: Any) -> tuple[tuple[Any, Integers], ...] | None:
-    """Order the sums so that each follows from cells known before."""
+    """Order the totals so that each follows from cells known before it."""
     n_rows, n = relations.shape
     row_of = np.repeat(np.arange(n_rows), np.diff(relations.indptr))
     negative = relations.data < 0
@@ -118,7 +118,7 @@ def _rounds(relations: Any) -> tuple[tuple[Any, Integers], ...] | None:
 
 
 def _filled(chosen: Any, rounds: tuple[tuple[Any, Integers], ...]) -> Any:
-    """Express every cell by the chosen ones."""
+    """Express every cell in terms of the chosen ones."""
     filled = chosen
     n = chosen.shape[0]
     for matrix, cells in rounds:
@@ -128,7 +128,7 @@ def _filled(chosen: Any, rounds: tuple[tuple[Any, Integers], ...]) -> Any:
 
 
 def _solved(rows: Any) -> tuple[Integers, Any] | None:
-    """Solve whole equations for some columns, by elimination with plus and minus one; None where none fits.
+    """Solve integer equations for some columns, by elimination with pivots ±1; None if that fails.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def _solved(rows: Any) -> tuple[Integers, Any] | None:
         ones = np.flatnonzero(np.abs(rows[row]) == 1)
         if len(ones) == 0:
             return None
-        # Of the columns that can be solved for, one that few other equations need.
+        # Among the columns that can be solved for, one that few other equations contain.
         column = int(ones[np.argmin(in_column[ones])])
         rows[row] *= rows[row, column]
         others = np.flatnonzero(rows[:, column])
@@ -167,33 +167,33 @@ def _solved(rows: Any) -> tuple[Integers, Any] | None:
     return np.array(pivots, dtype=np.int64), ties
 
 
-# Neighbours on either side that controlled rounding may take before it gives up.
+# Neighbours on either side that controlled rounding may use before it gives up.
 WINDOWS = (0, 1, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class RoundingGrid:
-    """Whole multiples of a step: ``scale`` steps to the unit."""
+    """Integer multiples of a step: ``scale`` steps per unit."""
 
     scale: int
 
     def up(self, number: Floats) -> Floats:
-        """Next grid point at or above, in steps."""
+        """Return the next grid point at or above, in steps."""
         return np.ceil(number * self.scale - ADJUST.grid_slack)
 
     def down(self, number: Floats) -> Floats:
-        """Next grid point at or below, in steps."""
+        """Return the next grid point at or below, in steps."""
         return np.floor(number * self.scale + ADJUST.grid_slack)
 
     def holds(self, value: Floats) -> bool:
-        """Tell whether all values lie on the grid, and can be told apart there."""
+        """Return whether all values lie on the grid and are distinct there."""
         steps = value * self.scale
         near = np.abs(steps - np.rint(steps)) <= np.minimum(ADJUST.grid_slack, 1e-12 * np.abs(steps) + 1e-9)
         return bool(np.all(near) and np.abs(steps).max(initial=0.0) < 2 * EXACT_SUMS)
 
 
 def finest(value: Floats) -> RoundingGrid | None:
-    """Find the finest grid of at most six decimals that doubles of this size can carry; None without one.
+    """Return the finest grid of at most six decimals that doubles of this size can represent, or None.
 
     Examples
     --------
@@ -214,20 +214,20 @@ def round_and_add_up(
     grid: RoundingGrid,
     again: Callable[[Floats, Floats], Floats | None],
 ) -> Floats | None:
-    """Round cells that may be chosen and fill the rest; None when that leads nowhere.
+    """Round cells that may be chosen freely and compute the rest; None if that fails.
 
     Parameters
     ----------
     relations
-        What must stay zero.
+        Relations, which must stay zero.
     deviation
-        The point to stay near to.
+        Deviation to approximate.
     bounds
-        Lowest and highest deviation of every cell.
+        Lowest and highest deviation of each cell.
     grid
         The grid.
     again
-        Finds the point for tighter bounds: asked when a sum falls short of its bound by a few steps.
+        Finds the deviation for tighter bounds; called if a total misses its bound by a few steps.
     """
     low, high = grid.up(bounds[0]), grid.down(bounds[1])
     sums = Sums.of(relations, (low == 0) & (high == 0))
@@ -241,7 +241,7 @@ def round_and_add_up(
         below, above = np.maximum(low - added, 0.0), np.maximum(added - high, 0.0)
         if not below.any() and not above.any():
             return added / grid.scale
-        # Twice what was missing, and a little: the next point is rounded otherwise.
+        # Twice what was missing, and a little more, so that the next deviation is rounded differently.
         lower = lower + np.where(below > 0, 2 * below + 2, 0.0)
         upper = upper - np.where(above > 0, 2 * above + 2, 0.0)
         nearer = again(lower / grid.scale, upper / grid.scale) if np.all(lower <= upper) else None
@@ -260,16 +260,16 @@ def round_controlled(
     time_limit_s: float | None = None,
     work: CountedWork | None = None,
 ) -> Floats | None:
-    """Take a neighbour on the grid for every cell, together as near as possible; None when there are none.
+    """Choose a neighbour on the grid for every cell, jointly as near as possible; None if impossible.
 
     Parameters
     ----------
     relations, deviation, bounds, grid
         As in :func:`round_and_add_up`.
     time_limit_s
-        For each integer program, where the linear one has fractions.
+        Limit of each integer program, which is used if the linear program has fractions.
     work
-        Counts the steps of all programs; none is begun once its limit is reached.
+        Counts the steps of all programs; no further one begins once its limit is reached.
     """
     low, high = grid.up(bounds[0]), grid.down(bounds[1])
     for window in WINDOWS:
@@ -290,7 +290,7 @@ def round_controlled(
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """Grid points around a deviation: from ``floor`` one step up, then further up, or further down."""
+    """Grid points around a deviation: one step up from ``floor``, then further up or down."""
 
     relations: Any
     floor: Floats
@@ -301,7 +301,7 @@ class _Near:
 
     @classmethod
     def of(cls, relations: Any, steps: Floats, low: Floats, high: Floats, window: int) -> _Near | None:
-        """Take ``window`` more neighbours on either side than the nearest."""
+        """Use ``window`` more neighbours on either side than the nearest."""
         floor = np.floor(steps + WHOLE)
         below = np.clip(floor - window, low, high)
         above = np.clip(np.ceil(steps - WHOLE) + window, low, high)
@@ -326,12 +326,12 @@ class _Near:
         )
 
     def whole(self) -> integer.IntegerProgram:
-        """Ask for whole numbers."""
+        """Return the integer program."""
         plain = self.program()
         return integer.IntegerProgram(plain.cost, plain.relations, plain.rhs, plain.lower, plain.upper)
 
     def steps(self, x: Floats | None) -> Floats | None:
-        """Return the grid points of a solution; None when it has fractions."""
+        """Return the grid points of a solution, or None if it has fractions."""
         if x is None or np.any(np.abs(x - np.rint(x)) > WHOLE):
             return None
         k, steps = len(self.moving), self.floor.copy()

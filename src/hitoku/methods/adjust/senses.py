@@ -1,7 +1,7 @@
-"""Which way each unsafe cell moves, where that is not left to the optimiser.
+"""Directions of unsafe cells that are not chosen by the optimiser.
 
-A cell that appears in two tables must move the same way in both, or a reader sees two values for one number.
-So its sense may depend on the cell alone: on who is behind it, not on the table around it.
+A cell that appears in two tables must move the same way in both; otherwise two published values reveal the
+number between them. So its direction may depend on its contributors, but not on the table around it.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ UP, DOWN = Sense
 
 @dataclass(frozen=True, slots=True)
 class AllowedDeviations:
-    """Deviations that are allowed, before the senses are known.
+    """Allowed deviations, before directions are chosen.
 
     Parameters
     ----------
     unsafe
         Cells that must move.
     down, up
-        How far each of them must fall, or else rise; zero elsewhere, and where that way is no protection.
+        How far each of them must fall or rise; zero elsewhere, and where that direction gives no protection.
     lower, upper
-        Bounds of every deviation; both zero where a cell is kept.
+        Bounds of every deviation; both are zero for a kept cell.
     """
 
     unsafe: Mask
@@ -52,7 +52,7 @@ class AllowedDeviations:
 
     @classmethod
     def of(cls, table: Table, need: Need, kept: Mask) -> AllowedDeviations:
-        """Read them from a need: ``lower`` and ``upper``, both raised alike until they span ``width``."""
+        """Derive them from a need: ``lower`` and ``upper``, raised equally until they span ``width``."""
         if len(need) != table.n_cells:
             raise NeedError(
                 "need_of_other_table",
@@ -88,13 +88,13 @@ class AllowedDeviations:
         return levels
 
     def can(self, sense: int) -> Mask:
-        """Tell which cells may move this way: there is a level to reach, and their own bounds allow it."""
+        """Return which cells may move this way: they have a level, and their bounds allow it."""
         if sense == UP:
             return np.asarray((self.up > 0) & (self.up <= self.upper))
         return np.asarray((self.down > 0) & (-self.down >= self.lower))
 
     def within(self, sense: Floats) -> tuple[Floats, Floats]:
-        """Bounds of the deviations once every unsafe cell has a sense: formula (5) of Castro (2012)."""
+        """Return the bounds of the deviations for given directions: formula (5) of Castro (2012)."""
         lower = np.where(self.unsafe & (sense > 0), self.up, self.lower)
         upper = np.where(self.unsafe & (sense < 0), -self.down, self.upper)
         return lower, upper
@@ -121,19 +121,19 @@ SENSES = ("up", "down", "hash", "optimal")
 def senses(table: Table, levels: AllowedDeviations, chosen: Any, key: str) -> Floats:
     """Return 1 for an unsafe cell that rises, -1 for one that falls, 0 for the others.
 
-    "down" and "hash" turn around where a cell's own bounds leave no way: a count of 1 cannot fall by 3. That
-    too depends on the cell alone.
+    "down" and "hash" are reversed where a cell's own bounds do not allow the direction: a count of 1 cannot
+    fall by 3. This too depends on the cell alone.
 
     Parameters
     ----------
     table
-        Supplies contributors and codes for "hash".
+        Provides contributors and codes for "hash".
     levels
-        Unsafe cells and what they must reach.
+        Unsafe cells and their levels.
     chosen
         "up", "down", "hash", or one number per cell whose sign counts.
     key
-        Secret of the hash.
+        Secret key of the hash.
     """
     unsafe = levels.unsafe
     if isinstance(chosen, str):
@@ -151,7 +151,7 @@ def senses(table: Table, levels: AllowedDeviations, chosen: Any, key: str) -> Fl
                 fix=did_you_mean(chosen, SENSES),
                 senses=chosen,
             )
-        # Where only one way is asked for, that is the way.
+        # If only one direction has a level, it is used.
         wanted = np.where((wanted == UP) & (levels.up == 0) & (levels.down > 0), DOWN, wanted)
         if chosen != "up":
             wanted = np.where((wanted == UP) & ~levels.can(UP), DOWN, wanted)
@@ -169,7 +169,7 @@ def senses(table: Table, levels: AllowedDeviations, chosen: Any, key: str) -> Fl
 
 
 def given(chosen: Any, n_cells: int) -> Floats:
-    """Read senses from an array."""
+    """Validate directions given as an array."""
     try:
         array = np.sign(np.array(chosen, dtype=np.float64))
     except (TypeError, ValueError) as error:
@@ -193,10 +193,10 @@ def given(chosen: Any, n_cells: int) -> Floats:
 
 
 def hashed(table: Table, cells: Any, key: str) -> Floats:
-    """Draw a sense for some cells from a keyed hash of what identifies them; zero elsewhere.
+    """Derive the direction of some cells from a keyed hash of what identifies them; zero elsewhere.
 
-    Where the table knows contributors: how many there are and the largest contributions, the same in every
-    table of the same records. Where it does not: the codes, totals left out, so that ``region=N`` and
+    If the table has contributors: their number and the largest contributions, which are the same in every
+    table of the same records. Otherwise: the codes without totals, so that ``region=N`` and
     ``region=N, nace=Total`` agree.
 
     Examples
@@ -213,7 +213,7 @@ def hashed(table: Table, cells: Any, key: str) -> Floats:
     totals = {d.name: d.total for d in table.dimensions}
     for cell in cells:
         if known is not None and known.largest.shape[1]:
-            # Nine digits: another table may add the contributions up in another order.
+            # Nine digits: another table may add the contributions in another order.
             largest = ",".join(f"{share:.9g}" for share in known.largest[cell])
             text = f"{table.measure}\x1e{known.count[cell]}\x1e{largest}"
         else:
@@ -233,28 +233,28 @@ def fewest_changes(
     time_limit_s: float | None = None,
     work: CountedWork | None = None,
 ) -> Floats:
-    """Turn as few senses around as possible so that some table keeps them all.
+    """Reverse as few directions as possible so that some table satisfies them all.
 
-    What a table costs does not matter here, so a deviation is one column, bounded by a choice ``y`` where the
-    cell is unsafe: at least ``up``, or else its lower bound; at most ``-down``, or else its upper bound.
+    The cost of the table is irrelevant here, so a deviation is one column, bounded by a choice ``y`` if the
+    cell is unsafe: at least ``up``, or its lower bound; at most ``-down``, or its upper bound.
 
     Parameters
     ----------
     relations, levels
-        The table and what it must keep.
+        Table, and its allowed deviations.
     sense
         1 and -1 for unsafe cells.
     time_limit_s
-        Seconds; when they are over, the fewest changes known by then are made.
+        Limit in seconds; then the fewest changes known so far are made.
     work
-        Counts the steps; at its limit, likewise.
+        Counts the steps; its limit has the same effect.
 
     Raises
     ------
     ProtectionError
-        When no senses lead to a safe table.
+        If no directions lead to a safe table.
     SolverError
-        When none were found within a limit.
+        If none were found within a limit.
 
     Examples
     --------
@@ -273,15 +273,15 @@ def fewest_changes(
     matrix, cells = sparse.csr_array(relations, dtype=np.float64), np.flatnonzero(levels.unsafe)
     n, k = matrix.shape[1], len(cells)
     up, down = levels.up[cells], levels.down[cells]
-    # A choice needs ends. Where a cell has none, twice all moves required is one: a restriction, but a
-    # table that needs more to settle them would be worthless.
+    # A choice needs finite bounds. For a cell without, use twice the sum of all required deviations: a
+    # restriction, but a table that needs larger deviations would be useless.
     reach = 2 * float(up.sum() + down.sum())
     low, high = np.maximum(levels.lower[cells], -reach), np.minimum(levels.upper[cells], reach)
     own = sparse.csr_array((np.ones(k), (np.arange(k), cells)), shape=(k, n))
     still = np.zeros(matrix.shape[0])
     found = solve(
         IntegerProgram(
-            # One for every sense that is turned around, up to a constant.
+            # One for every reversed direction, up to a constant.
             cost=np.concatenate([np.zeros(n), -np.sign(sense[cells])]),
             relations=sparse.block_array(
                 [

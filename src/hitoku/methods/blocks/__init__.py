@@ -1,9 +1,9 @@
-"""Blocks: whole rectangles of a table are withheld, by a rule that a reader may know.
+"""Blocks: suppress whole rectangles of a table, by a rule that attackers may know.
 
-:class:`Blocks` halves a table by public facts alone, so that the pattern reveals nothing beyond it; a theorem
-proves that what an attacker who knows the method can infer is as wide as required. There are forms for
-counts,
-magnitudes, levels, structural zeros and sections of larger tables; ``treated`` says which one a need takes.
+:class:`Blocks` splits a table by public facts alone, so that the pattern reveals nothing beyond them; a
+theorem proves that an attacker who knows the method is left with intervals of the required width. There are
+variants for counts, magnitudes, levels, structural zeros and sections of larger tables; ``treated`` returns
+the variant for a need.
 """
 
 from hitoku.lazy import facade

@@ -1,9 +1,9 @@
-"""How far a cell of a rectangle can go when only the rectangle's sums are kept, and its reason.
+"""Attainable range of a cell of a rectangle, given only the rectangle's sums and its reason.
 
-A *segment* is the part of one row that lies in some of the columns. Fix its sum, and the row falls into two
-rows: one that may use these columns only, one that may use the others only. For tables of this kind Hall's
-condition is short, and the least and the largest value of every cell are closed forms; with the sum of the
-segment anywhere from one whole number to another, the ends of that range decide. The derivation is in
+A *segment* is the part of one row that lies in some of the columns. If its sum is fixed, the row splits into
+two rows: one that may use these columns only, one that may use the others only. For such tables Hall's
+condition is short, and the least and largest value of every cell have closed forms; if the sum of the segment
+may be any integer of a range, the ends of that range decide. The derivation is in
 docs/explanation/blocks.md.
 
 Arrays hold many rectangles of one shape at once: rectangles, or rectangles by rows by columns.
@@ -23,18 +23,18 @@ FAR = np.int64(2**60)
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """What is known about rectangles of one shape.
+    """Public information about rectangles of one shape.
 
     Parameters
     ----------
     rows, columns
         Sums of their rows and columns.
     first, last
-        By cell, the least and the largest small count that is unsafe; none where ``first > last``.
+        Per cell, the least and the largest small count that is unsafe; none if ``first > last``.
     large
-        By cell, the count from which on it is unsafe again; ``FAR`` where there is none.
+        Per cell, the count from which it is unsafe again; ``FAR`` if there is none.
     width
-        By cell, the width that it must have.
+        Per cell, the required width.
     """
 
     rows: Integers
@@ -60,12 +60,12 @@ class Local:
 
 
 def wide_alone(local: Local) -> Mask:
-    """Tell of leaves whether every cell that may be unsafe is wide over the tables with an unsafe cell."""
+    """Return for leaves whether every cell that may be unsafe is wide over the tables with an unsafe cell."""
     return reach_alone(local).wide(local)
 
 
 def reach_alone(local: Local) -> AttainableRange:
-    """How far cells of leaves go in tables in which some cell lies between ``first`` and ``last``."""
+    """Return the ranges of leaf cells over tables in which some cell lies between ``first`` and ``last``."""
     reach = AttainableRange.nowhere(local)
     for column in range(local.columns.shape[1]):
         inside = np.arange(local.columns.shape[1]) == column
@@ -74,20 +74,20 @@ def reach_alone(local: Local) -> AttainableRange:
 
 
 def wide_together(local: Local, axis: int, cut: int) -> Mask:
-    """Tell of inner nodes whether cells that may be unsafe are wide over the tables in which a part calls.
+    """Return for inner nodes whether cells that may be unsafe are wide over tables in which a part calls.
 
     Parameters
     ----------
     local
         The nodes.
     axis, cut
-        They are cut before this row (axis 0) or column (axis 1).
+        Position of the cut: before this row (axis 0) or column (axis 1).
     """
     if axis == 0:
         local = local.transposed
     reach = AttainableRange.nowhere(local)
     for inside in (np.arange(local.columns.shape[1]) < cut, np.arange(local.columns.shape[1]) >= cut):
-        # A positive sum below every threshold holds an unsafe cell; below every width that cell is narrow.
+        # A positive sum below every threshold has an unsafe cell; below every width that cell is narrow.
         first = local.first[:, :, inside].max(axis=2)
         last = np.minimum(local.last, local.width - 1)[:, :, inside].min(axis=2)
         reach.widen(local, inside, first, last)
@@ -96,7 +96,7 @@ def wide_together(local: Local, axis: int, cut: int) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class AttainableRange:
-    """Least and largest values met so far."""
+    """Least and largest values found so far."""
 
     least: Integers
     most: Integers
@@ -106,21 +106,21 @@ class AttainableRange:
         return cls(np.full(local.width.shape, FAR), np.full(local.width.shape, -FAR))
 
     def wide(self, local: Local) -> Mask:
-        """Tell which rectangles are wide enough."""
+        """Return which rectangles are wide enough."""
         enough: Mask = ~local.may_be_unsafe | (self.most - self.least >= local.width)
         return np.asarray(enough.all(axis=(1, 2)))
 
     def widen(self, local: Local, inside: Mask, first: Integers, last: Integers) -> None:
-        """Add the tables in which the segment of some row has a sum from ``first`` to ``last``.
+        """Include the tables in which the segment of some row has a sum from ``first`` to ``last``.
 
         Parameters
         ----------
         local
             The rectangles.
         inside
-            The columns of the segment.
+            Columns of the segment.
         first, last
-            Rectangles by rows.
+            Bounds of the sum, rectangles by rows.
         """
         rows, columns = local.rows, local.columns
         total, here = rows.sum(axis=1, keepdims=True), columns[:, inside].sum(axis=1, keepdims=True)
@@ -132,12 +132,12 @@ class AttainableRange:
         row, column = rows[:, :, None], columns[:, None, :]
         total, here, there = total[:, :, None], here[:, :, None], there[:, :, None]
         other = taken < FAR
-        # The segment of another row.
+        # Segment of another row.
         most = np.minimum(np.minimum(row, column), np.where(inside, here - taken, there - left))
         least = np.maximum(0, row + column - total + np.where(inside, left, taken))
         np.maximum(self.most, np.where(other, most, -FAR), out=self.most)
         np.minimum(self.least, np.where(other, least, FAR), out=self.least)
-        # The segment of its own row.
+        # Segment of its own row.
         own = possible[:, :, None]
         begin, end = first[:, :, None], last[:, :, None]
         most = np.minimum(np.where(inside, end, row - begin), column)
@@ -147,7 +147,7 @@ class AttainableRange:
 
 
 def least_of_others(values: Integers) -> Integers:
-    """For every place of a row the least of the other places.
+    """Return for every position of a row the least of the other positions.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whole rectangles, each withheld for a reason of its own: a method that may be known."""
+"""Suppression of whole rectangles, each for its own reason: a method that attackers may know."""
 
 from __future__ import annotations
 
@@ -38,35 +38,36 @@ Split = Literal["count", "mass"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Blocks:
-    """Withhold whole rectangles such that an attacker who knows the method is left with the width asked for.
+    """Suppress whole rectangles such that an attacker who knows the method is left with the required width.
 
-    Two-way tables of counts of any size, all totals over rows and over columns published; with a hierarchy in
-    either direction, each group of rows by each group of columns is a table of its own. Flat two-way tables
-    of magnitudes, too, for readers who see neither contributions nor how many there are: then every unsafe
-    cell keeps the levels that the rules ask for. A table is cut into a
-    tree of rectangles, by its totals alone. A rectangle is withheld whole, for a reason that depends on its
-    own cells only, and joined with its neighbour when its own sums do not leave its cells wide enough. So
-    every rectangle can be exchanged for others with the same sums without anything else changing: the tables
-    that would have led to the same release leave every unsafe cell the width. The proof is in
-    docs/explanation/blocks.md. There is no chance and no solver; the same table gives the same release.
+    For two-way tables of counts of any size that publish all totals over rows and over columns. With
+    hierarchies, each group of rows by each group of columns is a table of its own. Also for flat two-way
+    tables of magnitudes, if attackers see neither contributions nor their number: then every unsafe cell
+    keeps the levels that the rules require.
+
+    A table is cut into a tree of rectangles, by its totals alone. A rectangle is suppressed whole, for a
+    reason that depends on its own cells only, and joined with its neighbour if its own sums do not leave its
+    cells wide enough. So every rectangle can be exchanged for others with the same sums without changing
+    anything else: the tables that would have led to the same release leave every unsafe cell the width. The
+    proof is in docs/explanation/blocks.md. No random numbers and no solver are used; the same table gives the
+    same release.
 
     Parameters
     ----------
     rules, width
-        As given to :func:`hitoku.assess`. The rules must call small counts unsafe, or counts that are large
-        for their totals, and look at nothing else. :func:`hitoku.protect` fills them in. A width of
-        one is treated as two. For magnitudes, rules judge a cell by its contributors, and need no width.
+        As passed to :func:`hitoku.assess`. The rules must call small counts unsafe, or counts that are large
+        for their totals, and depend on nothing else. :func:`hitoku.protect` fills them in. A width of
+        one is treated as two. For magnitudes, rules assess a cell by its contributors, and need no width.
     split
-        Where rectangles are cut: "count" after two thirds of their lines, "mass" into halves by what is
-        expected.
+        Position of cuts: "count" after two thirds of the lines, "mass" into halves of the expected sum.
     expected
         A *public* expectation of the inner cells, such as last year's release: rows by columns, or all cells
-        in the order of ``table.cells``; NaN where nothing is known. None: what the totals give. The better it
-        predicts small cells, the fewer cells are withheld. Nothing confidential may enter: the tree made from
-        it counts as known.
+        in the order of ``table.cells``; NaN where unknown. Default: derived from the totals. The better it
+        predicts small cells, the fewer cells are suppressed. It must not contain confidential information:
+        the tree built from it is assumed to be known.
     sections
         For counts with more variables: the names of all but two of them. Every combination of their codes is
-        then a two-way table of its own, and a sum over sections is withheld where one of its parts is.
+        then a two-way table of its own, and a sum over sections is suppressed if one of its parts is.
 
     Examples
     --------
@@ -82,7 +83,7 @@ class Blocks:
            [0, 0, 0, 0, 0]])
     """
 
-    # A pattern that depends on more than the blocks would tell more.
+    # A pattern that depends on more than the blocks would reveal more.
     traits: ClassVar[Traits] = Traits(
         scope="two-way tables with published totals: counts, flat or with hierarchies; flat magnitudes",
         secret=False,
@@ -100,19 +101,19 @@ class Blocks:
         check_parameters(self)
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Withhold rectangles.
+        """Suppress rectangles.
 
         Parameters
         ----------
         table, need
-            What to protect; the need is the one that ``rules`` and ``width`` give.
+            Table and need; the need must follow from ``rules`` and ``width``.
         progress
             Not called.
         """
         return run(self, table, need, progress)
 
     def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:  # noqa: ARG002 - over in a moment
-        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
+        """Decide over the reals; :func:`hitoku.methods.run.run` does the rest."""
         magnitudes = not of_counts(table)
         rules, width = rules_and_width(self, without_width=magnitudes)
         if len(self.sections) and width is not None:
@@ -144,7 +145,7 @@ class Blocks:
         return replace(decided, deviations=same_release(levels, values, terms))
 
     def _sections(self, table: Table, need: Need, rules: Sequence[Rule], width: ArrayLike) -> Protection:
-        """Treat the sections of a larger table one by one."""
+        """Protect the sections of a larger table separately."""
         asked = np.broadcast_to(np.asarray(width, dtype=np.float64), (table.n_cells,))
         known = None if self.expected is None else np.asarray(self.expected, dtype=np.float64).ravel()
         if known is not None and known.size != table.n_cells:
@@ -165,12 +166,12 @@ class Blocks:
         return protection_of(table, need, withheld, None)
 
     def _magnitudes(self, table: Table, need: Need, rules: Sequence[Rule]) -> Protection:
-        """Treat a flat table of magnitudes: levels as the need has them."""
+        """Protect a flat table of magnitudes, with the levels of the need."""
         refuse_hierarchies(table)
         values, scale = in_units(table)
         asked = levels_of(table, need, rules, self.width, scale)
         rows, columns = values.sum(axis=1), values.sum(axis=0)
-        # Products of totals must fit 64 bits; what is expected need not be exact.
+        # Products of totals must fit into 64 bits; the expectation need not be exact.
         less = 2 ** max(0, int(rows.sum()).bit_length() - BLOCKS.max_total.bit_length())
         given = (
             None if self.expected is None else np.asarray(self.expected, dtype=np.float64) * (scale / less)

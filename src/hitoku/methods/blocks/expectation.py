@@ -1,4 +1,4 @@
-"""Expected inner cells, in whole numbers, computed from public information."""
+"""Expected inner cells as integers, computed from public information."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import ArrayLike
 from hitoku.errors import ParameterError
 from hitoku.model import Integers
 
-# Expected counts are kept in parts of this size.
+# Expected counts are stored in units of 1/1024.
 PARTS = 1024
 
 
 def expectation(
     rows: Integers, columns: Integers, given: ArrayLike | None, plenty: int | None = None
 ) -> Integers:
-    """Expect in every cell its share of both totals, or what was given; in parts of 1/1024.
+    """Return the expectation of every cell, from both totals or as given, in units of 1/1024.
 
-    What was given is cut off at ``plenty``: beyond that a cell is not small, and how large it is would only
-    keep lines with small cells in the same places from standing together.
+    A given expectation is capped at ``plenty``: above it a cell is not small, and its exact size would only
+    prevent lines with small cells in the same positions from being adjacent.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Tables with hierarchies, one sub-table of siblings after the other, from the top.
+"""Tables with hierarchies, protected from the top, one sub-table of siblings after another.
 
-A group of rows and a group of columns span a sub-table: the parts of the one by the parts of the other. Its
-totals are cells of sub-tables above it. As long as all of them are published, it is treated as a table of its
-own. Where one is withheld, the whole sub-table is: that follows from what is published above, and its cells
-can follow whatever the cells above do. Why this is enough is proved in docs/explanation/blocks.md.
+A group of rows and a group of columns span a sub-table: the parts of one by the parts of the other. Its
+totals are cells of sub-tables above it. While all of them are published, it is protected as a table of its
+own. If one is suppressed, the whole sub-table is suppressed: this follows from what is published above, and
+its cells can adapt to any values of the cells above. The proof is in docs/explanation/blocks.md.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from hitoku.methods.tuning import BLOCKS
 from hitoku.model import Dimension, Floats, Integers, Mask, Need, Table
 from hitoku.rules import MinFrequency, Rule, assess
 
-# Groups of a variable, each before its parts: where it stands among the codes, and where they stand.
+# Groups of a variable, each before its parts: position of its code, and positions of the parts.
 Groups = list[tuple[int, Integers]]
 
 
 def level_by_level(
     table: Table, rules: Sequence[Rule], width: ArrayLike, split: str, expected: ArrayLike | None
 ) -> tuple[Mask, Terms]:
-    """Withhold rectangles in every sub-table; return what is withheld, and what decided about every cell.
+    """Suppress rectangles in every sub-table; return the suppressed cells and the terms that decided.
 
     Parameters
     ----------
     table
         A two-way table of counts, one hierarchy or none in either direction.
     rules, width, split, expected
-        As :class:`Blocks` has them; ``expected`` over all cells of the table.
+        As for :class:`Blocks`; ``expected`` covers all cells of the table.
     """
     terms = one_rule(table, rules, width)
     shape = terms.width.shape
@@ -61,7 +61,7 @@ def level_by_level(
 def patterns(
     values: Integers, terms: Terms, groups: Sequence[Groups], split: str, expected: Floats | None = None
 ) -> Mask:
-    """Withhold rectangles in one sub-table after the other; all arrays are codes by codes."""
+    """Suppress rectangles in one sub-table after another; all arrays are codes by codes."""
     withheld = np.zeros(values.shape, dtype=np.bool_)
     for rows_of, rows in groups[0]:
         for columns_of, columns in groups[1]:
@@ -79,7 +79,7 @@ def patterns(
 
 
 def downwards(dimension: Dimension) -> Groups:
-    """List the groups of a variable, the total first, each with the places of its parts."""
+    """List the groups of a variable, the total first, each with the positions of its parts."""
     return [
         (dimension.position[code], np.array([dimension.position[part] for part in parts]))
         for code, parts in reversed(dimension.groups)
@@ -87,10 +87,10 @@ def downwards(dimension: Dimension) -> Groups:
 
 
 def one_rule(table: Table, rules: Sequence[Rule], width: ArrayLike) -> Terms:
-    """Find out which counts are unsafe, the same ones everywhere; sums of several cells must be larger.
+    """Determine which counts are unsafe, uniformly; sums of several cells must be larger.
 
-    A sum is withheld when it is unsafe or too small to hide its parts: below the width plus the largest
-    unsafe count. As one that is withheld can then be raised at least to that, its parts can be, too.
+    A sum is suppressed if it is unsafe or too small to protect its parts: below the width plus the largest
+    unsafe count. As a suppressed sum can then be raised at least to that, its parts can be, too.
     """
     shape = tuple(len(d) for d in table.dimensions)
     places = np.arange(table.n_cells).reshape(shape)[:-1, :-1].ravel()
@@ -137,7 +137,7 @@ def refuse_groups_of_one(table: Table) -> None:
 
 
 def refuse_small_totals(table: Table, values: Integers, terms: Terms) -> None:
-    """Raise when a total over all rows or all columns is too small to hide its parts."""
+    """Raise if a total over all rows or all columns is too small to protect its parts."""
     small = (values >= terms.first) & (values <= terms.last)
     small[:-1, :-1] = False
     places = np.flatnonzero(small)
@@ -153,23 +153,23 @@ def refuse_small_totals(table: Table, values: Integers, terms: Terms) -> None:
         )
 
 
-# Protects a section, given with its place among the cells of the table, and tells what is withheld.
+# Protects a section, given with the positions of its cells in the table; returns the suppressed cells.
 Treat = Callable[[Table, Need, Integers], Mask]
 
 
 def by_sections(
     table: Table, need: Need, variables: Sequence[str], rules: Sequence[Rule], width: ArrayLike, treat: Treat
 ) -> Mask:
-    """Protect every section by itself, and withhold the sums over sections that would tell; over all cells.
+    """Protect every section separately, and suppress the sums over sections that would disclose; all cells.
 
     Parameters
     ----------
     table, need
         A table of counts with more than two variables, and its need.
-    variables
+    All variables except two: each combination of their codes is a section.
         All variables but two: each combination of their codes is a section.
     rules, width
-        As given to :func:`hitoku.assess`.
+        As passed to :func:`hitoku.assess`.
     treat
         Protects one section.
     """
@@ -210,7 +210,7 @@ def by_sections(
 
 
 def sections(table: Table, others: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """List sections: places among the undivided codes of the other variables, and among all their codes."""
+    """List sections: positions among the leaf codes of the other variables, and among all their codes."""
     leaves = [table.dimensions[d].leaves for d in others]
     for place in product(*(range(len(codes)) for codes in leaves)):
         chosen = zip(others, leaves, place, strict=True)

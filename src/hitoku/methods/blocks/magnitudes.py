@@ -1,11 +1,11 @@
-"""Rectangles in tables of magnitudes: whose reader sees neither contributions nor how many there are.
+"""Rectangles in tables of magnitudes whose readers see neither contributions nor their number.
 
-Whether a cell is unsafe, and how far it must be blurred, depends on its contributions. The reader does not
-know them: a table counts for him when *some* contributions lead to the release. So any positive value may be
-unsafe, and any value may be safe, and a rectangle can be exchanged for nearly every other one with its sums.
-That is why levels around the value can be promised here, not only widths: docs/explanation/blocks.md.
+Whether a cell is unsafe, and how much protection it needs, depends on its contributions. The attacker does
+not know them: a table is possible if *some* contributions lead to the release. So any positive value may be
+unsafe, any value may be safe, and a rectangle can be exchanged for nearly every other one with its sums. This
+is why levels around the value can be guaranteed here, not only widths: docs/explanation/blocks.md.
 
-Values are whole numbers of a unit.
+Values are integers in some unit.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from hitoku.rules import Rule, assess
 
 @dataclass(frozen=True, eq=False)
 class MagnitudeLevels:
-    """What the contributions of every cell ask for, rows by columns, in units; zero where nothing.
+    """Requirements that the contributions of every cell imply, rows by columns, in units; zero if none.
 
     Parameters
     ----------
     unsafe
-        Cells that are unsafe.
+        Unsafe cells.
     lower, upper, width
-        How far below and above their value they must be blurred, and how wide.
+        Required protection below and above the value, and required width.
     sole
-        The same three for a unit that a single contributor has.
+        The same three for one unit that has a single contributor.
     """
 
     unsafe: Mask
@@ -45,7 +45,7 @@ class MagnitudeLevels:
     sole: tuple[int, int, int]
 
     def short(self, rows: Integers, columns: Integers, values: Integers, reach: AttainableRange) -> Mask:
-        """Tell of rectangles whether an unsafe cell of theirs does not go as far as it must."""
+        """Return for each rectangle whether one of its unsafe cells cannot move as far as required."""
         place = rows[:, :, None], columns[:, None, :]
         unsafe, lower, upper, width = (a[place] for a in (self.unsafe, self.lower, self.upper, self.width))
         near = (values - reach.least < lower) | (reach.most - values < upper)
@@ -55,10 +55,10 @@ class MagnitudeLevels:
 def magnitude_pattern(
     levels: Sequence[Sequence[Nodes]], values: Integers, asked: MagnitudeLevels
 ) -> tuple[Mask, Mask]:
-    """Withhold rectangles of a tree; also tell which roots call: there no rectangle is large enough.
+    """Suppress rectangles of a tree; also return which roots call: there no rectangle is large enough.
 
-    A leaf is withheld when a cell of it is unsafe, or is one unit. When an unsafe cell cannot go as far as it
-    must within the sums of the leaf, the leaf calls, and the node above is withheld; and so on.
+    A leaf is suppressed if a cell of it is unsafe, or is one unit. If an unsafe cell cannot move as far as
+    required within the sums of the leaf, the leaf calls, and the node above is suppressed; and so on.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def magnitude_pattern(
            [0, 0, 0, 0]])
     """
     withheld = np.zeros(values.shape, dtype=np.bool_)
-    # A cell of one unit gives a leaf a reason, whoever contributes it: the ends of a class are such tables.
+    # One unit gives a leaf its reason for any contributor: the extreme tables of a class contain such a cell.
     marked = asked.unsafe | (values == 1)
     calls = np.zeros(1 + max(int(nodes.number.max()) for level in levels for nodes in level), dtype=np.bool_)
     for level in reversed(levels):
@@ -95,20 +95,20 @@ def magnitude_pattern(
 def reached(
     rows: Integers, columns: Integers, axis: int, cut: int, sole: tuple[int, int, int]
 ) -> AttainableRange:
-    """How far cells of rectangles go over the tables with their sums that have their reason.
+    """Return the ranges of cells over the tables with the sums and the reason of their rectangle.
 
-    Of a leaf: some cell is one unit. Of an inner node: in one of its parts some line has a single unit, of a
-    single contributor, which is unsafe and cannot move within the part, so that the part calls; in the node
-    it can move as far as it must.
+    Reason of a leaf: some cell is one unit. Reason of an inner node: in one of its parts a line has a single
+    unit of a single contributor, which is unsafe and cannot move within the part, so that the part calls; in
+    the node it can move as far as required.
 
     Parameters
     ----------
     rows, columns
         Sums: rectangles by rows, rectangles by columns.
     axis, cut
-        Where they are cut; axis -1 for leaves.
+        Position of the cut; axis -1 for leaves.
     sole
-        What a unit of a single contributor asks for: below, above, width.
+        Requirements of a unit of a single contributor: below, above, width.
     """
     if axis == 0:
         turned = reached(columns, rows, 1, cut, sole)
@@ -132,12 +132,12 @@ def reached(
         if settled.all():
             break
         kept = fewer
-    # Nothing is promised for those that are not settled.
+    # Nothing is guaranteed for those that are not settled.
     return AttainableRange(np.where(settled, reach.least, FAR), np.where(settled, reach.most, -FAR))
 
 
 def in_units(table: Table) -> tuple[Integers, int]:
-    """Write the inner cells as whole numbers, and how many of them are one; the totals alone decide that.
+    """Return the inner cells as integers, and how many units are one; only the totals determine that.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def in_units(table: Table) -> tuple[Integers, int]:
 def levels_of(
     table: Table, need: Need, rules: Sequence[Rule], width: ArrayLike | None, scale: int
 ) -> MagnitudeLevels:
-    """Write what the need asks for in units, or refuse.
+    """Convert the requirements of a need to units; raise an error if the need is not supported.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def levels_of(
     refuse_unsafe_totals(table, need)
     sole = probe(table, rules, width, 1 / scale)
     refuse_judging_together(table, need, rules, width)
-    # Real numbers are rounded to units, so that they lack one at most.
+    # Reals are rounded to units, so they lack one at most.
     more = 0 if table.integer else 1
     shape = [len(d.leaves) for d in table.dimensions]
 
@@ -190,7 +190,7 @@ def levels_of(
         return units[table.inner].reshape(shape)
 
     unsafe = need.unsafe[table.inner].reshape(shape)
-    # A cell that can be told exactly is never safe: one unit at least.
+    # A cell that can be derived exactly is never safe: one unit at least.
     upper = np.maximum(whole(need.upper), unsafe)
     return MagnitudeLevels(
         unsafe, whole(need.lower), upper, whole(need.width), sole=_in_units(sole, scale, more)
@@ -202,12 +202,12 @@ def _in_units(need: Need, scale: int, more: int) -> tuple[int, int, int]:
     below, above, across = (
         int(np.ceil(level * scale - WHOLE)) + (more if level > 0 else 0) for level in (lower, upper, width)
     )
-    # Below a unit there is nothing but zero.
+    # Below a unit there is only zero.
     return min(below, 1), max(above, 1), across
 
 
 def probe(table: Table, rules: Sequence[Rule], width: ArrayLike | None, unit: float) -> Need:
-    """Ask the rules about a unit of a single contributor, and about a cell of many equal ones."""
+    """Assess a unit of a single contributor, and a cell of many equal contributors."""
     known = table.contributors
     top = 2 if known is None else known.largest.shape[1]
     largest = np.zeros((2, top))
@@ -254,7 +254,7 @@ def refuse_unsafe_totals(table: Table, need: Need) -> None:
 
 
 def refuse_judging_together(table: Table, need: Need, rules: Sequence[Rule], width: ArrayLike | None) -> None:
-    """Raise when the need is not what the rules say of every cell by itself."""
+    """Raise if the need differs from what the rules say of every cell separately."""
     apart = Table(
         value=table.value,
         relations=np.zeros((0, table.n_cells)),

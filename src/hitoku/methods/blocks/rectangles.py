@@ -1,8 +1,8 @@
-"""Rectangles: the tree that a table is cut into, those withheld, and tables that show the same.
+"""Rectangles: the tree into which a table is cut, the suppressed ones, and tables with the same release.
 
-The theorem says that there are tables of which the method publishes the same; the last part finds some. Each
-rectangle that is done is exchanged for a table with the same sums and its reason, such that an unsafe cell
-goes as far as it must. Rectangles do not overlap, so one witness exchanges all of them at once.
+The theorem says that there are tables for which the method publishes the same; the last part finds some. Each
+settled rectangle is exchanged for a table with the same sums and its reason, such that an unsafe cell moves
+as far as required. Rectangles do not overlap, so one witness exchanges all of them at once.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Nodes:
     number
         Their numbers in the tree; the root is 0.
     rows, columns
-        Nodes by the rows and by the columns that they hold, in the order in which they are cut.
+        Rows and columns of each node, in the order in which they are cut.
     axis, cut
-        Whether they are cut across rows (0) or columns (1), and before which; -1 for leaves.
+        Whether they are cut across rows (0) or columns (1), and the position of the cut; -1 for leaves.
     children
-        Nodes by their two parts; -1 for leaves.
+        Numbers of both parts of each node; -1 for leaves.
     """
 
     number: Integers
@@ -44,15 +44,15 @@ class Nodes:
 
 
 def tree(expected: Integers, split: str) -> list[list[Nodes]]:
-    """Make the tree, from the root downwards; a list per depth.
+    """Build the tree, from the root downwards; one list per depth.
 
     Parameters
     ----------
     expected
-        Rows by columns, whole numbers.
+        Rows by columns, integers.
     split
-        Where a node is cut. "count": after two thirds of its lines, the smaller ones; small lines are where
-        wide nodes are needed. "mass": into halves by what is expected in them.
+        Position of cuts. "count": after two thirds of the lines, smaller lines first; small lines are where
+        wide nodes are needed. "mass": into halves of the expected sum.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def joined(group: Sequence[tuple[Integers, Integers, Integers]]) -> tuple[Intege
 
 
 def ordered(expected: Integers, rows: Integers, columns: Integers) -> tuple[Integers, Integers, Integers]:
-    """Put the lines of nodes in the order of what is expected in them; return that, too."""
+    """Sort the lines of nodes by their expected sum; return that, too."""
     local = expected[rows[:, :, None], columns[:, None, :]]
     by_row = np.argsort(local.sum(axis=2), axis=1, kind="stable")
     by_column = np.argsort(local.sum(axis=1), axis=1, kind="stable")
@@ -108,11 +108,11 @@ def ordered(expected: Integers, rows: Integers, columns: Integers) -> tuple[Inte
 
 
 def cuts(local: Integers, split: str) -> tuple[Integers, Integers]:
-    """Decide how nodes of one shape are cut: the way that leaves the smallest line of a part largest."""
+    """Decide how nodes of one shape are cut: maximise the smallest line of a part."""
     n, n_rows, n_columns = local.shape
     ways = []
     for axis, size in ((0, n_rows), (1, n_columns)):
-        # Two lines at least on either side of a cut.
+        # At least two lines on either side of a cut.
         if size >= 4:
             turned = local if axis == 0 else local.swapaxes(1, 2)
             cut = middle(turned.sum(axis=2), split)
@@ -124,13 +124,13 @@ def cuts(local: Integers, split: str) -> tuple[Integers, Integers]:
     if len(ways) == 1:
         return np.full(n, ways[0][0]), ways[0][1]
     (_, row_cut, row_least), (_, column_cut, column_least) = ways
-    # Lines that are not cut are the same either way; what is cut decides, and the longer side at a tie.
+    # Lines that are not cut are the same either way; cut lines decide, and the longer side breaks ties.
     across = (row_least > column_least) | ((row_least == column_least) & (n_rows >= n_columns))
     return np.where(across, 0, 1), np.where(across, row_cut, column_cut)
 
 
 def middle(lines: Integers, split: str) -> Integers:
-    """Where to cut lines with these sums: an even number of lines first, two at least on either side."""
+    """Return where to cut lines with these sums: an even number of lines first, at least two per side."""
     n, size = lines.shape
     if split == "mass":
         place = (2 * lines.cumsum(axis=1) < lines.sum(axis=1, keepdims=True)).sum(axis=1)
@@ -140,11 +140,11 @@ def middle(lines: Integers, split: str) -> Integers:
 
 
 def pattern(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -> Mask:
-    """Withhold rectangles of a tree; rows by columns.
+    """Suppress rectangles of a tree; rows by columns.
 
-    A leaf is withheld when it holds an unsafe cell. Where its sums do not leave its cells wide enough it
-    *calls*, and the node above is withheld whole; that one calls in turn, as its sums decide. When even the
-    sums of the root are not enough, everything is withheld, whatever the values are. There may be several
+    A leaf is suppressed if it has an unsafe cell. If its sums do not leave its cells wide enough it *calls*,
+    and the node above is suppressed whole; that one calls in turn, depending on its sums. If even the
+    sums of the root are not enough, everything is suppressed, for any values. There may be several
     trees, over different cells.
 
     Examples
@@ -176,7 +176,7 @@ def pattern(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -
 
 
 def settled(nodes: Nodes, terms: Terms, values: Integers, chosen: Mask) -> Mask:
-    """Tell of the chosen nodes whether their sums leave their cells wide enough."""
+    """Return for the chosen nodes whether their sums leave their cells wide enough."""
     rows, columns = nodes.rows[chosen], nodes.columns[chosen]
     local = values[rows[:, :, None], columns[:, None, :]]
     known = terms.at(rows, columns, local.sum(axis=2), local.sum(axis=1))
@@ -189,25 +189,25 @@ def settled(nodes: Nodes, terms: Terms, values: Integers, chosen: Mask) -> Mask:
     return wide
 
 
-# With more unsafe cells than this it takes too long; the theorem needs no witness.
-MOST_UNSAFE = 200
-# Rectangles with more cells than this would take too many flows.
-MOST_CELLS = 400
+# Above this number of unsafe cells the search takes too long; the theorem needs no witness.
+MAX_UNSAFE = 200
+# Rectangles with more cells than this would need too many flows.
+MAX_CELLS = 400
 
 
 def same_release(
     levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms
 ) -> Sequence[Mapping[int, int]]:
-    """Return changes of a table, by position among all its cells; none where it is large.
+    """Return deviations that lead to the same release, by position among all cells; none for large tables.
 
-    Nothing is promised: whoever uses them runs the method on them again.
+    They are not guaranteed: the caller must run the method on the changed tables.
     """
-    if int(terms.unsafe(values).sum()) > MOST_UNSAFE:
+    if int(terms.unsafe(values).sum()) > MAX_UNSAFE:
         return []
     found: list[list[dict[int, int]]] = []
     for nodes, one in _done(levels, values, terms):
         rows, columns = nodes.rows[one], nodes.columns[one]
-        if rows.size * columns.size > MOST_CELLS:
+        if rows.size * columns.size > MAX_CELLS:
             return []
         at = np.ix_(rows, columns)
         parts = [part[at] for part in (values, terms.first, terms.last, terms.large, terms.width)]
@@ -235,7 +235,7 @@ def same_release(
 
 
 def _done(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -> Iterator[tuple[Nodes, int]]:
-    """List the largest rectangles that are withheld whole; nothing where even the root is not enough."""
+    """List the largest rectangles that are suppressed whole; none if even the root is not enough."""
     n = 1 + max(int(nodes.number.max()) for level in levels for nodes in level)
     hit, calls, inside = (np.zeros(n, dtype=np.bool_) for _ in range(3))
     unsafe = terms.unsafe(values)
@@ -284,7 +284,7 @@ def _tables(rectangle: Rectangle, axis: int, cut: int) -> list[Integers]:
 
 
 def _end(values: Integers, free: Mask, row: int, column: int, most: int, *, up: bool) -> Integers:
-    """Take a cell as far up or down as it goes, no farther than asked."""
+    """Move a cell up or down as far as possible, but no further than ``most``."""
     table, open_cells = values.copy(), free.copy()
     own = int(table[row, column])
     table[row, column], open_cells[row, column] = 0, False

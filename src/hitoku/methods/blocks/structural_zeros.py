@@ -1,4 +1,4 @@
-"""Exchanges in a rectangle along augmenting paths, also where some of its cells are zero by definition."""
+"""Exchanges in a rectangle along augmenting paths, also around structural zeros."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def push(
     most: int,
     touched: set[Cell] | None = None,
 ) -> int:
-    """Push units from one line to another through the cells of a table, which is changed; return how many.
+    """Push units from one line to another through the cells of a table, in place; return how many.
 
-    Lines are rows, then columns. From a row to a column a unit goes by lowering their cell, from a column to
-    a row by raising it, so all other sums stay. Shortest paths first: every path meets a line once at most,
-    and the number of paths is bounded whatever the numbers are.
+    Lines are rows, then columns. From a row to a column a unit moves by lowering their cell, from a column to
+    a row by raising it, so all other sums stay. Shortest paths first: every path visits a line at most once,
+    and the number of paths is bounded independently of the values.
 
     Parameters
     ----------
     values, lower, upper
-        The table, and between what its cells may move.
+        Table, and bounds of its cells.
     source, sink, most
-        From where to where, and how far at most.
+        First and last line, and the limit.
     touched
-        Takes the cells that are changed.
+        Set to which the changed cells are added.
 
     Examples
     --------
@@ -100,11 +100,11 @@ class Rectangle:
     Parameters
     ----------
     values
-        A table with its sums. Which one is of no importance: nothing below depends on it.
+        A table with the sums of the rectangle. Any such table will do: no result depends on the choice.
     first, last, large, width
-        By cell, as in :class:`Terms`.
+        Per cell, as in :class:`Terms`.
     free
-        Cells that are no structural zeros.
+        Cells that are not structural zeros.
     """
 
     values: Integers
@@ -120,10 +120,10 @@ class Rectangle:
         return Rectangle(*(part.T for part in parts), free=self.free.T)
 
     def families(self, cut: int | None, *, both: bool = False) -> Iterator[tuple[Integers, Mask, int, Mask]]:
-        """List tables, each with what is free in it, and the row and the columns of a segment.
+        """List tables with their free cells, and the row and the columns of a segment.
 
-        A table of a family has one row more: of the row of the segment, the last one holds the rest. The
-        segment has the least sum that it may have; with ``both`` there is a table with the largest, too.
+        Such a table has an additional last row with the remainder of the segment's row. The segment has the
+        least sum that it may have; with ``both`` a table with the largest is listed too.
         """
         for row, inside, first, last in self._segments(cut):
             free = np.vstack([self.free, self.free[row]])
@@ -139,7 +139,7 @@ class Rectangle:
                     yield values, free, row, inside
 
     def _segments(self, cut: int | None) -> Iterator[tuple[int, Mask, int, int]]:
-        """List rows, columns of a segment, and the sums by which the rectangle has its reason."""
+        """List rows, columns of a segment, and the sums that give the rectangle its reason."""
         n_rows, n_columns = self.values.shape
         places = np.arange(n_columns)
         if cut is None:
@@ -156,7 +156,7 @@ class Rectangle:
                         yield row, inside, first, last
 
     def may_be_unsafe(self, row: int, column: int) -> bool:
-        """Tell whether some table with these sums and zeros has an unsafe count there."""
+        """Return whether a table with these sums and zeros has an unsafe count there."""
         down, up = reach(self.values, self.free, row, column, int(FAR), int(FAR))
         value = self.values[row, column]
         low, high = value - down, value + up
@@ -166,21 +166,21 @@ class Rectangle:
 
 
 def wide_around_zeros(rectangle: Rectangle, axis: int, cut: int) -> bool:
-    """Tell of a rectangle whether every cell that may be unsafe is wide enough within one of its families.
+    """Return whether every cell that may be unsafe is wide enough within one family of tables.
 
     Parameters
     ----------
     rectangle
         A leaf, or an inner node.
     axis, cut
-        Across which lines an inner node is cut, and before which; -1 for leaves.
+        Direction and position of the cut of an inner node; -1 for leaves.
     """
     if axis == 0:
         rectangle = rectangle.transposed
     values, width = rectangle.values, rectangle.width
     sums = values.sum(axis=1)[None], values.sum(axis=0)[None]
     parts = (part[None] for part in (rectangle.first, rectangle.last, rectangle.large, width))
-    # More cells than those that may be unsafe beside the zeros, and quickly found.
+    # More cells than those that may be unsafe with the zeros, and quickly found.
     waiting = Local(*sums, *parts).may_be_unsafe[0] & rectangle.free
     for table, free, split, inside in rectangle.families(None if axis < 0 else cut):
         if not waiting.any():
@@ -199,7 +199,7 @@ def wide_around_zeros(rectangle: Rectangle, axis: int, cut: int) -> bool:
 
 
 def reach(values: Integers, free: Mask, row: int, column: int, down: int, up: int) -> tuple[int, int]:
-    """How far a cell can fall and rise while all sums stay, no farther than asked."""
+    """Return how far a cell can fall and rise while all sums stay, up to given limits."""
     own = int(values[row, column])
     found = []
     n_rows = len(values)
@@ -211,12 +211,12 @@ def reach(values: Integers, free: Mask, row: int, column: int, down: int, up: in
 
 
 def push_beside(values: Integers, free: Mask, source: int, sink: int, most: int) -> int:
-    """Push units from one line to another; cells that are free may grow without end."""
+    """Push units from one line to another; free cells have no upper bound."""
     return push(values, np.zeros_like(values), np.where(free, FAR, 0), source, sink, most)
 
 
 def _swaps(values: Integers, free: Mask) -> Integers:
-    """By how much cells can rise, at least, by a single exchange with the largest of their row and column."""
+    """Return how far cells can rise at least, by one exchange with the largest of their row and column."""
     of_row, of_column = values.argmax(axis=1), values.argmax(axis=0)
     n_rows, n_columns = values.shape
     most = np.minimum(values.max(axis=1)[:, None], values.max(axis=0)[None, :])

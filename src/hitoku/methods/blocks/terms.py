@@ -1,7 +1,7 @@
-"""What everybody knows before a table is looked at: its totals, which counts are unsafe, what width is asked.
+"""Public terms of a table: its totals, which counts are unsafe, and which width is required.
 
-Nothing here depends on an inner cell, only on totals. The proof of the method rests on that
-(docs/explanation/blocks.md), and a refusal, too, tells nothing else.
+Nothing here depends on an inner cell, only on totals. The proof of the method relies on that
+(docs/explanation/blocks.md); an error, too, reveals nothing else.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from hitoku.methods.tuning import BLOCKS
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
 from hitoku.rules import Rule
 
-# Steps from cell to cell in the mixtures of counts that show whether rules judge cell by cell.
+# Steps between cells in the mixtures of counts that test whether rules assess cells separately.
 MIXTURES = (1, 7)
-# A cell that moves by less than two can be pinned by its neighbours: a single one in its line.
+# A cell that moves by less than two can be fixed by its neighbours: a single one in its line.
 MIN_WIDTH = 2
 PUBLIC = "this follows from the published totals alone, whatever the inner cells are"
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What decides about a cell, rows by columns.
+    """Terms that decide about a cell, rows by columns.
 
     Parameters
     ----------
     first, last
         Least and largest small count that is unsafe; none where ``first > last``.
     large
-        Count from which on a cell is unsafe again; ``FAR`` where there is none.
+        Count from which a cell is unsafe again; ``FAR`` if there is none.
     width
-        What a cell needs that is unsafe.
+        Required width of an unsafe cell.
     free
-        Cells that are no structural zeros; None where there is none.
+        Cells that are not structural zeros; None if there are no structural zeros.
     """
 
     first: Integers
@@ -52,7 +52,7 @@ class Terms:
 
     @classmethod
     def below(cls, shape: tuple[int, int], threshold: int, width: int, *, zeros: bool = False) -> Terms:
-        """Call counts below a threshold unsafe, everywhere.
+        """Make terms by which counts below a threshold are unsafe, everywhere.
 
         Examples
         --------
@@ -63,25 +63,25 @@ class Terms:
         return cls(*(np.full(shape, part, dtype=np.int64) for part in parts))
 
     def unsafe(self, values: Integers) -> Mask:
-        """Judge counts, rows by columns."""
+        """Return which counts are unsafe, rows by columns."""
         small = (values >= self.first) & (values <= self.last)
         unsafe = np.asarray(small | (values >= self.large))
         return unsafe if self.free is None else unsafe & self.free
 
     def at(self, rows: Integers, columns: Integers, row_sums: Integers, column_sums: Integers) -> Local:
-        """Look at rectangles, given by nodes by rows and nodes by columns."""
+        """Select rectangles, given by nodes by rows and nodes by columns."""
         place = rows[:, :, None], columns[:, None, :]
         parts = (a[place] for a in (self.first, self.last, self.large, self.width))
         return Local(row_sums, column_sums, *parts)
 
     def everywhere(self, row_sums: Integers, column_sums: Integers) -> Local:
-        """Look at the whole table."""
+        """Select the whole table."""
         parts = (a[None] for a in (self.first, self.last, self.large, self.width))
         return Local(row_sums[None], column_sums[None], *parts)
 
 
 def terms_of(table: Table, rules: Sequence[Rule], width: ArrayLike) -> Terms:
-    """Find out which counts the rules call unsafe, or refuse; only the totals of the table are looked at.
+    """Determine which counts the rules call unsafe, or raise; depends only on the totals of the table.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def terms_of(table: Table, rules: Sequence[Rule], width: ArrayLike) -> Terms:
 
 
 def beside_zeros(table: Table, shape: tuple[int, ...]) -> tuple[Integers, Integers]:
-    """Least and largest value of every inner cell when totals and structural zeros are known."""
+    """Return least and largest value of every inner cell, given totals and structural zeros."""
     hidden = table.inner if table.fixed is None else table.inner & ~table.fixed
     bounds = Interval().bounds(Release.of(table, Protection.withhold(table, hidden)))
     low, high = (np.rint(end[table.inner]).astype(np.int64) for end in (bounds.lower, bounds.upper))
@@ -124,7 +124,7 @@ def beside_zeros(table: Table, shape: tuple[int, ...]) -> tuple[Integers, Intege
 
 
 def totals(table: Table, rows: int, columns: int) -> tuple[Integers, Integers]:
-    """Read the sums of the rows and of the columns."""
+    """Return the sums of the rows and of the columns."""
     printed = np.rint(table.value).astype(np.int64).reshape(rows + 1, columns + 1)
     return printed[:-1, -1].copy(), printed[-1, :-1].copy()
 
@@ -132,12 +132,12 @@ def totals(table: Table, rows: int, columns: int) -> tuple[Integers, Integers]:
 def small_counts(
     table: Table, inner: Integers, most: Integers, rules: Sequence[Rule]
 ) -> tuple[Integers, Integers]:
-    """For every inner cell the first and the last of the small counts that are unsafe."""
+    """Return for every inner cell the first and the last of the small counts that are unsafe."""
     zero = judge_counts(table, inner, 0, rules)[inner]
     first, last = np.where(zero, 0, 1), np.zeros(len(inner), dtype=np.int64)
     going = np.ones(len(inner), dtype=np.bool_)
     for count in range(1, MAX_COUNT + 1):
-        # Counts that a cell cannot have decide nothing.
+        # Counts that a cell cannot have are irrelevant.
         going &= judge_counts(table, inner, count, rules)[inner] | (count > most)
         if not np.any(going & (count <= most)):
             return first, last
@@ -154,7 +154,7 @@ def small_counts(
 def large_counts(
     table: Table, inner: Integers, most: Integers, last: Integers, rules: Sequence[Rule]
 ) -> Integers:
-    """For every inner cell the count from which on it is unsafe again: one that fills its line, say."""
+    """Return for every inner cell the count from which it is unsafe again, such as one filling its line."""
     found = np.full(len(inner), FAR)
     top = judge_counts(table, inner, most, rules)[inner] & (most > last)
     if not top.any():
@@ -169,7 +169,7 @@ def large_counts(
 
 
 def of_counts(table: Table) -> bool:
-    """Tell whether a table counts people, rather than adding up what they have."""
+    """Return whether a table counts people, rather than summing their contributions."""
     return bool(table.integer and (table.frequency is None or np.array_equal(table.frequency, table.value)))
 
 
@@ -180,7 +180,7 @@ def treated(table: Table) -> bool:
 
 
 def refuse_other_kinds(table: Table) -> None:
-    """Raise unless the table is two-way, and nobody knows anything about it but that nothing is negative."""
+    """Raise unless the table is two-way, and attackers know only that no value is negative."""
     if not treated(table):
         raise ScopeError(
             "only_two_way_tables",
@@ -210,7 +210,7 @@ def refuse_other_kinds(table: Table) -> None:
 
 
 def refuse_zeros(table: Table) -> None:
-    """Raise where structural zeros are not treated."""
+    """Raise if structural zeros are not supported."""
     if table.fixed is not None:
         raise ScopeError(
             "structural_zeros_not_supported",
@@ -222,7 +222,7 @@ def refuse_zeros(table: Table) -> None:
 
 
 def refuse_hierarchies(table: Table) -> None:
-    """Raise when a table of magnitudes has levels: their sums are judged by contributions, too."""
+    """Raise if a table of magnitudes has levels: their sums are assessed by contributions, too."""
     if any(len(d.groups) > 1 for d in table.dimensions):
         raise ScopeError(
             "magnitudes_need_flat_tables",
@@ -262,7 +262,7 @@ def refuse_telling_totals(table: Table, cells: Integers) -> None:
 def refuse_other_rules(
     table: Table, inner: Integers, most: Integers, terms: Terms, rules: Sequence[Rule]
 ) -> None:
-    """Raise when a rule looks at other inner cells, as a few mixtures of counts show."""
+    """Raise if a rule depends on other inner cells, as tested with a few mixtures of counts."""
     cells = np.arange(len(inner))
     for step in MIXTURES:
         numbers = np.minimum(cells * step % (int(most.max()) + 1), most)
@@ -279,7 +279,7 @@ def refuse_other_rules(
 def of_flat_counts(
     table: Table, need: Need, rules: Sequence[Rule], width: ArrayLike
 ) -> tuple[Terms, Integers]:
-    """Return what is asked of a flat two-way table of counts, and its inner cells; refuse another need."""
+    """Return the terms and inner cells of a flat two-way table of counts; raise for another need."""
     terms = terms_of(table, rules, width)
     rows, columns = terms.width.shape
     values = np.rint(table.value).astype(np.int64).reshape(rows + 1, columns + 1)[:-1, :-1]
@@ -292,7 +292,7 @@ def of_flat_counts(
 def protection_of(
     table: Table, need: Need, withheld: Mask, known_method: dict[str, Any] | None, method: str = "blocks"
 ) -> Protection:
-    """Return the protection of a pattern, with what the attacker who knows the method is left with."""
+    """Return the protection of a pattern, with the claim about an attacker who knows the method."""
     return Protection(
         withheld=withheld,
         value=table.value,
@@ -304,9 +304,9 @@ def protection_of(
 
 
 def claim(terms: Terms, expected: Integers | None) -> dict[str, Any] | None:
-    """State for a certificate what the attacker who knows the method is left with.
+    """Return the claim for a certificate about an attacker who knows the method.
 
-    None where its cells are not all judged in the same way: the verifier does not go that far.
+    None if the cells are not all assessed in the same way, which the verifier does not support.
     """
     first, last, width = (np.unique(part).tolist() for part in (terms.first, terms.last, terms.width))
     if max(len(first), len(last), len(width)) > 1 or last[0] < first[0] or np.any(terms.large < FAR):
@@ -325,7 +325,7 @@ def claim(terms: Terms, expected: Integers | None) -> dict[str, Any] | None:
 
 
 def refuse_other_needs(table: Table, need: Need, width: Integers, unsafe: Mask) -> None:
-    """Raise when a need is not the one that the rules and the width give."""
+    """Raise if a need is not the one that the rules and the width give."""
     if len(need) != table.n_cells:
         raise NeedError(
             "need_of_other_table",

@@ -1,8 +1,8 @@
 """Circulation, for large tables: a pattern built from its own witnesses.
 
-:class:`Circulation` looks for cheap changes of the table that keep every sum and move an unsafe cell far
-enough: boxes and hypercubes first, then flows and linear programs over a neighbourhood that grows. Cells that
-a change moves are withheld, and changes shared by many cells are found in batches. Parts of the pattern are
+:class:`Circulation` looks for cheap deviations that keep every relation and move an unsafe cell far
+enough: hypercubes first, then flows and linear programs over a growing neighbourhood. Cells that a deviation
+moves are suppressed, and deviations shared by many cells are found in batches. Parts of the pattern are
 then searched again by branch and cut.
 """
 

@@ -1,10 +1,10 @@
-"""Common changes: each serves many requirements at once, and is a linear program of its own.
+"""Batches: common deviations, each of which serves many requirements and is a linear program of its own.
 
-A *batch* is one circulation and the requirements that it serves. Batches that fit both ways serve them in
-either direction, all others one side at a time. A solution counts only if it is whole and keeps every bound
-and requirement, so every state is safe. Sweeps price the program of a batch so that cells which other batches
-move anyway are cheap; after some sweeps the batches have gathered on common cells. Tidying publishes withheld
-cells again, the most expensive first, if all batches can be led round them.
+A *batch* is one circulation and the requirements that it serves. Batches whose opposite fits too serve them
+in either direction, all others one side at a time. A solution counts only if it is integer and keeps every
+bound and requirement, so every state is safe. Sweeps price the program of a batch so that cells which other
+batches move anyway are cheap; after some sweeps the batches have gathered on common cells. Tidying publishes
+suppressed cells again, the most expensive first, if all batches can be rerouted around them.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from hitoku.model import Deviations, Floats, Integers, Mask
 from hitoku.solver.linear import LinearProgram, Warm, opened
 from hitoku.solver.work import CountedWork
 
-# Slacks beyond so many times the largest claim of a batch count as this: ends of one size, a quicker solver.
+# Cap on slacks, as a multiple of the largest requirement of a batch: ends of similar size, a quicker solver.
 FARTHEST = 64.0
-# Amounts in multiples of these: vertices that lie at halves, thirds or fifths are whole then. The coarsest is
-# taken of which the least claim of a batch is so many.
+# Amounts are in multiples of these, so that vertices at halves, thirds or fifths are integers. The coarsest
+# is used of which the smallest requirement of a batch is at least ``MULTIPLE``.
 GRIDS, MULTIPLE = (60.0, 12.0, 2.0), 50.0
 
 
 @dataclass(frozen=True, eq=False)
 class WitnessBatch:
-    """One change of all cells, the claims that it serves, and their typical size."""
+    """One deviation of all cells, the requirements that it serves, and their typical size."""
 
     change: Floats
     served: Integers
@@ -42,16 +42,16 @@ class WitnessBatch:
 
 
 class Batches:
-    """Slacks, claims and prices, and what batches do with them.
+    """Slacks, requirements and prices, and operations on batches.
 
     Parameters
     ----------
     rooms, requirements
-        What may move, and what must.
+        Possible and required movement.
     price
-        Of each cell; zero where it is withheld in any case.
+        Price of each cell; zero if it is suppressed in any case.
     ordinary
-        Cells by whose prices those of others are levelled: all but zeros, which are dear by agreement.
+        Cells whose prices set the scale for others: all except zeros, which are expensive by convention.
     """
 
     def __init__(self, rooms: Slacks, requirements: Requirements, price: Floats, ordinary: Mask) -> None:
@@ -64,7 +64,7 @@ class Batches:
         }
 
     def assigned(self, batches: Iterable[WitnessBatch]) -> list[WitnessBatch]:
-        """Give each claim to the first batch that serves it; batches that serve none are dropped."""
+        """Assign each requirement to the first batch that serves it; batches that serve none are dropped."""
         requirements, kept = self._requirements, []
         left = requirements.amount > 0
         for batch in batches:
@@ -82,18 +82,18 @@ class Batches:
         return np.asarray(far >= self._requirements.amount[requirements])
 
     def moved(self, batches: Iterable[WitnessBatch]) -> Mask:
-        """Tell which cells some batch moves."""
+        """Return which cells some batch moves."""
         moved = np.zeros(len(self.price), dtype=bool)
         for batch in batches:
             moved |= batch.change != 0
         return moved
 
     def total(self, batches: Iterable[WitnessBatch]) -> float:
-        """Price of all cells that are moved."""
+        """Return the price of all cells that are moved."""
         return float(self.price[self.moved(batches)].sum())
 
     def ends(self, batch: WitnessBatch, cells: Integers, held: Mask | None = None) -> tuple[Floats, Floats]:
-        """Write how far cells go, in units of the batch: up first, then down; claims are least distances."""
+        """Return bounds of cells in units of the batch, up then down; requirements are lower bounds."""
         amount = self._requirements.amount[batch.served]
         coarse = [step for step in GRIDS if MULTIPLE * step <= amount.min(initial=np.inf)]
         for step in (*coarse[:1], 1.0):
@@ -119,7 +119,7 @@ class Batches:
         return low, high
 
     def fits(self, batch: WitnessBatch, change: Floats) -> bool:
-        """Tell whether a change serves the claims of a batch and keeps all rooms."""
+        """Return whether a deviation serves the requirements of a batch and keeps all slacks."""
         down, up = self._rooms[batch.even]
         return bool(
             np.all(change >= -down)
@@ -134,13 +134,13 @@ class BatchProgram:
     Parameters
     ----------
     reach
-        The relations in whole numbers.
+        The relations in integers.
     relations
-        The same as the table has them.
+        The relations as in the table.
     batches
-        Slacks and claims.
+        Slacks and requirements.
     cells
-        Which cells may move.
+        Cells that may move.
     """
 
     def __init__(
@@ -152,9 +152,9 @@ class BatchProgram:
         self._both = sparse.hstack([part, -part], format="csr")
 
     def opened(self, work_limit: int, work: CountedWork) -> AbstractContextManager[Warm]:
-        """Keep the relations open in the solver, for one batch after the other.
+        """Keep the relations open in the solver for one batch after another.
 
-        ``work_limit`` is about each of them, ``work`` counts and limits all.
+        ``work_limit`` applies to each of them, ``work`` counts and limits all.
         """
         n_rows, n_columns = self._both.shape
         program = LinearProgram(np.zeros(n_columns), self._both, np.zeros(n_rows), upper=np.ones(n_columns))
@@ -163,9 +163,9 @@ class BatchProgram:
     def solved(
         self, batch: WitnessBatch, weight: Floats, warm: Warm, held: Mask | None = None
     ) -> WitnessBatch | None:
-        """Find the change of a batch that moves as little as possible, weighted by cells.
+        """Find the deviation of a batch that moves as little as possible, weighted by cell.
 
-        None where that does not end, is not whole or does not fit.
+        None if the search does not end, or its result is not integer or does not fit.
         """
         n = len(self.cells)
         warm.bounds(*self._batches.ends(batch, self.cells, held))
@@ -183,7 +183,7 @@ class BatchProgram:
 
 
 def read_batches(deviations: Deviations, n_even: int, n_cells: int) -> list[WitnessBatch]:
-    """Take packed witnesses as batches that serve nobody yet; the first fit both ways."""
+    """Read packed witnesses as batches without requirements; the first ``n_even`` fit both ways."""
     read = []
     for number in range(len(deviations)):
         part = slice(deviations.begins[number], deviations.begins[number + 1])
@@ -194,7 +194,7 @@ def read_batches(deviations: Deviations, n_even: int, n_cells: int) -> list[Witn
 
 
 def written(batches: Sequence[WitnessBatch], scale: int) -> Deviations:
-    """Write batches as moves."""
+    """Return batches as deviations."""
     moved = [np.flatnonzero(batch.change) for batch in batches]
     return Deviations.of(
         [(cells, batch.change[cells].astype(np.int64)) for cells, batch in zip(moved, batches, strict=True)],
@@ -202,12 +202,12 @@ def written(batches: Sequence[WitnessBatch], scale: int) -> Deviations:
     )
 
 
-# How much a cell that nobody moves costs more than one that is moved by one unit: large first, then small.
-# Small tables afford more steps on the way; further rounds begin where the first one ended.
+# Extra cost of a cell that no batch moves, relative to one moved by one unit: large first, then small.
+# Small tables allow more steps; further rounds start where the first one ended.
 SHARPNESS, SHARPNESS_SMALL, AGAIN = (2.0, 0.5, 0.1), (4.0, 2.0, 1.0, 0.5, 0.25, 0.12, 0.06), (0.3, 0.1)
-# How much of what a batch itself moves makes cells cheaper for it: were it all, it would stay where it is.
+# Share of a batch's own movement that makes cells cheaper for it: with all of it, it would not move.
 OWN = 0.05
-# Simplex steps of one batch: what needs more is left as it is.
+# Limit of simplex steps for one batch, which else stays as it is.
 SWEEP_STEPS = 30_000
 
 
@@ -219,20 +219,20 @@ def swept(
     more: Callable[[], bool],
     work: CountedWork,
 ) -> list[WitnessBatch]:
-    """Sweep over batches, once for each sharpness; return the cheapest state met, the first one included.
+    """Sweep over batches, once for each sharpness; return the cheapest state, including the first one.
 
     Parameters
     ----------
     state, program
-        Slacks, claims and prices, and the relations among cells that may move.
+        Slacks, requirements and prices, and the relations among cells that may move.
     batches
-        Where to begin.
+        Initial batches.
     sharpness
-        How much a cell that nobody moves costs more than one that is moved by one unit.
+        Extra cost of a cell that no batch moves, relative to one moved by one unit.
     more
-        Asked before every sweep and program; what was found by then counts.
+        Called before every sweep and program; False ends the search with the best state so far.
     work
-        What programs look at; once it is over no other is begun.
+        Counts and limits the work of programs.
     """
     batches = state.assigned(batches)
     best, least = batches, state.total(batches)
@@ -256,18 +256,18 @@ def _sweep(
     warm: Warm,
     more: Callable[[], bool],
 ) -> list[WitnessBatch]:
-    """Look for a cheaper change of every batch, in turn."""
+    """Look for a cheaper deviation of every batch, in turn."""
     batches = list(batches)
     size = np.zeros(len(state.price))
     for batch in batches:
         size += _size(batch)
-    # Small claims first: giants then find out what is used anyway.
+    # Small requirements first: large ones then use cells that are moved anyway.
     for number in reversed(range(len(batches))):
         batch = batches[number]
         if not more():
             break
         others = size - (1.0 - OWN) * _size(batch)
-        # From where another batch ended it takes longer than from nothing.
+        # Starting from the basis of another batch takes longer than starting from none.
         warm.forget()
         found = program.solved(batch, levelled(state.price / (others + eps), state.ordinary), warm)
         if found is not None:
@@ -280,21 +280,21 @@ def _size(batch: WitnessBatch) -> Floats:
     return np.abs(batch.change) / batch.unit
 
 
-# Simplex steps of one try.
+# Limit of simplex steps for one attempt.
 TIDY_STEPS = 1_500
 
 
 class BatchTidy:
-    """The withheld cells of a pattern, and one program for each batch.
+    """Suppressed cells of a pattern, and one program for each batch.
 
     Parameters
     ----------
     state
-        Slacks, claims and prices.
+        Slacks, requirements and prices.
     reach, relations
-        The relations, in whole numbers and as the table has them.
+        The relations, in integers and as in the table.
     batches
-        The changes that make the pattern.
+        The deviations that make up the pattern.
     """
 
     def __init__(
@@ -313,16 +313,16 @@ class BatchTidy:
         self.tried = 0
 
     def run(self, most_cells: int, work: CountedWork, more: Callable[[], bool]) -> list[WitnessBatch]:
-        """Publish what can be published; return the batches.
+        """Publish cells where possible; return the batches.
 
         Parameters
         ----------
         most_cells
-            Cells that the programs which are solved may have together.
+            Limit on the total number of cells of the programs solved.
         work
-            What they look at; once it is over no other is begun.
+            Counts and limits the work of programs.
         more
-            Asked before every cell: False ends it.
+            Called before every cell; False ends the search.
         """
         price = self._state.price
         secondary = np.flatnonzero(self._held & ~self._pinned)
@@ -330,7 +330,7 @@ class BatchTidy:
         if len(secondary) == 0:
             return self._batches
         with ExitStack() as stack:
-            # A batch that is never in the way needs no program.
+            # A batch that never conflicts needs no program.
             warm = cache(lambda _number: stack.enter_context(self._program.opened(TIDY_STEPS, work)))
             for cell in secondary.tolist():
                 if self.tried * len(self._program.cells) >= most_cells or work.over or not more():
@@ -341,7 +341,7 @@ class BatchTidy:
         return self._batches
 
     def _publish(self, falling: Integers, warm: Callable[[int], Warm]) -> None:
-        """Publish some cells, if all batches can be led round them."""
+        """Publish some cells, if all batches can be rerouted around them."""
         held = self._held.copy()
         held[falling] = False
         new = {}

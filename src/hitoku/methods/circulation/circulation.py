@@ -1,9 +1,9 @@
 """Secondary suppression of large tables: a pattern built from its own proof.
 
-Every need owns a witness, a whole-number circulation through withheld cells that takes its cell as far as
-it must go; so the pattern is safe by construction, and the audit is handed the witnesses. Witnesses are boxes
-and sums of boxes, found without linear programs; what boxes cannot reach is reached by linear programs over a
-neighbourhood. See ``docs/explanation/large-tables.md``.
+Every requirement has a witness, an integer circulation through suppressed cells that moves its cell as far as
+required; so the pattern is safe by construction, and the audit receives the witnesses. Witnesses are
+hypercubes and sums of hypercubes, found without linear programs; the remaining ones are found by linear
+programs over a neighbourhood. See ``docs/explanation/large-tables.md``.
 """
 
 from __future__ import annotations
@@ -53,33 +53,33 @@ from hitoku.solver.work import CountedWork
 
 LOGGER = logging.getLogger(__name__)
 
-# What a cell costs for being one more blank, as a multiple of the median cost of the unsafe cells; more where
-# long sweeps can be afforded, which else gain value alone.
+# Cost of an additional suppressed cell, as a multiple of the median cost of the unsafe cells. Higher for
+# small tables, where long sweeps are possible, which otherwise reduce suppressed value only.
 PER_CELL, PER_CELL_SMALL = 8.0, 20.0
-# Linear programs over the whole table pay up to so many cells; claims share one while they differ by no more.
+# Largest table for linear programs over all cells; requirements of one program differ by at most this factor.
 LARGEST_SWEPT, SPREAD = 12_000, 5.0
-# Up to so many cells there is time for more sweeps and a longer tidy, and for restricted integer programs
-# where nothing is swept; problems that these may solve.
+# Largest table for more sweeps and a longer tidy, and for restricted integer programs if nothing is swept;
+# the number of problems that these may solve.
 SMALL, SEARCHED = 5_000, 14_000
-# Cells of all programs that may be spent on publishing cells again: after sweeps of larger tables, and else.
+# Limits on cells of all programs that publish cells again: after sweeps of larger tables, and otherwise.
 TIDIED, TIDIED_LONG = 200_000, 1_500_000
-# What the programs of sweeps may look at: a quarter of a minute. After sweeps of larger tables, those of
-# publishing cells again: one takes a second where four variables are crossed, and gains a cell or two.
+# Work limit of the programs of sweeps: a quarter of a minute. After sweeps of larger tables, limit of those
+# that publish cells again: one takes a second if four variables are crossed, and gains a cell or two.
 SWEEP_WORK, TIDY_WORK = 5e9, 1e9
-# What programs for single claims may look at. Beyond the first number a claim takes over what serves another,
-# as far as it serves it too; at the second the search ends without a pattern.
+# Work limits of programs for single requirements. Above the first a requirement uses the witness of another
+# one, as far as it serves it too; at the second the search ends without a pattern.
 SHARED_WORK, MAX_WORK = 1e10, 5e10
-# A zero withheld fools few readers: it is taken only where nothing else will do.
+# Suppressed zeros are easily guessed: use them only as a last resort.
 ZERO = 1e4
-# So many open claims are pushed one by one when flows for all together have no more to give.
+# At most this many open requirements are pushed one by one when joint flows find no more.
 FEW = 2_000
-# What flows may look at: some ten seconds. Claims that are left are served by boxes and programs.
+# Work limit of flows, about ten seconds. Remaining requirements are served by hypercubes and programs.
 FLOW_WORK = 2e9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Circulation:
-    """Withhold cells along cheap circulations, one for every need, shared as far as possible.
+    """Suppress cells along cheap circulations, one for every requirement, shared as far as possible.
 
     For large tables with dimensions, hierarchies and links: ten thousand cells take ten seconds, a million
     two minutes. Other tables, such as those of JJ files, are treated with linear programs alone.
@@ -87,17 +87,17 @@ class Circulation:
     Parameters
     ----------
     cost
-        What withholding a cell costs: "value", "unit", "frequency", "own" (the table's cost column), "log",
+        Cost of suppressing a cell: "value", "unit", "frequency", "own" (the table's cost column), "log",
         or one number per cell.
     keep
         Cells that stay published: a mask, or "margins". The table's ``fixed`` cells always do.
     start
-        Cells that are withheld in any case.
+        Cells that are suppressed in any case.
     rounds
-        How often the whole pattern is gone through to make it cheaper; zero takes the first one.
+        Number of passes over the whole pattern that make it cheaper; zero returns the first pattern.
     time_limit_s
-        Seconds after which no further improvement is begun. The pattern is safe all the same; its ``note``
-        says that the limit was reached. Without a limit one table has one answer on every computer.
+        Seconds after which no further improvement begins. The pattern is safe in any case; its ``note``
+        reports that the limit was reached. Without a limit a table has the same answer on every computer.
 
     Examples
     --------
@@ -123,26 +123,26 @@ class Circulation:
         return shown_parameters(self)
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Withhold cells until every unsafe one owns a witness.
+        """Suppress cells until every unsafe cell has a witness.
 
         Parameters
         ----------
         table
             The table.
         need
-            Which cells are unsafe, and how far each must be blurred.
+            Unsafe cells, and their required protection.
         progress
-            Told how many passes are done, of how many.
+            Called with the number of passes done and the total.
 
         Raises
         ------
         NeedError
-            When a cell cannot be protected, however much is withheld; it names the cells.
+            If a cell cannot be protected by any pattern; the error names the cells.
         """
         return run(self, table, need, progress)
 
     def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
+        """Decide over the reals; :func:`hitoku.methods.run.run` does the rest."""
         began = time.monotonic()
         cost = costs(table, self.cost)
         stay = kept(table, self.keep)
@@ -174,16 +174,16 @@ class Circulation:
 def free_moves(
     relations: sparse.csr_array, rooms: Slacks, requirements: Requirements, held: Mask
 ) -> Deviations:
-    """Serve claims through cells that are withheld in any case; what is served is claimed no more.
+    """Serve requirements through cells that are suppressed in any case, and mark them as served.
 
     Parameters
     ----------
     relations
-        Of the table.
+        Relations of the table.
     rooms, requirements
-        What may move, and what must; the amounts of claims that are served become zero.
+        Possible and required movement; the amounts of requirements that are served become zero.
     held
-        Cells that are withheld in any case.
+        Cells that are suppressed in any case.
     """
     cells = np.flatnonzero(Incidence.of(relations).movable(held & (rooms.down + rooms.up > 0)))
     n, place = len(requirements.cells), np.searchsorted(cells, requirements.cells)
@@ -208,7 +208,7 @@ def free_moves(
 
 
 def prices(table: Table, need: Need, cost: Floats, first: Mask) -> Floats:
-    """Price cells for the search: at most one; nothing where they are withheld in any case."""
+    """Return prices of cells for the search: at most one; zero if they are suppressed in any case."""
     typical = float(np.median(cost[need.unsafe])) if need.unsafe.any() else 0.0
     price = cost + (PER_CELL_SMALL if table.n_cells <= SMALL else PER_CELL) * typical
     largest = float(price.max(initial=0.0)) or 1.0
@@ -219,7 +219,7 @@ def prices(table: Table, need: Need, cost: Floats, first: Mask) -> Floats:
 
 @dataclass(eq=False)
 class Clock:
-    """Counts passes, tells whoever waits, and says when time is up."""
+    """Count passes, report progress, and check the time limit."""
 
     began: float
     limit_s: float | None
@@ -230,7 +230,7 @@ class Clock:
     interrupted: bool = False
 
     def tick(self, share: float) -> bool:
-        """Note how much of a pass is done; False when no more should be."""
+        """Record the share of a pass that is done; return whether to continue."""
         if self.progress is not None:
             self.progress(min(self.done + share, self.n_passes), self.n_passes)
         if self.limit_s is not None and time.monotonic() - self.began > self.limit_s:
@@ -238,7 +238,7 @@ class Clock:
         return not self.stopped
 
     def goes_on(self) -> bool:
-        """Tell whether there is time left."""
+        """Return whether there is time left."""
         return self.tick(0.0)
 
     def passed(self) -> bool:
@@ -248,17 +248,17 @@ class Clock:
         return more
 
     def interrupt(self) -> None:
-        """Note that somebody interrupted when every cell was protected already."""
+        """Record an interruption after every cell has been protected."""
         self.interrupted = True
         LOGGER.warning("interrupted: the pattern found so far is safe and kept")
 
     @property
     def searches(self) -> bool:
-        """Whether cheaper patterns are still looked for."""
+        """Whether the search for cheaper patterns continues."""
         return not (self.stopped or self.interrupted)
 
     def finish(self) -> None:
-        """Tell whoever waits that nothing more is done."""
+        """Report that the search has ended."""
         if self.progress is not None:
             self.progress(self.n_passes, self.n_passes)
 
@@ -270,7 +270,7 @@ class Clock:
 
 
 class Search:
-    """One run: from the first witnesses to those that are left in the end."""
+    """One run, from the first witnesses to the final ones."""
 
     def __init__(
         self, table: Table, rooms: Slacks, requirements: Requirements, price: Floats, movable: Mask
@@ -285,7 +285,7 @@ class Search:
         self.hypercubes = HypercubeSearch(self._cross_table, rooms, requirements, price)
 
     def deviations(self, rounds: int, clock: Clock) -> Deviations:
-        """Add witnesses up to few common changes; on tables that are not too large, make these cheaper."""
+        """Combine witnesses into few common deviations; make these cheaper if the table is not too large."""
         try:
             return self._few(rounds, clock)
         except KeyboardInterrupt:
@@ -304,7 +304,7 @@ class Search:
         return self._cheaper(deviations, rounds, clock) if len(deviations) else deviations
 
     def _cheaper(self, deviations: Deviations, rounds: int, clock: Clock) -> Deviations:
-        """Make common changes cheaper; return what was given where nothing is."""
+        """Make common deviations cheaper; return the given ones if that fails."""
         small = self._table.n_cells <= SMALL
         state = Batches(self._rooms, self._requirements, self._price, self._table.value != 0)
         batches = read_batches(*packed(self.hypercubes, self._rooms, SPREAD), self._table.n_cells)
@@ -332,22 +332,22 @@ class Search:
         return better if cost[1] < cost[0] else deviations
 
     def _search_parts(self, clock: Clock) -> None:
-        """Search the pattern anew, part by part."""
+        """Search the pattern again, part by part."""
         parts = PartSearch(self._table.relations, self._rooms, self._price, self.hypercubes, self.reach)
         parts.run(SEARCHED, clock.goes_on)
 
     @property
     def _sweeps(self) -> bool:
-        """Whether common changes are made cheaper together, which leaves boxes nothing to gain.
+        """Whether common deviations are made cheaper together, after which hypercubes gain nothing.
 
-        Where all cells cost the same, that only adds cells: long circulations move many.
+        If all cells cost the same this only adds cells, because long circulations move many.
         """
         few = self._table.n_cells <= LARGEST_SWEPT
         ordinary = (self._price > 0) & (self._table.value != 0)
         return few and len(np.unique(self._price[ordinary])) > 1
 
     def run(self, rounds: int, clock: Clock) -> None:
-        """Give every claim a witness, then make them cheaper together."""
+        """Give every requirement a witness, then make the witnesses cheaper together."""
         hypercubes = self.hypercubes
         if self._crossed:
             hypercubes.serve(self._rooms, tick=_telling(clock))
@@ -359,16 +359,16 @@ class Search:
                 if not more:
                     return
                 if self._cross_table.size <= LARGE:
-                    # Every claim once more, now that it is known what others use.
+                    # Route every requirement again, now that the cells used by others are known.
                     hypercubes.route(hypercubes.by_size(self._requirements.made))
                 hypercubes.avoid(tick=clock.tick)
                 more = clock.passed()
         except KeyboardInterrupt:
-            # Kernels end before they are interrupted, so every claim still has a witness.
+            # Kernels finish before an interruption takes effect, so every requirement still has a witness.
             clock.interrupt()
 
     def _reached(self, requirement: int) -> None:
-        """Give one claim a witness by linear programs, or say that there is none."""
+        """Give one requirement a witness by linear programs; raise if there is none."""
         hypercubes, requirements, n = self.hypercubes, self._requirements, len(self._requirements.cells)
         if hypercubes.served(requirement):
             return
@@ -389,7 +389,7 @@ class Search:
                 raise unreachable(self._table, [cell])
 
     def _stop_if_over(self) -> None:
-        """End the search at its work limit: nothing was found, and that says nothing."""
+        """Raise if the work limit is reached; nothing is known about the open requirements then."""
         if self.work.over:
             raise not_decided(len(self.hypercubes.open()), len(self._requirements.made))
 
@@ -422,9 +422,9 @@ class Search:
 
     @property
     def reach(self) -> CellReach:
-        """The relations as linear programs, made when boxes leave something to do."""
+        """The relations as linear programs, made when hypercubes leave requirements open."""
         if self._reach is None:
-            # What is swept later need not be gathered now.
+            # Deviations that are swept later need not be gathered now.
             tries = 1 if self._sweeps else 2
             self._reach = CellReach(self._table, self._movable, tries, lean=not self._crossed, work=self.work)
         return self._reach
@@ -443,7 +443,7 @@ def not_decided(n_open: int, n_requirements: int) -> SolverError:
 
 
 def _telling(clock: Clock) -> Callable[[float], bool]:
-    """Tell how far the first pass is, which is never cut short."""
+    """Report progress of the first pass, which is never cut short."""
 
     def tick(share: float) -> bool:
         clock.tick(share)

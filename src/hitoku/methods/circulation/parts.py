@@ -1,9 +1,9 @@
-"""Restricted integer programs: a part of the pattern is searched anew by branch and cut, all else stays.
+"""Restricted integer programs: a part of the pattern is searched again by branch and cut, all else stays.
 
-Some withheld cells around one of them are set free. The claims whose witnesses move these are asked again,
-over the cells that their witnesses move and the cheapest others near by. Claims that are served without any
-cell set free keep their witnesses, so the problems stay small, however large the table is.
-What is found counts only when every claim that lost its witness has another one, in whole numbers.
+Some suppressed cells around one of them are released. The requirements whose witnesses move these get new
+witnesses, over the cells that their witnesses move and the cheapest others nearby. Requirements that are
+served without any released cell keep their witnesses, so the problems stay small for large tables. A result
+counts only if every requirement that lost its witness has another one, in integers.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from hitoku.methods.optimal import (
 )
 from hitoku.model import Floats, Integers, Mask
 
-# Withheld cells that are set free together; others that may come in; claims that a part may ask again.
-FREED, CANDIDATES, MOST_REQUIREMENTS = 10, 100, 120
-# Nodes of one branch and cut; what a witness by linear program counts beside a problem of the search.
+# Suppressed cells that are released together; other cells that may be added; requirements of one part.
+FREED, CANDIDATES, MAX_REQUIREMENTS = 10, 100, 120
+# Nodes of one branch and cut; weight of a witness by linear program relative to a problem of the search.
 NODES, PER_WITNESS = 8, 10
-# Cells are drawn from a fixed seed: one table, one answer.
+# Fixed seed: one table, one answer.
 SEED = 1
 
 
 class PartSearch:
-    """A pattern with one witness for each claim, improved part by part.
+    """A pattern with one witness for each requirement, improved part by part.
 
     Parameters
     ----------
     relations, rooms, price
-        Of the table's cells; prices are zero where they are withheld in any case.
+        Properties of the table's cells; prices are zero if they are suppressed in any case.
     hypercubes
         The witnesses; better ones replace them.
     reach
-        Linear programs for single claims.
+        Linear programs for single requirements.
     """
 
     def __init__(
@@ -75,24 +75,24 @@ class PartSearch:
             tie=np.zeros(n, dtype=np.int64),
             levels=ProtectionLevels(nothing, nothing.astype(np.int8), nothing.astype(np.float64)),
         )
-        # Where all claims of a part hold both ways, one way is asked for: the opposite fits, too.
+        # If all requirements of a part hold both ways, one way is enough: the opposite fits, too.
         self._problems = {False: signed, True: replace(signed, up=rooms.even, down=rooms.even)}
         self._around = Neighbourhoods(signed)
 
     @property
     def pattern(self) -> Mask:
-        """Cells that are withheld."""
+        """Suppressed cells."""
         return np.asarray(self._used.any(axis=0) | self._pinned)
 
     def run(self, work: int, more: Callable[[], bool]) -> None:
-        """Search around every cell, again and again, until that is in vain.
+        """Search around every cell, repeatedly, until nothing improves.
 
         Parameters
         ----------
         work
-            Problems that may be solved.
+            Limit on the number of problems solved.
         more
-            Asked before every part: False ends it.
+            Called before every part; False ends the search.
         """
         budget, random = Budget(lambda done: done / work), np.random.default_rng(SEED)
         found = True
@@ -106,11 +106,11 @@ class PartSearch:
                     found |= self.improve(self._around.around(centre, cells, FREED), budget)
 
     def improve(self, freed: Mask, budget: Budget) -> bool:
-        """Search the pattern anew where some of its cells are set free; tell whether it became cheaper."""
+        """Search the pattern again with some cells released; return whether it became cheaper."""
         pattern, requirements = self.pattern, self._hypercubes.requirements
         kept = pattern & ~freed
         touched = np.flatnonzero(self._used[:, freed].any(axis=1))
-        if len(touched) > MOST_REQUIREMENTS:
+        if len(touched) > MAX_REQUIREMENTS:
             return False
         alive = freed | self._used[touched].any(axis=0)
         alive |= self._candidates(freed, pattern)
@@ -132,7 +132,7 @@ class PartSearch:
         return self._replaced(lost, np.flatnonzero(new & alive))
 
     def _candidates(self, freed: Mask, pattern: Mask) -> Mask:
-        """Return the cheapest cells near by that may come in, half of them beside the ones set free."""
+        """Return the cheapest nearby cells that may be added, half of them adjacent to the released ones."""
         price, chosen = self._problems[False].weight, np.zeros(len(freed), dtype=bool)
         near = self._around.near(freed)
         for some, most in ((near, CANDIDATES // 2), (self._around.near(near), CANDIDATES)):
@@ -142,7 +142,7 @@ class PartSearch:
         return chosen
 
     def _levels(self, touched: Integers, *, both_ways: bool) -> ProtectionLevels:
-        """Write claims as levels; where one claim is signed, those that hold both ways are two levels."""
+        """Return requirements as levels; if one is signed, those that hold both ways become two levels."""
         requirements = self._hypercubes.requirements
         n = len(requirements.cells)
         down = touched[:0] if both_ways else touched[requirements.even[touched]]
@@ -152,7 +152,7 @@ class PartSearch:
         return ProtectionLevels(requirements.cells[requirement % n], side, requirements.amount[requirement])
 
     def _replaced(self, lost: Integers, cells: Integers) -> bool:
-        """Give claims other witnesses through some cells; all or none."""
+        """Give requirements new witnesses through some cells; all or none."""
         hypercubes, requirements, rooms = self._hypercubes, self._hypercubes.requirements, self._rooms
         n = len(requirements.cells)
         asked = [
@@ -178,7 +178,7 @@ class PartSearch:
 
 
 def _used(hypercubes: HypercubeSearch, n_cells: int) -> Mask:
-    """Tell for each claim which cells its witness moves."""
+    """Return for each requirement which cells its witness moves."""
     requirement, cell, _ = hypercubes.shown_entries()
     used = np.zeros((len(hypercubes.requirements.amount), n_cells), dtype=bool)
     used[requirement, cell] = True

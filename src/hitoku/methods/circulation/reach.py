@@ -1,7 +1,7 @@
-"""What boxes cannot reach is reached by linear programs, over a neighbourhood that grows as long as it must.
+"""Witnesses by linear programs, over a growing neighbourhood, for requirements that hypercubes cannot serve.
 
-A claim asks for a circulation: a change of cells that may move, which cancels in every relation, keeps all
-rooms and takes one cell as far as it must go. The cheapest is taken, rounded, and checked in whole numbers.
+A requirement needs a circulation: a deviation of cells that may move, which cancels in every relation, keeps
+all slacks and moves one cell as far as required. The cheapest is taken, rounded, and checked in integers.
 """
 
 from __future__ import annotations
@@ -18,54 +18,55 @@ from hitoku.solver import integer
 from hitoku.solver.linear import LinearProgram, Solution, Warm, opened
 from hitoku.solver.work import CountedWork
 
-# Off a whole number by more than this, a vertex is not whole.
+# A vertex further than this from an integer is not integer.
 WHOLE = 1e-3
-# A vertex in steps of several units is whole in units where its halves and thirds are.
+# A vertex in steps of several units is integer in units if it lies at halves or thirds.
 STEPS = (1.0, 12.0, 60.0)
-# Nodes of an integer program over a neighbourhood; the last neighbourhood is everything and gets more. It is
-# asked about few cells only.
+# Nodes of an integer program over a neighbourhood; the last neighbourhood is the whole table and gets more,
+# but is used for few cells only.
 NODES, NODES_LAST, FEW = 200, 20_000, 4_000
-# Slacks beyond this count as this: no claim is larger, and sums stay exact.
+# Cap on slacks: no requirement is larger, and sums stay exact.
 FAR = 2.0**51
 # Slacks as multiples of a claim, tried in this order before all of them.
 CAPS = (4.0, 256.0)
-# Prices of very different size make long work of a program (minutes instead of a second). As shares of the
-# dearest cell that is not zero: the least price, and the largest, which zeros have.
+# Prices of very different size slow programs down (minutes instead of a second). As shares of the most
+# expensive nonzero cell: the least price, and the largest, which zeros have.
 CHEAPEST, DEAREST = 1e-6, 10.0
-# Up to so many cells a program is asked about all of them at once; of larger tables about a neighbourhood.
+# Largest table for programs over all cells at once; larger tables use a neighbourhood.
 AT_ONCE = 20_000
-# Where there are no boxes: so many cells join one that is alone in a relation, until there are enough; these
-# pairs are tried in turn. Cells join so often at most.
+# Without hypercubes: number of cells that join one that is alone in a relation, and when to stop; these pairs
+# are tried in turn. Limit on the number of joining rounds.
 LEAN, LEAN_STEPS = ((2, 100), (3, 500), (4, 2_000)), 12
-# How dear cells are that a change left, when it is sought once more with prices that gather it on few cells.
+# Relative price of cells that a deviation left, when it is searched again with prices that gather it on few
+# cells.
 UNMOVED = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """Some cells, and by how many steps they change."""
+    """Some cells, and their changes in steps."""
 
     cells: Integers
     amounts: Integers
 
 
 class KnownChanges:
-    """Changes found so far, and how far they take each cell: what serves one claim may serve others.
+    """Changes found so far, and the furthest movement of each cell: a change may serve several requirements.
 
     Parameters
     ----------
     n_cells
-        Cells of the table.
+        Number of cells of the table.
     """
 
     def __init__(self, n_cells: int) -> None:
         self._changes: list[Change] = []
-        # For changes of which the opposite fits too, and for all: how far cells go down and up, and by which.
+        # For changes whose opposite fits too, and for all: furthest movement down and up, and the change.
         self._far = {even: np.zeros((2, n_cells)) for even in (True, False)}
         self._by = {even: np.full((2, n_cells), -1) for even in (True, False)}
 
     def add(self, change: Change, *, even: bool) -> None:
-        """Note a change that fits; ``even``: its opposite fits, too."""
+        """Record a change that fits; ``even``: its opposite fits, too."""
         for sign in (1, -1) if even else (1,):
             number, amounts = len(self._changes), sign * change.amounts
             self._changes.append(Change(change.cells, amounts))
@@ -76,7 +77,7 @@ class KnownChanges:
                     self._far[kind][side, cells], self._by[kind][side, cells] = way[further], number
 
     def serving(self, cell: int, sign: int, amount: float, *, even: bool) -> Change | None:
-        """Return a change that takes a cell far enough; None where no change is known that does."""
+        """Return a change that moves a cell far enough, or None if none is known."""
         side = 1 if sign > 0 else 0
         if self._far[even][side, cell] < amount:
             return None
@@ -85,20 +86,20 @@ class KnownChanges:
 
 
 class CellReach:
-    """The relations of a table, asked for circulations through one cell after the other.
+    """Search for circulations through one cell after another.
 
     Parameters
     ----------
     table
-        Its relations count, and whether differences must be whole steps.
+        Provides the relations, and whether deviations must be integer steps.
     movable
-        Cells that may be withheld.
+        Cells that may be suppressed.
     tries
-        How often a change is sought; from the second time on with prices that gather it on few cells.
+        Number of searches for a change; from the second on prices gather it on few cells.
     lean
-        Look among few cheap cells first.
+        Search among few cheap cells first.
     work
-        Counts what programs look at. Once it is over nothing is found any more, which says nothing.
+        Counts work of programs. Once its limit is reached nothing more is found, which proves nothing.
     """
 
     def __init__(
@@ -118,16 +119,16 @@ class CellReach:
     def change(
         self, cell: int, sign: int, amount: float, rooms: tuple[Floats, Floats], price: Floats
     ) -> Change | None:
-        """Find a cheap change that takes a cell so far up (or down); None where there is none.
+        """Find a cheap change that moves a cell by an amount up or down; None if there is none.
 
         Parameters
         ----------
         cell, sign, amount
-            Which cell, which way, how many steps.
+            Cell, direction, number of steps.
         rooms
-            How far all cells may go down and up.
+            Slacks of all cells down and up.
         price
-            What it costs to move each cell.
+            Price of moving each cell.
         """
         asked = cell, sign, amount
         for cheapest, enough in self._lean:
@@ -141,8 +142,8 @@ class CellReach:
             wider = self._wider(near)
             last = len(wider) == len(near)
             near = near if last else wider
-            # Ends of very different size blur what a solver calls zero: far ones come closer, as long as that
-            # is no hindrance.
+            # Bounds of very different size make the solver's zero imprecise: distant ones are brought closer
+            # while that does not exclude a solution.
             for cap in (*CAPS, FAR / amount) if last else CAPS[:1]:
                 nearer = (np.minimum(rooms[0], cap * amount), np.minimum(rooms[1], cap * amount))
                 for step in STEPS if self._integer else STEPS[:1]:
@@ -157,17 +158,17 @@ class CellReach:
     def whole_change(
         self, cell: int, sign: int, amount: float, rooms: tuple[Floats, Floats], price: Floats
     ) -> Change | None:
-        """Find the change of :meth:`change` by integer programs over neighbourhoods that grow.
+        """Find the change of :meth:`change` by integer programs over growing neighbourhoods.
 
-        For a table that is too large for an integer program over everything, where a cell can go as far as it
-        must and no vertex of a linear program is whole.
+        For a table that is too large for an integer program over all cells, if a cell can move as far as
+        required and no vertex of a linear program is integer.
         """
         if not self._integer:
             return None
         near, asked = np.array([cell]), (cell, sign, amount)
         while len(wider := self._wider(near)) > len(near):
             near = wider
-            # Ends that are far away keep an integer program from ending.
+            # Distant bounds prevent an integer program from ending.
             for cap in CAPS:
                 nearer = (np.minimum(rooms[0], cap * amount), np.minimum(rooms[1], cap * amount))
                 found = self._read(near, self._whole_change(near, asked, nearer, price, last=False))
@@ -181,16 +182,16 @@ class CellReach:
         asked: Iterable[tuple[int, int, float, bool]],
         rooms: Mapping[bool, tuple[Floats, Floats]],
     ) -> Iterator[Change | None]:
-        """Find changes that move some cells only, as little as possible; None for what they do not reach.
+        """Find changes of some cells only, as small as possible; None if they do not suffice.
 
         Parameters
         ----------
         cells
-            What may move, in rising order.
+            Cells that may move, ascending.
         asked
-            Claims: which cell, which way, how many steps, whether the opposite must fit too.
+            Requirements: cell, direction, number of steps, whether the opposite must fit too.
         rooms
-            How far all cells may go down and up, where the opposite must fit and where not.
+            Slacks of all cells down and up, by whether the opposite must fit.
         """
         n, relations = len(cells), self._relations(cells)
         both = sparse.hstack([relations, -relations], format="csr")
@@ -228,7 +229,7 @@ class CellReach:
         price: Floats,
         step: float,
     ) -> Change | None:
-        """Solve over some cells, some times: cells that are moved anyway become cheaper, few are left."""
+        """Solve over some cells repeatedly; cells that are moved become cheaper, so that few are used."""
         best, least, weight = None, np.inf, price
         cell, sign, amount = asked
         coarse = cell, sign, np.ceil(amount / step)
@@ -253,7 +254,7 @@ class CellReach:
         *,
         last: bool,
     ) -> Solution | None:
-        """Ask for whole numbers, where no vertex of the linear program has them."""
+        """Solve for integers, if no vertex of the linear program is integer."""
         program = self._program(cells, asked, rooms, price)
         if program is None or self._least(program).x is None:
             return None
@@ -263,7 +264,7 @@ class CellReach:
         )
 
     def farthest(self, cell: int, rooms: tuple[Floats, Floats], cap: float) -> tuple[float, float]:
-        """Measure how far a cell can go down and up when everything may move, up to a cap, in whole steps."""
+        """Return how far a cell can move down and up if all cells may move, up to a cap, in integer steps."""
         near = np.array([cell])
         while len(wider := self._wider(near)) > len(near):
             near = wider
@@ -284,7 +285,7 @@ class CellReach:
         return ends[0], ends[1]
 
     def exact(self, cells: Integers, change: Floats) -> Change | None:
-        """Turn a change into whole numbers that cancel in every relation; None where that fails."""
+        """Round a change to integers that cancel in every relation; None if that fails."""
         near = np.rint(change)
         if np.abs(change - near).max(initial=0.0) > WHOLE or np.abs(near).max(initial=0.0) > FAR:
             return None
@@ -293,7 +294,7 @@ class CellReach:
         return Change(cells[moved], amounts) if self.cancels(cells[moved], amounts) else None
 
     def cancels(self, cells: Integers, amounts: Integers) -> bool:
-        """Tell whether a change of whole numbers is zero in every relation."""
+        """Return whether a change in integers is zero in every relation."""
         if self._whole is not None:
             return not np.any(self._whole[:, cells] @ amounts)
         part = self._columns[:, cells]
@@ -307,9 +308,9 @@ class CellReach:
         cheapest: int,
         enough: int,
     ) -> Integers:
-        """List cells through which a change may close: where one is alone in a relation, others join it.
+        """List cells through which a change may close: if one is alone in a relation, others join it.
 
-        The cheapest ones of the relation, first those that close several relations at once.
+        The cheapest of the relation join first, preferring those that close several relations at once.
         """
         cell, _, amount = asked
         room = np.minimum(np.maximum(rooms[0], rooms[1]), amount)
@@ -343,7 +344,7 @@ class CellReach:
     def _program(
         self, cells: Integers, asked: tuple[int, int, float], rooms: tuple[Floats, Floats], price: Floats
     ) -> LinearProgram | None:
-        """Write the search over some cells, all others held; None where the cell itself has no room."""
+        """Build the search over some cells, all others fixed; None if the cell itself has no slack."""
         cell, sign, amount = asked
         down, up = np.minimum(rooms[0][cells], FAR), np.minimum(rooms[1][cells], FAR)
         place = int(np.searchsorted(cells, cell))
@@ -356,7 +357,7 @@ class CellReach:
         low[wanted], ends[len(cells) + place if sign > 0 else place] = amount, 0.0
         relations = self._relations(cells)
         both = sparse.hstack([relations, -relations], format="csr")
-        # A cell that has little room is moved by little: its price counts once, not per step.
+        # A cell with little slack moves little: its price counts once, not per step.
         cost = np.tile(price[cells], 2) / np.minimum(np.maximum(ends, 1.0), amount)
         cost = levelled(cost, (ends > 0) & np.tile(self._ordinary[cells], 2))
         return LinearProgram(cost, both, np.zeros(both.shape[0]), low, ends)
@@ -372,7 +373,7 @@ class CellReach:
 
 
 def levelled(cost: Floats, ordinary: Mask) -> Floats:
-    """Bring prices nearer to each other, as shares of the dearest among ordinary cells."""
+    """Reduce the range of prices, relative to the most expensive ordinary cell."""
     dearest = float(cost[ordinary].max(initial=0.0)) or 1.0
     return np.clip(cost, CHEAPEST * dearest, DEAREST * dearest)
 

@@ -1,8 +1,8 @@
-"""Flagged groups: small groups of cells with flags, a method that a reader may know.
+"""Flagged groups: small groups of cells with flags, a method that attackers may know.
 
-:class:`FlaggedGroups` withholds what follows from public facts and one bit per group, so that tables with the
-same flags have the same release; a walk through such tables proves the widths. It refuses tables where no
-flags serve, and these refusals depend on the cells.
+:class:`FlaggedGroups` chooses cells from public facts and one bit per group, so that tables with the
+same flags have the same release; a walk through such tables proves the widths. It raises an error for tables
+where no flags work, and such an error depends on the cells.
 """
 
 from hitoku.lazy import facade

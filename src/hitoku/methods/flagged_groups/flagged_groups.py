@@ -1,8 +1,8 @@
-"""Small groups of cells with flags, proved by tables that show the same: a method that may be known.
+"""Small groups of cells with flags, proved by tables with the same release.
 
-Groups and further cells follow from flags and from what is public. Whether all cells of flagged groups are
-wide is found out from what is published and the flags alone, by the module ``witness_walk``, so every table
-with the same release and flags is judged alike.
+Groups and further cells follow from flags and public facts. Whether all cells of flagged groups are
+wide is determined from the publication and the flags alone, by the module ``witness_walk``, so every table
+with the same release and flags has the same result.
 """
 
 from __future__ import annotations
@@ -36,31 +36,32 @@ from hitoku.model import Integers, Mask, Need, Protection, Table
 from hitoku.parameters import Count, check_parameters, whole
 from hitoku.rules import Rule
 
-# A change from one table to the next: cells, and by how much.
+# Change from one table to the next: cells, and amounts.
 Step = dict[Cell, int]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FlaggedGroups:
-    """Withhold small groups of cells such that an attacker who knows the method is left with a width.
+    """Suppress small groups of cells such that an attacker who knows the method is left with a width.
 
-    For flat two-way tables of counts in which small counts are unsafe. Cells are withheld in small groups,
-    anywhere in the table, and further ones are chosen by which groups are withheld; then tables are looked
-    for that show the same and leave every cell of these groups wide. The certificate holds them. Fewer cells
-    than :class:`hitoku.methods.blocks.Blocks` withholds, but where no such tables are found the table is
-    refused, and that depends on its cells: publish nothing of it then, and do not try again with other
-    parameters. There is no chance and no solver; the same table gives the same release.
+    For flat two-way tables of counts in which small counts are unsafe. Cells are suppressed in small groups,
+    anywhere in the table, and further ones are chosen by which groups are suppressed; then tables are
+    searched that have the same release and leave every cell of these groups wide. The certificate contains
+    them. Fewer cells are suppressed than by :class:`hitoku.methods.blocks.Blocks`, but if no such tables are
+    found an error is raised, and that depends on the cells of the table: publish nothing of it then, and do
+    not try again with other parameters. No random numbers and no solver are used; the same table gives the
+    same release.
 
     Parameters
     ----------
     rules, width
-        As given to :func:`hitoku.assess`. The rules must call small counts unsafe, and look at nothing else.
-        :func:`hitoku.protect` fills them in. A width of one is treated as two.
+        As passed to :func:`hitoku.assess`. The rules must call small counts unsafe, and depend on nothing
+        else. :func:`hitoku.protect` fills them in. A width of one is treated as two.
     expected
         A *public* expectation of the inner cells, as for :class:`hitoku.methods.blocks.Blocks`.
     group, closure
-        Cells per group, at least two; and how many further cells, large ones as far as one can expect, a row
-        or column with withheld cells gets. More of either is refused more seldom.
+        Cells per group, at least two; and the number of further cells, preferably large ones, added to each
+        row or column with suppressed cells. Larger values fail less often.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class FlaggedGroups:
     6
     """
 
-    # A pattern that depends on more than the groups would tell more.
+    # A pattern that depends on more than the groups would reveal more.
     traits: ClassVar[Traits] = Traits(
         scope="flat two-way tables of counts with published totals",
         secret=False,
@@ -91,19 +92,19 @@ class FlaggedGroups:
         check_parameters(self)
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Withhold groups of cells.
+        """Suppress groups of cells.
 
         Parameters
         ----------
         table, need
-            What to protect; the need is the one that ``rules`` and ``width`` give.
+            Table and need; the need must follow from ``rules`` and ``width``.
         progress
             Not called.
         """
         return run(self, table, need, progress)
 
     def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:  # noqa: ARG002 - over in a moment
-        """Withhold groups of cells."""
+        """Suppress groups of cells."""
         refuse_other_kinds(table)
         refuse_other_tables(table)
         rules, width = rules_and_width(self)
@@ -122,7 +123,7 @@ class FlaggedGroups:
 def witnessed(
     values: Integers, terms: Terms, expected: Integers, size: int, count: int
 ) -> tuple[Mask, list[Step]]:
-    """Withhold flagged groups and what lets them move; also return steps through tables that show the same.
+    """Suppress flagged groups and cells that let them move; return also steps through tables of one release.
 
     The first step leads from the table itself to another one, each of the others to the next.
 
@@ -151,7 +152,7 @@ def witnessed(
         return marked, []
     hidden = closure(marked, expected, int(terms.width.max()), count)
     inside = np.where(hidden, values, 0)
-    # From here on nothing knows the values but by these sums.
+    # From here on only these sums of the values are used.
     sums = inside.sum(axis=1), inside.sum(axis=0)
     walk = WitnessWalk.begin(FlaggedRelease(*sums, hidden, marked, group, expected // PARTS, terms))
     if walk is None or not walk.widen():
@@ -168,7 +169,7 @@ def witnessed(
 
 
 def refuse_other_tables(table: Table) -> None:
-    """Raise unless a table is a flat one of counts."""
+    """Raise unless a table is a flat table of counts."""
     if not of_counts(table) or any(len(d.groups) > 1 for d in table.dimensions):
         raise ScopeError(
             "witnesses_need_flat_counts",
@@ -179,5 +180,5 @@ def refuse_other_tables(table: Table) -> None:
 
 
 def _written(step: Step, across: int) -> list[list[int]]:
-    """Write a step from table to table: positions among all cells of the table, and changes."""
+    """Return a step between tables: positions among all cells of the table, and changes."""
     return [[row * across + column for row, column in step], [*step.values()]]

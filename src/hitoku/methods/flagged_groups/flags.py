@@ -1,8 +1,8 @@
-"""Flags instead of rectangles: which cells are withheld follows from what is public and from a bit per group.
+"""Flags instead of rectangles: suppressed cells follow from public facts and one bit per group.
 
-Cells of which about the same is expected are put together in small groups, anywhere in the table. A group is
-*flagged* when one of its cells is unsafe, and is then withheld whole. Further cells are chosen from the flags
-and from what is public alone, so that every line with withheld cells has some that can give way.
+Cells with similar expectations form small groups, anywhere in the table. A group is
+*flagged* if one of its cells is unsafe, and is then suppressed whole. Further cells are chosen from the flags
+and public facts alone, so that every line with suppressed cells has some that can move.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from hitoku.model import Integers, Mask
 
 
 def groups_of(expected: Integers, size: int) -> Integers:
-    """Put cells together, those with the least expectation first; rows by columns, numbers of groups.
+    """Group cells, those with the least expectation first; return group numbers, rows by columns.
 
-    What is left over joins the last group.
+    Remaining cells join the last group.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def groups_of(expected: Integers, size: int) -> Integers:
 
 
 def flagged(group: Integers, unsafe: Mask) -> Mask:
-    """Tell which cells belong to a group with an unsafe cell.
+    """Return which cells belong to a group with an unsafe cell.
 
     Examples
     --------
@@ -48,16 +48,16 @@ def flagged(group: Integers, unsafe: Mask) -> Mask:
 
 
 def closure(marked: Mask, expected: Integers, width: int, count: int) -> Mask:
-    """Add cells until every line that holds a withheld one has ``count`` others that can give way.
+    """Add cells until every line with a suppressed cell has ``count`` others that can move.
 
     Parameters
     ----------
     marked
         Cells of flagged groups.
     expected
-        What everybody expects, in parts of 1/1024.
+        Public expectation, in units of 1/1024.
     width, count
-        The largest width that is asked for; cells per line.
+        Largest required width; cells per line.
 
     Examples
     --------
@@ -88,9 +88,9 @@ class Lines:
     marked, hidden
         Cells of flagged groups; all cells withheld so far.
     expected, enough
-        What is expected, and how much makes a cell give way.
+        Expectation, and the amount from which a cell can move.
     count
-        How many such cells a line is to have.
+        Number of such cells that a line must have.
     """
 
     marked: Mask
@@ -100,7 +100,7 @@ class Lines:
     count: int
 
     def lacks(self, axis: int, line: int) -> bool:
-        """Tell whether a line with withheld cells needs one more."""
+        """Return whether a line with suppressed cells needs one more."""
         n_hidden = int(self._along(self.hidden, axis)[line].sum())
         n_marked = int(self._along(self.marked, axis)[line].sum())
         return (
@@ -109,7 +109,7 @@ class Lines:
         )
 
     def add(self, axis: int, line: int) -> bool:
-        """Withhold one more cell of a line; False when there is none."""
+        """Suppress one more cell of a line; return False if there is none."""
         hidden, expected = self._along(self.hidden, axis), self._along(self.expected, axis)[line]
         places = np.flatnonzero(~hidden[line])
         if not len(places):
@@ -127,7 +127,7 @@ class Lines:
         return True
 
     def widen(self) -> None:
-        """Withhold a cell of the largest line where a single row or column is touched: alone it tells all."""
+        """Suppress a cell of the largest line if only one row or column is affected, and so derivable."""
         for axis in (0, 1):
             hidden, expected = self._along(self.hidden, axis), self._along(self.expected, axis)
             lines = np.flatnonzero(hidden.any(axis=1))

@@ -1,14 +1,13 @@
-"""A walk through tables that have the same release and the same flags, from a start made of these two alone.
+"""Walk through tables with the same release and the same flags, starting from release and flags alone.
 
-The attacker who knows the method must hold possible every table that adds up, shows the same and has an
-unsafe
-cell in just the same groups. This walk goes from one such table to the next until the cells of flagged groups
-are wide. Nothing here knows the true table: what is withheld, sums and flags are all that comes in. So all
-those tables would have been judged alike, and whether the method refuses tells nothing about the withheld
-cells beyond the flags (docs/explanation/blocks.md).
+The attacker who knows the method must consider every table possible that adds up, has the same release and
+has an unsafe cell in exactly the same groups. This walk visits such tables until the cells of flagged groups
+are wide. It does not use the true table: its only input is the suppressed cells, sums and flags. So all those
+tables have the same result, and an error reveals nothing about the suppressed cells beyond the flags
+(docs/explanation/blocks.md).
 
 In every group one cell, its *guard*, is kept unsafe, so that tables form a transportation problem; to move
-the guard itself, another cell of its group takes over first.
+the guard itself, another cell of its group replaces it first.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ from hitoku.model import Integers, Mask
 
 @dataclass(frozen=True, eq=False)
 class FlaggedRelease:
-    """What everybody sees of a table, and the flags.
+    """Public view of a table, and the flags.
 
     Parameters
     ----------
     rows, columns
-        What the withheld cells of every row and column add up to.
+        Sums of the suppressed cells of every row and column.
     hidden, marked
-        Withheld cells; those of flagged groups among them.
+        Suppressed cells; those of flagged groups among them.
     group
-        Numbers of the groups of cells.
+        Group number of each cell.
     expected
-        What everybody expects, in whole counts.
+        Public expectation, in integers.
     terms
-        Which counts are unsafe, and what width is asked for.
+        Unsafe counts, and required width.
     """
 
     rows: Integers
@@ -50,7 +49,7 @@ class FlaggedRelease:
     terms: Terms
 
     def never_unsafe(self, cell: Cell) -> bool:
-        """Tell whether the sums alone keep a cell from having an unsafe count."""
+        """Return whether the sums alone exclude an unsafe count for a cell."""
         row, column = cell
         first, last = self.terms.first[cell], self.terms.last[cell]
         of_row, of_column = int(self.rows[row]), int(self.columns[column])
@@ -62,20 +61,20 @@ class FlaggedRelease:
 
 @dataclass(eq=False)
 class WitnessWalk:
-    """Where the walk stands, and what it has met.
+    """State of the walk, and the values that it has visited.
 
     Parameters
     ----------
     shown
-        What it is made of.
+        Input of the walk.
     values, lower, upper
-        The table on which it stands, and between what its cells may move.
+        Current table, and bounds of its cells.
     low, high
-        Least and largest values met.
+        Least and largest values visited.
     guards
-        By flagged group, the cell that is kept unsafe.
+        Cell of each flagged group that is kept unsafe.
     steps
-        Changes from one table met to the next; the first one is the start itself.
+        Changes from one visited table to the next; the first one is the start itself.
     """
 
     shown: FlaggedRelease
@@ -90,7 +89,7 @@ class WitnessWalk:
 
     @classmethod
     def begin(cls, shown: FlaggedRelease) -> WitnessWalk | None:
-        """Find a table to start from; None when the search for one ends without."""
+        """Find a table to start from; None if the search fails."""
         secondary = shown.hidden & ~shown.marked
         lower = np.where(secondary, shown.terms.last + 1, 0)
         upper = np.where(shown.hidden, FAR, 0)
@@ -104,7 +103,7 @@ class WitnessWalk:
         return walk
 
     def _fill(self) -> bool:
-        """Fill the withheld cells up to their sums: what is expected first, then what is left."""
+        """Fill the suppressed cells up to their sums: expectations first, then the remainder."""
         rows = self.shown.rows - self.values.sum(axis=1)
         columns = self.shown.columns - self.values.sum(axis=0)
         if np.any(rows < 0) or np.any(columns < 0):
@@ -136,7 +135,7 @@ class WitnessWalk:
         return False
 
     def _guarded(self, group: int, candidates: list[Cell]) -> bool:
-        """Make one of these cells unsafe, the nearest first; nothing is changed when that fails."""
+        """Make one of these cells unsafe, the nearest first; nothing changes if that fails."""
         for cell in sorted(candidates, key=lambda one: abs(self._lacks(one))):
             touched: set[Cell] = set()
             before = self.values.copy()
@@ -150,7 +149,7 @@ class WitnessWalk:
         return False
 
     def _lacks(self, cell: Cell) -> int:
-        """By how much a cell must move to be unsafe."""
+        """Return how far a cell must move to be unsafe."""
         value, terms = int(self.values[cell]), self.shown.terms
         return max(int(terms.first[cell]) - value, 0) + min(int(terms.last[cell]) - value, 0)
 
@@ -160,7 +159,7 @@ class WitnessWalk:
         self.upper[cell] = terms.last[cell] if kept else FAR
 
     def _change_guards(self) -> None:
-        """Where another cell of a group is unsafe, too, it becomes the guard."""
+        """Replace guards by another unsafe cell of their group, if there is one."""
         for group, guard in self.guards.items():
             other = next((c for c in self.members[group] if c != guard and self._lacks(c) == 0), None)
             if other is not None:
@@ -169,7 +168,7 @@ class WitnessWalk:
                 self.guards[group] = other
 
     def _relieve(self, group: int) -> None:
-        """Let another cell of a group take over from its guard, which may move at once."""
+        """Replace the guard of a group by another cell, so that the guard may move."""
         guard = self.guards[group]
         before = self.values.copy()
         self._bound(guard, kept=False)
@@ -179,7 +178,7 @@ class WitnessWalk:
             self._bound(guard, kept=True)
 
     def _note(self, before: Integers, touched: set[Cell] | None) -> None:
-        """Note the table as one that was met."""
+        """Record the table as visited."""
         cells = cells_of(before != self.values) if touched is None else sorted(touched)
         step = {cell: int(self.values[cell] - before[cell]) for cell in cells}
         step = {cell: change for cell, change in step.items() if change}
@@ -190,7 +189,7 @@ class WitnessWalk:
             self.steps.append(step)
 
     def move(self, cell: Cell, amount: int, touched: set[Cell]) -> None:
-        """Raise or lower a cell, as far as the others allow: by one exchange, or along paths."""
+        """Raise or lower a cell as far as the others allow, by one exchange or along paths."""
         row, column = cell
         way = 1 if amount > 0 else -1
         own = int(self.values[cell])
@@ -235,7 +234,7 @@ class WitnessWalk:
         return bool(self.high[cell] - self.low[cell] >= self.shown.terms.width[cell])
 
     def widen(self) -> bool:
-        """Go on until all cells are wide; False when that does not come about."""
+        """Continue until all cells are wide; return False if that fails."""
         for _ in range(FLAGGED_GROUPS.rounds):
             for group, cell in self.narrow():
                 if self.guards[group] == cell:

@@ -1,8 +1,8 @@
-"""Gaussian elimination: no unsafe cell follows from published ones by adding and subtracting.
+"""Gaussian elimination: no unsafe cell follows from published ones by addition and subtraction.
 
-:class:`Gauss` takes candidates in the order of what is most important to publish and withholds those that
-would complete an unsafe cell, modulo a prime and proved in whole numbers. Tests for singletons protect
-contributors who know their own cell. It promises exactness only, no widths.
+:class:`Gauss` processes candidates by importance and suppresses those that would complete an unsafe cell,
+modulo a prime and proved in integers. Singleton tests protect against contributors who know their own cell.
+It guarantees only that no cell can be derived exactly, not a width.
 """
 
 from hitoku.lazy import facade

@@ -1,7 +1,7 @@
-"""In which order candidates are taken: what is most important is published first.
+"""Order of candidates: the most important to publish come first.
 
 Ties are broken as in the R package GaussSuppression: among equal counts, cells whose inner cells lie in many
-and large cells come first; then the order of the table, where R has its own order of cells.
+and large cells come first. Remaining ties follow the order of the table, where R uses its own order of cells.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from hitoku.model import Floats, Integers, Table, add_up
 
 
 def by_frequency(table: Table, *, zeros_first: bool = True) -> Integers:
-    """Cells with many respondents first (R: ``CandidatesDefault``).
+    """Return cells ordered by number of respondents, largest first (R: ``CandidatesDefault``).
 
     Parameters
     ----------
     table
         The table.
     zeros_first
-        Cells of nobody come before all others: they are published whenever possible.
+        Empty cells come before all others: they are published whenever possible.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def by_frequency(table: Table, *, zeros_first: bool = True) -> Integers:
 
 
 def by_value(table: Table, *, zeros_first: bool = True) -> Integers:
-    """Cells of large size first (R: ``CandidatesNum``).
+    """Return cells ordered by size, largest first (R: ``CandidatesNum``).
 
     Examples
     --------
@@ -42,17 +42,17 @@ def by_value(table: Table, *, zeros_first: bool = True) -> Integers:
     """
     size = np.abs(table.value)
     if np.any(size == 0):
-        # As in R: a size of zero still takes part in the ties, by the smallest of amounts.
+        # As in R: a size of zero takes part in the ties, with a negligible amount.
         size = size + size.max() * 1e-20
     nobody = size == 0 if table.frequency is None else table.frequency == 0
     return _falling(_key(table, size, nobody, zeros_first=zeros_first))
 
 
 def by_coalition(table: Table, k: int = 1) -> Integers:
-    """Cells with many respondents first, but zeros only after all that hold more than k people.
+    """Return cells ordered by respondents, but zeros after all cells with more than k people.
 
-    To hide an empty cell beside the cell that holds everybody else is what stops a coalition of k from being
-    sure (R: ``DirectDisclosureCandidates``). With k = 0 zeros come first, as for :func:`by_frequency`.
+    Suppressing an empty cell next to the cell with everyone else prevents a coalition of k from being
+    certain (R: ``DirectDisclosureCandidates``). With k = 0 zeros come first, as in :func:`by_frequency`.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def by_coalition(table: Table, k: int = 1) -> Integers:
 
 
 def frequency_of(table: Table) -> Integers:
-    """Respondents per cell, or an error that says how to get them."""
+    """Return respondents per cell, or raise an error."""
     if table.frequency is None:
         raise ParameterError(
             "respondents_unknown",
@@ -86,7 +86,7 @@ def _key(table: Table, weight: Floats, nobody: Floats, *, zeros_first: bool) -> 
 
 
 def _company(table: Table, weight: Floats) -> Floats:
-    """For each cell the weight of all cells that its inner cells lie in, as a share of the largest."""
+    """Return the weight of all cells that contain a cell's inner cells, as a share of the largest."""
     if not table.dimensions:
         return np.zeros(table.n_cells)
     leaves = np.asarray(weight, dtype=np.float64).reshape(table.shape)

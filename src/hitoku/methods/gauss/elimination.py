@@ -1,8 +1,8 @@
-"""One elimination problem: on the relations, or with a test for singletons on the incidence columns.
+"""One elimination problem: on the relations or, with a singleton test, on the incidence columns.
 
-A hidden cell can be worked out from the published ones exactly when its column of the relations is not a
-combination of the columns of the other hidden cells. So it is enough to look at hidden columns, which are
-few, instead of incidence columns over all inner cells. The two passes are in
+A suppressed cell can be derived from the published ones exactly if its column of the relations is not a
+combination of the columns of the other suppressed cells. So only columns of suppressed cells are needed,
+which are few, instead of incidence columns over all inner cells. The two passes are in
 :mod:`hitoku.kernels.gauss_passes`.
 """
 
@@ -24,10 +24,10 @@ from hitoku.model import Integers, Mask
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Elimination:
-    """What elimination found.
+    """Result of elimination.
 
-    ``secondary`` marks candidates that stay hidden, ``exposed`` unsafe cells that nothing can hide, and
-    ``moves`` counts the independent ways in which the hidden cells can change together.
+    ``secondary`` marks candidates that stay suppressed, ``exposed`` unsafe cells that cannot be protected,
+    and ``moves`` is the null-space dimension of the suppressed cells.
     """
 
     secondary: Mask
@@ -38,7 +38,7 @@ class Elimination:
 def eliminate(
     relations: Any, order: Integers, unsafe: Mask, hidden: Mask, moves: int = 0, c: int = CHOICES[0]
 ) -> Elimination:
-    """Find the secondary cells; candidates that are neither in ``order`` nor hidden are published.
+    """Find the secondary cells; candidates neither in ``order`` nor hidden are published.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ def eliminate(
     order
         Candidates, the most important first; no unsafe and no hidden ones.
     unsafe
-        Cells to protect. They stay hidden.
+        Cells to protect, which are always suppressed.
     hidden
-        Cells that are not published either way, and need no protection.
+        Cells that are not published in any case, and need no protection.
     moves
-        Independent moves to leave at least, where there are that many.
+        Minimum null-space dimension to preserve, if possible.
     c
         Choice of prime.
     """
@@ -87,7 +87,7 @@ def eliminate(
 
 
 def residues(relations: Any, c: int) -> tuple[tuple[Any, Any, Any], Integers]:
-    """CSC parts modulo ``2**61 - c``, and the number of entries of each row."""
+    """Return CSC parts modulo ``2**61 - c``, and the number of entries of each row."""
     matrix = sparse.csc_array(relations)
     matrix.sort_indices()
     whole = np.rint(matrix.data).astype(np.int64)
@@ -100,7 +100,7 @@ def residues(relations: Any, c: int) -> tuple[tuple[Any, Any, Any], Integers]:
 
 
 def residue(x: float, c: int) -> int:
-    """One coefficient modulo ``2**61 - c``; decimals are taken for the fractions they stand for.
+    """Return one coefficient modulo ``2**61 - c``; decimals are read as the fractions they stand for.
 
     Examples
     --------
@@ -116,27 +116,27 @@ def residue(x: float, c: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EliminationProblem:
-    """Candidates in order, and everything that is known about the other cells.
+    """Candidates in order, and the properties of the other cells.
 
     Parameters
     ----------
     n_cells
-        Cells.
+        Number of cells.
     order
         Candidates, the most important first: none that is unsafe, hidden or forced.
     unsafe, hidden, forced
         Masks over cells that do not overlap.
     columns
-        Makes the cells as sums of rows, one row per inner cell.
+        Returns the cells as sums of rows, one row per inner cell.
     relations
-        Makes the relations between cells, perhaps over some more, unpublished ones, and the cell that stands
-        for each row.
+        Returns the relations between cells, possibly with additional unpublished ones, and the cell that
+        represents each row.
     owner
-        For each row, zero or who is alone in it.
+        For each row, zero or the only contributor.
     singletons
-        How singletons are handled, by our name.
+        Treatment of singletons, by hitoku's name.
     moves
-        Independent moves to leave at least.
+        Minimum null-space dimension to preserve.
     """
 
     n_cells: int
@@ -157,13 +157,13 @@ class EliminationProblem:
         columns = self.columns()
         unsafe = self._unsafe_columns(columns)
         if self.singletons == "any_sums" and self.forced.any():
-            # What is forced is not tested, so a sum of singletons may come up later, as part of a difference:
+            # Forced cells are not tested, so a sum of singletons may arise later as part of a difference:
             # the sums within each cell are watched like unsafe cells (R: subSumAny).
             unsafe += group_sums(columns, _singles(self._owners() or []))
         return self._walk(columns, unsafe)
 
     def _owners(self) -> list[int] | None:
-        """Who is alone in each row; None where nobody is. What is forced is no secret of its owner."""
+        """Return the only contributor of each row, or None if there are none; forced cells are not secret."""
         if self.owner is None or not np.any(self.owner):
             return None
         owner = self.owner.tolist()
@@ -178,7 +178,7 @@ class EliminationProblem:
         return [columns[cell] for cell in np.flatnonzero(self.unsafe).tolist()]
 
     def _extra(self) -> list[Column]:
-        """Return sums that are as good as unsafe cells, for singletons' sake."""
+        """Return sums that must be treated as unsafe cells because of singletons."""
         owner = self._owners()
         if self.singletons == "none" or owner is None:
             return []
@@ -198,7 +198,7 @@ class EliminationProblem:
         unsafe[: self.n_cells], unsafe[n:] = self.unsafe, True
         hidden[: self.n_cells], hidden[self.n_cells : n] = self.hidden, True
         found = eliminate(relations, self.order, unsafe, hidden, self.moves)
-        # The same question of what was decided, modulo another prime.
+        # Repeat the decision modulo another prime.
         again = eliminate(relations, self.order[:0], unsafe, hidden | found.secondary, c=CHOICES[1])
         if not np.array_equal(found.exposed, again.exposed) or found.moves != again.moves:
             raise SolverError(
@@ -212,7 +212,7 @@ class EliminationProblem:
         return Elimination(found.secondary[keep], found.exposed[keep], found.moves)
 
     def _walk(self, columns: Sequence[Column], unsafe: Sequence[Column]) -> Elimination:
-        """Take candidates one after another, with a test for singletons."""
+        """Process candidates one after another, with a singleton test."""
         n_rows = 1 + max((row for column in columns for row in column), default=-1)
         columns, unsafe, owner = _ranked(columns, unsafe, self._owners() or [])
         test, watched = self._test(columns, unsafe, owner)
@@ -235,12 +235,12 @@ class EliminationProblem:
     def _test(
         self, columns: Sequence[Column], unsafe: Sequence[Column], owner: Sequence[int]
     ) -> tuple[Judge, list[Column]]:
-        """Return the test for singletons, and the unsafe columns that it does not take care of itself."""
+        """Return the singleton test, and the unsafe columns that it does not handle itself."""
         first = owner.index(next(firm for firm in owner if firm))
         outside = [column for column in unsafe if any(row < first for row in column)]
         inside = _among_singletons(unsafe, first)
         if self.singletons == "space":
-            # Only what is left of an unsafe column beside the singletons counts.
+            # Only the part of an unsafe column outside the singletons counts.
             return Space(first), [{r: v for r, v in column.items() if r < first} for column in outside]
         if self.singletons in {"firms", "all_firms"}:
             published = set() if self.singletons == "all_firms" else _single_rows(columns)
@@ -253,12 +253,12 @@ class EliminationProblem:
         loose = any(row >= first and row not in needless for row in _single_rows(columns))
         if self.singletons == "open_sums" or loose:
             return AnySums(first, open=True), list(unsafe)
-        # With nothing forced, a sum of singletons is never published, so those among them need no watching.
+        # Without forced cells a sum of singletons is never published, so those among them need no watching.
         return AnySums(first), list(unsafe) if self.forced.any() else outside
 
 
 def _among_singletons(columns: Sequence[Column], first: int) -> list[Column]:
-    """Return the columns that have entries in rows of singletons alone, those from ``first`` on."""
+    """Return the columns whose entries all lie in rows of singletons, those from ``first`` on."""
     return [column for column in columns if column and all(row >= first for row in column)]
 
 

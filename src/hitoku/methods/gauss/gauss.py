@@ -1,8 +1,8 @@
-"""Secondary cells by elimination: no unsafe cell follows from the published ones by adding and subtracting.
+"""Secondary cells by elimination, so that no unsafe cell can be derived by addition and subtraction.
 
-Candidates are taken in an order, the most important first. One becomes secondary when publishing it would let
-an unsafe cell be worked out exactly. Arithmetic is modulo a prime of 61 bits, so nothing overflows and there
-is no tolerance. Exactness is all that is promised: how wide intervals are is another question (``width``).
+Candidates are processed in order of importance. One becomes secondary if publishing it would allow
+an unsafe cell to be derived exactly. Arithmetic is modulo a prime of 61 bits, so nothing overflows and there
+is no tolerance. Only exact derivation is excluded; interval widths are a separate requirement (``width``).
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def secondary(
     incidence
         One row per inner cell, one column per cell to publish; dense or sparse.
     order
-        Candidates, the most important first; unsafe ones among them are passed over. Columns that are named
-        nowhere are neither published nor protected.
+        Candidates, the most important first; unsafe ones among them are skipped. Columns that are not named
+        anywhere are neither published nor protected.
     unsafe
         Columns to protect, as a mask or as positions.
     forced
@@ -59,9 +59,9 @@ def secondary(
     hidden
         Columns that are not published and need no protection.
     singleton
-        For each row whether it is a singleton, or which firm is alone in it (zero: none).
+        For each row whether it is a singleton, or its only firm (zero: none).
     singletons
-        How singletons are handled, by a name of :mod:`hitoku.methods.gauss.singletons`; R's names too.
+        Treatment of singletons, by a name of :mod:`hitoku.methods.gauss.singletons`; R's names too.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def _order(order: ArrayLike, n: int) -> Integers:
 
 
 def _owner(singleton: ArrayLike | None, n_rows: int) -> Integers | None:
-    """One number per row: zero, or who is alone in it; marks without names are somebody each."""
+    """Return one number per row: zero, or the only contributor; each unnamed mark is one contributor."""
     if singleton is None or np.size(singleton) == 0:
         return None
     given = np.asarray(singleton)
@@ -164,10 +164,10 @@ def _owner(singleton: ArrayLike | None, n_rows: int) -> Integers | None:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gauss:
-    """Publish cell after cell in order of importance, unless an unsafe cell could then be worked out exactly.
+    """Publish cells in order of importance, unless an unsafe cell could then be derived exactly.
 
-    Fast on any table, and a function of the order alone. What it promises is that no unsafe cell is a
-    combination of published ones; an interval may still be narrow, which ``width`` and ``attack`` look after.
+    Fast on any table; the result depends on the order alone. It guarantees that no unsafe cell is a
+    combination of published ones; an interval may still be narrow, which ``width`` and ``attack`` address.
 
     Parameters
     ----------
@@ -176,39 +176,39 @@ class Gauss:
         cells are counts), "coalition" (as for direct disclosure: zeros are withheld rather than cells of more
         than k people), or positions, the most important first.
     k
-        For the order "coalition": how many people share what they know. None: what the rules behind the need
-        say, the largest of them; one where they say nothing.
+        For the order "coalition": number of people who share their knowledge. Default: the largest that the
+        rules of the need specify, or one.
     singletons
-        How to treat people who know their own cell, by a name of :mod:`hitoku.methods.gauss.singletons`.
+        Treatment of people who know their own cell, by a name of :mod:`hitoku.methods.gauss.singletons`.
     singleton
-        Who is alone in each cell: a mask over cells, or whole numbers that name firms (zero: nobody). Only
-        inner cells count. Left out, cells of one respondent; of none where zeros may be withheld.
+        The only contributor of each cell: a mask over cells, or integers that name firms (zero: none). Only
+        inner cells count. Default: cells of one respondent; empty cells if zeros may be suppressed.
     zeros
-        "publish" whenever possible; "withhold" like any other cell; "structural": everybody knows them, so
-        they are published and hide nothing.
+        "publish" whenever possible; "withhold" like any other cell; "structural": everyone knows them, so
+        they are published and protect nothing.
     moves
-        Independent moves to leave at least. With one only, whoever learns one hidden value knows them all.
+        Minimum null-space dimension to preserve. With only one, learning one suppressed value reveals all.
     width
-        Go on until the interval of every unsafe cell is this wide, and meets its need; True asks for the need
-        as it is.
+        Continue until the interval of every unsafe cell is this wide, and meets its need; True: as the need
+        requires.
     attack
-        Go on until this attack on groups finds nothing: :class:`hitoku.attacks.group.Group`.
+        Continue until this attack on groups finds nothing: :class:`hitoku.attacks.group.Group`.
     differences
-        Differences of cells that nobody may work out either: an object with ``differences(table)``, such as
+        Differences of cells that must not be derivable either: an object with ``differences(table)``, such as
         :class:`hitoku.rules.k_disclosure.KDisclosure`.
     prove
-        Prove the result in whole numbers, see :mod:`hitoku.methods.gauss.proof`; an error if that fails.
-        The proof is left in ``protection.deviations``, where the audit looks for witnesses.
-        Where singletons or differences ask for more, this is about the unsafe cells alone.
+        Prove the result in integers, see :mod:`hitoku.methods.gauss.proof`; an error if that fails.
+        The proof is stored in ``protection.deviations``, where the audit looks for witnesses.
+        It covers the unsafe cells only, not what singletons or differences require.
     forced
-        Cells that are published whatever this exposes, as a mask or positions.
+        Cells that are published even if that exposes others, as a mask or positions.
     hidden
-        Cells that are not part of the publication: withheld, but in no need of protection.
+        Cells that are not part of the publication: suppressed, but without protection.
     keep
         Cells that stay published: a mask, or "margins". If that exposes an unsafe cell, it is an error.
     work_limit
-        Numbers that the attacks of ``width`` may look at, in all rounds: a limit that is the same on every
-        computer. Intervals may be narrow then, and ``note`` says so. None for no limit. Elimination itself
+        Work limit of the attacks of ``width``, in all rounds, the same on every computer. Intervals may then
+        be narrow, and ``note`` reports it. None: no limit. Elimination itself
         does not search.
 
     Examples
@@ -247,11 +247,11 @@ class Gauss:
         return f"Gauss(order={order!r}, singletons={self.singletons!r}, zeros={self.zeros!r})"
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Withhold the unsafe cells and the candidates that would give one of them away."""
+        """Suppress the unsafe cells and the candidates that would disclose one of them."""
         return run(self, table, need, progress)
 
     def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
+        """Decide over the reals; :func:`hitoku.methods.run.run` does the rest."""
         problem = self._problem(table, need)
         extra = np.zeros(table.n_cells, dtype=bool)
         rounds = 0
@@ -306,7 +306,7 @@ class Gauss:
         )
 
     def _order(self, table: Table, need: Need) -> Integers:
-        """All cells, the most important first; cells that an own order leaves out come before it."""
+        """Return all cells, the most important first; cells missing in a given order come before it."""
         first = self.zeros == "publish"
         if isinstance(self.order, str):
             if self.order == "coalition":
@@ -320,7 +320,7 @@ class Gauss:
         return np.concatenate([np.setdiff1d(np.arange(table.n_cells), own), own])
 
     def _narrow(self, table: Table, need: Need, release: Release, deadline: Deadline) -> Integers:
-        """Return the unsafe cells whose intervals are too narrow, if anybody asks."""
+        """Return the unsafe cells whose intervals are too narrow, if ``width`` is set."""
         if self.width is None:
             return np.zeros(0, dtype=np.int64)
         width = 0.0 if self.width is True else float(self.width)

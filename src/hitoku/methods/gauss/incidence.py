@@ -1,4 +1,4 @@
-"""From relations between cells to sums of inner cells, and back."""
+"""Conversion between relations of cells and sums of inner cells."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hitoku.model import Integers, Table
 
 
 def incidence_of(table: Table) -> tuple[list[Column], Integers]:
-    """Every cell as a sum of inner cells: a column per cell, and the cell that each row stands for.
+    """Return every cell as a sum of inner cells: a column per cell, and the cell that each row represents.
 
-    Where the table is a cross of its variables the rows are its inner cells in order. Otherwise each relation
-    is solved for one of its cells, totals first, and what is never solved for is a row.
+    For a cross of variables the rows are the inner cells in order. Otherwise each relation
+    is solved for one of its cells, totals first; cells that are never solved for are rows.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def incidence_of(table: Table) -> tuple[list[Column], Integers]:
         matrix.sort_indices()
         lengths = np.diff(matrix.indptr)
         alone = np.flatnonzero(lengths == 1)
-        # Leaves come before groups in a dimension, so the first cell of one leaf only is the inner one.
+        # Leaves come before groups in a dimension, so the first cell of only one leaf is the inner one.
         inner = np.full(matrix.shape[1], -1, dtype=np.int64)
         inner[matrix.indices[matrix.indptr[alone[::-1]]]] = alone[::-1]
         indices, ends = matrix.indices.tolist(), matrix.indptr.tolist()
@@ -69,7 +69,7 @@ def _solved(table: Table) -> tuple[list[Column], Integers]:
 
 
 def _heights(table: Table) -> Integers:
-    """How many sums a cell is above its deepest part."""
+    """Return how many sums a cell is above its deepest part."""
     relations = table.relations
     row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
     height = np.zeros(table.n_cells, dtype=np.int64)
@@ -86,7 +86,7 @@ def _heights(table: Table) -> Integers:
 
 
 def columns_of(incidence: Any) -> list[Column]:
-    """Columns of a matrix with rows for inner cells, as dicts of residues."""
+    """Return the columns of a matrix with rows for inner cells, as dicts of residues."""
     matrix = sparse.csc_array(incidence)
     matrix.sort_indices()
     ends, rows = matrix.indptr.tolist(), matrix.indices.tolist()
@@ -98,10 +98,10 @@ def columns_of(incidence: Any) -> list[Column]:
 
 
 def relations_of(incidence: Any) -> tuple[Any, Integers]:
-    """Relations between the columns of an incidence matrix, and the cell that stands for each row.
+    """Return relations between the columns of an incidence matrix, and the cell that represents each row.
 
-    A row that is a column by itself is that column; any other row is one more cell, appended, which nobody
-    publishes. Each remaining column is the sum of its rows.
+    A row that is a column by itself is represented by that column; any other row is an additional,
+    unpublished cell. Each remaining column is the sum of its rows.
 
     Examples
     --------

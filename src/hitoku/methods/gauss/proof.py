@@ -1,9 +1,9 @@
-"""Proof that elimination was right, in whole numbers: ways to change the hidden cells that keep every sum.
+"""Proof of an elimination in integers: deviations of suppressed cells that keep every relation.
 
-A vector of whole numbers that is zero on published cells, cancels in every relation and is not zero on an
-unsafe cell proves that the cell is no combination of published ones: add the vector to the true table, and
-everything published stays the same. Vectors are found modulo a prime, lifted to powers of it until fractions
-can be read off, and checked without it.
+An integer vector that is zero on published cells, cancels in every relation and is nonzero on an
+unsafe cell proves that the cell is not a combination of published ones: adding the vector to the true table
+changes no published value. Vectors are found modulo a prime, lifted to powers of it until fractions
+can be recovered, and checked without it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from hitoku.methods.gauss.span import CHOICES
 from hitoku.methods.tuning import GAUSS
 from hitoku.model import Integers, Mask
 
-# Digits of 61 bits that are tried before giving up.
+# Number of 61-bit digits tried before giving up.
 DIGITS = (1, 2, 4, 8, 16, 32)
 
 
 def proof(relations: Any, withheld: Mask, unsafe: Mask) -> tuple[dict[int, int], ...]:
-    """Return changes of withheld cells, by cell, such that every unsafe cell is changed by one of them.
+    """Return deviations of suppressed cells, by cell, such that each unsafe cell is moved by one of them.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def proof(relations: Any, withheld: Mask, unsafe: Mask) -> tuple[dict[int, int],
 
 
 class _Lifted:
-    """The columns of hidden cells with a basis modulo a prime."""
+    """Columns of suppressed cells with a basis modulo a prime."""
 
     def __init__(self, matrix: Any) -> None:
         from hitoku.kernels import basis as kernel  # noqa: PLC0415 - loads numba
@@ -90,7 +90,7 @@ class _Lifted:
         self.solved = kernel.solve_with_basis
 
     def move(self, weights: Integers) -> list[int]:
-        """Return the change of all cells that goes with these of the free ones, scaled to be whole."""
+        """Return the deviation of all cells for given weights of the free ones, scaled to integers."""
         right = -(self.matrix[:, self.free] @ weights)
         inside = self.matrix[:, self.order]
         digits: list[int] = [0] * self.size
@@ -109,7 +109,7 @@ class _Lifted:
                 move = self._whole(digits, power, weights)
                 if move is not None:
                     return move
-            # What the digits so far leave, divided by the prime: exact, for it is divisible.
+            # The remainder of the digits so far, divided by the prime without remainder.
             taken = _product(inside, step)
             rest = [(old - new) // self.prime for old, new in zip(rest, taken, strict=True)]
         raise SolverError(
@@ -117,7 +117,7 @@ class _Lifted:
         )
 
     def _whole(self, digits: list[int], modulus: int, weights: Integers) -> list[int] | None:
-        """Read fractions off residues, bring them to whole numbers, and check them; None if they fail."""
+        """Recover fractions from residues, scale them to integers, and check them; None if that fails."""
         limit = isqrt(modulus // 2)
         parts = [_fraction(digit, modulus, limit) for digit in digits]
         if any(part is None for part in parts):
@@ -133,7 +133,7 @@ class _Lifted:
 
 
 def _product(matrix: Any, vector: list[int]) -> list[int]:
-    """Multiply whole numbers of any length: scipy's stop at 64 bits."""
+    """Multiply integers of any length; scipy's are limited to 64 bits."""
     total = [0] * matrix.shape[0]
     ends, rows, data = matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist()
     for column, number in enumerate(vector):
@@ -144,7 +144,7 @@ def _product(matrix: Any, vector: list[int]) -> list[int]:
 
 
 def _fraction(residue: int, modulus: int, limit: int) -> tuple[int, int] | None:
-    """Return the fraction with small numerator and denominator that a residue stands for.
+    """Return the fraction with small numerator and denominator that a residue represents.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""People who know their own cell: what they could work out, and the tests that stop them.
+"""People who know their own cell: what they can derive, and the tests that prevent it.
 
-A *singleton* is an inner cell with one person or firm behind it (or nobody, where zeros are withheld: who
-sees that a sum is zero knows every part). Each way to handle singletons has a name here and one in the R
-package SSBtools; both are understood. A firm that is alone in some inner cells must not be able to work out
-an unsafe cell from the published ones and its own, nor may any combination of its own cells be published.
+A *singleton* is an inner cell with one contributor (or none, if zeros are suppressed: a published zero sum
+reveals every part). Each treatment of singletons has a name here and one in the R
+package SSBtools; both are accepted. A firm that is alone in some inner cells must not be able to derive
+an unsafe cell from the published ones and its own, and no combination of its own cells may be published.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.methods.gauss.span import PRIME, Column, Span, column_of
 
-# Name here, name in R. What each one stops stands in docs/reference/methods/gauss.md.
+# Name here, name in R. docs/reference/methods/gauss.md explains what each one prevents.
 NAMES = {
     "none": "none",
     "group_sums": "subSum",
@@ -33,7 +33,7 @@ ALIASES = {r_name: name for name, r_name in NAMES.items()} | {"numFFT": "pairs",
 
 
 def named(singletons: str) -> str:
-    """Return our name of a way to handle singletons, given ours or R's.
+    """Return hitoku's name of a treatment of singletons, given hitoku's or R's.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def named(singletons: str) -> str:
 
 
 def group_sums(columns: Iterable[Column], singles: frozenset[int]) -> list[Column]:
-    """Return the sums of the singletons within each cell, two or more, each once."""
+    """Return the sums of the singletons within each cell, if two or more, without duplicates."""
     found: dict[frozenset[tuple[int, int]], Column] = {}
     for column in columns:
         part = {row: value for row, value in column.items() if row in singles}
@@ -75,7 +75,7 @@ def group_sums(columns: Iterable[Column], singles: frozenset[int]) -> list[Colum
 def pair_sums(
     columns: Sequence[Column], unsafe: Iterable[int], owner: Sequence[int], *, by_firm: bool
 ) -> list[Column]:
-    """Return sums of two withheld inner cells of a published group, one of whom can subtract its own.
+    """Return sums of two suppressed inner cells of a published group, if one owner can subtract its own.
 
     With ``by_firm`` the cells of one firm count as one.
     """
@@ -94,7 +94,7 @@ def pair_sums(
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Count everything that singletons know as published: nothing may follow even for all of them together.
+    """Treat the knowledge of all singletons as published: even together they must derive nothing.
 
     Rows from ``first`` on are singletons.
     """
@@ -102,19 +102,19 @@ class Space:
     first: int
 
     def refuses(self, span: Span, column: Column, row: int) -> bool:  # noqa: ARG002 - the row is enough
-        """Return whether the column, or a watched one with it, would be left to singletons alone."""
+        """Return whether the column, or a watched one with it, would reduce to singletons alone."""
         return row >= self.first or any(lead < 0 or lead >= self.first for lead, _ in span.moved(row))
 
 
 @dataclass(frozen=True, slots=True)
 class AnySums:
-    """Publish no sum of singletons: all its parts are equal to one (or zero) and known with it.
+    """Publish no sum of singletons: all its parts are one (or zero) and known with it.
 
-    A combination in which singletons count differently is no such sum; it may be published as long as no
-    earlier one touched the same singletons, for then sums could hide in their difference.
+    A combination in which singletons have different weights is not such a sum; it may be published if no
+    earlier one contains the same singletons, because their difference could contain sums.
 
     ``open`` is for tables in which singletons need not be unsafe: a sum of singletons may be published if no
-    watched column consists of its parts; the parts are then known one by one.
+    watched column consists of its parts; each of the parts is then known.
     """
 
     first: int
@@ -122,7 +122,7 @@ class AnySums:
     used: set[int] = field(default_factory=set)
 
     def refuses(self, span: Span, column: Column, row: int) -> bool:
-        """Tell whether a sum of singletons would be published, or a watched column exposed."""
+        """Return whether a sum of singletons would be published, or a watched column exposed."""
         if row >= self.first:
             rest = span.finish(column)
             if len(set(rest.values())) > 1 and not self.used & rest.keys():
@@ -140,33 +140,33 @@ class AnySums:
         return any(lead < 0 for lead, _ in span.moved(row))
 
     def told(self, span: Span, rest: Column) -> set[int]:  # noqa: ARG002 - zeros look around
-        """Rows that are known once a sum of singletons is."""
+        """Return the rows that are known once a sum of singletons is."""
         return set(rest)
 
     def guard(self, span: Span, rest: Column) -> None:
-        """Protect a sum that was refused, where that is asked for."""
+        """Protect a sum that was refused, if the test requires it."""
 
 
 def contained(span: Span, rows: Iterable[int]) -> bool:
-    """Tell whether some watched column, reduced, has no rows but these."""
+    """Return whether some watched column, reduced, has only these rows."""
     known = set(rows)
     return any(span.finish(watched).keys() <= known for row in known for watched in span.filed(row))
 
 
 @dataclass(frozen=True, slots=True)
 class ZeroSums(AnySums):
-    """Open sums of zeros, with what follows from one zero for the next.
+    """Open sums of zeros, including what one known zero implies for the next.
 
-    Where all zeros of a group are known except for those of one cell, that cell is known too. ``groups`` are
-    cells that hold singletons only, ``unsafe`` those of them to protect. A published combination of zeros
-    that comes down to one sign, others of its parts being known, tells the rest of them. What is refused here
-    is protected from then on.
+    If all zeros of a group are known except those of one cell, that cell is known too. ``groups`` are
+    cells with singletons only, ``unsafe`` those of them to protect. If all but some parts of a published
+    combination of zeros are known, and the rest have one sign, the rest are known. Refused sums
+    are protected from then on.
     """
 
     groups: tuple[Column, ...] = ()
     unsafe: tuple[Column, ...] = ()
-    # Groups and unsafe cells as far as they are not published, by number; which of them have a row; and the
-    # published rows that this takes into account.
+    # Unpublished parts of groups and unsafe cells, by number; which of them contain a row; and the
+    # published rows already taken into account.
     left: dict[int, frozenset[int]] = field(default_factory=dict)
     having: dict[int, set[int]] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)
@@ -174,7 +174,7 @@ class ZeroSums(AnySums):
     published: list[dict[int, int]] = field(default_factory=list)
 
     def told(self, span: Span, rest: Column) -> set[int]:
-        """Rows that are zero once these are: the last ones of a group, or of a sum that is published."""
+        """Return rows that are zero once these are: the last ones of a group, or of a published sum."""
         self._take_out_published(span)
         groups = set(self.left.values()) - {frozenset()}
         known, grown = set(rest), True
@@ -187,7 +187,7 @@ class ZeroSums(AnySums):
         return known
 
     def _summed(self, known: set[int]) -> Iterator[frozenset[int]]:
-        """Yield what is left of published combinations of zeros where it has one sign: each is zero."""
+        """Yield the unknown parts of published combinations of zeros with one sign: each is zero."""
         for combination in self.published:
             signs = {row: sign for row, sign in combination.items() if row not in known}
             if len(set(signs.values())) == 1 and 0 not in signs.values():
@@ -198,7 +198,7 @@ class ZeroSums(AnySums):
         span.watch(rest)
 
     def _take_out_published(self, span: Span) -> None:
-        """Reduce what has a row that leads a published column by now: nothing else changes."""
+        """Reduce columns with a row that now leads a published column; others do not change."""
         columns = (*self.groups, *self.unsafe)
         led = span.led(self.first)
         if led - self.seen:
@@ -214,7 +214,7 @@ class ZeroSums(AnySums):
 
 
 def _signs(row: int, rest: Column) -> dict[int, int]:
-    """Signs of the published combination that a row leads; zero where a residue is no small number."""
+    """Return the signs of the published combination that a row leads; zero if a residue is not small."""
     small = 2**20
     signs = {other: -1 if v < small else 1 if PRIME - v < small else 0 for other, v in rest.items()}
     return {row: 1, **signs} if rest else {}
@@ -222,14 +222,14 @@ def _signs(row: int, rest: Column) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Firms:
-    """Refuse a column that would tell some firm, or everybody, too much.
+    """Refuse a column that would reveal too much to a firm or to the public.
 
     Parameters
     ----------
     first
         Rows from here on are singletons.
     owner
-        The firm behind each row; zero for rows with several.
+        The firm of each row; zero for rows with several.
     inside
         Unsafe columns that consist of singletons only. The others are watched by the span.
     """
@@ -239,7 +239,7 @@ class Firms:
     inside: tuple[Column, ...]
 
     def refuses(self, span: Span, column: Column, row: int) -> bool:
-        """Tell whether an unsafe column would follow for somebody."""
+        """Return whether an unsafe column would follow for some firm or the public."""
         if row < self.first:
             for lead, watched in span.moved(row):
                 if lead < 0 or (lead >= self.first and self._follows(span, column_of(watched))):
@@ -253,7 +253,7 @@ class Firms:
         return span.published(self.first)
 
     def _follows(self, span: Span, column: Column) -> bool:
-        """Tell whether some firm can work out a combination of singletons, with its own set aside."""
+        """Return whether some firm can derive a combination of singletons, apart from its own."""
         known = _linked(column, self._known(span))
         for firm in self._firms([column, *known]):
             if self._spanned(self._without(firm, known), self._without(firm, [column]))[0]:
@@ -261,7 +261,7 @@ class Firms:
         return False
 
     def _harms(self, span: Span, column: Column) -> bool:
-        """Tell whether publishing a combination of singletons would give an unsafe one away."""
+        """Return whether publishing a combination of singletons would disclose an unsafe one."""
         watched = [(w, 0) for w in span.watched_from(self.first)]
         watched += [(w, self._own(w)) for w in self.inside]
         known = _linked(column, [*self._known(span), *(w for w, _ in watched)])
@@ -284,7 +284,7 @@ class Firms:
         return sorted({self.owner[row] for column in columns for row in column} - {0})
 
     def _without(self, firm: int, columns: Iterable[Column]) -> list[Column]:
-        """Columns without the rows of one firm (none for firm zero: every row here has an owner)."""
+        """Return columns without the rows of one firm (unchanged for firm zero)."""
         return [{row: v for row, v in column.items() if self.owner[row] != firm} for column in columns]
 
     def _spanned(self, columns: Iterable[Column], asked: Iterable[Column]) -> list[bool]:
@@ -296,7 +296,7 @@ class Firms:
 
 
 def _linked(column: Column, columns: Iterable[Column]) -> list[Column]:
-    """Columns that share a row with this one, or with one that does, and so on."""
+    """Return the columns connected with this one through shared rows."""
     rows, waiting = set(column), list(columns)
     found: list[Column] = []
     while True:

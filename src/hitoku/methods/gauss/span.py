@@ -1,13 +1,13 @@
-"""Elimination on the incidence columns: any candidate test, at the price of more work.
+"""Elimination on the incidence columns: supports any candidate test, at the price of more work.
 
-Columns are dicts from row to a residue modulo a prime. A column is *led* by its first row; reducing it takes
-published columns out until no published column leads at that row. An unsafe column can only fall into the
+Columns are dicts from row to a residue modulo a prime. A column is *led* by its first row; reducing it
+subtracts published columns until none leads at that row. An unsafe column can only fall into the
 span together with a candidate that is led by the same row, so unsafe columns are filed under their leading
-rows and a candidate touches those of its own row only.
+rows, and a candidate affects those of its own row only.
 
-Candidates are taken in order; one becomes secondary when a test says that publishing it would do harm. The
+Candidates are processed in order; one becomes secondary if a test refuses its publication. The
 ordinary test is whether an unsafe column would fall into the span of the published ones; those of
-:mod:`hitoku.methods.gauss.singletons` ask what people could do who know their own cells.
+:mod:`hitoku.methods.gauss.singletons` determine what people who know their own cells can derive.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ONE = np.uint64(CHOICES[0])
 # Rows and residues.
 Column = dict[int, int]
 Entries = tuple[Integers, Any]
-# Watched columns as they would be with a column published, each with its leading row, -1 for an empty one.
+# Watched columns after publication of a column, each with its leading row, -1 for an empty one.
 Reduced = Sequence[tuple[int, Entries]]
 
 
@@ -76,19 +76,19 @@ class Span:
         return rest
 
     def reduce(self, column: Column) -> int:
-        """Reduce a column up to its leading row; return that row, -1 where nothing is left.
+        """Reduce a column up to its leading row; return that row, or -1 if nothing remains.
 
-        What is left is remembered for :meth:`moved` and :meth:`publish`.
+        The remainder is stored for :meth:`moved` and :meth:`publish`.
         """
         self._last = self._reduced(_entries(column))
         return int(self._last[0][0]) if len(self._last[0]) else -1
 
     def finish(self, column: Column) -> Column:
-        """Reduce a column in all its rows; what is left is the same whatever came first."""
+        """Reduce a column in all its rows; the remainder does not depend on earlier steps."""
         return column_of(self._reduced(_entries(column), everywhere=True))
 
     def watch(self, column: Column) -> int:
-        """File an unsafe column under its leading row; return the row, -1 where it is in the span already."""
+        """File an unsafe column under its leading row; return the row, or -1 if it is in the span already."""
         row = self.reduce(column)
         if row >= 0:
             self._filed.setdefault(row, []).append(self._last)
@@ -113,9 +113,9 @@ class Span:
         return [column_of((rows[place], values[place])) for place in places]
 
     def moved(self, row: int) -> Reduced:
-        """Return the watched columns of a row as they would be with the column published that it leads.
+        """Return the watched columns led by a row, as they would be after publication of a column.
 
-        The column is the one that was reduced last.
+        That column is the one reduced last.
         """
         rows, values = self._last
         out = []
@@ -129,7 +129,7 @@ class Span:
         return out
 
     def publish(self, row: int, moved: Reduced) -> None:
-        """Add the column that was reduced last, and refile the watched ones that it moves."""
+        """Add the column that was reduced last, and refile the watched ones that it changes."""
         rows, values = self._last
         start, all_rows, all_values = self._stored
         first, end = int(start[self._n]), int(start[self._n]) + len(rows)
@@ -166,12 +166,12 @@ def column_of(entries: Entries) -> Column:
 
 
 class Judge(Protocol):
-    """Judges one candidate."""
+    """Test of one candidate."""
 
     def refuses(self, span: Span, column: Column, row: int) -> bool:
-        """Return whether a column, led by this row once it is reduced, must not be published.
+        """Return whether a column, led by this row after reduction, must not be published.
 
-        A test may publish what follows from the column; the column itself is then in the span.
+        A test may publish implications of the column; the column itself is then in the span.
         """
         ...
 
@@ -186,7 +186,7 @@ class Ordinary:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """Candidates that became secondary, unsafe columns (by place) that nothing can hide, and moves left."""
+    """Secondary candidates, unsafe columns (by index) that cannot be protected, and null-space dimension."""
 
     secondary: tuple[int, ...]
     exposed: tuple[int, ...]
@@ -204,7 +204,7 @@ def walk(
     test: Judge | None = None,
     moves: int = 0,
 ) -> Walked:
-    """Take candidates in order.
+    """Process candidates in order.
 
     Parameters
     ----------
@@ -219,11 +219,11 @@ def walk(
     forced
         Cells that are published before anything else.
     watched
-        The unsafe columns that the ordinary test must see; all of them unless given.
+        The unsafe columns that the ordinary test must check; default: all of them.
     test
-        What makes a candidate secondary.
+        Test that decides whether a candidate is secondary.
     moves
-        Independent moves to leave.
+        Minimum null-space dimension to preserve.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def walk(
     for cell in order:
         row = span.reduce(columns[cell])
         if row < 0:
-            continue  # a combination of published cells: it hides nothing
+            continue  # a combination of published cells: protects nothing
         if n_rows - len(span) <= moves or judge.refuses(span, columns[cell], row):
             secondary.append(cell)
         else:

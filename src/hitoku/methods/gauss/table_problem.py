@@ -1,8 +1,8 @@
-"""The elimination problem of a table, and what to withhold next when exactness is not enough.
+"""The elimination problem of a table, and further suppressions if excluding exact derivation is not enough.
 
-Groups that an attack still pins after elimination need more: some table that fits, without a count below
-zero, must have more than k people of the group outside. Those outside are a cell of their own, not published,
-with an upper level; the greedy method, which knows about intervals, adds what it takes.
+Groups that an attack still pins after elimination need more: some feasible nonnegative table must have more
+than k people of the group outside. Those outside become an additional, unpublished cell with an upper level;
+the greedy method, which works with intervals, adds the required cells.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from hitoku.solver.work import Deadline
 
 @dataclass(eq=False)
 class TableProblem:
-    """Everything about one table that elimination needs; sums of inner cells are made when first asked for.
+    """Input of elimination for one table; sums of inner cells are computed on first use.
 
     Parameters
     ----------
     table, need
-        The table and its need.
+        Table, and its need.
     order
         All cells, the most important first.
     forced
-        Cells that are published; ``excused`` when it does not matter what that exposes.
+        Cells that are published; ``excused`` if exposures by them do not matter.
     hidden
         Cells that are not published and need no protection.
     owner
-        Per cell, zero or who is alone in it; None: nobody.
+        Per cell, zero or the only contributor; None: no singletons.
     singletons, moves
         As in :class:`hitoku.methods.gauss.Gauss`.
     differences
-        Cells by differences that nobody may work out.
+        Cells by differences that must not be derivable.
     """
 
     table: Table
@@ -61,14 +61,14 @@ class TableProblem:
     _sums: tuple[list[Column], Integers] | None = field(default=None, init=False)
 
     def sums(self) -> tuple[list[Column], Integers]:
-        """Cells as sums of inner cells, and the inner cells."""
+        """Return cells as sums of inner cells, and the inner cells."""
         if self._sums is None:
             columns, inner = incidence_of(self.table)
             self._sums = (columns + _differences(columns, self.differences), inner)
         return self._sums
 
     def relations(self) -> tuple[Any, Integers]:
-        """Relations between the cells and the differences; rows stand for inner cells."""
+        """Return the relations between the cells and the differences; rows stand for inner cells."""
         relations = self.table.relations
         inner = self.sums()[1] if self.singletons != "none" else np.zeros(0, dtype=np.int64)
         if self.differences is None:
@@ -80,7 +80,7 @@ class TableProblem:
         ), inner
 
     def solve(self, extra: Mask) -> Elimination:
-        """Find secondary cells, with some more cells protected as if they were unsafe."""
+        """Find secondary cells, with some additional cells protected as if they were unsafe."""
         n = self.table.n_cells
         unsafe = (self.need.unsafe | extra) & ~self.forced
         hidden = self.hidden & ~unsafe & ~self.forced
@@ -101,7 +101,7 @@ class TableProblem:
             singletons=self.singletons,
             moves=self.moves,
         ).solve()
-        # A further cell that cannot be hidden is of no help, but it is nobody's secret either.
+        # An additional cell that cannot be protected does not help, but it is not confidential either.
         exposed = outcome.exposed & np.append(self.need.unsafe, np.ones(more, dtype=bool))
         if exposed.any() and not self.excused:
             self._refuse(np.flatnonzero(exposed))
@@ -138,10 +138,10 @@ def _differences(columns: Sequence[Column], differences: Any) -> list[Column]:
 def owners_of(
     table: Table, need: Need, singletons: str, given: Any, *, zeros_withheld: bool
 ) -> Integers | None:
-    """Who is alone in each cell, as given or by the counts.
+    """Return the only contributor of each cell, as given or from the counts.
 
-    Where zeros are hidden the zeros are the singletons, for whoever sees that a sum is zero knows all its
-    parts; otherwise the cells of one respondent are.
+    If zeros are suppressed, zeros are the singletons, because a published zero sum reveals all its
+    parts; otherwise cells of one respondent are.
     """
     n = table.n_cells
     if singletons == "none":
@@ -165,9 +165,9 @@ def owners_of(
 def too_narrow(
     table: Table, need: Need, release: Release, width: float, deadline: Deadline | None = None
 ) -> Integers:
-    """Unsafe cells that can be inferred more closely than their need, or than a width, allows.
+    """Return unsafe cells that can be inferred more closely than their need, or a width, allows.
 
-    Where the deadline is over, cells may be missing.
+    After the deadline, cells may be missing.
     """
     bounds = Interval().bounds(release, deadline)
     wider = replace(need, width=np.where(need.unsafe, np.maximum(need.width, width), 0.0))
@@ -175,7 +175,7 @@ def too_narrow(
 
 
 def next_to(table: Table, cells: Sequence[int]) -> Mask:
-    """Cells that share a relation with some of these."""
+    """Return the cells that share a relation with some of these."""
     marked = np.zeros(table.n_cells)
     marked[list(cells)] = 1.0
     touched = abs(table.relations) @ marked > 0
@@ -183,7 +183,7 @@ def next_to(table: Table, cells: Sequence[int]) -> Mask:
 
 
 def next_to_withhold(table: Table, order: Integers, cells: Integers, closed: Mask) -> Mask:
-    """Choose another cell for each of these: the least important of its neighbours, or of theirs, and so on.
+    """Choose another cell for each of these: the least important neighbour, or neighbour of neighbours.
 
     Parameters
     ----------
@@ -192,9 +192,9 @@ def next_to_withhold(table: Table, order: Integers, cells: Integers, closed: Mas
     order
         All cells, the most important first.
     cells
-        Cells that need more company.
+        Cells that need another suppressed cell.
     closed
-        Cells that are withheld already or may not be.
+        Cells that are suppressed already or must not be.
     """
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -219,27 +219,27 @@ def next_to_withhold(table: Table, order: Integers, cells: Integers, closed: Mas
 
 
 def unpin(table: Table, need: Need, withheld: Mask, keep: Mask, attack: Any) -> Mask:
-    """Return the withheld cells, and as many more as it takes for the attack to find nothing.
+    """Add suppressed cells until the attack finds nothing; return all suppressed cells.
 
     Parameters
     ----------
     table, need
-        The table and its unsafe cells.
+        Table, and its unsafe cells.
     withheld
-        What is withheld so far.
+        Cells suppressed so far.
     keep
         Cells that stay published.
     attack
         Finds groups: cells of a ``total``, ``inside`` and ``outside``; at most ``k`` of them are outside.
     """
     known: dict[Any, float] = {}
-    # Totals that get withheld on the way change what a group needs, so the attack is asked again.
+    # Totals that get suppressed on the way change the requirement of a group, so the attack is repeated.
     for _ in range(GAUSS.unpin_rounds):
         found = attack.find(Release.of(table, Protection.withhold(table, withheld)))
         if not found:
             return withheld
         for group in found:
-            # Where everybody sees that a group is no larger than k, it is enough that all may be elsewhere.
+            # If a group is known to be no larger than k, it is enough that all of it may be elsewhere.
             size = np.inf if withheld[group.total] or group in known else table.value[group.total]
             known[group] = min(attack.k + 1.0, float(size))
         groups = list(known)
@@ -264,7 +264,7 @@ def unpin(table: Table, need: Need, withheld: Mask, keep: Mask, attack: Any) -> 
 
 
 def _with_outside(table: Table, groups: Sequence[Any]) -> tuple[Table, Floats]:
-    """Add to a table, for each group, a cell for everybody outside."""
+    """Add to a table, for each group, a cell for all people outside."""
     n, m = table.n_cells, len(groups)
     outside = np.array([table.value[list(group.outside)].sum() for group in groups])
     row = [i for i, group in enumerate(groups) for _ in range(len(group.outside) + 1)]

@@ -1,8 +1,8 @@
-"""Greedy secondary suppression: one cell at a time, the smallest where the fewest are withheld.
+"""Greedy secondary suppression: one cell at a time, the smallest where the fewest are suppressed.
 
 The secondary stage of ``suppressFT`` (Kikuchi and Minami 2017, section 4.3: units, shares of rows, shares of
-columns, then cells one by one until every interval is wide enough), for cells tied by any linear relations.
-What the paper leaves open is settled in :class:`Greedy`, so that one table and one need give one pattern.
+columns, then cells one by one until every interval is wide enough), for cells in any linear relations.
+Choices that the paper leaves open are fixed in :class:`Greedy`, so that a table and a need give one pattern.
 """
 
 from __future__ import annotations
@@ -36,50 +36,50 @@ STOPPED = "tidying stopped at its work limit: a longer search may withhold less"
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Greedy:
-    """Withhold the smallest cell of the relation with the fewest withheld cells, until every need is met.
+    """Suppress the smallest cell of the relation with the fewest suppressed cells, until every need is met.
 
-    All unsafe cells are withheld first. As long as one of them is *open* (it could be inferred too closely,
-    or exactly), one more cell is withheld for its sake, looked for in this order:
+    All unsafe cells are suppressed first. While one of them is *open* (it could be inferred too closely,
+    or exactly), one more cell is suppressed for it, searched in this order:
 
-    1. in a relation of the open cell in which it is the only withheld one, for that gives it away;
-    2. in a relation with a single withheld cell among all relations that hang together with the open one,
-       for a cell given away protects nobody;
-    3. in its own relation with the fewest withheld cells;
-    4. with no cell left there, one relation further away, and so on; again with the fewest.
+    1. in a relation of the open cell that has no other suppressed cell, because that discloses it;
+    2. in a relation with a single suppressed cell among all relations connected with the open one,
+       because a disclosed cell protects nothing;
+    3. in its own relation with the fewest suppressed cells;
+    4. if no cell is left there, one relation further away, and so on; again with the fewest.
 
-    Among equals the cheapest cell is taken, then the first in the order of the table. Open cells are
-    treated in the order of the table, those given away as in 1 before all others, and each until it is
-    met. Withholding more never narrows an interval, so what is met stays met.
+    Ties go to the cheapest cell, then to the first in the order of the table. Open cells are
+    processed in the order of the table, those disclosed as in 1 before all others, and each until it is
+    met. Suppressing more never narrows an interval, so requirements that are met stay met.
 
-    A cell that is zero may help, since an outsider cannot know that it is; but a structural zero withheld
-    fools nobody. So 2 to 4 are tried without zeros first, and with zeros only when nothing else is
-    left. Cells that an outsider's bounds pin down never help and are not considered.
+    A suppressed zero may protect, because an outsider cannot know it is zero; but a structural zero
+    protects nothing. So 2 to 4 are tried without zeros first, and with zeros only if no other cell is
+    left. Cells that an outsider's bounds fix never help and are not considered.
 
     Parameters
     ----------
     cost
-        What makes a cell small: "value", "unit", "frequency", "own" (the table's cost column), "log", or one
+        Size of a cell: "value", "unit", "frequency", "own" (the table's cost column), "log", or one
         number per cell.
     keep
         Cells that stay published: a mask, or "margins". The table's ``fixed`` cells always do.
     start
-        Cells that somebody withheld by hand. They stay withheld; what is missing is added.
+        Cells suppressed manually. They stay suppressed; missing ones are added.
     tidy
-        In the end, publish cells that turned out unnecessary, the most expensive first.
+        Finally publish cells that turned out unnecessary, the most expensive first.
     prefer
         "smallest" as in the paper; "closing": before cost, the cell that is new to the fewest relations.
         It needs fewer cells, since they end chains instead of prolonging them; their cost may be higher.
     every
-        Whose intervals must be wide: those of "unsafe" cells, as the need says; or, as in the paper, of every
-        "withheld" cell: secondary ones as wide as the unsafe cell of which least is asked. Secondary cells
-        that everybody can tell all the same are published again in any case.
+        Cells whose intervals must be wide: "unsafe" cells, as the need requires; or, as in the paper, all
+        "withheld" cells: secondary ones as wide as the unsafe cell with the smallest requirement. Secondary
+        cells that can be derived anyway are published again in any case.
     record
-        "cells": steps say what was withheld, why and for whom. "full": also the interval of the protected
-        cell before and after, up to two linear programs per step. "auto": "full" for tables of up to 3000
-        cells.
+        "cells": steps record the suppressed cell, the reason and the protected cell. "full": also the
+        interval of the protected cell before and after, up to two linear programs per step. "auto": "full"
+        for tables of up to 3000 cells.
     work_limit
-        Numbers that the programs of ``tidy`` may look at: a limit that is the same on every computer. Cells
-        that were not tried by then stay withheld, and ``note`` says so. None for no limit.
+        Work limit of the programs of ``tidy``, the same on every computer. Cells that were not tried by then
+        stay suppressed, and ``note`` reports it. None: no limit.
 
     Examples
     --------
@@ -110,28 +110,29 @@ class Greedy:
         return shown_parameters(self)
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Withhold cells until every unsafe one is blurred as far as the need asks.
+        """Suppress cells until every unsafe one is protected as the need requires.
 
         Parameters
         ----------
         table
             The table.
         need
-            Which cells are unsafe, and how far each must be blurred.
+            Unsafe cells, and their required protection.
         progress
-            Told how many unsafe cells are met, of how many; with ``tidy`` then how many cells were tried.
+            Called with the number of unsafe cells met and their total; with ``tidy`` then with the cells
+            tried.
 
         Raises
         ------
         NeedError
-            When a cell cannot be protected, however much is withheld; it names the cells.
+            If a cell cannot be protected by any pattern; the error names the cells.
         SolverError
-            When the search reached its work limit first.
+            If the search reached its work limit first.
         """
         return run(self, table, need, progress)
 
     def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
+        """Decide over the reals; :func:`hitoku.methods.run.run` does the rest."""
         found = self._walked(table, need, progress)
         while self.every == "withheld" and found.secondary.any():
             more = self._walked(table, _of_all(need, found), progress, found.withheld)
@@ -146,7 +147,7 @@ class Greedy:
     def _walked(
         self, table: Table, need: Need, progress: Progress | None, so_far: Mask | None = None
     ) -> Protection:
-        """Walk once, for the unsafe cells of a need, from what is withheld so far or by hand."""
+        """Run one walk for the unsafe cells of a need, from a pattern or from cells given in ``start``."""
         cost = costs(table, self.cost)
         stay = kept(table, self.keep)
         refuse_unsafe(table, need, stay)
@@ -181,7 +182,7 @@ class Greedy:
 
 
 def _of_all(need: Need, found: Protection) -> Need:
-    """Ask of secondary cells the width that is asked of an unsafe cell at least."""
+    """Require for secondary cells the smallest width that is required of an unsafe cell."""
     width = np.maximum(need.width, need.lower + need.upper)
     least = float(width[need.unsafe].min(initial=np.inf))
     return Need(
@@ -193,7 +194,7 @@ def _of_all(need: Need, found: Protection) -> Need:
 
 
 class Walk:
-    """One run: the pattern so far, and where to look next."""
+    """One run: the pattern so far, and where to search next."""
 
     def __init__(
         self, table: Table, need: Need, first: Mask, eligible: Mask, cost: Floats, prefer: Prefer
@@ -202,17 +203,17 @@ class Walk:
         self._table = table
         self._unsafe = np.flatnonzero(need.unsafe)
         self._prefer = prefer
-        # One number per cell: zeros behind all others, then by cost, then by position.
+        # One number per cell: zeros last, then by cost, then by position.
         order = np.lexsort((np.arange(table.n_cells), cost, table.value == 0))
         self._rank = np.empty(table.n_cells, dtype=np.int64)
         self._rank[order] = np.arange(table.n_cells)
         choice = eligible & ~first
         tally = self.audit.pattern.tally
-        # Candidates, and how many each relation has left; first without zeros, then with them.
+        # Candidates, and their number per relation; first without zeros, then with them.
         self._tiers = [(mask, tally(mask)) for mask in (choice & (table.value != 0), choice)]
 
     def steps(self, progress: Progress | None) -> Iterator[Step]:
-        """Withhold cell after cell until all unsafe ones are met."""
+        """Suppress cell after cell until all unsafe ones are met."""
         for cell in self._unsafe:
             while len(given_away := self._alone(int(cell))):
                 yield self._withhold(self._smallest(given_away), int(cell), given_away, Reason.ALONE)
@@ -233,7 +234,7 @@ class Walk:
             raise not_decided(n_unsafe - done, n_unsafe) from error
 
     def _alone(self, cell: int) -> Integers:
-        """Relations that give a cell away, narrowed to those with a cell that is not zero if any has one."""
+        """Return relations that disclose a cell; if any has a candidate that is not zero, only those."""
         rows = self.audit.pattern.relations_of(cell)
         rows = np.asarray(rows[self.audit.pattern.count[rows] == 1])
         if not len(rows):
@@ -245,7 +246,7 @@ class Walk:
         return np.asarray(rows[usable]) if usable.any() else rows
 
     def _where(self, cell: int) -> tuple[Integers, Reason, int]:
-        """Relations in which to look for a cell to withhold for the sake of an open one."""
+        """Return relations in which to search for a cell to suppress for an open one."""
         pattern = self.audit.pattern
         own = pattern.relations_of(cell)
         for tier, (_, left) in enumerate(self._tiers):
@@ -260,7 +261,7 @@ class Walk:
         raise unreachable(self._table, [cell])
 
     def _rings(self, own: Integers) -> Iterator[Integers]:
-        """Relations of a cell, then those that share a loose cell with them, and so on outwards."""
+        """Yield relations of a cell, then those that share a movable cell with them, and so on outwards."""
         pattern = self.audit.pattern
         seen = np.zeros(len(pattern.count), dtype=bool)
         ring = own
@@ -277,7 +278,7 @@ class Walk:
         cells = np.unique(pattern.relations.cells_of(relations))
         cells = cells[self._tiers[tier][0][cells]]
         if self._prefer == "closing":
-            # Zeros stay behind: the fewest new relations among cells that are not zero, if there are any.
+            # Zeros come last: fewest new relations among cells that are not zero, if there are any.
             nonzero = cells[self._tiers[0][0][cells]]
             cells = nonzero if len(nonzero) else cells
             rows = pattern.relations.rows_of(cells)
@@ -298,9 +299,9 @@ class Walk:
 
 
 def with_intervals(table: Table, need: Need, first: Mask, steps: list[Step]) -> list[Step]:
-    """Walk through the steps once more and add what each did to the interval of the protected cell.
+    """Repeat the steps and add their effect on the interval of the protected cell.
 
-    Steps beyond the work limit stay without intervals.
+    Steps beyond the work limit have no intervals.
     """
     audit = IncrementalAudit(table, need, first, work=CountedWork(MINUTES))
     told: list[Step] = []
@@ -329,7 +330,7 @@ def not_decided(n_open: int, n_unsafe: int) -> SolverError:
 
 
 def refuse_hopeless(table: Table, need: Need, withholdable: Mask) -> None:
-    """Raise when limits show that some cells stay open even if everything is withheld that may be."""
+    """Raise if limits show that some cells stay open even if all eligible cells are suppressed."""
     audit = IncrementalAudit(table, need, withholdable)
     lower, upper = audit.limits()
     unsafe = np.flatnonzero(need.unsafe)

@@ -1,9 +1,9 @@
-"""How far withheld cells can move while a pattern changes, and cells that can be published again.
+"""Movement of suppressed cells while a pattern changes, and cells that can be published again.
 
 Everything is in deviations from the true table: zero fits, relations stay satisfied by sums of deviations,
-and no right-hand side has to be rounded. Three answers, the cheapest first. A deviation found earlier may
-show that a need is met; it stays valid while more is withheld, and while no cell that it moves is published.
-Limits handed from relation to relation may show that it is not. A linear program decides the rest.
+and no right-hand side has to be rounded. Three tests are used, the cheapest first. A deviation found earlier
+may show that a need is met; it stays valid while more cells are suppressed, and while no cell that it moves
+is published. Limits propagated between relations may show that it is not. A linear program decides the rest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NO_CELLS: Integers = np.zeros(0, dtype=np.int64)
 
 
 class DeviationRange:
-    """Some cells and relations, kept open in an engine; published cells are held at zero."""
+    """Some cells and relations, kept open in a solver; published cells are held at zero."""
 
     def __init__(
         self,
@@ -53,44 +53,44 @@ class DeviationRange:
     def of_group(
         cls, pattern: Pattern, group: int, room: tuple[Floats, Floats], work: CountedWork
     ) -> DeviationRange:
-        """Set up the program of one group of cells that hang together."""
+        """Set up the program of one connected group of cells."""
         return cls(pattern, pattern.members(group), pattern.rows(group), room, work)
 
     @classmethod
     def of_table(cls, pattern: Pattern, room: tuple[Floats, Floats], work: CountedWork) -> DeviationRange:
-        """Set up the program of all cells, those published held, so that it lasts while the pattern grows."""
+        """Set up the program of all cells, published ones held, valid as the pattern grows."""
         return cls(pattern, np.flatnonzero(pattern.movable), np.arange(len(pattern.count)), room, work)
 
     def hold(self, cell: int) -> None:
-        """Publish a cell: it moves no more."""
+        """Publish a cell: hold it at zero."""
         self._engine.bound(self.place[cell], 0.0, 0.0)
 
     def release(self, cell: int) -> None:
-        """Withhold a cell again that was held."""
+        """Suppress a held cell again."""
         place = self.place[cell]
         self._engine.bound(place, self._room[0][place], self._room[1][place])
 
     def push(self, cell: int, *, up: bool, cap: float) -> tuple[float, Floats]:
-        """Move a cell as far as it goes; return how far, and the deviation that shows it."""
+        """Move a cell as far as possible; return the distance, and the deviation that shows it."""
         return self._engine.far(self.place[cell], up=up, cap=cap)
 
     def push_together(self, cells: Integers, *, up: bool) -> Floats | None:
-        """Move several cells at once; None where there is no end to it."""
+        """Move several cells at once; None if unbounded."""
         return self._engine.together(np.array([self.place[int(cell)] for cell in cells]), up=up)
 
 
 class IncrementalAudit:
-    """A pattern, and what is known about how far its unsafe cells can move.
+    """A pattern, and what is known about the movement of its unsafe cells.
 
     Attributes
     ----------
     pattern
-        The cells withheld now; change it through :meth:`withhold` and :meth:`publish` only.
+        Cells suppressed now; change it only through :meth:`withhold` and :meth:`publish_if_met`.
     low, high
-        Per cell how far some deviation that fits is known to move it.
+        Per cell the largest movement down and up by some known feasible deviation.
     work
-        What flows and programs look at. A program that reaches its limit raises ``PUSH_WORK_LIMIT``; flows
-        are short, and the caller looks at the limit between cells.
+        Work of flows and programs. A program that reaches its limit raises ``PUSH_WORK_LIMIT``; flows
+        are short, and the caller checks the limit between cells.
     """
 
     def __init__(
@@ -109,40 +109,40 @@ class IncrementalAudit:
         self._unsafe = need.unsafe
         self._value = table.value
         self._down, self._up = table.value - table.lower, table.upper - table.value
-        # Beside a large value a small level must not be taken for rounding.
+        # Next to a large value a small level must not be mistaken for rounding.
         asked = np.maximum(np.maximum(need.lower, need.upper), need.width)
         self._slack = level_slack(table.value, asked)
         self.low, self.high = np.zeros(table.n_cells), np.zeros(table.n_cells)
-        # Which deviation shows it, -1 for none, and the cells that deviation moves.
+        # Deviation that shows it, -1 for none, and the cells that the deviation moves.
         self._lowest = np.full(table.n_cells, -1)
         self._highest = np.full(table.n_cells, -1)
         self._moved: list[Integers] = []
         self._programs: dict[int, DeviationRange] = {}
         self._whole: DeviationRange | None = None
         self._propagation = Propagation(self.pattern.relations, np.full(table.n_cells, np.inf), SUM_ROUNDING)
-        # Bounds of deviations, and the cells whose bounds have not been passed on yet.
+        # Bounds of deviations, and the cells whose bounds have not been propagated yet.
         self._limits: tuple[Floats, Floats] | None = None
         self._news = NO_CELLS
-        # A cell in no relation is held by its bounds alone.
+        # A cell without relations is limited by its bounds alone.
         free = self.pattern.loose & (self.pattern.relations.degree == 0)
         self.low[free], self.high[free] = self._down[free], self._up[free]
 
     def enough(self, cells: Any, low: Any, high: Any) -> Any:
-        """Tell for which cells, or whether for one, distances down and up meet the need."""
+        """Return whether distances down and up meet the need, for cells or one cell."""
         return self._need.met_by(low, high, self._slack[cells], cells)
 
     def met(self, cell: int) -> bool:
-        """Tell whether the need of an unsafe cell is met by the pattern as it is."""
+        """Return whether the need of an unsafe cell is met by the current pattern."""
         if self.enough(cell, self.low[cell], self.high[cell]):
             return True
         return not self.held(cell) and self._decide(cell)
 
     def held(self, cell: int) -> bool:
-        """Tell whether limits alone show that a cell cannot move far enough; False leaves it open."""
+        """Return whether limits alone show that a cell cannot move far enough; False is inconclusive."""
         return self._any_held(np.array([cell]))
 
     def limits(self, rounds: int = GREEDY.propagation_rounds) -> tuple[Floats, Floats]:
-        """Lower and upper limits of deviations under the pattern as it is, after some more rounds."""
+        """Return lower and upper limits of deviations under the current pattern, after some more rounds."""
         if self._limits is None:
             loose = self.pattern.loose
             self._limits = np.where(loose, -self._down, 0.0), np.where(loose, self._up, 0.0)
@@ -154,10 +154,10 @@ class IncrementalAudit:
         return self._limits
 
     def interval(self, cell: int) -> tuple[float, float]:
-        """Both ends of what an outsider can infer about a withheld cell."""
+        """Return the interval of a suppressed cell for an outsider."""
         rows = self.pattern.relations_of(cell)
         if np.any(self.pattern.count[rows] == 1) and self.pattern.loose[cell]:
-            down, up = 0.0, 0.0  # the only one of a relation
+            down, up = 0.0, 0.0  # the only suppressed cell of a relation
         elif not self.pattern.loose[cell] or not len(rows):
             down, up = (self._down[cell], self._up[cell]) if self.pattern.loose[cell] else (0.0, 0.0)
         else:
@@ -165,9 +165,9 @@ class IncrementalAudit:
         return float(self._value[cell] - down), float(self._value[cell] + up)
 
     def show(self, cells: Integers) -> None:
-        """Look for deviations that show many needs to be met at once; whatever is found is remembered.
+        """Look for deviations that meet many needs at once; all results are stored.
 
-        Verdicts do not depend on it: it only saves asking for one cell after the other.
+        Verdicts do not depend on it: it only avoids testing cells one by one.
         """
         groups = np.array([self.pattern.group_of(int(cell)) for cell in cells], dtype=np.int64)
         for group in np.unique(groups[groups >= 0]):
@@ -187,7 +187,7 @@ class IncrementalAudit:
                 missing = still
 
     def _circulate(self, group: int, missing: Integers) -> None:
-        """Go along flows, where a group is a network of whole numbers: few of them show nearly all needs."""
+        """Use flows if a group is an integer network: few of them show nearly all needs."""
         members = self.pattern.members(group)
         matrix = self.pattern.matrix[self.pattern.rows(group)][:, members]
         circles = NetworkCirculation.of(
@@ -212,7 +212,7 @@ class IncrementalAudit:
         return bool(self.enough(cell, self._push(cell, up=False), high))
 
     def _push(self, cell: int, *, up: bool) -> float:
-        """Move a cell as far as it goes, and remember what the deviation shows about all unsafe cells."""
+        """Move a cell as far as possible, and store what the deviation shows about all unsafe cells."""
         program = self._program(cell)
         need = self._need
         cap = float(max(need.lower[cell], need.upper[cell], need.width[cell]) + 2 * self._slack[cell] + 1)
@@ -231,7 +231,7 @@ class IncrementalAudit:
             known[cells[better]], best[cells[better]] = shown[better], number
             used = used or bool(better.any())
         if used:
-            # Anything the solver moved counts, dust too: holding such a cell would bend the deviation.
+            # All movement counts, even tiny amounts: holding such a cell would distort the deviation.
             self._moved.append(cells[deviation != 0].astype(np.int32))
 
     def _program(self, cell: int) -> DeviationRange:
@@ -246,12 +246,12 @@ class IncrementalAudit:
                 self._whole = DeviationRange.of_table(self.pattern, (self._down, self._up), self.work)
                 return self._whole
             program = DeviationRange.of_group(self.pattern, group, (self._down, self._up), self.work)
-            # Cells are treated group by group: one program is kept.
+            # Cells are processed group by group: one program is kept.
             self._programs = {group: program}
         return program
 
     def withhold(self, cell: int) -> None:
-        """Withhold one more cell; everything shown so far stays shown."""
+        """Suppress one more cell; everything shown so far stays shown."""
         for group in np.unique(self.pattern.group[self.pattern.relations_of(cell)]):
             self._programs.pop(int(group), None)
         self.pattern.withhold(cell)
@@ -260,7 +260,7 @@ class IncrementalAudit:
             self._whole.release(cell)
 
     def publish_if_met(self, cell: int) -> bool:
-        """Publish a cell if every need stays met without it; say whether it was done."""
+        """Publish a cell if every need stays met without it; return whether it was published."""
         if self.pattern.given_away(cell, self._unsafe) is None:
             return False
         shown = self.low.copy(), self.high.copy(), self._lowest.copy(), self._highest.copy()
@@ -271,11 +271,11 @@ class IncrementalAudit:
             program.hold(cell)
         limits = self.limits()
         self.pattern.publish(cell)
-        # What was ruled out before stays ruled out, and the cell does not move any more.
+        # Impossible movements stay impossible, and the cell does not move any more.
         self._limits, self._news = (limits[0].copy(), limits[1].copy()), np.array([cell])
         self._limits[0][cell] = self._limits[1][cell] = 0.0
         if not self._any_held(asked):
-            # Who stands next to the cell is most likely to miss it: one refusal is enough.
+            # Test neighbouring unsafe cells first: they are most likely to fail.
             near = np.intersect1d(asked, self.pattern.relations.cells_of(self.pattern.relations_of(cell)))
             if all(self.met(int(unsafe)) for unsafe in near):
                 self.show(asked)
@@ -290,7 +290,7 @@ class IncrementalAudit:
         return False
 
     def _forget(self, cell: int) -> Integers:
-        """Drop what is shown only by deviations that move a cell; return the unsafe cells concerned."""
+        """Drop deviations that move a cell; return the unsafe cells that relied on them."""
         bent = np.zeros(len(self._moved), dtype=bool)
         in_use = np.unique(np.concatenate([self._lowest, self._highest]))
         for number in in_use[in_use >= 0]:
