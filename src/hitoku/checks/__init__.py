@@ -1,4 +1,4 @@
-"""Output checking: whether a research output is fit to leave the secure centre.
+"""Output checking: decide whether research outputs may be released from a secure environment.
 
 A researcher works in a :mod:`~hitoku.checks.session`, which protects and judges every output. Output types
 are in :mod:`~hitoku.checks.outputs`; each collects :mod:`~hitoku.checks.evidence` from the records, to which

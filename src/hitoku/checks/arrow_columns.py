@@ -1,4 +1,4 @@
-"""How data come in: a frame or a file as an Arrow table, and its columns as codes."""
+"""Reading data: a frame or a file as an Arrow table, and its columns as codes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from hitoku.model import Integers
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedTexts:
-    """Many texts one after the other, as bytes.
+    """Texts stored one after the other in one byte string.
 
     Parameters
     ----------
     content
-        All of them, in UTF-8.
+        The concatenated texts, in UTF-8.
     offsets
-        Where each begins, and where the last ends.
+        Start of each text, and the end of the last one.
     """
 
     content: bytes
@@ -37,7 +37,11 @@ class PackedTexts:
 
 
 def packed_texts(column: Any) -> PackedTexts | None:
-    """Write a column of texts or whole numbers as Python would; None for what Arrow writes otherwise."""
+    """Return a column of texts or integers as packed texts.
+
+    Texts are written as Python would write them. Returns None for other types and for columns with missing
+    values.
+    """
     kind = column.type
     plain = pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
     if not plain or column.null_count:
@@ -49,11 +53,11 @@ def packed_texts(column: Any) -> PackedTexts | None:
 
 
 def arrow_table(data: Any) -> pa.Table:
-    """Read a frame of any kind, or a file."""
+    """Read a frame of any supported library, or a file."""
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, str | Path):
-        # Most sessions start from a frame, and need no database.
+        # Most sessions start from a frame; then no database is needed.
         from hitoku.tabulation import read_whole  # noqa: PLC0415 - see above
 
         return read_whole(Path(data))
@@ -91,7 +95,10 @@ def arrow_table(data: Any) -> pa.Table:
 
 
 def storable(series: Any) -> Any:
-    """Return a column as Arrow has it; intervals and periods of pandas are codes, written as pandas does."""
+    """Return a column as an Arrow array.
+
+    Intervals and periods of pandas become codes, written as pandas prints them.
+    """
     column = series.to_arrow()
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not isinstance(kind, pa.BaseExtensionType):
@@ -106,12 +113,12 @@ def storable(series: Any) -> Any:
 
 
 def widest(column: Any) -> Any:
-    """Write a column in the widest type of its kind; what lies under a missing value is nothing."""
+    """Return a column in the widest type of its kind, with a fixed value where it is missing."""
     kind = column.type
     if pa.types.is_signed_integer(kind) and not column.null_count:
         return column.cast(pa.int64())
     if pa.types.is_signed_integer(kind) or pa.types.is_floating(kind):
-        # As pandas has it: whole numbers of which some are missing are floats.
+        # As in pandas: integers with missing values are floats.
         return pc.fill_null(column.cast(pa.float64(), safe=False), float("nan"))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return pc.fill_null(column.cast(pa.large_string()), "\0")
@@ -119,9 +126,9 @@ def widest(column: Any) -> Any:
 
 
 def list_values(column: Any) -> tuple[list[str | None], Integers]:
-    """List the values of a column as text, None where missing, and which of them each record has.
+    """List the distinct values of a column as text, and the index of each record's value.
 
-    Floats that are all whole are written like integers.
+    A missing value is None. Floats without fractional parts are written as integers.
     """
     listed = column.dictionary_encode()
     values = listed.dictionary
@@ -138,7 +145,7 @@ def list_values(column: Any) -> tuple[list[str | None], Integers]:
 
 
 def find_column(table: pa.Table, name: str) -> Any:
-    """Return a column; one that is not there is asked for by the name that is like it."""
+    """Return a column; raise DataError for an unknown name."""
     if name not in table.column_names:
         raise DataError(
             "unknown_column",

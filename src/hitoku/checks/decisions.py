@@ -1,6 +1,7 @@
-"""Decisions: what a person said about an output, and why; verdicts advise, decisions release.
+"""Decisions of checkers about outputs.
 
-A decision never turns a verdict into a pass: the matrix shows it as "exception granted", with who decided.
+Verdicts advise, decisions release. A decision never turns a verdict into a pass: the report shows "exception
+granted" with the person who decided.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ from hitoku.model import Mask, Need
 from hitoku.toml import load_toml, validated
 
 NonEmpty = Annotated[str, Field(min_length=1, max_length=10_000)]
-# A cell by its codes; a variable that is left out is summed over. An output without groups has the cell {}.
+# A cell by its codes; an omitted variable is summed over. An output without groups has the single cell {}.
 Cell = dict[NonEmpty, NonEmpty]
 Fraction = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Year = Annotated[int, Field(ge=1800, le=2200, strict=True)]
 Seen = Literal["visible", "known to some", "hidden"]
-# Where the format is described.
+# Documentation of the file format.
 SEE = "see docs/how-to/check-outputs.md, Decisions"
 
 
 def person(name: str) -> tuple[str, ...]:
-    """Tell people apart by the words of their names, however these are written.
+    """Normalise a person's name, so that spellings of one name are equal.
 
     Examples
     --------
@@ -51,18 +52,19 @@ class _Frozen(BaseModel):
 
 
 class Facts(_Frozen):
-    """What somebody who knows the data can say: the second phase of Kikuchi and Minami (2017).
+    """Facts about the data that support a decision: the second phase of Kikuchi and Minami (2017).
 
     Parameters
     ----------
     sampling_fraction
-        Share of the population in the data: who is alone in a sample may not be alone in the population.
+        Share of the population in the data. A unit that is unique in a sample may not be unique in the
+        population.
     observability
-        What outsiders can see of each variable.
+        How visible each variable is to outsiders.
     year
-        The data are so old that they say little about anybody now.
+        Year of the data, if they are so old that they reveal little about the present.
     structural_zeros
-        Combinations that cannot occur, in words: everybody knows that they are empty.
+        Descriptions of combinations that cannot occur, and that are therefore known to be empty.
     """
 
     sampling_fraction: Fraction | None = None
@@ -82,7 +84,7 @@ class Facts(_Frozen):
 
 
 class ExceptionRequest(_Frozen):
-    """What a researcher asks for: that an output, or some cells of it, leave although a principle says no."""
+    """Request of a researcher to release an output, or some of its cells, although a principle fails."""
 
     output: NonEmpty
     principle: Principle
@@ -95,27 +97,27 @@ class ExceptionRequest(_Frozen):
 
 
 class Decision(_Frozen):
-    """What a checker decided about an output.
+    """Decision of a checker about an output.
 
     Parameters
     ----------
     output
-        Its name.
+        Name of the output.
     decision
-        It leaves, or it stays.
+        "release" or "refuse".
     principle
-        Which verdict this answers; left out, all of them.
+        Principle whose verdict is answered; default: all of them.
     cells
-        Numbers that leave although they were withheld, by their codes, or "all". Without any the output
-        leaves as it is.
+        Cells to release although they were suppressed, by their codes, or "all". Without any, the output is
+        released as it is.
     who, when
-        The person, and the day.
+        Name of the person, and day of the decision.
     reason
-        In words that the researcher may read.
+        Reason, in words that the researcher may read.
     facts
-        What it rests on.
+        Facts that support the reason.
     expires
-        The last day on which the output may leave because of this.
+        Last day on which the decision allows a release; default: no limit.
 
     Examples
     --------
@@ -135,9 +137,10 @@ class Decision(_Frozen):
     expires: date | None = None
 
     def answers(self, verdict: PrincipleVerdict) -> bool:
-        """Tell whether it is about what a verdict says.
+        """Return whether the decision covers a verdict.
 
-        Units that a sample makes up for are excused by naming the very fraction that they were relaxed by.
+        A verdict relaxed because the data are a sample is covered only if the decision states the same
+        fraction.
         """
         relaxed = verdict.numbers.get("fraction")
         named = self.facts.sampling_fraction
@@ -145,11 +148,11 @@ class Decision(_Frozen):
         return self.principle in {None, verdict.principle} and fits
 
     def holds(self, today: date) -> bool:
-        """Tell whether it has not expired."""
+        """Return whether the decision has not expired."""
         return self.expires is None or today <= self.expires
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold, without what was not said."""
+        """Return JSON-compatible values, without defaults."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def __str__(self) -> str:
@@ -161,7 +164,7 @@ class Decision(_Frozen):
 
 
 def cell_name(cell: Mapping[str, str]) -> str:
-    """Name a cell by its codes.
+    """Return the codes of a cell as text.
 
     Examples
     --------
@@ -187,7 +190,10 @@ class _File(_Frozen):
 
 
 def read_decisions(path: str | Path) -> tuple[Decision, ...]:
-    """Read a TOML file of decisions; the first thing that is wrong is named by number and key."""
+    """Read a TOML file of decisions.
+
+    Raises ParameterError that names the first invalid entry and its key.
+    """
     place = Path(path)
     try:
         return parse_decisions(read_file(place, 10_000_000).decode("utf-8"), place.name)
@@ -202,7 +208,7 @@ def read_decisions(path: str | Path) -> tuple[Decision, ...]:
 
 
 def parse_decisions(text: str, where: str) -> tuple[Decision, ...]:
-    """Read the text of a file of decisions.
+    """Parse the text of a file of decisions.
 
     Examples
     --------
@@ -231,7 +237,7 @@ def parse_decisions(text: str, where: str) -> tuple[Decision, ...]:
 
 
 def decisions_by(decisions: Iterable[Decision], output: str, today: date) -> tuple[Decision, ...]:
-    """Return what was decided about an output and still holds."""
+    """Return the decisions about an output that have not expired."""
     return tuple(each for each in decisions if each.output == output and each.holds(today))
 
 
@@ -239,7 +245,7 @@ ORDER = (Clearance.PASS, Clearance.REVIEW, Clearance.FAIL)
 
 
 def open_cells(output: Output, decisions: Sequence[Decision]) -> Output:
-    """Return an output as it leaves: with the numbers that decisions name, from its evidence."""
+    """Return an output with the cells that decisions release, taken from its evidence."""
     named = _places(output, decisions)
     if not (named & output.evidence.withheld).any():
         return output
@@ -252,21 +258,21 @@ def excused(
     decisions: Sequence[Decision],
     policy: Policy,
 ) -> dict[Principle, tuple[Decision, ...]]:
-    """Find the verdicts that decisions answer; for each principle that is excused the decisions.
+    """Find the principles that decisions excuse, each with its decisions.
 
-    A decision that names cells excuses these only: if the others alone would bring the same verdict about, it
-    is not answered.
+    A decision that names cells excuses only these: if the other cells alone lead to the same verdict, the
+    principle is not excused.
 
     Parameters
     ----------
     output
-        As it leaves, its cells opened.
+        The output, with the released cells opened.
     verdicts
-        What the principles say about it so.
+        Verdicts of the principles on that output.
     decisions
-        That it leaves; those about other outputs or past their day are not among them.
+        Valid decisions to release this output.
     policy
-        The checker's.
+        Policy of the checker.
     """
     found: dict[Principle, tuple[Decision, ...]] = {}
     for principle in Principle:
@@ -277,7 +283,7 @@ def excused(
         if answering and not _reach(output, worst(stopped), answering, policy, principle):
             answering = []
         if not answering and principle is Principle.INTERVAL:
-            # A number that leaves has no interval to be protected; those of all others must hold.
+            # A published number needs no interval; the intervals of all other cells must hold.
             answering = [each for each in decisions if each.cells and _others_hold(output, decisions, policy)]
         if answering:
             found[principle] = tuple(answering)
@@ -291,7 +297,7 @@ def _reach(
     policy: Policy,
     principle: Principle,
 ) -> bool:
-    """Tell whether a verdict is about the cells that decisions name, or about the output as a whole."""
+    """Return whether a verdict concerns the cells that decisions name, or the whole output."""
     if principle is Principle.DIFFERENCING or any(
         not each.cells or each.cells == "all" for each in decisions
     ):
@@ -299,7 +305,7 @@ def _reach(
     hidden = output.evidence.withheld | _places(output, decisions)
     if ORDER.index(_said(_withholding(output, hidden), policy, principle)) < ORDER.index(status):
         return True
-    # A maximum fails whatever is withheld of it: then the verdict is not about cells.
+    # A maximum fails for every pattern of suppression; such a verdict does not concern cells.
     protected = output.asked.protect(output.evidence, policy).withheld
     return _said(_withholding(output, protected), policy, principle) is status
 
@@ -321,13 +327,13 @@ def _said(output: Output, policy: Policy, principle: Principle) -> Clearance:
 
 
 def _withholding(output: Output, withheld: Mask) -> Output:
-    """Return the same output with other cells withheld."""
+    """Return the output with another set of suppressed cells."""
     evidence = replace(output.evidence, withheld=withheld)
     return replace(output, evidence=evidence, published=output.asked.publish(evidence))
 
 
 def _places(output: Output, decisions: Sequence[Decision]) -> Mask:
-    """Find the cells that decisions name."""
+    """Return the mask of the cells that decisions name."""
     named = np.zeros(output.evidence.n_parts, dtype=np.bool_)
     for decision in decisions:
         if decision.cells == "all":

@@ -1,4 +1,4 @@
-"""The data of a session, opened once: columns, who each record is about, filters, groups."""
+"""Data of a session: columns, units, filters and groups."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from hitoku.errors import DataError, ParameterError, did_you_mean, some
 from hitoku.model import Floats, Integers, Mask, code_list, refuse_nul
 
 MISSING = "missing"
-# What becomes of records with a missing value: left out of the output, an error, or a code of their own.
+# Treatment of records with a missing value: exclude them, raise an error, or give them a code of their own.
 COMPLETE, ERROR, CODE = "complete", "error", "code"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Groups:
-    """Records by the combinations of codes that occur.
+    """Records grouped by the combinations of codes that occur.
 
     Parameters
     ----------
     names
-        The variables.
+        Names of the variables.
     labels
-        The codes of each group.
+        Codes of each group.
     codes
-        Per record the position of its group.
+        Group index of each record.
     """
 
     names: tuple[str, ...]
@@ -46,24 +46,24 @@ class Groups:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Records:
-    """Records with the number of the unit that each is about.
+    """Records, each with the number of the unit it belongs to.
 
     Parameters
     ----------
     table
         All columns.
     unit
-        Per record the number of its unit, from 0.
+        Unit number of each record, from 0.
     n_units
-        How many units the whole data have; a filter does not change it.
+        Number of units in the whole data; filters do not change it.
     names
-        The units by their number, as the data call them; None when every record is one.
+        Name of each unit; None if every record is a unit.
     unit_column
-        The column that names the unit; None when every record is one.
+        Column that names the unit; None if every record is a unit.
     unfiltered
-        All records of the data, of which a filter has kept these; None without a filter.
+        All records before any filter; None without a filter.
     filtered
-        Columns of that filter.
+        Columns used by the filter.
 
     Examples
     --------
@@ -83,14 +83,14 @@ class Records:
 
     @classmethod
     def open(cls, data: Any, unit: str | None = None) -> Records:
-        """Read a frame, or a file.
+        """Read a frame or a file.
 
         Parameters
         ----------
         data
-            pandas, polars or pyarrow frame, or the path of a Parquet or CSV file.
+            pandas, polars or pyarrow frame, or path of a Parquet or CSV file.
         unit
-            Column that names the unit; left out, every record is one.
+            Column that names the unit. Default: every record is a unit.
         """
         table = arrow_table(data)
         if len(set(table.column_names)) < table.num_columns:
@@ -118,7 +118,7 @@ class Records:
                 n=nameless,
             )
         listed = column.combine_chunks().dictionary_encode()
-        # Numbered in sorted order, so that the numbers follow from the data and not from the order of rows.
+        # Numbered in sorted order, so that numbers do not depend on the order of the rows.
         order = np.asarray(pc.sort_indices(listed.dictionary))
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
@@ -130,7 +130,7 @@ class Records:
 
     @cached_property
     def hash(self) -> str:
-        """Tell data sets apart by what is in them, not by how a frame or a file holds it."""
+        """SHA-256 of the data, independent of the frame library or file format."""
         digest = hashlib.sha256()
         for name in self.table.column_names:
             digest.update(name.encode())
@@ -143,17 +143,17 @@ class Records:
 
     @property
     def unit_texts(self) -> Iterable[object]:
-        """The names of the units by their number, packed where that is possible."""
+        """Names of the units in the order of their numbers, packed where possible."""
         packed = packed_texts(self.names)
         return self.names.to_pylist() if packed is None else packed
 
     @cached_property
     def repeated(self) -> bool:
-        """Some unit has several records."""
+        """Whether some unit has several records."""
         return bool(np.bincount(self.unit).max() > 1)
 
     def where(self, kept: Mapping[str, Any]) -> Records:
-        """Keep the records whose columns have one of the values given."""
+        """Return the records whose columns have one of the given values."""
         if not isinstance(kept, Mapping):
             raise ParameterError(
                 "filter_invalid",
@@ -191,12 +191,14 @@ class Records:
         """
         if self.unfiltered is None or name in self.filtered:
             return False
-        # A column that was made of others, such as bars of a histogram, might have had other values.
+        # A derived column, such as histogram bins, might have had other values.
         made = name not in self.unfiltered.column_names
         return made or bool(pc.count_distinct(self.unfiltered.column(name)).as_py() > 1)
 
     def complete(self, names: Sequence[str]) -> tuple[Records, dict[str, int]]:
-        """Leave out the records with a missing value in some columns; say how many are missing in each.
+        """Exclude the records with a missing value in some columns.
+
+        Returns the remaining records, and the number of missing values per column.
 
         Examples
         --------
@@ -230,7 +232,7 @@ class Records:
         return replace(self, table=self.table.filter(pa.array(kept)), unit=self.unit[kept]), counted
 
     def _missing(self, name: str) -> Mask:
-        """Tell which records have no value in a column: null, NaN, or a text of blanks."""
+        """Return which records have a missing value in a column: null, NaN, or a blank text."""
         kind = self.column(name).type
         if _is_text(kind):
             texts, indices = self._list(name)
@@ -238,9 +240,9 @@ class Records:
         return np.asarray(pc.is_null(self.column(name), nan_is_null=True))
 
     def _nearest(self, kept: Mapping[str, Any]) -> str:
-        """Return what to do about a filter that keeps nothing: the code next to the first that no record has.
+        """Return the fix for an empty filter: the code nearest to the first unknown one.
 
-        Of texts alone, for a number may be somebody's value, and never of the names of units.
+        Only for text columns, because a number may be the value of a person, and never for names of units.
         """
         for name, values in kept.items():
             column = self.column(name)
@@ -253,7 +255,7 @@ class Records:
         return "check its values"
 
     def filter_codes(self, kept: Mapping[str, Any]) -> dict[str, list[str | None]]:
-        """Write the values of a filter as the codes they are; None for records without one."""
+        """Return the values of a filter as codes; None stands for a missing value."""
         return {name: list_values(self._wanted(name, values))[0] for name, values in kept.items()}
 
     def _wanted(self, name: str, values: Any) -> Any:
@@ -276,19 +278,22 @@ class Records:
             ) from error
 
     def with_codes(self, name: str, codes: Sequence[str], place: Integers) -> Records:
-        """Return the same records with a column of codes more, by their places in a list."""
+        """Return the records with an additional column of codes, given by their indices."""
         column = pa.DictionaryArray.from_arrays(pa.array(place), pa.array(list(codes), pa.string()))
         kept = [each for each in self.table.column_names if each != name]
         return replace(self, table=self.table.select(kept).append_column(name, column))
 
     def column(self, name: str) -> Any:
-        """Return a column in one piece."""
+        """Return a column as one contiguous array."""
         chunks = find_column(self.table, name)
         found = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
         return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
 
     def name_of(self, column: Any) -> str:
-        """Return the name of a column that was given itself; it must be the one of that name in the data."""
+        """Return the name of a column passed as a series.
+
+        Raises DataError if it differs from the column of that name in the data.
+        """
         try:
             series = nw.from_native(column, series_only=True)
         except TypeError as error:
@@ -341,7 +346,7 @@ class Records:
         return np.asarray(values)
 
     def per_unit(self, name: str, weight: str | None = None) -> Floats:
-        """Add up a column of numbers for each unit, with weights; records that have none count as zero."""
+        """Return the sum of a column over each unit, with weights; missing values count as zero."""
         amounts = np.ones(len(self))
         for each in filter(None, (name, weight)):
             values = self.column(each).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -350,12 +355,12 @@ class Records:
         return np.asarray(total, dtype=np.float64)
 
     def is_numeric(self, name: str) -> bool:
-        """Tell whether a column holds numbers."""
+        """Return whether a column is numeric."""
         kind = self.column(name).type
         return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
     def weights(self, name: str | None) -> Floats:
-        """Return a column of weights, all one when there is none."""
+        """Return a column of weights, or ones if no column is named."""
         if name is None:
             return np.ones(len(self))
         weights = self.numbers(name)
@@ -372,7 +377,7 @@ class Records:
         return weights
 
     def groups(self, by: Sequence[str], missing: str = "error") -> Groups:
-        """Group the records by their codes in some columns; one group when there are none."""
+        """Group the records by their codes in some columns; without columns, into one group."""
         names = tuple(by)
         if (names, missing) not in self._grouped:
             self._grouped[names, missing] = self._group(names, missing)
@@ -389,7 +394,7 @@ class Records:
             ordered, positions = self.coded(name, missing)
             codes = codes * len(ordered) + positions
             sizes.append(ordered)
-        # Counting is quicker than sorting; combinations of codes are few beside records.
+        # Counting is faster than sorting: combinations of codes are few compared with records.
         there = np.bincount(codes) > 0
         present, codes = np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
         labels = []
@@ -402,7 +407,7 @@ class Records:
         return Groups(names, tuple(labels), codes)
 
     def within(self, fine: str, coarse: str) -> dict[str, str]:
-        """Return for every code of a variable the one code of another that it lies in."""
+        """Return the code of a coarser variable that contains each code of a finer one."""
         pairs = self.groups([fine, coarse], "code").labels
         found = dict(zip(*zip(*pairs, strict=True), strict=True))
         if len(found) < len(pairs):
@@ -418,7 +423,7 @@ class Records:
         return found
 
     def coded(self, name: str, missing: str = "error") -> tuple[list[str], Integers]:
-        """Return the codes of a column as text, in order, and the position of each record's among them."""
+        """Return the codes of a column as sorted text, and the index of each record's code."""
         texts, indices = self._codes(name, missing)
         refuse_nul(name, texts, "data")
         known = [MISSING if text is None else text for text in texts]
@@ -427,7 +432,7 @@ class Records:
         return ordered, np.array([place[code] for code in known], dtype=np.int64)[indices]
 
     def texts(self, name: str, missing: str = "error") -> pa.Array:
-        """Return the codes of a column as text, null where missing."""
+        """Return the codes of a column as text; missing codes are null."""
         texts, indices = self._codes(name, missing)
         return pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(texts, pa.string()))
 
@@ -465,21 +470,21 @@ class Records:
 
     @cached_property
     def _listed(self) -> dict[str, tuple[list[str | None], Integers]]:
-        """Columns that were needed as codes before: most outputs have their variables in common."""
+        """Cache of columns as codes: most outputs share their variables."""
         return {}
 
     @cached_property
     def _whole(self) -> set[str]:
-        """Columns that were looked through before and have a value in every record."""
+        """Cache of columns without missing values."""
         return set()
 
     @cached_property
     def _grouped(self) -> dict[tuple[tuple[str, ...], str], Groups]:
-        """Groups that were needed before: outputs about the same cells follow each other."""
+        """Cache of groups: outputs about the same cells often follow each other."""
         return {}
 
     def contributors(self, holding: str | None) -> Integers:
-        """Per record the number of who counts as one contributor: its holding, or its unit."""
+        """Return the contributor number of each record: its holding if it has one, otherwise its unit."""
         if holding is None:
             return self.unit
         column = self.column(holding)
@@ -492,7 +497,7 @@ class Records:
 
 
 def refuse_missing(word: str) -> None:
-    """Raise unless somebody has said what becomes of missing values."""
+    """Raise ParameterError for an unknown treatment of missing values."""
     if word not in (COMPLETE, ERROR, CODE):
         raise ParameterError(
             "missing_option_invalid",
@@ -507,8 +512,8 @@ def refuse_missing(word: str) -> None:
 
 
 def in_order(codes: Integers, n_groups: int) -> Integers:
-    """Return the records group by group, as they come within each."""
-    # Short numbers are sorted by their digits, in a tenth of the time.
+    """Return the record indices sorted by group, stable within each group."""
+    # 16-bit codes are radix-sorted, about ten times faster.
     short = codes.astype(np.uint16) if n_groups <= np.iinfo(np.uint16).max else codes
     return np.argsort(short, kind="stable")
 
@@ -516,7 +521,10 @@ def in_order(codes: Integers, n_groups: int) -> Integers:
 def per_contributor(
     codes: Integers, who: Integers, amounts: Floats, n_groups: int
 ) -> tuple[Integers, Floats, Integers]:
-    """Add up amounts per group and contributor: their groups, their amounts, and how many each group has."""
+    """Add up amounts per group and contributor.
+
+    Returns the group and the amount of each pair, and the number of contributors per group.
+    """
     if np.bincount(who).max(initial=0) <= 1:
         order = in_order(codes, n_groups)
         each: Any = np.bincount(codes, minlength=n_groups)

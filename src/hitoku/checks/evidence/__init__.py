@@ -1,9 +1,9 @@
-"""Evidence: what principles are computed from, collected once from the records of an output.
+"""Evidence from which principles are computed, collected once from the records of an output.
 
-There is one kind for each kind of output: tables, groups of records, models, summaries, files. Evidence is
-validated when it is made, holds arrays in memory and plain lists at a file's edge, and is enough to judge the
-output again without the records. Beside it: the cells that a reader knows, code trees, complete cases, and
-whether counts and contributions can be true together.
+There is one class for each kind of output: tables, groups of records, models, summaries and files. Evidence
+is validated when it is created, holds arrays in memory and plain lists in files, and suffices to judge the
+output again without the records. The package also has the cells that an attacker knows, code trees, complete
+cases, and checks whether counts and contributions are consistent.
 """
 
 from hitoku.lazy import facade

@@ -1,4 +1,4 @@
-"""A fitted model: its estimates and records, and what its design says about the units behind coefficients."""
+"""Read fitted models, and count the units behind each coefficient of their design."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from hitoku.model import Floats, Integers, Mask
 
 
 class FittedModel(NamedTuple):
-    """What a model was fitted on, and what came out.
+    """Data and results of a fitted model.
 
     Parameters
     ----------
     exog, endog
-        The design, one column for each coefficient, and the outcome.
+        Design matrix with one column per coefficient, and the outcome.
     names, estimates, errors
-        The coefficients; None for standard errors where the library has none.
+        Names, estimates and standard errors of the coefficients; errors are None if the library has none.
     freedom
         Residual degrees of freedom.
     predicted
-        What the model predicts of its outcomes; None where it predicts something else, such as hazards.
+        Predicted outcomes; None if the model predicts something else, such as hazards.
     labels
-        What the library says of which record every row is; None where it does not.
+        Index of the record behind each row, as reported by the library; None if unknown.
     units
-        The unit of every row by its name, of panel models; None where nobody says.
+        Unit name of each row of a panel model; None if unknown.
     outcome
-        What the outcome is called.
+        Name of the outcome.
     in_order
-        Rows that are as many as the records are the records, in their order.
+        Whether rows are in the order of the records, provided that there are as many.
     """
 
     exog: Floats
@@ -49,18 +49,18 @@ class FittedModel(NamedTuple):
     in_order: bool = True
 
     def rows(self, records: Records, *, formula: bool) -> Integers | None:
-        """Return the positions of the records that the model was fitted on; None when nobody can tell.
+        """Return the indices of the records that the model was fitted on; None if unknown.
 
-        A library that leaves out records with a missing value says by the index of the frame which it kept.
-        Of a frame that we made from all records, that is their position; of another one it is believed where
-        it leads to the outcomes of the model.
+        A library that excludes records with missing values reports the frame index of those it kept. For
+        frames created here, this is the position; for other frames it is accepted only if it leads to the
+        model's outcomes.
 
         Parameters
         ----------
         records
-            What the model was offered.
+            Records that were passed to the model.
         formula
-            It was fitted here, from a formula.
+            Whether the model was fitted here, from a formula.
         """
         if self.in_order and len(self.endog) == len(records):
             return np.arange(len(records))
@@ -78,7 +78,7 @@ class FittedModel(NamedTuple):
         return rows if np.array_equal(values[rows], self.endog) else None
 
     def who(self, records: Records, *, formula: bool) -> Integers | None:
-        """Return the unit of every row; None when nobody can tell. Parameters as of :meth:`rows`."""
+        """Return the unit of each row; None if unknown. Parameters as in :meth:`rows`."""
         rows = self.rows(records, formula=formula)
         if rows is not None:
             return np.asarray(records.unit[rows])
@@ -90,14 +90,14 @@ class FittedModel(NamedTuple):
 
 
 def read_fitted(result: Any, exog: Any = None, endog: Any = None) -> FittedModel:
-    """Read a fitted model by the attributes it has.
+    """Read a fitted model, recognised by its attributes.
 
     Parameters
     ----------
     result
-        What ``.fit()`` of statsmodels or linearmodels returns, or a fitted linear model of scikit-learn.
+        Result of ``.fit()`` of statsmodels or linearmodels, or a fitted linear model of scikit-learn.
     exog, endog
-        The design and the outcome that it was fitted on, where the model does not keep them.
+        Design and outcome of the fit, if the model does not store them.
     """
     try:
         if hasattr(result, "coef_"):
@@ -157,10 +157,10 @@ def _read_statsmodels(result: Any) -> FittedModel:
 
 
 def _read_linearmodels(result: Any) -> FittedModel:
-    """Read a model for instruments or panels; effects that are not published are no part of its design."""
+    """Read an instrumental-variables or panel model; unpublished effects are not part of its design."""
     model = result.model
     dependent = _frame(model.dependent)
-    # Regressors that are instrumented stand behind the others.
+    # Instrumented regressors follow the others.
     parts = [_frame(part) for part in (model.exog, getattr(model, "endog", None)) if part is not None]
     exog = np.hstack([np.asarray(part, dtype=np.float64) for part in parts if part.shape[1]])
     endog = np.asarray(dependent, dtype=np.float64).reshape(-1)
@@ -183,12 +183,12 @@ def _read_linearmodels(result: Any) -> FittedModel:
 
 
 def _frame(part: Any) -> Any:
-    """Return the variables of linearmodels as a frame; those for panels and for instruments differ."""
+    """Return the variables of linearmodels as a frame; panel and instrument models store them differently."""
     return part.dataframe if hasattr(part, "dataframe") else part.pandas
 
 
 def _read_estimator(model: Any, exog: Any, endog: Any) -> FittedModel:
-    """Read a linear model of scikit-learn, which keeps neither design nor outcome nor standard errors."""
+    """Read a scikit-learn linear model, which stores no design, outcome or standard errors."""
     if exog is None or endog is None:
         raise DataError(
             "model_without_design",
@@ -227,7 +227,7 @@ def _read_estimator(model: Any, exog: Any, endog: Any) -> FittedModel:
 
 
 class Crossing(NamedTuple):
-    """The combinations of categories that a design has; 0 of them where some regressor is a measurement."""
+    """Combinations of categories in a design; 0 if some regressor is not categorical."""
 
     categorical: bool
     n_cells: int
@@ -235,11 +235,11 @@ class Crossing(NamedTuple):
 
 
 def support(exog: Floats, names: list[str], who: Integers) -> tuple[list[str], list[int]]:
-    """Count the units that each coefficient rests on.
+    """Count the units behind each coefficient.
 
-    A column rests on the records that differ from its most frequent value; of a dummy both sides count. A
-    run of dummies of which at most one is set is one factor, and the records with none set are its reference
-    category, which the intercept speaks of.
+    A column rests on the records that differ from its most frequent value; for a dummy, the smaller side
+    counts. Neighbouring dummies of which at most one is set form a factor, and the records with none set are
+    its reference category, described by the intercept.
     """
     labels: list[str] = []
     counts: list[int] = []
@@ -287,7 +287,7 @@ def categories(exog: Floats, factor: list[int]) -> Integers:
 
 
 def cells(exog: Floats, who: Integers) -> Crossing:
-    """Look at a model whose regressors are all categorical as the table it is."""
+    """Count the cells of a model whose regressors are all categorical."""
     categorical = all(len(np.unique(column)) <= 2 for column in exog.T)
     if not categorical:
         return Crossing(categorical=False, n_cells=0, smallest_cell=0)
@@ -298,9 +298,9 @@ def cells(exog: Floats, who: Integers) -> Crossing:
 
 
 def implied_groups(exog: Floats, names: list[str]) -> Iterator[tuple[str, Mask]]:
-    """Yield the groups of which a model on categories implies the mean of the outcome.
+    """Yield the groups for which a model on categories implies the mean of the outcome.
 
-    The normal equations hold the sum of the outcome over all records and over every dummy; with as many
+    The normal equations give the sum of the outcome over all records and over every dummy. With as many
     parameters as cells, the means of the cells are sums of coefficients.
     """
     every = np.ones(len(exog), dtype=np.bool_)
@@ -322,10 +322,10 @@ def implied_groups(exog: Floats, names: list[str]) -> Iterator[tuple[str, Mask]]
 
 
 def leverage(exog: Floats) -> tuple[Floats, int]:
-    """Return how much of its own fitted value each record decides, and the rank of the design."""
+    """Return the leverage of each record, and the rank of the design."""
     scale = np.linalg.norm(exog, axis=0)
     left, singular, _ = np.linalg.svd(exog / np.where(scale > 0, scale, 1.0), full_matrices=False)
-    # Singular values below this share of the largest are zero.
+    # Singular values below this share of the largest count as zero.
     rank = int((singular > 1e-10 * singular.max(initial=0.0)).sum())
     found: Any = (left[:, :rank] ** 2).sum(axis=1)
     return found, rank

@@ -1,8 +1,8 @@
-"""Evidence as a value: validated when it is made, and plain lists only at the file's edge.
+"""Evidence as an immutable value, validated on creation and written as plain lists.
 
-A submission may come from anybody. Every field has a type, a length and a range; what a file holds instead is
-refused by the name of its field, and no later code meets it. Whether counts and contributions can be true
-together is compared as well: who changes one number to get a better verdict must change many others with it.
+Submissions are untrusted: every field has a type, a length and a range, and an invalid field is named in the
+error before other code uses it. Counts and contributions are also checked for consistency, so that changing
+one number to improve a verdict requires changing many others.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from pydantic.dataclasses import dataclass
 from hitoku.errors import DataError
 from hitoku.model import ADDITIVITY, Floats, Integers, Mask
 
-# A filter that keeps those whose value is known, as definitions write it.
+# Code of records whose value is known, as definitions write it.
 KNOWN = "yes"
 
-# Doubles hold whole numbers up to here exactly.
+# Doubles represent all integers up to this one exactly.
 MAX_COUNT = 2**53
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT, strict=True)]
 
 
 def known_of(column: str) -> str:
-    """Name the question whether a value is known.
+    """Return the name of the pseudo-variable for whether a value of a column is known.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def known_of(column: str) -> str:
 
 
 def column_known(question: str) -> str:
-    """Undo :func:`known_of`; empty for the name of a variable.
+    """Undo :func:`known_of`; return an empty text for other variables.
 
     Examples
     --------
@@ -52,14 +52,14 @@ def column_known(question: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, config={"extra": "forbid"})
 class LeftOut:
-    """Records with a missing value.
+    """Records excluded because of missing values.
 
     Parameters
     ----------
     records, of
-        How many were left out, and of how many.
+        Number of excluded records, and of all records.
     columns
-        Missing values by column; a record may lack several. Nothing where a model left records out by itself.
+        Missing values by column; a record may lack several. Empty if a model excluded records itself.
 
     Examples
     --------
@@ -74,11 +74,11 @@ class LeftOut:
     columns: Mapping[StrictStr, Count]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold."""
+        """Return JSON-compatible values."""
         return {"records": self.records, "of": self.of, "columns": dict(self.columns)}
 
     def contradictions(self, n_used: int) -> Iterator[str]:
-        """Name what cannot be true together, with the records that were used."""
+        """Yield inconsistencies with the number of records used."""
         counts = list(self.columns.values())
         if self.records + n_used != self.of:
             yield "records used and left out are not those there were"
@@ -98,13 +98,13 @@ class CodedCells:
     Parameters
     ----------
     codes
-        For each variable its codes.
+        Codes of each variable.
     above
-        For variables with a hierarchy the codes above these, each with those in it.
+        Codes above them in hierarchies, by variable, each with its leaves.
     labels
-        For each cell its code in every variable; None where it sums over the variable.
+        Code of each cell in every variable; None where it sums over the variable.
     n_units, n_records
-        Per cell.
+        Units and records of each cell.
     """
 
     codes: Mapping[str, tuple[str, ...]]
@@ -114,7 +114,7 @@ class CodedCells:
     n_records: Integers
 
     def named(self) -> Iterator[dict[str, str]]:
-        """Yield the codes of each cell by variable, without those it sums over."""
+        """Yield the codes of each cell by variable, without variables that it sums over."""
         for label in self.labels:
             pairs = zip(self.codes, label, strict=True)
             yield {name: code for name, code in pairs if code is not None}
@@ -124,7 +124,7 @@ class CodedCells:
 
 
 def compare_units(n_units: Integers, records: Integers) -> Iterator[str]:
-    """Compare the units of groups with their records.
+    """Yield inconsistencies between the units and the records of groups.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def compare_units(n_units: Integers, records: Integers) -> Iterator[str]:
 
 
 def compare_ranks(largest: Floats) -> Iterator[str]:
-    """Refuse largest contributions that are not in order."""
+    """Yield an inconsistency if largest contributions are not in descending order."""
     if np.any(largest < 0) or np.any(np.diff(largest, axis=1) > 0):
         yield "largest contributions are not in order"
 
@@ -151,18 +151,18 @@ def compare_contributions(
     n_contributors: Integers | None = None,
     n_units: Integers | None = None,
 ) -> Iterator[str]:
-    """Compare the largest contributions with what all of them add up to.
+    """Yield inconsistencies between the largest contributions and their total.
 
     Parameters
     ----------
     largest, size
-        Per group the largest contributions, and the sum of all.
+        Largest contributions of each group, and the sum of all.
     records
-        Per group.
+        Records of each group.
     n_contributors
-        Per group, where it is known; at most the records otherwise.
+        Contributors of each group. Default: unknown, at most the records.
     n_units
-        What the contributors must be; left out where some hold others.
+        Units of each group, which must equal the contributors. Default: not compared, because of holdings.
     """
     slack = ADDITIVITY * np.maximum(1.0, size)
     if np.any(largest.sum(axis=1) > size + slack):
@@ -176,7 +176,7 @@ def compare_contributions(
             yield "contributors are not the units, and nobody holds others"
         if np.any((n <= top) & (size - largest.sum(axis=1) > slack)):
             yield "few contributors, who do not make up their total"
-    # Nobody else has more than the last of the largest.
+    # Every other contributor has at most the smallest of the listed contributions.
     with np.errstate(over="ignore"):  # a forger's number may be beyond all numbers
         others = np.maximum(n - top, 0) * largest[:, -1]
     if np.any(size > largest.sum(axis=1) + others + slack):
@@ -184,7 +184,10 @@ def compare_contributions(
 
 
 def compare_sums(total: Floats, size: Floats, *, negative: bool = True) -> Iterator[str]:
-    """Compare sums with the sizes they are made of: a dominant contributor hides behind a size too large."""
+    """Yield inconsistencies between sums and the sizes they consist of.
+
+    A size that is too large would hide a dominant contributor.
+    """
     slack = ADDITIVITY * np.maximum(1.0, size)
     if np.any(np.abs(total) > size + slack):
         yield "a sum exceeds the sizes of its contributions"
@@ -193,7 +196,7 @@ def compare_sums(total: Floats, size: Floats, *, negative: bool = True) -> Itera
 
 
 def compare_range(value: Floats, low: float, high: float, what: str) -> Iterator[str]:
-    """Refuse values that a statistic does not have, whatever the data."""
+    """Yield an inconsistency for values outside the range of a statistic."""
     if np.any(value < low - ADDITIVITY) or np.any(value > high + ADDITIVITY):
         yield f"no {what} has such a value"
 
@@ -213,7 +216,7 @@ def _array(
     least: float = -MAX_COUNT,
     finite: bool = True,
 ) -> PlainValidator:
-    """Read a list, or a list of equally long lists, into a read-only array; arrays are checked likewise."""
+    """Return a validator that reads a list, or equally long lists, into a read-only array."""
 
     def from_lists(given: object) -> Any:
         rows = given if ndim == 2 else [given]
@@ -247,7 +250,7 @@ CountRows = Annotated[Integers, _array((int,), np.int64, "lists of counts", ndim
 Wholes = Annotated[Integers, _array((int,), np.int64, "whole numbers")]
 Numbers = Annotated[Floats, _array((int, float), np.float64, "numbers", least=-np.inf)]
 NumberRows = Annotated[Floats, _array((int, float), np.float64, "lists of numbers", ndim=2, least=-np.inf)]
-# Estimates of a model that was solved for with too few records may be anything.
+# Estimates of an under-determined model may be arbitrary, even infinite.
 Estimates = Annotated[Floats, _array((int, float), np.float64, "numbers", least=-np.inf, finite=False)]
 Flags = Annotated[Mask, _array((bool,), np.bool_, "true and false")]
 Texts = tuple[StrictStr, ...]
@@ -255,17 +258,17 @@ Texts = tuple[StrictStr, ...]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class Evidence:
-    """What the rules of one output are computed from; confidential.
+    """Confidential data from which the rules of an output are computed.
 
     A subclass adds its fields, in the order of the file.
 
     Parameters
     ----------
     withheld
-        What does not leave: a mask over cells or groups, or one entry for a model as a whole. Nothing until
-        the output is protected.
+        Mask of suppressed cells or groups, or one entry for a whole model. False until the output is
+        protected.
     left_out
-        Records that lack a value which the output needs; None when there are none.
+        Records excluded because of missing values; None if there are none.
     """
 
     withheld: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
@@ -273,32 +276,32 @@ class Evidence:
 
     @property
     def whole(self) -> bool:
-        """Whether published numbers are whole."""
+        """Whether published numbers are integers."""
         return False
 
     @property
     def files(self) -> Mapping[str, bytes]:
-        """What leaves beside the table of an output, by the ending of its name; mostly nothing."""
+        """Released files other than the table, by file-name suffix."""
         return {}
 
     @property
     def n_parts(self) -> int:
-        """How many cells or groups there are; 1 for what leaves as a whole."""
+        """Number of cells or groups; 1 for an output that is not divided."""
         return 1
 
     @property
     def n_used(self) -> int | None:
-        """How many records it is about; None where nobody counts them."""
+        """Number of records used; None if not counted."""
         return None
 
     @property
     def cells(self) -> CodedCells | None:
-        """Its cells or groups with their codes; None for what does not consist of any."""
+        """Cells or groups with their codes; None if the output has none."""
         return None
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """What a page says about the whole: names and texts."""
+        """Names and values of general facts, shown in the report."""
         return ()
 
     @property
@@ -307,7 +310,7 @@ class Evidence:
         return ()
 
     def label(self, place: int) -> Sequence[str]:  # noqa: ARG002 - for cells and groups
-        """Return the codes of a cell or group, for texts."""
+        """Return the codes of a cell or group, used in messages."""
         return ()
 
     def __post_init__(self) -> None:
@@ -317,12 +320,12 @@ class Evidence:
 
     @staticmethod
     def require(fits: bool, otherwise: str) -> None:
-        """Refuse fields that do not fit together."""
+        """Raise ValueError if fields are inconsistent."""
         if not fits:
             raise ValueError(otherwise)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold, in the order of the file."""
+        """Return JSON-compatible values, in the order of the file."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         for last in (WITHHELD, "left_out"):
             found[last] = found.pop(last)
@@ -330,14 +333,14 @@ class Evidence:
 
     @classmethod
     def from_dict(cls, plain: object, where: str) -> Self:
-        """Read what :meth:`to_dict` wrote; anything else is refused by the name of its field.
+        """Read what :meth:`to_dict` wrote; raise DataError that names an invalid field.
 
         Parameters
         ----------
         plain
-            What the file holds.
+            Content of the file.
         where
-            The output, for the message.
+            Name of the output, used in the message.
         """
         if not isinstance(plain, Mapping) or not all(isinstance(name, str) for name in plain):
             raise refuse("it has no fields", where)
@@ -354,12 +357,12 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class Unreadable(Evidence):
-    """In place of evidence that could not be read; nothing is judged by it.
+    """Placeholder for evidence that could not be read; nothing can be judged from it.
 
     Parameters
     ----------
     reason
-        What is wrong with it.
+        Description of the problem.
     """
 
     reason: StrictStr
@@ -376,7 +379,7 @@ def _plain(value: Any) -> Any:
 
 
 def refuse(what: str, where: str, part: str = "evidence") -> DataError:
-    """Return the error for a part of an output that is not as its type writes it."""
+    """Return the error for an invalid part of an output."""
     return DataError(
         "evidence_invalid",
         "{part}: {problem}",
@@ -388,16 +391,16 @@ def refuse(what: str, where: str, part: str = "evidence") -> DataError:
 
 
 def read_checked(make: Callable[[], T], where: str, part: str = "evidence") -> T:
-    """Make something from a file, and turn what validation says into our error; no value is shown.
+    """Create an object from a file, and turn validation errors into DataError without values.
 
     Parameters
     ----------
     make
-        Makes it, or raises a ValueError; those of pydantic name the field.
+        Function that creates the object or raises ValueError; errors of pydantic name the field.
     where
-        The output, for the message.
+        Name of the output, used in the message.
     part
-        Which part of it.
+        Part of the output that is read.
     """
     try:
         return make()

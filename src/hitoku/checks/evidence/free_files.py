@@ -1,8 +1,8 @@
-"""Files that a person looks at: which kinds are taken, and that a file is what its name says.
+"""Files checked by a person: accepted types, and removal of hidden content.
 
-Taken are those that a checker sees all of: plain texts, programs, and pictures made of dots. A picture is
-taken without what is not seen of it (texts, positions, thumbnails, anything behind its end). Data sets,
-documents, notebooks, and pictures that hold their points as numbers are refused with the suggested fix.
+Accepted are files that a checker sees completely: plain texts, programs, and raster pictures. Hidden content
+of a picture (texts, positions, thumbnails, anything after its end) is removed. Data sets, documents,
+notebooks and vector graphics are rejected with a suggested fix.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import PurePath
 from hitoku.errors import DataError
 
 MAX_TEXT_BYTES, MAX_PICTURE_BYTES = 1_000_000, 10_000_000
-# A decoded picture with more pixels would fill the memory of the program that shows it.
+# A decoded picture with more pixels could exhaust the memory of the viewer.
 MAX_PIXELS = 60_000_000
 
 TEXTS = (".txt", ".md", ".rst", ".tex", ".log")
@@ -37,13 +37,13 @@ WAYS_OUT = {
     **dict.fromkeys((".ipynb", ".rmd", ".qmd", ".docx"), "hand over the program or the text alone"),
 }
 
-# Parts of a PNG that make up what is seen.
+# Visible parts of a PNG.
 PNG = b"\x89PNG\r\n\x1a\n"
 SEEN = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"gAMA", b"cHRM", b"sRGB", b"sBIT", b"bKGD", b"pHYs")
 
 
 class _Marker(IntEnum):
-    """Markers of a JPEG by their names in the standard."""
+    """JPEG markers, by their names in the standard."""
 
     SOI = 0xD8
     EOI = 0xD9
@@ -51,21 +51,23 @@ class _Marker(IntEnum):
     APP0 = 0xE0
 
 
-# Start-of-frame markers: their segments hold height and width.
+# Start-of-frame markers: their segments contain height and width.
 FRAMES = tuple(marker for marker in range(0xC0, 0xD0) if marker not in {0xC4, 0xC8, 0xCC})
-# Application data and comments, which no viewer shows.
+# Application data and comments, which viewers do not show.
 UNSEEN = (*range(0xE1, 0xF0), 0xFE)
 
 
 def clean_file(name: str, content: bytes) -> bytes:
-    """Return a file without what is not seen of it; what is not of the kind that its name says is refused.
+    """Return a file without hidden content.
+
+    Raises DataError if the content does not match the file-name suffix.
 
     Parameters
     ----------
     name
-        Its name; the ending says what it is.
+        File name; the suffix determines the type.
     content
-        Its bytes.
+        Content in bytes.
     """
     suffix = PurePath(name).suffix.lower()
     if suffix in {*TEXTS, *PROGRAMS}:
@@ -82,7 +84,7 @@ def clean_file(name: str, content: bytes) -> bytes:
 
 
 def word_of(name: str) -> str:
-    """Say what a file is: a text, a program or a picture."""
+    """Return the kind of a file: "text", "program" or "picture"."""
     suffix = PurePath(name).suffix.lower()
     return "text" if suffix in TEXTS else "program" if suffix in PROGRAMS else "picture"
 
@@ -103,7 +105,7 @@ def _refused(name: str, what: str, fix: str) -> DataError:
 
 
 def _clean_text(name: str, content: bytes) -> bytes:
-    """Return a text as it is; what a reader does not see is refused."""
+    """Return a text unchanged; raise DataError for hidden characters."""
     if len(content) > MAX_TEXT_BYTES:
         raise _refused(name, f"is longer than {MAX_TEXT_BYTES:_} bytes", "hand over what a person can read")
     try:
@@ -111,7 +113,7 @@ def _clean_text(name: str, content: bytes) -> bytes:
     except UnicodeDecodeError:
         raise _refused(name, "is no text in UTF-8", "save it as UTF-8") from None
     for number, line in enumerate(text.split("\n"), start=1):
-        # Control characters, and those that turn or hide the text around them.
+        # Control characters, and characters that reverse or hide the text around them.
         hidden = [c for c in line.rstrip("\r") if c != "\t" and unicodedata.category(c) in {"Cc", "Cf", "Co"}]
         if hidden:
             code = f"U+{ord(hidden[0]):04X}"
@@ -120,7 +122,7 @@ def _clean_text(name: str, content: bytes) -> bytes:
 
 
 def _clean_png(content: bytes) -> bytes:
-    """Keep the parts of a PNG that are seen, up to its end."""
+    """Keep the visible chunks of a PNG."""
     if not content.startswith(PNG):
         raise ValueError("it does not begin as one")
     kept, width, height = [PNG], 0, 0
@@ -150,7 +152,7 @@ def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _clean_jpeg(content: bytes) -> bytes:
-    """Keep the segments of a JPEG that are seen, up to its end."""
+    """Keep the visible segments of a JPEG."""
     if content[:2] != bytes([0xFF, _Marker.SOI]):
         raise ValueError("it does not begin as one")
     kept, dots = [content[:2]], 0
@@ -180,7 +182,7 @@ def _segments(content: bytes) -> Iterator[tuple[int, bytes]]:
         if end > len(content):
             raise ValueError("it ends too early")
         if marker == _Marker.SOS:
-            # The dots themselves: up to a marker that is neither a restart nor a byte of data.
+            # Compressed image data end at a marker that is neither a restart nor a stuffed byte.
             while content[end] != 0xFF or content[end + 1] == 0 or 0xD0 <= content[end + 1] <= 0xD7:
                 end += 1
         yield marker, content[place:end]

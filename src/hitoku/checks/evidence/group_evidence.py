@@ -1,4 +1,4 @@
-"""Statistics by group as evidence: one sort of the records, then one slice per group."""
+"""Evidence of statistics by group: one sort of the records, then one slice per group."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from hitoku.errors import DataError
 from hitoku.model import ADDITIVITY, Floats, Integers
 
 TOP = 3
-# Of so many of the most frequent values of a group it is known how many units have each.
+# Number of most frequent values of a group for which units are counted.
 COUNTED = 5
-# A variable with at most this many different values in a group counts things; with more it is an amount.
+# A variable with at most this many distinct values in a group is treated as a count, otherwise as an amount.
 FEW_VALUES = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class GroupEvidence(Evidence):
-    """Who is in the groups of a statistic; a subclass adds what the statistic needs.
+    """Units and records of the groups of a statistic. Subclasses add what the statistic needs.
 
     Parameters
     ----------
     by
-        Variables that make the groups; none for one group of all.
+        Variables that define the groups; empty for one group of all records.
     labels
-        The codes of each group.
+        Codes of each group.
     n_units, n_records
-        Units and records in each group.
+        Units and records of each group.
     """
 
-    # Fields of which no group has more than units, and fields that have not one entry for each group.
+    # Fields bounded by the units of each group, and fields without one entry per group.
     at_most_units: ClassVar[tuple[str, ...]] = ()
     not_by_group: ClassVar[tuple[str, ...]] = ("by", "labels", WITHHELD, "left_out")
 
@@ -61,7 +61,7 @@ class GroupEvidence(Evidence):
 
     @classmethod
     def of(cls, records: Records, groups: Groups, **own: Any) -> Self:
-        """Count the units and records of groups, and add what else is known of them."""
+        """Count the units and records of groups, and add other fields."""
         counted = {"n_units": count_units(records, groups), "n_records": _bincount(groups)}
         return cls(by=groups.names, labels=groups.labels, **{**counted, **own})
 
@@ -74,7 +74,7 @@ class GroupEvidence(Evidence):
         return int(self.n_records.sum())
 
     def label(self, place: int) -> Sequence[str]:
-        """Return the codes of a group, for texts."""
+        """Return the codes of a group, used in messages."""
         return self.labels[place]
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class GroupEvidence(Evidence):
 
     @cached_property
     def cells(self) -> CodedCells:
-        """Every group with its codes."""
+        """Groups with their codes."""
         return CodedCells(
             codes={
                 name: tuple(dict.fromkeys(label[place] for label in self.labels))
@@ -105,7 +105,7 @@ class GroupEvidence(Evidence):
         )
 
     def contradictions(self) -> Iterator[str]:
-        """Name what cannot be true together in the counts of groups."""
+        """Yield inconsistencies in the counts of groups."""
         yield from compare_units(self.n_units, self.n_records)
         for name in self.at_most_units:
             if np.any(getattr(self, name) > self.n_units):
@@ -114,15 +114,14 @@ class GroupEvidence(Evidence):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class ValuesEvidence(GroupEvidence):
-    """A statistic of a variable, and how many units of each group have the same value of it.
+    """Statistic of a variable, with the number of units that share its most frequent values.
 
     Parameters
     ----------
     n_values
-        How many different values each group has. None in evidence of before this was asked for.
+        Number of distinct values of each group; None in evidence of earlier versions.
     holders
-        For each group the units that have its most frequent value, the next, and so on; 0 where there is no
-        further value.
+        Units that have the most frequent value of each group, the next one, and so on, padded with 0.
     """
 
     n_values: Counts | None = None
@@ -135,19 +134,19 @@ class ValuesEvidence(GroupEvidence):
             self.require(fits, f"holders: not {COUNTED} numbers of units for each group")
 
     def contradictions(self) -> Iterator[str]:
-        """Name what cannot be true together in the counts of groups."""
+        """Yield inconsistencies in the counts of groups."""
         yield from super().contradictions()
         yield from compare_values(self.n_units, self.n_records, self.n_values, self.holders)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class AmountEvidence(ValuesEvidence):
-    """A statistic of amounts, and who contributes how much to it.
+    """Statistic of amounts, with the largest contributions.
 
     Parameters
     ----------
     largest, size
-        For each group the largest contributions by size, and what all sizes add up to.
+        Largest contributions of each group by absolute value, and the sum of all absolute values.
     value
         The statistic.
     """
@@ -162,7 +161,7 @@ class AmountEvidence(ValuesEvidence):
 
 
 class Values(NamedTuple):
-    """How many different values there are in each group, and how many units have the most frequent ones."""
+    """Number of distinct values of each group, and units with its most frequent values."""
 
     n_values: Integers
     holders: Integers
@@ -171,7 +170,7 @@ class Values(NamedTuple):
 def compare_values(
     n_units: Integers, n_records: Integers, n_values: Integers | None, holders: Integers | None
 ) -> Iterator[str]:
-    """Compare the units that have the most frequent values of a group with all of them.
+    """Yield inconsistencies between the holders of the most frequent values and all units.
 
     Examples
     --------
@@ -187,7 +186,7 @@ def compare_values(
     if np.any(listed != np.minimum(n_values, COUNTED)) or np.any(np.diff(holders, axis=1) > 0):
         yield "values that nobody has, or not in order"
         return
-    # Who has several records may have several values.
+    # A unit with several records may have several values.
     every, most = holders.sum(axis=1), n_records + np.minimum(listed - n_values, 0)
     if np.any(every > most) or np.any((n_values <= COUNTED) & (every < n_units)):
         yield "values that more or fewer units have than there are"
@@ -205,7 +204,7 @@ def _bincount(groups: Groups) -> Integers:
 
 
 def rank_contributions(groups: Groups, who: Integers, amounts: Floats) -> tuple[Floats, Floats]:
-    """Return how large the largest contributors of each group are, by size, and what all sizes add up to."""
+    """Return the largest contributions of each group by absolute value, and the sum of all."""
     group, amount, _ = per_contributor(groups.codes, who, amounts, len(groups))
     size = np.abs(amount)
     order = np.lexsort((-size, group))
@@ -220,14 +219,14 @@ def rank_contributions(groups: Groups, who: Integers, amounts: Floats) -> tuple[
 
 
 def count_each(codes: Integers, who: Integers, values: Floats) -> tuple[Integers, Integers]:
-    """Return for every different value of every group the group, and how many units have it; groups in order.
+    """Return the group and the number of units of each distinct value, sorted by group.
 
     Parameters
     ----------
     codes, who, values
-        Per record its group, its unit, and its value.
+        Group, unit and value of each record.
     """
-    # By value, then group by group: codes are short, and sorted by their digits.
+    # Sort by value, then by group: codes are short and radix-sorted.
     order = np.argsort(values)
     order = order[in_order(codes[order], int(codes.max(initial=0)) + 1)]
     group, value = codes[order], values[order]
@@ -241,14 +240,14 @@ def count_each(codes: Integers, who: Integers, values: Floats) -> tuple[Integers
 
 
 def count_values(codes: Integers, who: Integers, values: Floats, n_groups: int) -> Values:
-    """Count the different values of each group, and the units that have the most frequent ones.
+    """Count the distinct values of each group, and the units with its most frequent values.
 
     Parameters
     ----------
     codes, who, values
-        Per record its group, its unit, and its value.
+        Group, unit and value of each record.
     n_groups
-        How many groups there are.
+        Number of groups.
 
     Examples
     --------
@@ -268,12 +267,12 @@ def count_values(codes: Integers, who: Integers, values: Floats, n_groups: int) 
 
 
 def values_of(records: Records, groups: Groups, values: Floats) -> dict[str, Integers]:
-    """Return what is known of the different values of groups, as fields of their evidence."""
+    """Count the distinct values of groups, as fields of their evidence."""
     return count_values(groups.codes, records.unit, values, len(groups))._asdict()
 
 
 def refuse_counts(values: Floats, name: str) -> None:
-    """Raise when a variable answers a question, by 0 and 1 or 1 and 2: its sums are counts.
+    """Raise DataError for a variable with the two values 0 and 1, or 1 and 2: its sums are counts.
 
     Other variables with two values are judged group by group.
     """
@@ -289,14 +288,14 @@ def refuse_counts(values: Floats, name: str) -> None:
 
 
 def slices(groups: Groups) -> Iterator[NDArray[Any]]:
-    """Yield the records of each group, by position."""
+    """Yield the record indices of each group."""
     order = in_order(groups.codes, len(groups))
     ends = np.cumsum(np.bincount(groups.codes, minlength=len(groups)))
     yield from np.split(order, ends[:-1])
 
 
 def require_finite(values: Floats, what: str) -> Floats:
-    """Return the numbers; one that is not finite has no meaning."""
+    """Return the numbers; raise DataError if one is not finite."""
     if not np.isfinite(values).all():
         raise DataError(
             "statistic_undefined_in_groups",
@@ -309,32 +308,32 @@ def require_finite(values: Floats, what: str) -> Floats:
     return values
 
 
-# A statistic, or None where it is not defined; of tests the p value is beside it.
+# A statistic, None where it is undefined; tests have the p value as a second entry.
 Statistic = Annotated[float, Field(strict=True, allow_inf_nan=False)] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class SummaryEvidence(ValuesEvidence):
-    """A summary or test statistic of each group.
+    """Summary or test statistic of each group.
 
     Parameters
     ----------
     other_values, other_holders
-        Of the second variable the same as ``n_values`` and ``holders`` of the first.
+        As ``n_values`` and ``holders``, for the second variable.
     categories, entering, parts, wholes
-        Of a test the codes and the units of every group that enters it, 0 for one that does not occur here,
-        and of what it tells within them; see :class:`Entering`.
+        For a test: codes and units of every group that enters it, 0 if it does not occur here, and the units
+        it reveals within them; see :class:`Entering`.
     fit
-        Of a correlation its square, of chi square that of Cramér's V.
+        Square of a correlation; for chi square, the square of Cramér's V.
     value
-        The statistic, None where it is not defined; of a test the p value as well.
+        The statistic, None where undefined; for a test also the p value.
     freedom
         Units minus the parameters estimated on the way.
     alike
-        Of an extreme the units that have it; else all units where they are all alike, and 0.
+        For an extreme value the units that have it; otherwise all units if all values are equal, else 0.
     squares
-        The largest share that one unit has of what the statistic adds up: squares for a deviation, higher
-        powers for skewness and kurtosis. None where nothing is added up.
+        Largest share of one unit in what the statistic sums: squares for a deviation, higher powers for
+        skewness and kurtosis. None where nothing is summed.
     """
 
     at_most_units: ClassVar[tuple[str, ...]] = ("alike", "freedom")
@@ -362,7 +361,7 @@ class SummaryEvidence(ValuesEvidence):
         self.require(widths <= {1} or widths == {2}, "value: not a statistic for each group")
 
     def contradictions(self) -> Iterator[str]:
-        """Name what cannot be true together in the counts of groups."""
+        """Yield inconsistencies in the counts of groups."""
         yield from super().contradictions()
         yield from compare_values(self.n_units, self.n_records, self.other_values, self.other_holders)
         if self.fit is not None and np.any((self.fit < 0) | (self.fit > 1 + ADDITIVITY)):
@@ -377,7 +376,7 @@ class SummaryEvidence(ValuesEvidence):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class PercentileEvidence(ValuesEvidence):
-    """A percentile of each group.
+    """Percentile of each group.
 
     Parameters
     ----------
@@ -396,16 +395,16 @@ class PercentileEvidence(ValuesEvidence):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class ModeEvidence(GroupEvidence):
-    """The modes of each group.
+    """Modes of each group.
 
     Parameters
     ----------
     value
-        The modes, as they are published.
+        Published modes.
     fewest_holders, most_holders
-        Of the values that tie, how many units have the rarest and the most frequent.
+        Units with the rarest and the most frequent of the tied values.
     n_tied
-        How many values tie.
+        Number of tied values.
     """
 
     at_most_units: ClassVar[tuple[str, ...]] = ("fewest_holders", "most_holders")

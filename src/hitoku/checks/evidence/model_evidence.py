@@ -1,4 +1,4 @@
-"""A fitted model as evidence: its coefficients, and who is behind them."""
+"""Evidence of a fitted model: its coefficients, and the units behind them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pydantic.dataclasses import dataclass
 from hitoku.checks.evidence.evidence import STRICT, Count, CountRows, Counts, Estimates, Evidence, Texts
 from hitoku.checks.evidence.group_evidence import COUNTED, compare_values
 
-# Leverages add up to the number of parameters, but for rounding.
+# Leverages add up to the number of parameters, up to rounding.
 ROUNDING = 1e-6
 
-# Of groups of which coefficients imply the mean of the outcome.
+# Fields of the groups for which coefficients imply the mean of the outcome.
 OUTCOMES = ("outcome_groups", "outcome_codes", "outcome_units", "outcome_values", "outcome_holders")
 
 # A column and one of its codes.
@@ -30,31 +30,32 @@ class ModelEvidence(Evidence):
     Parameters
     ----------
     names, coefficient, standard_error
-        Of every term; no standard errors where the program that fitted the model has none.
+        Names, estimates and standard errors of the terms; no standard errors if the program has none.
     n_units, n_records
-        That the model was fitted on.
+        Units and records that the model was fitted on.
     sample
-        Whether these are all that it was offered.
+        Whether these are all records passed to the model.
     n_parameters
         Rank of the design.
     freedom
-        Residual degrees of freedom, with the units in place of the records.
+        Residual degrees of freedom, counting units instead of records.
     leverage, n_leverage
-        The largest leverage of a record, and how many there are.
+        Largest leverage of a record, and number of leverages.
     terms, support
         Dummies, interactions and reference categories, and the units behind each.
     categorical, n_cells, smallest_cell
-        Whether every regressor is a category; if so, the combinations of them that occur, and the units of
+        Whether every regressor is categorical; if so, the number of combinations that occur, and the units of
         the smallest.
     residual, influence
-        The largest share that one unit has of the residual sum of squares, and of what adds up to some
-        coefficient; None for outcomes with two values.
+        Largest share of one unit in the residual sum of squares, and in the sum behind a coefficient; None
+        for binary outcomes.
     outcome_groups, outcome_codes, outcome_units, outcome_values, outcome_holders
-        Where every regressor is a category: the groups of which coefficients imply the mean of the outcome,
-        their codes (None where codes do not say who is in one), their units, how many different outcomes they
-        have, and how many units have the most frequent ones. None in evidence of before this was asked for.
+        If every regressor is categorical: the groups for which coefficients imply the mean of the outcome,
+        their codes (None if codes do not define the group), units, number of distinct outcomes, and units
+        with the most frequent outcomes. None in evidence of earlier versions.
     perfect, binary, separated
-        Whether every outcome is predicted; whether there are two; terms of which one value has one outcome.
+        Whether every outcome is predicted; whether the outcome is binary; terms with a value that has a
+        single outcome.
     """
 
     names: Texts
@@ -89,7 +90,7 @@ class ModelEvidence(Evidence):
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """What a page says about the fit."""
+        """Names and values of facts about the fit, shown in the report."""
         found = [
             ("units", f"{self.n_units:,}"),
             ("records", f"{self.n_records:,}, {self.sample}"),
@@ -129,14 +130,14 @@ class ModelEvidence(Evidence):
         self.require(counted, f"outcome_holders: not {COUNTED} numbers of units for each group")
 
     def contradictions(self, *, formula: bool, ols: bool) -> Iterator[str]:
-        """Name what cannot be true together.
+        """Yield inconsistencies.
 
         Parameters
         ----------
         formula
-            The model was fitted by us, so that more is known of it.
+            Whether the model was fitted here, so that more is known about it.
         ols
-            It is a linear one; the others are about an outcome with two values.
+            Whether it is linear; other models have a binary outcome.
         """
         yield from self._freedom(formula=formula, ols=ols)
         yield from self._leverages()
@@ -164,7 +165,7 @@ class ModelEvidence(Evidence):
             yield "more parameters than terms, or none"
         if self.freedom > self.n_units - self.n_parameters:
             yield "more degrees of freedom than units minus parameters"
-        # Of a formula both are counted alike; a logit or probit without an intercept has one less.
+        # With a formula both are counted alike; a logit or probit without an intercept has one less.
         if formula and self.freedom < self.n_units - self.n_parameters - (not ols):
             yield "fewer degrees of freedom than units minus parameters"
 
@@ -173,7 +174,7 @@ class ModelEvidence(Evidence):
             yield "not one leverage for each record"
         if not 0 <= self.leverage <= 1 + ROUNDING:
             yield "a leverage outside of 0 to 1"
-        # The largest is at least their mean.
+        # The largest leverage is at least the mean.
         if self.leverage * self.n_leverage < self.n_parameters * (1 - ROUNDING):
             yield "the largest leverage is below the mean leverage"
 
@@ -191,7 +192,7 @@ class ModelEvidence(Evidence):
             yield "a term with fewer units than the smallest cell"
 
     def _factors(self) -> Iterator[str]:
-        """Add up the categories of each factor: every unit is in one of them."""
+        """Check that the categories of each factor contain all units."""
         support = dict(zip(self.terms, self.support.tolist(), strict=True))
         names = list(self.names)
         for term, rest in support.items():
@@ -202,7 +203,7 @@ class ModelEvidence(Evidence):
                 support[name] for name in names[names.index(first) : names.index(last) + 1] if name in support
             ]
             whole = sum(dummies) + rest
-            # A category of more than half is counted by the others.
+            # A category of more than half of the units is counted by the others.
             larger_half = any(n == whole - n for n in dummies)
             if whole != self.n_units and not (larger_half and whole < self.n_units):
                 yield f"the categories of {first} to {last} are not all units"

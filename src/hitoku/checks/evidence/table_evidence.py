@@ -1,4 +1,4 @@
-"""Tables as evidence: what makes the table again, with its records, units and largest contributions."""
+"""Evidence of tables: all that is needed to rebuild a table, with records and largest contributions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from hitoku.checks.unit_records import Groups
 from hitoku.errors import DataError
 from hitoku.model import TOTAL, Contributors, Dimension, Floats, Hierarchy, Integers, Table
 
-# Of cells whose units have few different values.
+# Fields of cells whose units have few distinct values.
 FEW_FIELDS = ("few_cells", "few_values", "few_most", "few_least")
 
 Trees = Annotated[Mapping[str, tuple[Hierarchy, ...]] | None, PlainValidator(read_trees)]
@@ -44,22 +44,21 @@ class TableEvidence(Evidence):
     Parameters
     ----------
     by, codes
-        The variables and their codes, without totals and the groups of hierarchies.
+        Variables and their codes, without totals and the groups of hierarchies.
     value
-        What the table says: counts or sums.
+        Published measure: counts or sums.
     records, n_units
-        Records and units behind each cell.
+        Records and units of each cell.
     integer
-        Its values are whole.
+        Whether the values are integers.
     measure
-        What the values are called.
+        Name of the measure.
     hierarchies
-        Code trees of the variables that have one.
+        Hierarchies of the variables that have one.
     period
-        The variable whose codes are periods, each with the same units again; None when there is none.
+        Variable whose codes are periods, each with the same units; None if there is none.
     only
-        Variables of which a filter on others left a single code, which everybody in the table has then; None
-        when there are none.
+        Variables reduced to a single code by a filter on others; None if there are none.
     """
 
     by: Texts
@@ -75,7 +74,7 @@ class TableEvidence(Evidence):
 
     @classmethod
     def of(cls, table: Table, **own: Any) -> Self:
-        """Take a table apart."""
+        """Build the evidence of a table."""
         trees = {
             d.name: d.hierarchies for d in table.dimensions if len(d) > len(d.leaves) + 1 or d.total != TOTAL
         }
@@ -104,7 +103,7 @@ class TableEvidence(Evidence):
         return int(self.records[-1])
 
     def label(self, place: int) -> Sequence[str]:
-        """Return the codes of a cell, for texts."""
+        """Return the codes of a cell, used in messages."""
         return self.table.labels.codes_of(place)
 
     def __post_init__(self) -> None:
@@ -113,7 +112,7 @@ class TableEvidence(Evidence):
         self.require(
             len(self.codes) == len(self.by) and all(self.codes), "codes: not one list for each variable"
         )
-        # Before room is made for all of them: evidence may come from anybody.
+        # Checked before memory is allocated for all cells: evidence is untrusted.
         self.require(
             len(self.value) == prod(map(len, self.dimensions)), "value: there is not one value for each cell"
         )
@@ -128,7 +127,7 @@ class TableEvidence(Evidence):
         return self.period is not None and self.comes_back(self.period)
 
     def comes_back(self, variable: str) -> bool:
-        """Tell whether units are in several codes of a variable: half of them at least."""
+        """Return whether at least half of the units recur in several codes of a variable."""
         axis = self.by.index(variable)
         cube = self.n_units.reshape([len(d) for d in self.dimensions])
         whole = tuple(slice(len(d.leaves)) if at == axis else -1 for at, d in enumerate(self.dimensions))
@@ -141,19 +140,19 @@ class TableEvidence(Evidence):
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """The variables with their totals and groups."""
+        """Variables with their totals and groups."""
         trees = self.hierarchies or {}
         pairs = zip(self.by, self.codes, strict=True)
         return tuple(dimension_of(name, codes, trees.get(name)) for name, codes in pairs)
 
     @property
     def contributors(self) -> Contributors | None:
-        """Who contributes how much to each cell; None for counts."""
+        """Contributions to each cell; None for counts."""
         return None
 
     @cached_property
     def table(self) -> Table:
-        """The table again; values that do not add up are refused."""
+        """The table, rebuilt. Raises if values do not add up."""
         return Table(
             value=self.value,
             dimensions=self.dimensions,
@@ -165,7 +164,7 @@ class TableEvidence(Evidence):
 
     @cached_property
     def counts(self) -> Table:
-        """The table of records behind it, with its units as frequency."""
+        """Table of the records, with its units as frequency."""
         return Table(
             value=self.records.astype(np.float64),
             dimensions=self.dimensions,
@@ -176,7 +175,7 @@ class TableEvidence(Evidence):
 
     @cached_property
     def cells(self) -> CodedCells:
-        """Every cell with its codes."""
+        """Cells with their codes."""
         totals, labels = [dimension.total for dimension in self.dimensions], self.table.labels
         return CodedCells(
             codes=dict(zip(self.by, self.codes, strict=True)),
@@ -193,11 +192,12 @@ class TableEvidence(Evidence):
         )
 
     def contradictions(self) -> Iterator[str]:
-        """Name what cannot be true together in the counts of a table."""
-        # Made as tables, for a table that does not add up is refused.
+        """Yield inconsistencies in the counts of a table."""
+        # Built as a table, which raises if the values do not add up.
         records, n_units = self.counts.value, self.n_units
         yield from compare_units(n_units, self.records)
-        # Units of the whole can be fewer than those of its parts, for one unit may be in several; never more.
+        # A total may have fewer units than its parts together, because a unit may be in several, but never
+        # more.
         if n_units[-1] == records[-1] and not np.array_equal(n_units, records):
             yield "every record is a unit in total, but not in every cell"
         cube = n_units.reshape([len(d) for d in self.dimensions])
@@ -210,7 +210,7 @@ class TableEvidence(Evidence):
                     break
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold, in the order of the file."""
+        """Return JSON-compatible values, in the order of the file."""
         found = super().to_dict()
         if self.hierarchies is not None:
             found["hierarchies"] = plain_trees(self.hierarchies, self.by)
@@ -224,14 +224,15 @@ class MagnitudeEvidence(TableEvidence):
     Parameters
     ----------
     n_contributors, largest, size
-        Contributors to each cell, their largest contributions by size, and the sum of all sizes.
+        Contributors to each cell, their largest contributions by absolute value, and the sum of all absolute
+        values.
     negative
-        Some amount is below zero.
+        Whether some amount is negative.
     counts_withheld
-        Cells that are withheld because of their counts; none until the table is protected.
+        Cells suppressed because of their counts; none until the table is protected.
     few_cells, few_values, few_most, few_least
-        The cells whose units have few different values, how many these are, and how many units have the most
-        frequent and the rarest of them. None in evidence of before this was asked for.
+        Cells whose units have few distinct values, the number of these, and the units with the most frequent
+        and the rarest of them. None in evidence of earlier versions.
     """
 
     n_contributors: Counts
@@ -246,7 +247,7 @@ class MagnitudeEvidence(TableEvidence):
 
     @classmethod
     def of(cls, table: Table, **own: Any) -> Self:
-        """Take a table apart that knows its contributors."""
+        """Build the evidence of a table with known contributions."""
         who = table.contributors
         if who is None or not who.largest.shape[1]:
             raise DataError(
@@ -277,7 +278,7 @@ class MagnitudeEvidence(TableEvidence):
         self.require(bool(inside), "few_cells: not cells of the table, in order")
 
     def contradictions(self) -> Iterator[str]:
-        """Name what cannot be true together in the counts of a table."""
+        """Yield inconsistencies in the counts of a table."""
         yield from super().contradictions()
         cells, values, most, least = (getattr(self, name) for name in FEW_FIELDS)
         if cells is None:
@@ -289,7 +290,7 @@ class MagnitudeEvidence(TableEvidence):
 
     @classmethod
     def from_dict(cls, plain: object, where: str) -> Self:
-        """Read what :meth:`to_dict` wrote; anything else is refused by the name of its field."""
+        """Read what :meth:`to_dict` wrote; raise DataError that names an invalid field."""
         made = super().from_dict(plain, where)
         if not isinstance(plain, Mapping) or len(plain.get("counts_withheld", ())) != made.n_parts:
             raise refuse("counts_withheld: there is not one entry for each cell", where)
@@ -297,7 +298,7 @@ class MagnitudeEvidence(TableEvidence):
 
     @cached_property
     def contributors(self) -> Contributors:
-        """Who contributes how much to each cell."""
+        """Contributions to each cell."""
         return Contributors(
             count=self.n_contributors,
             largest=self.largest,
@@ -310,20 +311,20 @@ class MagnitudeEvidence(TableEvidence):
 def count_few(
     dimensions: Sequence[Dimension], groups: Groups, who: Integers, values: Floats
 ) -> dict[str, Integers]:
-    """Find the cells with few different values, totals among them, as fields of the evidence of a table.
+    """Find cells with few distinct values, including totals, as fields of the evidence.
 
     Parameters
     ----------
     dimensions
         Variables of the table.
     groups
-        The records by their codes.
+        Records grouped by their codes.
     who, values
-        Per record its unit and its value.
+        Unit and value of each record.
     """
     owner, _ = count_each(groups.codes, who, values)
     few = np.bincount(owner, minlength=len(groups)) <= FEW_VALUES
-    # Totals of a cell with many values have as many: only the others are looked at again.
+    # A total that includes a cell with many values has many as well: only the other totals are computed.
     own = few[groups.codes]
     codes, unit, value = groups.codes[own], who[own], values[own]
     leaf = [
@@ -352,7 +353,7 @@ def count_few(
 
 
 def _counted(cell: Integers, who: Integers, value: Floats) -> dict[int, tuple[int, int, int]]:
-    """Count the values of cells, and the units that have the most frequent and the rarest."""
+    """Count the values of cells, and the units with the most frequent and the rarest value."""
     owner, count = count_each(cell, who, value)
     start = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
     n = np.diff(np.r_[start, len(owner)])

@@ -1,4 +1,4 @@
-"""Code trees as plain lists, and the layers of codes into which they divide a variable."""
+"""Code trees as plain lists, and the partitions of the leaves by their levels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import TOTAL, Dimension, Hierarchy, Integers
 
-# For each variable with a hierarchy its groupings, as JSON knows them.
+# Hierarchies of each variable, in JSON-compatible form.
 Trees = dict[str, list[dict[str, Any]]]
 
 
 def plain_trees(given: Mapping[str, Any] | None, by: Sequence[str]) -> Trees:
-    """Write hierarchies as plain lists; what is plain already stays as it is.
+    """Return hierarchies as plain lists; plain lists are returned unchanged.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def _plain(name: str, tree: Any) -> dict[str, Any]:
 
 
 def trees_of(plain: Mapping[str, Any]) -> dict[str, list[Hierarchy]]:
-    """Make the hierarchies again."""
+    """Rebuild hierarchies from plain lists."""
     return {
         name: [Hierarchy(tuple(tree["codes"]), np.array(tree["parents"], dtype=np.int32)) for tree in own]
         for name, own in plain.items()
@@ -70,7 +70,7 @@ def trees_of(plain: Mapping[str, Any]) -> dict[str, list[Hierarchy]]:
 
 
 def read_trees(given: Any) -> Mapping[str, tuple[Hierarchy, ...]] | None:
-    """Make the hierarchies again, of a file that may hold anything; those that are made already stay."""
+    """Rebuild hierarchies from untrusted plain lists; hierarchies are returned unchanged."""
     if given is None:
         return None
     if not isinstance(given, Mapping) or not all(isinstance(own, list | tuple) for own in given.values()):
@@ -92,7 +92,7 @@ def _read_tree(tree: Any) -> Hierarchy:
 
 
 def same_trees(one: Mapping[str, Sequence[Hierarchy]], other: Mapping[str, Sequence[Hierarchy]]) -> bool:
-    """Tell whether variables are grouped alike; codes under a total alone are no grouping.
+    """Return whether variables are grouped alike; codes directly under a total are not a grouping.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _grouping(trees: Mapping[str, Sequence[Hierarchy]]) -> dict[str, list[tuple[
 
 
 def dimension_of(name: str, codes: Sequence[str], trees: Sequence[Hierarchy] | None) -> Dimension:
-    """Make a variable of a table again from its codes, and its trees where it has some."""
+    """Rebuild a variable of a table from its codes and its trees, if any."""
     if trees is not None and (not trees or list(trees[0].leaves) != list(codes)):
         raise DataError(
             "codes_not_leaves",
@@ -125,9 +125,9 @@ def dimension_of(name: str, codes: Sequence[str], trees: Sequence[Hierarchy] | N
 
 
 def layers(dimension: Dimension) -> Iterator[Integers]:
-    """Divide the leaves in every way that the codes of a variable do: leaves, groups of a level, the total.
+    """Yield the partitions of the leaves by the codes of a variable: leaves, levels, total.
 
-    Each layer says for every leaf which code it is in, by position; -1 where no code of the level holds it.
+    Each layer gives the position of the code that contains each leaf, or -1 if no code of the level does.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def layers(dimension: Dimension) -> Iterator[Integers]:
         for place, parent in enumerate(hierarchy.parents[1:].tolist(), start=1):
             depth[place] = depth[parent] + 1
         for level in range(1, int(depth.max()) + 1):
-            # Codes of one level of one tree have no leaf in common.
+            # Codes of one level of one tree are disjoint.
             own = [code for code, at in zip(hierarchy.codes, depth, strict=True) if at == level]
             fresh = [code for code in own if code not in seen]
             seen.update(fresh)
@@ -169,7 +169,7 @@ def unions(dimension: Dimension) -> dict[str, list[str]]:
 
 
 def siblings(dimension: Dimension) -> list[str]:
-    """Return the code right above each leaf: only leaves with the same one are merged with sense."""
+    """Return the direct parent of each leaf: only leaves with the same parent are suggested for merging."""
     tree = dimension.hierarchies[0]
     above = dict(zip(tree.codes[1:], tree.parents[1:].tolist(), strict=True))
     return [tree.codes[above[leaf]] for leaf in dimension.leaves]

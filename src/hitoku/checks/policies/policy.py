@@ -1,4 +1,4 @@
-"""Policies: the numbers behind the principles, in named and versioned files; a centre may write its own."""
+"""Policies: the numbers behind the principles, in named and versioned files. A centre may write its own."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from hitoku.parameters import AtLeastZero, Count, Percent, Share, Whole, real, w
 from hitoku.rules import Dominance, GroupDisclosure, MinFrequency, PPercent, Rule
 from hitoku.toml import load_toml, validated
 
-# Sections that a policy need not have.
+# Optional sections.
 OPTIONAL = ("sampling", "squares", "segmentations", "against", "tests")
-# Keys that sections did not have from the beginning.
+# Optional keys, added in later versions.
 LATER = ("between",)
 FOLDER = resources.files("hitoku.checks.policies")
 
 
 def _attackers(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Take words for attackers, in the order of a verdict's rows."""
+    """Parse attacker names, in the order of the rows of a verdict."""
     try:
         return parse_scope(given)
     except ParameterError as error:
@@ -34,25 +34,25 @@ def _attackers(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Section(BaseModel):
-    """A part of a policy; unknown keys are refused."""
+    """Section of a policy; unknown keys are rejected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Units(Section):
-    """At least so many unweighted units."""
+    """Minimum number of unweighted units."""
 
     minimum: Count
 
 
 class Freedom(Section):
-    """Degrees of freedom above a limit, or at least at it."""
+    """Limit for degrees of freedom, exclusive or inclusive."""
 
     limit: Count
     operator: Literal[">", ">="]
 
     def met(self, freedom: float) -> bool:
-        """Compare as the operator says."""
+        """Return whether degrees of freedom meet the limit."""
         return freedom > self.limit if self.operator == ">" else freedom >= self.limit
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class Freedom(Section):
 
 
 class DominanceRule(Section):
-    """The n largest hold at most k percent; with p, the p% rule as well."""
+    """Dominance rule: the n largest contributors have at most k percent. With p, the p% rule as well."""
 
     n: Annotated[int, whole(1, 3)]
     k: Percent
@@ -68,48 +68,48 @@ class DominanceRule(Section):
 
 
 class Squares(Section):
-    """One unit makes at most k percent of a sum of squares, or of higher powers, and of a coefficient."""
+    """Maximum share of one unit in a sum of squares, higher powers, or a coefficient, in percent."""
 
     k: Percent
-    # What it is when one does.
+    # Verdict if the share is exceeded.
     verdict: Literal["fail", "review"]
 
 
 class GroupSection(Section):
-    """No cell above this share of its row or column."""
+    """Maximum share of a cell in its row or column."""
 
     share: Share
 
 
 class Width(Section):
-    """Length of the interval of a withheld cell: units for counts, a share of the value for magnitudes."""
+    """Required interval width of a suppressed cell: units for counts, a share of the value for magnitudes."""
 
     count: AtLeastZero
     share: AtLeastZero
 
 
 class PercentileRule(Section):
-    """Units that must lie on each side of a percentile, and from one percentile of a group to the next."""
+    """Required units on each side of a percentile, and between two percentiles of a group."""
 
     side: Whole
-    # Both ends included; left out, the minimum of units.
+    # Including both ends. Default: the minimum of units.
     between: Count | None = None
 
 
 class ComparedRule(Section):
-    """Units of every group that enters a test."""
+    """Required units of every group that enters a test."""
 
     units: Count
 
 
 class ModeRule(Section):
-    """No more than this share of the units may have the mode."""
+    """Maximum share of the units that have the mode."""
 
     share: Share
 
 
 class RegressionRule(Section):
-    """Units behind every dummy and interaction; leverage from which a model fails, or needs review."""
+    """Required units behind every dummy and interaction, and leverage limits for fail and review."""
 
     support: Count
     leverage_fail: Share
@@ -117,21 +117,21 @@ class RegressionRule(Section):
 
 
 class Sampling(Section):
-    """The data are a sample, and how far that makes up for few units.
+    """Sampling design, and how far it compensates for few units.
 
-    Fewer units than the minimum are enough where the population hardly has fewer than the minimum: the chance
-    to find so many in the sample, if it had, is at most ``risk``.
+    Fewer units than the minimum are accepted if the population is unlikely to have fewer than the minimum: if
+    it had, so many would be found in the sample with a probability of at most ``risk``.
     """
 
-    # Of the population; with several strata the largest, for the chance grows with it.
+    # Share of the population; with several strata the largest, because the chance grows with it.
     fraction: Annotated[float, real("(0, 1)")]
     risk: Annotated[float, real("(0, 0.5]")]
-    # In the sample, whatever the chance: a number about one or two units is theirs.
+    # Minimum in the sample, whatever the chance: a number about one or two units reveals them.
     least: Annotated[int, whole(3)] = 3
 
 
 class Policy(Section):
-    """Everything that decides about an output.
+    """All numbers on which the verdicts about an output depend.
 
     Examples
     --------
@@ -152,19 +152,19 @@ class Policy(Section):
     percentile: PercentileRule
     mode: ModeRule
     regression: RegressionRule
-    # Groups that can be derived from published counts have the minimum of units, too.
+    # Whether groups derived from published counts need the minimum of units.
     groups: Annotated[bool, Field(strict=True)] = True
     sampling: Sampling | None = None
     squares: Squares | None = None
-    # Attackers that the verdict on an output depends on; without it, all that its principles consider.
+    # Attackers that the verdict covers. Default: all that its principles consider.
     against: Annotated[tuple[str, ...], AfterValidator(_attackers)] | None = None
     tests: ComparedRule | None = None
-    # For some variables the sets of codes that outputs may use: with others nothing is published.
+    # Permitted sets of codes by variable; outputs with other sets are rejected.
     segmentations: Mapping[str, tuple[tuple[str, ...], ...]] | None = None
 
     @property
     def least_units(self) -> int:
-        """The fewest units that may be published: the minimum, or what a sample allows."""
+        """Smallest number of units that may be published: the minimum, or less if the sample allows it."""
         minimum, sample = self.units.minimum, self.sampling
         if sample is None:
             return minimum
@@ -173,16 +173,16 @@ class Policy(Section):
 
     @property
     def least_between(self) -> int:
-        """The fewest units from one percentile of a group to the next, both ends included."""
+        """Required units from one percentile of a group to the next, including both ends."""
         return self.units.minimum if self.percentile.between is None else self.percentile.between
 
     @property
     def least_tested(self) -> int:
-        """The fewest units of a group that enters a test."""
+        """Required units of a group that enters a test."""
         return self.units.minimum if self.tests is None else self.tests.units
 
     def population_risk(self, n_units: int) -> float:
-        """Bound the chance that the population of a group has fewer units than the minimum."""
+        """Return an upper bound for the chance that the population of a group is below the minimum."""
         if self.sampling is None:
             raise ParameterError(
                 "policy_without_sample", "the policy knows no sample", where="sampling", fix="add the section"
@@ -191,8 +191,8 @@ class Policy(Section):
 
     @property
     def hash(self) -> str:
-        """Tell policies apart by what they say, not by how the file is laid out."""
-        # What need not be there is left out, so that policies older than it keep their hash.
+        """SHA-256 of the policy, independent of the layout of its file."""
+        # Unset optional parts are omitted, so that older policies keep their hash.
         gone: dict[str, Any] = {name: True for name in OPTIONAL if getattr(self, name) is None}
         for name, section in self:
             later = {key for key in LATER if getattr(section, key, ...) is None}
@@ -215,12 +215,12 @@ class Policy(Section):
 
 
 def policy(name: str | Path | Policy) -> Policy:
-    """Return a policy: one that comes with hitoku, by name, or a file.
+    """Return a policy by name, or read one from a file.
 
     Parameters
     ----------
     name
-        "japan-2017", "essnet-2009", or the path of a file that ends in .toml.
+        "japan-2017", "essnet-2009", or the path of a TOML file.
     """
     if isinstance(name, Policy):
         return name
@@ -252,7 +252,7 @@ def policy(name: str | Path | Policy) -> Policy:
 
 
 def policy_names() -> list[str]:
-    """Return the names of the policies that come with hitoku: those of the TOML files beside this one.
+    """Return the names of the bundled policies.
 
     Examples
     --------
@@ -264,13 +264,16 @@ def policy_names() -> list[str]:
 
 
 def parsed(text: str, where: str) -> Policy:
-    """Read the text of a policy; the first thing that is wrong is named by line and key."""
+    """Parse the text of a policy.
+
+    Raises ParameterError that names the line and key of the first problem.
+    """
     given, origin = load_toml(text, where, "policy")
     return validated(Policy, given, origin, otherwise="see docs/reference/policies.md")
 
 
 def population_risk(n_units: int, fraction: float, minimum: int) -> float:
-    """Bound the chance that a group of so many units in a sample has too few in the population.
+    """Return an upper bound for the chance that a sampled group has too few units in the population.
 
     Each unit came into the sample with the same probability, independently of the others. If the population
     had fewer than m, the sample would show n or more with a probability of at most P(B >= n), with B
@@ -282,16 +285,16 @@ def population_risk(n_units: int, fraction: float, minimum: int) -> float:
     Parameters
     ----------
     n_units
-        Units in the sample; at least one.
+        Units of the group in the sample; at least one.
     fraction
-        Share of the population in the sample.
+        Sampling fraction.
     minimum
-        Units that the population should have.
+        Required units in the population.
 
     Examples
     --------
-    Four people of a sample of one in ten: if there were only nine in all, four or more of them would come
-    into it once in 120 times.
+    Four people in a sample of one in ten: if the population had only nine, four or more of them would be
+    sampled once in 120 times.
 
     >>> round(population_risk(4, 0.1, 10), 4)
     0.0083
