@@ -1,9 +1,9 @@
-"""The ledger: every output of a data set that was released, and what a new one reveals together with them.
+"""Ledger of released outputs, and differencing checks of new outputs against them.
 
-:class:`Ledger` is an append-only log in SQLite, every line chained to all before it. It stores the units of
-each output under a keyed hash and tests a new output against all of them by differencing, for counts, sums of
-amounts and regressions on dummies; :class:`DifferencingFinding` says what it finds and how to avoid it.
-:class:`Settings` are fixed when a ledger is created (:func:`init`), and a :class:`Receipt` records what left.
+:class:`Ledger` is an append-only log in SQLite whose lines are chained by hashes. It stores the units of each
+output under a keyed hash and tests a new output against all of them by differencing, for counts, sums of
+amounts and regressions on dummies; :class:`DifferencingFinding` describes a disclosure and a fix.
+:class:`Settings` are fixed when a ledger is created (:func:`init`), and a :class:`Receipt` records a release.
 """
 
 from hitoku.lazy import facade

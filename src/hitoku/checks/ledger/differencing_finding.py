@@ -1,4 +1,4 @@
-"""What a ledger says about a new output: one line per set of outputs, the worst group, and a fix."""
+"""Differencing findings: one per set of outputs, with the worst group and a suggested fix."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, Sum
 from hitoku.errors import some
 from hitoku.messages import Text, join
 
-# A sum with more cells than this is told by how many they are.
+# Longer sums are shown as two totals and the number of cells.
 MAX_TERMS = 6
-# So many groups of a set of outputs are classified; they are alike.
+# Number of groups of a set of outputs to classify; they are alike.
 MAX_CLASSIFIED = 20
-# The worst basis first.
+# Disclosure bases, worst first.
 RANK = (
     DisclosureBasis.BY_DEFINITION,
     DisclosureBasis.NOT_CLASSIFIED,
@@ -36,12 +36,12 @@ RANK = (
 )
 
 
-# The suggested fix where one of the largest contributors would follow.
+# Suggested fix if one of the largest contributors would be revealed.
 OF_LARGEST = Text("release one of them, or ratios that differ by {n} contributors or more", n=FEWEST)
 
 
 class Concern(StrEnum):
-    """What is wrong."""
+    """Type of problem."""
 
     SMALL_GROUP = "small group"
     MAGNITUDE = "magnitude"
@@ -51,28 +51,28 @@ class Concern(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferencingFinding:
-    """What a new output gives away together with earlier ones.
+    """Disclosure by a new output together with earlier ones.
 
     Parameters
     ----------
     concern
-        What is wrong.
+        Type of problem.
     outputs
-        Names of the outputs that do it together, the new one last; or those that it cannot be tested against.
+        Names of the outputs involved, the new one last; or those that it cannot be tested against.
     n_groups
-        How many groups they single out.
+        Number of groups singled out.
     n_units
-        Units in the worst one.
+        Units of the worst group.
     basis
-        Who can single it out.
+        Information that is needed to single it out.
     certificate
-        The worst group as a sum of published cells.
+        Worst group as a sum of published cells.
     terms
-        The same by codes; empty where a cell has none.
+        The same with codes; empty if a cell has none.
     text
-        All of this for a person.
+        Description for people.
     remedy
-        The suggested fix.
+        Suggested fix.
     """
 
     concern: Concern
@@ -87,7 +87,10 @@ class DifferencingFinding:
 
     @property
     def verdict(self) -> PrincipleVerdict:
-        """The same as a verdict: what only who knows the data can do, or cannot be tested, needs review."""
+        """The finding as a verdict.
+
+        A disclosure that needs the data, or that cannot be tested, needs review; any other fails.
+        """
         review = (
             self.concern in {Concern.NOT_TESTABLE, Concern.LIMIT} or self.basis is DisclosureBasis.IN_DATA
         )
@@ -111,22 +114,22 @@ class DifferencingFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class Speaker:
-    """Puts groups into words.
+    """Writer of findings about groups.
 
     Parameters
     ----------
     new
         Name of the new output.
     definitions
-        What the outputs mean, as far as they say.
+        Definitions of the outputs; None if unknown.
     nested
-        Variables within others.
+        Variables nested in others.
     size
-        How many units a published cell has.
+        Returns the number of units of a published cell.
     shown
-        How an output is called in a text.
+        Returns the displayed name of an output.
     unit
-        How one unit is called.
+        Displayed name of one unit.
     """
 
     new: str
@@ -139,7 +142,7 @@ class Speaker:
     def findings(
         self, groups: Sequence[SingledOut], concern: Concern, because: str = ""
     ) -> list[DifferencingFinding]:
-        """Return one finding for each set of outputs that singles something out."""
+        """Return one finding for each set of outputs that singles out a group."""
         together: dict[tuple[str, ...], list[SingledOut]] = {}
         for group in groups:
             names = tuple(sorted(group.outputs, key=lambda name: (name == self.new, name)))
@@ -147,7 +150,7 @@ class Speaker:
         return [self._finding(names, own, concern, because) for names, own in together.items()]
 
     def _definitions(self, group: SingledOut) -> dict[str, Definition | None]:
-        """Return what the outputs mean, as far as that says what the group's cells are."""
+        """Return the definitions that cover the cells of a group; None for the others."""
         last = {name: max(at for own, at, _ in group.certificate if own == name) for name in group.outputs}
         return {
             name: None if each is None or last.get(name, 0) >= len(each.parts) else each
@@ -155,7 +158,7 @@ class Speaker:
         }
 
     def _described(self, group: SingledOut) -> bool:
-        """Tell whether every cell is one of codes, as far as its output has any."""
+        """Return whether every cell has codes, if its output has any."""
         known = self._definitions(group)
         return all(known[name] is not None or self.definitions[name] is None for name in group.outputs)
 
@@ -184,7 +187,7 @@ class Speaker:
         )
 
     def _terms(self, certificate: Certificate) -> tuple[SumTerm, ...]:
-        """Name the cells of a sum by their codes; nothing where one of them has none."""
+        """Return the cells of a sum with their codes; empty if one of them has none."""
         found = []
         for cell, times in sorted(certificate.items(), key=lambda each: (each[1] < 0, each[0])):
             name, part, number = cell
@@ -220,7 +223,7 @@ class Speaker:
         return join([join([text, because], "{first}, {second}"), more if n_more else ""])
 
     def added_up(self, certificate: Certificate) -> str:
-        """Write a sum as its numbers, what is added first."""
+        """Return a sum of counts as text, positive terms first."""
         ordered = sorted(certificate.items(), key=lambda each: (each[1] < 0, each[0][0] == self.new, each[0]))
         if len(ordered) > MAX_TERMS:
             totals = [
@@ -235,7 +238,7 @@ class Speaker:
         return " ".join(terms).removeprefix("+ ")
 
     def _remedy(self, names: Sequence[str]) -> str:
-        """Find what the new output does differently from those released before."""
+        """Return the suggested fix for a set of outputs."""
         earlier = [self.definitions.get(name) for name in names if name != self.new]
         released = [definition for name, definition in self.definitions.items() if name != self.new]
         return suggest_remedy(self.definitions.get(self.new), earlier, released)
@@ -244,16 +247,16 @@ class Speaker:
 def suggest_remedy(
     new: Definition | None, earlier: Sequence[Definition | None], released: Sequence[Definition | None]
 ) -> str:
-    """Advise what to change in a new output.
+    """Return the suggested change of a new output.
 
     Parameters
     ----------
     new
-        What the new output means.
+        Definition of the new output.
     earlier
-        Outputs that single something out together with it.
+        Definitions of the outputs that single out a group together with it.
     released
-        Everything before it.
+        Definitions of all released outputs.
     """
     involved = [each for each in earlier if each is not None]
     advice: list[str] = []
@@ -284,7 +287,7 @@ def suggest_remedy(
 
 
 def reuse(variable: str, new: Definition, released: Sequence[Definition]) -> str:
-    """Advise the groups of a variable that were released already, by cut points where it is a number.
+    """Return the advice to reuse the released groups of a variable; for numbers, their cut points.
 
     Examples
     --------
@@ -314,13 +317,13 @@ def reuse(variable: str, new: Definition, released: Sequence[Definition]) -> str
 
 
 def _cuts(codes: Mapping[str, str | None], numbers: Mapping[str, int]) -> set[int]:
-    """First number of every group but the lowest."""
+    """Return the first number of every group but the lowest."""
     ordered = sorted((numbers[code], group) for code, group in codes.items() if code in numbers)
     return {number for (_, before), (number, group) in pairwise(ordered) if group != before}
 
 
 def _blocks(codes: Mapping[str, str | None]) -> set[frozenset[str]]:
-    """Return the sets of base codes that are in one group."""
+    """Return the sets of base codes grouped together."""
     blocks: dict[str, set[str]] = {}
     for code, group in codes.items():
         if group is not None:
@@ -329,7 +332,7 @@ def _blocks(codes: Mapping[str, str | None]) -> set[frozenset[str]]:
 
 
 def not_testable(names: Sequence[str], what: str) -> DifferencingFinding:
-    """Say against which outputs one could not be tested."""
+    """Return the finding that an output could not be tested against others."""
     return DifferencingFinding(
         concern=Concern.NOT_TESTABLE,
         outputs=tuple(names),
@@ -339,14 +342,14 @@ def not_testable(names: Sequence[str], what: str) -> DifferencingFinding:
 
 
 def stopped(left_out: int, unfinished: int) -> DifferencingFinding:
-    """Say how far the search went, where it did not go as far as it should.
+    """Return the finding that the search stopped at its limit.
 
     Parameters
     ----------
     left_out
-        Comparisons of what follows that were not begun.
+        Derived comparisons that were not started.
     unfinished
-        Comparisons that stopped at the limit, of two outputs too.
+        Comparisons that stopped at the limit, including those of two outputs.
     """
     if unfinished:
         n = unfinished + left_out

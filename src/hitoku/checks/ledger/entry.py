@@ -1,7 +1,7 @@
-"""One output as the ledger remembers it, and what follows from its sums or its coefficients.
+"""Stored output of the ledger, and consequences of its sums or coefficients.
 
-A group of any size whose sum follows from published ones meets the rules for magnitudes. A regression on
-dummies is a table: it implies sums over the units of its estimation sample.
+A derived group of any size must meet the rules for magnitudes if its sum follows from published ones. A
+regression on dummies is a table: it implies sums over the units of its estimation sample.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from hitoku.errors import DataError
 from hitoku.model import Contributors, Floats, Integers, Table
 from hitoku.rules import Rule
 
-# No rule in use takes more of the largest contributors than this together.
+# No rule considers more of the largest contributors than this.
 TOP = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Measure:
-    """A variable whose sums or means an output publishes, by unit.
+    """Variable of which an output publishes sums or means, by unit.
 
     Parameters
     ----------
     values
-        What each unit has of it; confidential, used when an output is checked and never kept.
+        Value of each unit; confidential, used for the check and not stored.
     kind
-        Whether the output publishes sums or means.
+        "sum" or "mean".
     rounded
-        Published numbers are rounded to multiples of this; 0 when they are not.
+        Rounding base of published numbers; 0 if they are not rounded.
     """
 
     values: Floats
@@ -51,7 +51,7 @@ class Measure:
 
     @classmethod
     def of(cls, values: ArrayLike, kind: Literal["sum", "mean"] = "sum", rounded: float = 0.0) -> Measure:
-        """Make a measure from any list of numbers; a unit without one counts as zero."""
+        """Create a measure from numbers; NaN counts as zero."""
         array = np.nan_to_num(np.array(values, dtype=np.float64), nan=0.0)
         if array.ndim != 1 or not np.isfinite(array).all() or rounded < 0:
             raise DataError(
@@ -63,7 +63,7 @@ class Measure:
         return cls(values=array, kind=kind, rounded=rounded)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what an archive may know of it."""
+        """Return the parts that may be stored."""
         return {"kind": self.kind, "rounded": self.rounded}
 
     def __repr__(self) -> str:
@@ -76,11 +76,11 @@ Carried = Mapping[str, Mapping[str, Any]]
 def half_width(
     group: SingledOut, name: str, carried: Mapping[str, Carried], size: Callable[[Cell], int]
 ) -> float:
-    """How far off the group's sum may be because its cells were rounded."""
+    """Return the maximum rounding error of a derived group's sum."""
     total = 0.0
     for cell, times in group.certificate.items():
         how = carried[cell[0]][name]
-        # A mean off by half a unit is a sum off by half a unit for everybody in the cell.
+        # An error of half a unit in a mean is half a unit per unit of the cell in the sum.
         total += 0.5 * how["rounded"] * abs(times) * (size(cell) if how["kind"] == "mean" else 1)
     return total
 
@@ -88,20 +88,20 @@ def half_width(
 def failing(
     groups: Sequence[SingledOut], values: Floats, blur: Floats, rules: Sequence[Rule], percent: float
 ) -> dict[int, str]:
-    """Return the groups, by position, whose sum tells too much of a contributor, and the rule that says so.
+    """Return the groups whose sum fails a rule, by index, with the name of the rule.
 
     Parameters
     ----------
     groups
-        What follows exactly.
+        Groups whose sums follow exactly.
     values
-        The measure by unit.
+        Value of the measure for each unit.
     blur
-        For each group the half-width that rounding leaves.
+        Maximum rounding error of each group's sum.
     rules
         Rules for magnitudes.
     percent
-        Rounding protects where it blurs the sum by at least so much of the largest contribution.
+        Rounding protects if its error is at least this percentage of the largest contribution.
     """
     if not groups or not rules:
         return {}
@@ -131,7 +131,7 @@ def failing(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Contributed:
-    """What the units of a group have: in all, in all by size, and the largest sizes, falling."""
+    """Contributions of the units of a group: total, total of absolute values, and largest absolute values."""
 
     amount: float
     size: float
@@ -139,7 +139,7 @@ class _Contributed:
 
 
 class _Blocks:
-    """The same of blocks of units that are alike: groups of many units are added up from few blocks."""
+    """Contributions of blocks of identical units, from which large groups are computed."""
 
     def __init__(self, alike: Alike, values: Floats) -> None:
         from hitoku.kernels.joint_cells import largest_in_blocks  # noqa: PLC0415 - numba takes a second to load
@@ -156,7 +156,7 @@ class _Blocks:
 
 
 def _contributed(group: SingledOut, values: Floats, blocks: dict[int, _Blocks]) -> _Contributed:
-    """Add up what the units of a group have; ``blocks`` keeps what was found about blocks."""
+    """Return the contributions of a group; ``blocks`` caches those of blocks."""
     if group.alike is None:
         own = values[group.units]
         sizes = np.abs(own)
@@ -167,27 +167,27 @@ def _contributed(group: SingledOut, values: Floats, blocks: dict[int, _Blocks]) 
 
 
 def _largest(sizes: Floats) -> Floats:
-    # A derived group may be nearly everybody: only its largest are put in order.
+    # A derived group may be almost the whole population: sort only its largest values.
     few = np.partition(sizes, len(sizes) - TOP)[-TOP:] if len(sizes) > TOP else sizes
     ranked = np.sort(few)[::-1]
     return np.concatenate([ranked, np.zeros(TOP - len(ranked))])
 
 
 def implied_tables(name: str, dummies: Sequence[ArrayLike], sample: ArrayLike) -> list[Partition]:
-    """Return the partitions whose counts and sums a regression on dummies gives away.
+    """Return the partitions whose counts and sums a regression on dummies reveals.
 
-    The normal equations hold sums of the dependent variable over every set of dummies; with the counts that
-    are printed beside most models, anybody solves them. So every set counts as a table of sums, and the
-    sample as a total. Terms that are crossed are a set of their own: give their crossed codes.
+    The normal equations contain sums of the dependent variable over every set of dummies, and can be solved
+    with the counts published with most models. Each set therefore counts as a table of sums, and the sample
+    as a total. Crossed terms are a set of their own: pass their crossed codes.
 
     Parameters
     ----------
     name
-        The output.
+        Name of the output.
     dummies
-        For every set of dummies the category of each unit, from 0, the reference category among them.
+        For each set of dummies, the category of each unit from 0, including the reference category.
     sample
-        Which units were used: those with a missing value anywhere were not.
+        Mask of the units used, that is, without missing values.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def implied_tables(name: str, dummies: Sequence[ArrayLike], sample: ArrayLike) -
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One output as the ledger remembers it; its memberships are beside."""
+    """Output as stored in the ledger; its memberships are stored separately."""
 
     name: str
     project: str
@@ -236,11 +236,11 @@ class Entry:
     measures: Carried
     parts: tuple[dict[str, Any], ...] | None
     derived: tuple[tuple[Certificate, ...], ...]
-    # What is said of every cell; of an output of before counts, and amounts of what it measures.
+    # Quantities published for every cell; in earlier versions counts, and amounts of the measures.
     publishes: frozenset[str] = COUNTS
-    # Comparisons left out when it was released: not all that follows from it is known.
+    # Comparisons omitted at release: derived groups may be incomplete.
     left_out: int = 0
-    # Statistics of variables that left, group by group; of an output of before nothing is known.
+    # Released statistics of variables, by group; unknown in earlier versions.
     said: tuple[Said, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:

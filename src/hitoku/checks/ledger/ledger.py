@@ -1,4 +1,4 @@
-"""The ledger on disk: every output of a data set, remembered, and new ones tested against all of them."""
+"""Ledger of released outputs, with differencing checks for new ones."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ from hitoku.rules import Rule
 
 
 class Ledger:
-    """Everything released about a data set, on disk.
+    """Released outputs of a data set, stored on disk.
 
-    Made by :meth:`open`. One ledger serves a data set; the projects that use the data share it, for outputs
-    of different projects can be subtracted as well.
+    Created by :meth:`open`. One ledger serves a data set. Projects that use the data share it, because
+    outputs of different projects can be subtracted from each other.
 
     Examples
     --------
@@ -95,35 +95,34 @@ class Ledger:
         draft: bool = False,
         store: LedgerStore | None = None,
     ) -> Ledger:
-        """Open a ledger, or begin one where there is none; nothing is written yet.
+        """Open a ledger, or prepare a new one; nothing is written yet.
 
         Parameters
         ----------
         path
-            The ledger's file. None for a draft of one that does not exist.
+            Path of the ledger; None for a draft without file.
         data_hash
-            Hash of the data that outputs are made from; a ledger serves one data set. With ``units`` the data
-            may differ: other extracts and later deliveries about the same units are tested together.
+            Hash of the data; a ledger serves one data set. With ``units`` the data may differ: other extracts
+            and later deliveries about the same units are tested together.
         n_units
-            How many units there are in the data.
+            Number of units in the data.
         threshold
-            Groups with fewer units must not be singled out.
+            Minimum size of a group that may be singled out. Default: 10.
         depth
-            How many outputs are tested together at most; left out, as many as the ledger was begun with.
+            Maximum number of outputs tested together. Default: the ledger's setting.
         project
-            Whose outputs are checked now; texts name the project of other people's outputs.
+            Project of the new outputs; the outputs of other projects are shown with their project.
         unit
-            What texts call a unit: "person", "enterprise".
+            Displayed name of a unit: "person", "enterprise".
         units
-            The identifier of every unit, in the order in which outputs number them. The ledger keeps their
-            pseudonyms, and numbers the same unit alike in all extracts. An array of whole numbers is taken
-            for hashes of whatever tells the units apart.
+            Identifier of every unit, in the order in which outputs number them. The ledger stores pseudonyms,
+            and numbers a unit alike in all extracts. An array of integers is used as hashes.
         contents
-            A hash of the records of every unit, likewise: units that were renumbered are known by them.
+            Hash of the records of every unit, in the same order: renumbered units are recognised by it.
         draft
-            Nothing is written: what is remembered is forgotten with the object.
+            Whether to keep outputs in memory only.
         store
-            The same file, read already, or by whoever holds its lock.
+            The ledger's store, if it is open already.
         """
         place = Path(path or "ledger")
         if store is None and path is not None and place.exists():
@@ -163,7 +162,7 @@ class Ledger:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Outputs remembered, in order; those of other projects with the project before."""
+        """Names of the stored outputs, in order, with the project if it is another one."""
         return tuple(map(self._shown, self._entries))
 
     @property
@@ -172,7 +171,7 @@ class Ledger:
 
     @property
     def said(self) -> dict[str, tuple[Said, ...]]:
-        """Statistics that were released about these very data, by output."""
+        """Released statistics of the same data, by output."""
         return {
             self._shown(key): entry.said
             for key, entry in self._entries.items()
@@ -181,7 +180,7 @@ class Ledger:
 
     @property
     def scope(self) -> str:
-        """How far the test goes; never "safe"."""
+        """Description of the scope of the test; never "safe"."""
         said, known = [tested(self.search.depth)], self._n_known
         if known and (new := self._numbering.n_new(known)):
             n = self._numbering.n_own
@@ -192,12 +191,12 @@ class Ledger:
 
     @property
     def _n_known(self) -> int:
-        """How many units the ledger on the disk knows."""
+        """Number of units in the stored ledger."""
         return sum(plain["units"]["n_units"] for plain in self._store.of("output") if "units" in plain)
 
     @property
     def key(self) -> bytes:
-        """The secret for :func:`unit_numbers`."""
+        """Secret key for :func:`unit_numbers`."""
         return self._store.key
 
     def check(
@@ -211,25 +210,26 @@ class Ledger:
         percent: float = 10.0,
         nested: Sequence[Nested] = (),
     ) -> list[DifferencingFinding]:
-        """Tell what an output would give away together with everything before; nothing is remembered.
+        """Return what an output would disclose together with earlier ones, without storing it.
 
         Parameters
         ----------
         name
-            What the output is called.
+            Name of the output.
         parts
-            Its partitions of the units: inner cells, each kind of total. None when nobody can say who is in
-            its cells.
+            Partitions of the units: inner cells and each kind of total. None if the members of its cells are
+            unknown.
         definition
-            What its cells mean; those of its first partitions, where the others have no codes.
+            Definition of its cells; it may cover only the first partitions.
         measures
-            Variables whose sums or means it publishes.
+            Variables of which it publishes sums or means.
         rules
-            Rules that a derived group must meet when a measure is known in all of its cells.
+            Rules for derived groups whose measure is known in all cells.
         percent
-            Rounding protects a derived sum where it blurs it by at least so much of the largest contribution.
+            Rounding protects a derived sum if its error is at least this percentage of the largest
+            contribution.
         nested
-            Variables that lie within others.
+            Variables nested in others.
         """
         key = self._free(name)
         if parts is None:
@@ -271,7 +271,9 @@ class Ledger:
     def clashes(
         self, name: str, parts: Sequence[Partition] | None, definition: Definition | None = None
     ) -> bool:
-        """Tell quickly whether an output singles somebody out together with one other; no need not mean no.
+        """Return whether an output singles out a small group together with one other.
+
+        Fast screening: False does not mean safe.
 
         Parameters
         ----------
@@ -286,11 +288,11 @@ class Ledger:
         return any(not allowed(each, publishes) for each in self.search.clashes(own))
 
     def _published_quantities(self, key: str, own: Sequence[Partition]) -> dict[str, frozenset[str]]:
-        """Return what every output says of its cells, a new one among them."""
+        """Return the published quantities of every output, including a new one."""
         return {name: _publishes(parts) for name, parts in {**self._parts, key: own}.items() if parts}
 
     def verdicts(self, findings: Sequence[DifferencingFinding]) -> tuple[PrincipleVerdict, ...]:
-        """Turn what :meth:`check` said into verdicts; where it said nothing, how far it looked."""
+        """Convert findings to verdicts; without findings, return the scope of the test."""
         if findings:
             return tuple(finding.verdict for finding in findings)
         n_outputs = len(self._entries)
@@ -315,16 +317,16 @@ class Ledger:
         published: Any = None,
         said: Sequence[Said] = (),
     ) -> None:
-        """Remember an output that was released, on disk.
+        """Store a released output.
 
         Parameters
         ----------
         name, parts, definition, measures
             As in :meth:`check`.
         published
-            What left, as JSON knows it.
+            Published values, JSON-compatible.
         said
-            Statistics of variables that left, with the codes of their groups and what the filter says.
+            Released statistics of variables, with the codes of their groups and the filter.
         """
         key = self._free(name)
         own = None if parts is None else self._own(key, parts, definition)
@@ -349,7 +351,7 @@ class Ledger:
             self._parts[key] = own
 
     def _stored(self, entry: Entry, own: Sequence[Partition] | None) -> Entry:
-        """Write an output to disk, with its partitions and what follows from them; return it so."""
+        """Write an output with its partitions and derived groups; return the stored entry."""
         number = len(self._entries)
         contents: dict[str, bytes] = {}
         if own is not None:
@@ -358,7 +360,7 @@ class Ledger:
                 file = f"{number:05}-{place:02}.codes"
                 contents[file], known = self._vectors.pack(part.codes)
                 hashes = [f"{int(h):016x}" for h in part.hashes]
-                # What is told of one period is told of its partition alone.
+                # Quantities of one period belong to its partition alone.
                 publishes = {} if part.publishes == entry.publishes else {"publishes": sorted(part.publishes)}
                 sizes = part.sizes[1:].tolist()
                 parts.append({"file": file, **known, "hashes": hashes, "sizes": sizes, **publishes})
@@ -396,7 +398,7 @@ class Ledger:
         self._parts[key] = own
 
     def unused(self, name: str) -> str:
-        """Return a name for an output that none has: its own, or that with a number behind it."""
+        """Return an unused name for an output, with a number appended if needed."""
         number, found = 1, name
         while _key(self.project, found) in self._entries:
             number += 1
@@ -416,7 +418,7 @@ class Ledger:
         return key
 
     def _own(self, key: str, parts: Sequence[Partition], definition: Definition | None) -> list[Partition]:
-        """Make the partitions anew: under the ledger's name for the output, with its secret."""
+        """Rebuild the partitions with the ledger's name for the output and its secret."""
         n = 0 if definition is None else len(definition.parts)
         if definition is not None and list(map(len, definition.parts)) != list(map(len, parts[:n])):
             raise ParameterError(
@@ -437,7 +439,7 @@ class Ledger:
                 )
                 for place, part in enumerate(parts)
             ]
-            # Kept, so that remembering an output does not repeat the search that checked it.
+            # Cached, so that storing an output does not repeat the search of its check.
             self._made = (key, *parts), made
         return self._made[1]
 
@@ -449,7 +451,7 @@ class Ledger:
         percent: float,
         speaker: Speaker,
     ) -> list[DifferencingFinding]:
-        """Hold sums over derived groups of any size against the rules for magnitudes."""
+        """Check sums of derived groups of any size against the rules for magnitudes."""
         carried = {key: entry.measures for key, entry in self._entries.items()}
         every = {**self._parts, speaker.new: own}
         places = {(key, place): part for key, parts in every.items() for place, part in enumerate(parts)}
@@ -478,7 +480,7 @@ class Ledger:
         return not_testable([self._shown(key) for key in keys], what)
 
     def _shown(self, key: str) -> str:
-        """Name an output; one of another project with its project."""
+        """Return the displayed name of an output, with its project if it is another one."""
         project, _, name = key.partition("/")
         return name if project == self.project else f"{name} (project {project or 'without a name'})"
 
@@ -488,7 +490,7 @@ def _publishes(parts: Sequence[Partition]) -> frozenset[str]:
 
 
 def _key(project: str, name: str) -> str:
-    """Name an output among those of all projects."""
+    """Return the key of an output among those of all projects."""
     if "/" in project:
         raise ParameterError(
             "project_name_has_slash",

@@ -1,8 +1,8 @@
-"""What outputs tell of periods of a panel, and by sums of the largest contributors.
+"""Quantities published for periods of a panel, and for sums of the largest contributors.
 
-A concentration ratio tells what the four largest have of a group. Its partition of the units into groups is
-followed by one of the largest of each group, so that it is subtracted like any other. Groups of few are
-allowed there, because the ratio itself is one of them, but not so few that one of them knows the others.
+A concentration ratio publishes the sum of the four largest contributors of a group. The partition into groups
+is followed by one of the largest contributors of each group, which is subtracted like any other. Small groups
+are allowed there, because the ratio itself is about one, but not so small that one member knows the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WITHIN = " within "
 
 
 def within_period(what: str, period: str) -> str:
-    """Say that something is told about the units of a period.
+    """Return the name of a quantity published for the units of a period.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def within_period(what: str, period: str) -> str:
 
 
 def publishes_counts(publishes: Iterable[str]) -> bool:
-    """Tell whether counts are among what is told, of everybody or of a period.
+    """Return whether counts are published, in total or for a period.
 
     Examples
     --------
@@ -37,17 +37,17 @@ def publishes_counts(publishes: Iterable[str]) -> bool:
     return any(each == COUNT or each.startswith(f"{COUNT}{WITHIN}") for each in publishes)
 
 
-# With two contributors in a sum, each of them knows the other.
+# In a sum of two contributors, each knows the other.
 FEWEST = 3
 
 
 def largest_of(n: int, value: str) -> str:
-    """Say that an output tells the sum, or the share, of the n largest contributors to a variable."""
+    """Return the name of the sum or share of the n largest contributors to a variable."""
     return f"largest {n} of {value}"
 
 
 def published_ranks(publishes: Iterable[str]) -> dict[str, set[int]]:
-    """Read what :func:`largest_of` says: for every variable of how many the sum is told.
+    """Return the published numbers of largest contributors for each variable.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def published_ranks(publishes: Iterable[str]) -> dict[str, set[int]]:
 
 
 def next_to(one: Iterable[str], other: Iterable[str]) -> list[tuple[str, int, int]]:
-    """Find the sums of largest contributors that differ by too few: the variable, and of how many they are.
+    """Return pairs of top-n sums that differ by fewer than ``FEWEST`` contributors.
 
     Examples
     --------
@@ -80,14 +80,15 @@ def next_to(one: Iterable[str], other: Iterable[str]) -> list[tuple[str, int, in
 
 
 def allowed(group: SingledOut, publishes: Mapping[str, frozenset[str]]) -> bool:
-    """Tell whether a group of few may follow: it is one of several of the largest.
+    """Return whether a small derived group is allowed, because it consists of top contributors.
 
     Parameters
     ----------
     group
-        What follows.
+        Derived group.
     publishes
-        By output what it tells; one of the largest has them in every partition but its first.
+        Published quantities of each output; outputs of top contributors have them after their first
+        partition.
     """
     of_largest = any(part > 0 and published_ranks(publishes[name]) for name, part, _ in group.certificate)
     return of_largest and len(group) >= FEWEST

@@ -1,4 +1,4 @@
-"""The receipt of a release: what left, who let it go, and the state of the ledger after it."""
+"""Receipts of releases: released files, checkers, and the state of the ledger afterwards."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hitoku.checks.ledger.store import LedgerStore, as_written, read_store
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """One output that left.
+    """Released output.
 
     Parameters
     ----------
     name, kind
-        Of the output.
+        Name and type of the output.
     files
-        What left, with the SHA-256 of each file.
+        Released files with their SHA-256.
     decisions
-        What was decided about it, in words; nothing where every principle passed.
+        Decisions about it as text; empty if every principle passed.
     """
 
     name: str
@@ -33,28 +33,28 @@ class Left:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """What left at one time.
+    """Record of a release.
 
     Parameters
     ----------
     number
-        Of the release, from 1.
+        Number of the release, from 1.
     submission, submission_sha256
         Name of the submission, and the hash of its manifest.
     researcher, checkers
-        Who submitted, and who signed.
+        Names of the researcher, and of the checkers who signed.
     released
-        When.
+        Time of the release.
     policy
-        Name, version and hash.
+        Name, version and hash of the policy.
     data, unit
-        Hash of the data, and what counts as a unit.
+        Hash of the data, and the unit.
     outputs
-        What left.
+        Released outputs.
     stayed
-        What did not, and why.
+        Outputs that were not released, with reasons.
     previous, head
-        Hash of everything in the ledger before the receipt, and with it.
+        Hash of the ledger before the receipt, and including it.
     """
 
     number: int
@@ -72,19 +72,19 @@ class Receipt:
     head: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold."""
+        """Return JSON-compatible values."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any], head: str) -> Receipt:
-        """Read what the ledger holds; the head is that of its line."""
+        """Create a receipt from a line of the ledger and its head."""
         outputs = tuple(Left(**{**each, "decisions": tuple(each["decisions"])}) for each in plain["outputs"])
         return cls(**{**plain, "outputs": outputs, "checkers": tuple(plain["checkers"]), "head": head})
 
     @property
     def text(self) -> str:
-        """The receipt as a letter."""
+        """Text of the receipt."""
         lines = [
             f"Receipt {self.number}: {len(self.outputs)} output(s) of {self.submission} left",
             "",
@@ -113,6 +113,6 @@ def receipts_of(store: LedgerStore) -> tuple[Receipt, ...]:
 
 
 def receipts(path: str | Path) -> tuple[Receipt, ...]:
-    """Return everything that left by a ledger, in order."""
+    """Return the receipts of a ledger file, in order."""
     with as_written(Path(path)):
         return receipts_of(read_store(Path(path)))

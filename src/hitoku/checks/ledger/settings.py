@@ -1,6 +1,6 @@
-"""What a centre fixes for its ledger: policy, unit, key, and how many people sign.
+"""Settings that a centre fixes for its ledger: policy, unit, key, and number of checkers.
 
-What a researcher names is compared with it, and never used.
+A submission that names other settings is compared with them; its own are never used.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.files import read_file
 from hitoku.messages import Text
 
-# How many outputs are tested together where nobody says otherwise: by a session, a check and a new ledger
-# alike, so that a researcher is told what the checker will be. Four hardly cost more than three.
+# Default number of outputs tested together in sessions, checks and new ledgers, so that researchers see the
+# result that checkers will see. Four cost hardly more than three.
 DEPTH = 4
 TESTED = {
     1: Text("tested up to one output alone"),
@@ -30,22 +30,22 @@ TESTED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What was fixed.
+    """Settings fixed when the ledger was created.
 
     Parameters
     ----------
     policy
-        By which everything is judged.
+        Policy applied to all outputs.
     unit
-        Column that names the unit; None where every record is one.
+        Column that names the unit; None if every record is a unit.
     unit_word
-        What texts call a unit.
+        Displayed name of a unit.
     checkers
-        How many people sign a release.
+        Number of checkers required for a release.
     depth
-        How many outputs are tested together.
+        Number of outputs tested together.
     created
-        When this was fixed.
+        Time of creation.
     """
 
     policy: Policy
@@ -66,24 +66,24 @@ def init(
     depth: int = DEPTH,
     key: str | Path | None = None,
 ) -> Settings:
-    """Begin a ledger, or fix the settings of one that has none yet.
+    """Create a ledger, or fix the settings of one without settings.
 
     Parameters
     ----------
     path
-        Where it is written; only the owner may read it.
+        Path of the file; only its owner may read it.
     policy
-        Name of a policy, or the path of one; the ledger keeps a copy.
+        Name or path of a policy; the ledger stores a copy.
     unit
-        Column that names the unit in all data that the ledger is for; None where every record is one.
+        Column that names the unit in all data of the ledger. Default: every record is a unit.
     unit_word
-        What texts call a unit: "person", "enterprise".
+        Displayed name of a unit: "person", "enterprise".
     checkers
-        How many people sign a release.
+        Number of checkers required for a release. Default: 2.
     depth
-        How many outputs are tested together.
+        Number of outputs tested together. Default: 4.
     key
-        File with the centre's key, at least 32 bytes; left out, one is drawn.
+        File with the centre's key, at least 32 bytes. Default: a random key.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def init(
 
 
 def settings_of(store: LedgerStore) -> Settings | None:
-    """Return what was fixed; None for a ledger without settings."""
+    """Return the settings of an open ledger; None if it has none."""
     found = store.of("settings")
     if not found:
         return None
@@ -159,12 +159,12 @@ def settings_of(store: LedgerStore) -> Settings | None:
 
 
 def settings(path: str | Path) -> Settings | None:
-    """Return what was fixed for a ledger; None where nothing was."""
+    """Return the settings of a ledger file; None if it has none."""
     return settings_of(read_store(Path(path)))
 
 
 def required_settings(path: str | Path) -> Settings:
-    """Return what was fixed for a ledger, or say that it has to be."""
+    """Return the settings of a ledger file; raise DataError if it has none."""
     found = settings(path)
     if found is None:
         raise DataError(
@@ -177,7 +177,7 @@ def required_settings(path: str | Path) -> Settings:
 
 
 def tested(depth: int) -> str:
-    """Say how many outputs were tested together."""
+    """Describe how many outputs were tested together."""
     return TESTED.get(depth) or Text("tested up to {n} outputs together", n=depth)
 
 

@@ -1,14 +1,14 @@
-"""The ledger's file: an append-only log in SQLite, every line chained to all before it.
+"""File of the ledger: an append-only log in SQLite, with lines chained by hashes.
 
-| line | what it says |
+| line | content |
 |---|---|
-| ``begin`` | which data the ledger is about, how many outputs are tested together, a hash of the key |
-| ``settings`` | what the centre fixed: policy, unit, how many checkers sign |
-| ``output`` | an output that left; who is in its cells is beside the log |
-| ``release`` | a receipt, and the files that left |
+| ``begin`` | the data, the number of outputs tested together, a hash of the key |
+| ``settings`` | policy, unit and number of checkers, fixed by the centre |
+| ``output`` | a released output; the members of its cells are stored outside the log |
+| ``release`` | a receipt, and the released files |
 
-Whoever writes holds a lock from before the check until everything is on the disk: all of it is there
-afterwards or nothing. Only the owner may read the file; it holds microdata and the key.
+A writer holds a lock from before the check until everything is on disk, all or nothing. Only the owner may
+read the file, which contains microdata and the key.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ create table secret (key blob not null);
 
 @dataclass(frozen=True)
 class LogLine:
-    """One line of the log; its head is the hash of everything up to it."""
+    """Line of the log; its head is the hash of all lines up to it."""
 
     kind: str
     body: Mapping[str, Any]
@@ -52,20 +52,20 @@ class LogLine:
 
 @dataclass
 class LedgerStore:
-    """What a ledger's file holds, and where more is written.
+    """Content of a ledger file, and access for writing.
 
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     lines
-        The log.
+        Lines of the log.
     key
-        Secret for pseudonyms and hashes of units.
+        Secret key for pseudonyms and hashes of units.
     vectors
-        Membership vectors and pseudonyms by name; those that were read.
+        Membership vectors and pseudonyms read so far, by name.
     database
-        An open transaction, by whoever holds the lock; None for a look at the file.
+        Open transaction of the holder of the lock; None for reading.
     """
 
     path: Path
@@ -76,25 +76,25 @@ class LedgerStore:
 
     @property
     def head(self) -> str:
-        """The hash of everything so far."""
+        """Hash of all lines."""
         return self.lines[-1].head if self.lines else NOTHING
 
     @property
     def by_name(self) -> bool:
-        """Units are known by pseudonyms of their names, so that extracts of the data line up."""
+        """Whether units are identified by pseudonyms of their names, so that extracts can be matched."""
         return bool(self.lines[0].body["by_name"])
 
     @property
     def depth(self) -> int:
-        """How many outputs are tested together at most."""
+        """Maximum number of outputs tested together."""
         return int(self.lines[0].body["depth"])
 
     def of(self, kind: str) -> list[Mapping[str, Any]]:
-        """Return what the lines of a kind say."""
+        """Return the bodies of the lines of a kind."""
         return [line.body for line in self.lines if line.kind == kind]
 
     def add(self, kind: str, body: Mapping[str, Any]) -> None:
-        """Add a line to a ledger that is not written yet."""
+        """Add a line to a ledger in memory."""
         self.lines.append(_chained(self.head, kind, body))
 
     def append(
@@ -104,16 +104,16 @@ class LedgerStore:
         vectors: Mapping[str, bytes] | None = None,
         files: Mapping[str, bytes] | None = None,
     ) -> str:
-        """Write a line; by itself, unless the lock is held already. Return the new head.
+        """Write a line, in a transaction of its own unless the lock is held. Returns the new head.
 
         Parameters
         ----------
         kind, body
-            The line.
+            Kind and body of the line.
         vectors
             Membership vectors by name.
         files
-            Files that left, of a receipt.
+            Released files of a receipt.
         """
         line = _chained(self.head, kind, body)
         if self.database is not None:
@@ -137,7 +137,7 @@ class LedgerStore:
             _insert(database, len(self.lines) + 1, line, vectors, {})
 
     def release_file(self, receipt: int, name: str) -> bytes:
-        """Return a file that left."""
+        """Return a released file."""
         wanted = "select content from file where receipt=? and name=?"
         with _translated(self.path):
             if self.database is not None:
@@ -151,28 +151,28 @@ class LedgerStore:
 
 
 def fresh_store(path: Path, body: Mapping[str, Any], key: bytes | None = None) -> LedgerStore:
-    """Begin a ledger in memory; it is written with its first output."""
+    """Create a ledger in memory; it is written with its first output."""
     drawn = key or secrets.token_bytes(KEY_BYTES)
     begun = {"version": VERSION, **body, "key": hashlib.sha256(drawn).hexdigest()}
     return LedgerStore(path, [_chained(NOTHING, "begin", begun)], drawn)
 
 
 def read_store(path: Path) -> LedgerStore:
-    """Read a ledger as it is at this moment; every hash is compared."""
+    """Read a ledger in its current state, and verify the hashes of its log."""
     with as_written(path), _connected(path, 60.0, only_read=True) as database, _translated(path):
         database.execute("begin")
         return _load(path, database)
 
 
 def verify_store(path: Path, head: str | None = None) -> list[LogLine]:
-    """Read a ledger and compare every hash, vectors and files that left included; return its log.
+    """Verify all hashes of a ledger, including vectors and released files; return its log.
 
     Parameters
     ----------
     path
-        The ledger.
+        Path of the ledger.
     head
-        The head on some receipt, which must be in the log.
+        Head of a receipt that must be in the log.
     """
     store = read_store(path)
     with as_written(path):
@@ -185,7 +185,7 @@ def verify_store(path: Path, head: str | None = None) -> list[LogLine]:
 
 
 def _compare(store: LedgerStore, path: Path) -> None:
-    """Compare every vector and every file that left with its hash in the log."""
+    """Compare vectors and released files with their hashes in the log."""
     for body in store.of("output"):
         own = body.get("units")
         named = [*(body["parts"] or ()), *([own, *own.get("contents", ())] if own else ())]
@@ -202,14 +202,14 @@ def _compare(store: LedgerStore, path: Path) -> None:
 
 @contextmanager
 def locked_store(path: Path, wait_s: float = 60.0) -> Iterator[LedgerStore]:
-    """Hold the lock of a ledger; what is appended is written when the block ends, all of it or nothing.
+    """Lock a ledger; appended lines are written when the block ends, all or nothing.
 
     Parameters
     ----------
     path
-        A ledger that exists.
+        Path of an existing ledger.
     wait_s
-        How long to wait for somebody else who holds the lock.
+        Time to wait for the lock, in seconds.
     """
     with _connected(path, wait_s) as database, _transaction(database, path):
         store = _load(path, database)
@@ -223,7 +223,7 @@ def locked_store(path: Path, wait_s: float = 60.0) -> Iterator[LedgerStore]:
 def create(
     path: Path, lines: Iterable[LogLine], key: bytes, vectors: Mapping[str, bytes] | None = None
 ) -> None:
-    """Write a new ledger, whole or not at all; one that is there is never replaced."""
+    """Write a new ledger atomically; an existing one is never replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with private_folder(path.parent, path.name) as folder:
         draft = folder / path.name
@@ -281,7 +281,7 @@ def _load(path: Path, database: sqlite3.Connection) -> LedgerStore:
 
 
 def _bytes(path: Path, content: Any) -> bytes:
-    # Not bytes(content): of a number it makes so many zeros.
+    # Not bytes(content): for a number n it would create n zero bytes.
     if not isinstance(content, bytes):
         raise damaged(path, "what should be bytes is something else")
     return content
@@ -289,7 +289,7 @@ def _bytes(path: Path, content: Any) -> bytes:
 
 @contextmanager
 def as_written(path: Path) -> Iterator[None]:
-    """Turn what goes wrong with a log that hangs together, and that we never wrote, into words."""
+    """Raise DataError for a log with valid hashes but unexpected content."""
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
@@ -339,7 +339,7 @@ def _connected(
     if not new:
         _require(path)
     writable = os.access(path, os.W_OK) if path.exists() else True
-    # Nothing is created by opening: a path that is spelt wrongly must not begin a ledger.
+    # Opening must not create a file: a mistyped path must not start a ledger.
     mode = "rwc" if new else "ro" if only_read and not writable else "rw"
     with _translated(path):
         if new:
@@ -348,7 +348,7 @@ def _connected(
         database = sqlite3.connect(address, uri=True, timeout=wait_s, isolation_level=None)
     with closing(database):
         with _translated(path):
-            # After a power cut the disk holds a whole transaction or none, names of files included.
+            # After a power failure the disk has the whole transaction or nothing, including file names.
             database.execute("pragma synchronous=extra")
         yield database
 
@@ -368,7 +368,7 @@ def _transaction(database: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into our errors."""
+    """Translate SQLite errors."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -418,7 +418,7 @@ def _cannot_write(path: Path, why: str) -> OutputError:
 
 
 def damaged(path: Path, what: str) -> DataError:
-    """Say that a file is not what was written."""
+    """Return the error for a changed or damaged file."""
     return DataError(
         "ledger_file_changed",
         "{file} was changed or damaged: {problem}",

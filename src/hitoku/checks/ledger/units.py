@@ -1,9 +1,9 @@
-"""Units of the data in a ledger: which they are, and who is in which cell.
+"""Units of the data in a ledger, and their membership in published cells.
 
-A unit is known by its pseudonym, or by its records where it was renumbered: names can change, and data may
-have none. Two deliveries with the same columns have a unit in common when its records are the same in both,
-up to their order. Who is in which cell is one compressed vector of codes per partition. These are microdata:
-they stay on the protected side, and go when the project goes.
+A unit is identified by its pseudonym, or by its records if it was renumbered: names can change, and data may
+have none. Two deliveries with the same columns share a unit if its records are the same in both, in any
+order. The members of cells are stored as one compressed vector of codes per partition. These are microdata:
+they stay on the protected side, and are deleted with the project.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from hitoku.checks.ledger.store import LedgerStore, damaged
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Floats, Integers, Mask
 
-# A ledger's first partitions say in which order the units of later ones are written: who is alike stands
-# together, and that compresses to less than half.
+# Number of first partitions that determine the order in which units are stored: similar units become
+# neighbours, and the vectors compress to less than half.
 N_LEADING = 6
 
-# In which order units are written.
+# Order in which units are stored.
 Order = Integers | slice
 Pseudonyms = NDArray[np.uint64]
 
 
 def unit_numbers(units: Iterable[object], key: bytes) -> Integers:
-    """Give units numbers by a keyed pseudonym, so that a later delivery numbers the same units alike.
+    """Assign numbers to units by a keyed pseudonym, so that later deliveries number the same units alike.
 
     Parameters
     ----------
     units
-        Their identifiers, each once.
+        Unique identifiers of the units.
     key
-        The ledger's secret.
+        Secret key of the ledger.
 
     Returns
     -------
-    For every unit its place when all are sorted by pseudonym.
+    Position of each unit in the order of the pseudonyms.
 
     Examples
     --------
@@ -59,19 +59,19 @@ def unit_numbers(units: Iterable[object], key: bytes) -> Integers:
 
 
 def pseudonyms(units: Iterable[object], key: bytes) -> Pseudonyms:
-    """Return a number for every unit that nobody without the key can link to it: a keyed BLAKE2b of its name.
+    """Return a keyed BLAKE2b hash of each unit name, unlinkable without the key.
 
     Parameters
     ----------
     units
-        Their identifiers; many are packed, which saves writing each of them.
+        Identifiers of the units; packed texts are faster.
     key
-        The ledger's secret.
+        Secret key of the ledger.
     """
     begun = hashlib.blake2b(key=key, digest_size=8)
 
     def digest(name: bytes) -> bytes:
-        # Once the key is stirred in, the state is copied: a fifth of the time.
+        # Copying the keyed state takes a fifth of the time.
         own = begun.copy()
         own.update(name)
         return own.digest()
@@ -86,21 +86,21 @@ def joined(
     contents: Pseudonyms | None = None,
     known_contents: Pseudonyms | None = None,
 ) -> tuple[Integers, Pseudonyms]:
-    """Give numbers to units: those known have theirs, all others follow in the order of their pseudonyms.
+    """Assign numbers to units: known ones keep theirs, new ones follow in pseudonym order.
 
     Parameters
     ----------
     names
-        Pseudonyms of the units, each once.
+        Unique pseudonyms of the units.
     known
-        Pseudonyms of the units that have numbers.
+        Pseudonyms of the known units.
     contents, known_contents
-        What the records of both say. A unit under a new name is a known one when its records are those of
-        that one alone, and of no other here: it was renumbered.
+        Hashes of the records of both. A unit with a new name is a known one if it alone, on both sides, has
+        these records: it was renumbered.
 
     Returns
     -------
-    The number of every unit, and the pseudonyms of all units in the order of their numbers.
+    Number of every unit, and the pseudonyms of all units in the order of their numbers.
     """
     ordered, first, place = np.unique(names, return_index=True, return_inverse=True)
     if len(ordered) < len(names):
@@ -125,7 +125,7 @@ def joined(
 
 
 def _looked_up(wanted: Pseudonyms, known: Pseudonyms) -> tuple[Integers, Mask]:
-    """Find numbers among others: the place of each, and whether it is there."""
+    """Return the index of each value among known ones, and whether it is there."""
     if not len(known):
         return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
     rank = np.argsort(known)
@@ -134,20 +134,20 @@ def _looked_up(wanted: Pseudonyms, known: Pseudonyms) -> tuple[Integers, Mask]:
 
 
 def _alone(contents: Pseudonyms) -> tuple[Pseudonyms, Integers]:
-    """Return what occurs once, and where."""
+    """Return the values that occur once, and their indices."""
     found, place, count = np.unique(contents, return_index=True, return_counts=True)
     return found[count == 1], place[count == 1]
 
 
 def packed(codes: Codes, order: Order) -> tuple[bytes, str]:
-    """Compress codes; return them and the type of number they were written as."""
+    """Compress codes; return the bytes and the integer type."""
     smallest = np.min_scalar_type(int(codes.max(initial=0))).newbyteorder("<")
     # Higher levels take six times as long and save almost nothing.
     return zlib.compress(codes[order].astype(smallest).tobytes(), level=1), smallest.str
 
 
 def unpacked(content: bytes, kind: str, order: Order, n_units: int) -> Codes:
-    """Undo :func:`packed`; units that came later are in no cell."""
+    """Undo :func:`packed`; later units are in no cell."""
     ordered = np.frombuffer(zlib.decompress(content), dtype=kind)
     codes = np.zeros(n_units, dtype=np.int32)
     codes[: len(ordered)][order] = ordered
@@ -155,12 +155,12 @@ def unpacked(content: bytes, kind: str, order: Order, n_units: int) -> Codes:
 
 
 class Vectors:
-    """The membership vectors of a ledger, in the order in which they were written.
+    """Membership vectors of a ledger, in the order in which they were written.
 
     Parameters
     ----------
     n_units
-        How many units there are.
+        Number of units.
     """
 
     def __init__(self, n_units: int) -> None:
@@ -169,22 +169,22 @@ class Vectors:
         self._orders: dict[int, Order] = {}
 
     def pack(self, codes: Codes) -> tuple[bytes, dict[str, Any]]:
-        """Compress a vector of codes; return it and what is needed to read it."""
+        """Compress a vector of codes; return the bytes and the data needed to read them."""
         content, kind = packed(codes, self._order(len(codes)))
         return content, {"kind": kind, "sha256": hashlib.sha256(content).hexdigest(), "n_units": len(codes)}
 
     def unpack(self, content: bytes, entry: Mapping[str, Any]) -> Codes:
-        """Undo :meth:`pack`, after the vectors that were written before it."""
+        """Undo :meth:`pack`; earlier vectors must have been read."""
         return unpacked(content, entry["kind"], self._order(entry["n_units"]), self.n_units)
 
     def follow(self, vectors: Sequence[Codes]) -> None:
-        """Take note of an output's vectors, once it is in the ledger: later ones are ordered by them."""
+        """Register the vectors of a stored output, which determine the order of later ones."""
         if vectors and len(self._leading) < N_LEADING:
             self._leading = [*self._leading, *vectors][:N_LEADING]
             self._orders = {}
 
     def _order(self, n_units: int) -> Order:
-        """Return the order in which the first units are written; a vector knows how many there were."""
+        """Return the storage order of the first ``n_units`` units."""
         if not self._leading:
             return slice(None)
         if n_units not in self._orders:
@@ -193,26 +193,26 @@ class Vectors:
 
 
 def hash_secret(key: bytes) -> int:
-    """Return a number for hashes of units that comes from the key, every byte of it."""
+    """Return a seed for hashes of units, derived from the whole key."""
     return int.from_bytes(hashlib.sha256(key).digest()[:8], "little")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Numbering:
-    """The numbers that a ledger gives to the units of some data.
+    """Numbers that a ledger gives to the units of a data set.
 
     Parameters
     ----------
     path
         The ledger's file.
     n_units
-        How many units the ledger knows, with those of these data.
+        Number of units in the ledger, including those of these data.
     numbers
-        The ledger's number of every unit of these data; None where it is the data's own.
+        Number of each unit of these data; None if the data's own numbers are used.
     names
-        Pseudonyms of all units that the ledger knows; None where it goes by numbers.
+        Pseudonyms of all units in the ledger; None if units are identified by number.
     contents
-        What their records say, hashed, where that is known.
+        Hashes of their records, if known.
     """
 
     path: Path
@@ -225,7 +225,7 @@ class Numbering:
     def by_name(
         cls, store: LedgerStore, units: Iterable[object] | None, contents: Pseudonyms | None
     ) -> Numbering:
-        """Give numbers to the units of these data: to those known as before, to new ones after them."""
+        """Assign numbers to the units of these data: known units as before, new ones after them."""
         if units is None:
             raise ParameterError(
                 "ledger_needs_unit_names",
@@ -253,11 +253,11 @@ class Numbering:
         return cls(store.path, len(every), numbers, every, stirred)
 
     def n_new(self, n_known: int) -> int:
-        """Count the units of these data that are not among so many known ones."""
+        """Return the number of units of these data beyond the first ``n_known``."""
         return 0 if self.numbers is None else int((self.numbers >= n_known).sum())
 
     def pack_new(self, n_known: int, number: int) -> tuple[dict[str, Any], dict[str, bytes]] | None:
-        """Return what is written about the units that are new with an output, and its files."""
+        """Return the entry and the files for the units that are new with an output."""
         if self.names is None or len(self.names) <= n_known:
             return None
         new = {f"units-{number}": self.names[n_known:].astype("<u8").tobytes()}
@@ -267,7 +267,7 @@ class Numbering:
         return {**listed[0], "n_units": len(self.names) - n_known, "contents": listed[1:]}, new
 
     def spread(self, part: Partition) -> Codes:
-        """Return the codes of an output's units by the numbers that the ledger gives them."""
+        """Return the codes of an output's units in the ledger's numbering."""
         if part.n_units != self.n_own or part.units is not None:
             raise DataError(
                 "output_units_differ",
@@ -284,7 +284,7 @@ class Numbering:
         return codes
 
     def amounts(self, name: str, measure: Measure) -> Floats:
-        """Return the amounts of a measure by the numbers that the ledger gives to units."""
+        """Return the values of a measure in the ledger's numbering."""
         if len(measure.values) != self.n_own:
             raise DataError(
                 "measure_length_differs",
@@ -303,12 +303,12 @@ class Numbering:
 
     @property
     def n_own(self) -> int:
-        """How many units these data have."""
+        """Number of units in these data."""
         return self.n_units if self.numbers is None else len(self.numbers)
 
 
 def read_vector(store: LedgerStore, entry: Mapping[str, Any]) -> bytes:
-    """Return a vector as it was written."""
+    """Return a stored vector after checking its hash."""
     content = store.vectors.get(entry["file"])
     if content is None or hashlib.sha256(content).hexdigest() != entry["sha256"]:
         raise damaged(store.path, f"vector {entry['file']} is not the one in its log")
@@ -325,7 +325,7 @@ def other_data(place: Path) -> DataError:
 
 
 Words = NDArray[np.uint64]
-# How Arrow's types of numbers are called.
+# Prefixes of Arrow's numeric types.
 NUMBERS = ("int", "uint", "halffloat", "float", "double", "bool")
 # Odd constants of a well-mixing permutation of 64 bits, after Steele, Lea and Flood (2014).
 STEP, FIRST, SECOND = (
@@ -336,14 +336,14 @@ STEP, FIRST, SECOND = (
 
 
 def record_hashes(table: Any, leave_out: str | None = None) -> Words:
-    """Return a number for every record that says what is in it; the order of columns does not matter.
+    """Return a hash of the content of every record, independent of the order of columns.
 
     Parameters
     ----------
     table
-        The records, as an Arrow table.
+        Records as an Arrow table.
     leave_out
-        A column that does not count: the name of the unit.
+        Column to ignore: the name of the unit.
     """
     found = np.zeros(table.num_rows, dtype=np.uint64)
     for name in sorted(set(table.column_names) - {leave_out}):
@@ -353,14 +353,14 @@ def record_hashes(table: Any, leave_out: str | None = None) -> Words:
 
 
 def unit_hashes(records: Words, unit: Integers, n_units: int) -> Words:
-    """Add up the records of each unit; their order does not matter."""
+    """Return a hash of the records of each unit, independent of their order."""
     found = np.zeros(n_units, dtype=np.uint64)
     np.add.at(found, unit, _mix(records + STEP))
     return _mix(found)
 
 
 def told_apart(hashes: Words) -> Words:
-    """Make records that are alike differ: of two that are the same, one is the first, one the second."""
+    """Make hashes of identical records distinct, by their occurrence number."""
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
     start = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, dtype=bool)
@@ -371,7 +371,7 @@ def told_apart(hashes: Words) -> Words:
 
 
 def keyed(hashes: Words, key: bytes) -> Words:
-    """Make pseudonyms of hashes: nobody without the key can tell which record one is of."""
+    """Return keyed pseudonyms of hashes, unlinkable without the key."""
     words = np.frombuffer(hashlib.sha512(key).digest(), dtype="<u8")
     found = hashes
     for word in words:
@@ -380,12 +380,12 @@ def keyed(hashes: Words, key: bytes) -> Words:
 
 
 def _column(column: Any) -> Words:
-    """Return a number for every entry; numbers of any width that are equal are alike."""
+    """Return a hash of every entry; equal numbers of any width have the same hash."""
     whole = column.combine_chunks()
     whole = whole.dictionary_decode() if str(whole.type).startswith("dictionary") else whole
     if str(whole.type).startswith(NUMBERS):
         numbers = whole.cast("double", safe=False).to_numpy(zero_copy_only=False)
-        # Zero has two signs, and what is missing many patterns.
+        # Normalise -0.0 and NaN payloads before hashing.
         plain = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
         return _mix(plain.astype("<f8").view(np.uint64))
     listed = whole.dictionary_encode()
@@ -404,7 +404,7 @@ def _column(column: Any) -> Words:
 
 
 def _mix(words: Words) -> Words:
-    """Stir 64 bits so that every one of them depends on all."""
+    """Mix 64 bits so that each output bit depends on every input bit."""
     with np.errstate(over="ignore"):
         found = words + STEP
         found = (found ^ (found >> np.uint64(30))) * FIRST
