@@ -1,9 +1,8 @@
-"""Principles applied to evidence: masks of what is unsafe, and verdicts on what leaves.
+"""Principles applied to evidence: masks of unsafe parts, and verdicts on outputs.
 
-There is a module for tables, for groups, for models, and for what a single value, a square, a perfect fit,
-groups in a test, or several statistics together reveal; contributors who know their own amounts have one,
-too. Every verdict says what it compared with which number of the policy. Numbers come from policies, never
-from here.
+There are modules for tables, groups and models, and for disclosures by single values, squares, a perfect fit,
+groups in a test, or several statistics together; contributors who know their own amounts are covered as well.
+A verdict states what it compared with which number of the policy. All numbers come from policies.
 """
 
 from hitoku.lazy import facade

@@ -1,9 +1,10 @@
-"""The principles as functions of evidence about groups: units, dominance, freedom, squares and perfect fit.
+"""Principles for groups: units, dominance, degrees of freedom, squares and perfect fit.
 
-A standard deviation times the root of n is the deviation of a unit that has nearly all of the sum of squares;
-so is a residual, and a coefficient that one outcome decides. So the dominance rule is applied to the powers.
-A correlation of one is a line on which every unit lies, and means and deviations say which. Chi square of its
-largest value says that each category of one variable belongs to one category of the other.
+If one unit has almost all of the sum of squares, the standard deviation times the root of n is its deviation;
+the same holds for a residual, and for a coefficient that one outcome decides. The dominance rule is therefore
+applied to powers as well. A correlation of one is a line through all units, and the published means and
+deviations determine it. A maximal chi square means that each category of one variable belongs to one category
+of the other.
 """
 
 from __future__ import annotations
@@ -32,31 +33,31 @@ from hitoku.model import LIMIT, Floats, Integers, Mask
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UnitsTest(PrincipleTest):
-    """A test of the number of units, which a policy may relax for samples.
+    """Test of the number of units, which a policy may relax for samples.
 
     Parameters
     ----------
     n_units
         Units of each part.
     policy
-        With the sampling fraction.
+        Policy with the sampling fraction.
     """
 
     n_units: Integers
     policy: Policy
 
     def verdict(self, evidence: Evidence) -> PrincipleVerdict:
-        """Return the verdict; a person looks at what leaves only because the data are a sample."""
+        """Return the verdict; parts accepted only because of sampling need review."""
         return sampled(super().verdict(evidence), self.n_units, evidence.withheld, self.policy)
 
 
 def few_units(evidence: GroupEvidence, policy: Policy) -> Mask:
-    """Tell which groups have too few units."""
+    """Return the mask of groups with too few units."""
     return evidence.n_units < policy.least_units
 
 
 def units(evidence: GroupEvidence, policy: Policy) -> PrincipleTest:
-    """Test that at least so many units are behind everything that leaves."""
+    """Test that every published part has enough units."""
     minimum = policy.least_units
     unsafe = few_units(evidence, policy)
     return UnitsTest(
@@ -72,7 +73,7 @@ def units(evidence: GroupEvidence, policy: Policy) -> PrincipleTest:
 
 
 def sampled(found: PrincipleVerdict, n_units: Integers, withheld: Mask, policy: Policy) -> PrincipleVerdict:
-    """Have a person look at what leaves only because the data are a sample, with the estimate."""
+    """Require review, with the estimate, for parts accepted only because the data are a sample."""
     sample = policy.sampling
     relaxed = (n_units > 0) & (n_units < policy.units.minimum) & ~withheld
     if sample is None or found.status is not Clearance.PASS or not relaxed.any():
@@ -108,7 +109,7 @@ def sampled(found: PrincipleVerdict, n_units: Integers, withheld: Mask, policy: 
 
 
 def dominated(evidence: AmountEvidence, policy: Policy) -> Mask:
-    """Tell which groups are dominated by their largest contributors."""
+    """Return the mask of groups dominated by their largest contributors."""
     total, largest = evidence.size, evidence.largest
     rule = policy.dominance
     unsafe = largest[:, : rule.n].sum(axis=1) - rule.k / 100 * total > LIMIT * total
@@ -119,14 +120,14 @@ def dominated(evidence: AmountEvidence, policy: Policy) -> Mask:
 
 
 def dominance_rule(policy: Policy) -> Text:
-    """Return the dominance rule of a policy in words."""
+    """Describe the dominance rule of a policy."""
     rule = policy.dominance
     template = "({n}, {k:g}) dominance" if rule.p is None else "({n}, {k:g}) dominance and the {p:g} % rule"
     return Text(template, n=rule.n, k=rule.k, p=rule.p)
 
 
 def dominance(evidence: AmountEvidence, policy: Policy) -> PrincipleTest:
-    """Test that the largest contributors hold no more than they may."""
+    """Test that the largest contributors do not exceed their limit."""
     rule, total = policy.dominance, evidence.size
     share: Floats = evidence.largest[:, : rule.n].sum(axis=1) / np.where(total > 0, total, 1.0)
     return PrincipleTest(
@@ -140,7 +141,7 @@ def dominance(evidence: AmountEvidence, policy: Policy) -> PrincipleTest:
 
 
 def degrees_of_freedom(freedom: Integers | Floats, policy: Policy, *, stated: bool = False) -> PrincipleTest:
-    """Test that enough degrees of freedom are behind everything that leaves."""
+    """Test that every published part has enough degrees of freedom."""
     return PrincipleTest(
         principle=Principle.FREEDOM,
         reason="too_few_degrees_of_freedom",
@@ -155,7 +156,7 @@ def degrees_of_freedom(freedom: Integers | Floats, policy: Policy, *, stated: bo
 
 
 def individual(text: str, remedy: str) -> PrincipleVerdict:
-    """Refuse something that is a value of one unit."""
+    """Return the failing verdict for a value of one unit."""
     return PrincipleVerdict(
         principle=Principle.INDIVIDUAL_VALUE,
         status=Clearance.FAIL,
@@ -166,12 +167,12 @@ def individual(text: str, remedy: str) -> PrincipleVerdict:
 
 
 def in_order(code: str) -> list[str | int]:
-    """Return a key that sorts codes as people do: 5-9 before 10-14, and that before 100+."""
+    """Return a natural sort key: 5-9 before 10-14, and that before 100+."""
     return [int(part) if place % 2 else part for place, part in enumerate(re.split(r"(\d+)", code))]
 
 
 def merging(labels: Sequence[Sequence[str]], n_units: Any, minimum: int) -> str:
-    """Propose to merge groups that are too small with a neighbour in the last variable.
+    """Return the advice to merge small groups with a neighbour in the last variable.
 
     Examples
     --------
@@ -193,7 +194,7 @@ def merging(labels: Sequence[Sequence[str]], n_units: Any, minimum: int) -> str:
         ]
         enough = [other for other in beside if counts[other] + counts[place] >= minimum]
         if enough:
-            # The smaller neighbour that is enough: as little as possible is blurred.
+            # Prefer the smaller sufficient neighbour, to lose as little detail as possible.
             other = min(enough, key=lambda each: (counts[each], each < place))
             template = "merge {one} with {other} in {group}" if above else "merge {one} with {other}"
             proposed.append(Text(template, one=own, other=labels[other][-1], group=", ".join(above)))
@@ -206,7 +207,7 @@ DOMINATED_SQUARES = "dominated_squares"
 
 
 def largest_share(parts: Floats, who: Integers, *, repeated: bool) -> float:
-    """Return the largest share that one unit has of a sum of parts that are not negative.
+    """Return the largest share of one unit in a sum of non-negative parts.
 
     Examples
     --------
@@ -228,16 +229,16 @@ def square_severity(policy: Policy) -> Clearance:
 
 
 def square_tests(shares: Floats | None, policy: Policy, what: str) -> Iterator[Applied]:
-    """Test that no unit makes up a sum of powers; nothing where the policy has no such rule.
+    """Test that no unit dominates a sum of powers; nothing if the policy has no such rule.
 
     Parameters
     ----------
     shares
-        The largest share of one unit in each group; None in evidence of before this was asked for.
+        Largest share of one unit in each group; None in evidence of earlier versions.
     policy
-        Says how much is too much, and whether that fails or needs review.
+        Policy with the limit, and the status if it is exceeded.
     what
-        What is added up, in words.
+        Description of the sum.
     """
     rule = policy.squares
     if rule is None:
@@ -257,7 +258,7 @@ def square_tests(shares: Floats | None, policy: Policy, what: str) -> Iterator[A
 
 
 def squares_unknown() -> PrincipleVerdict:
-    """Say that the evidence does not tell: it is of an earlier version, or of a model without residuals."""
+    """Return the verdict for evidence without shares (an earlier version, or no residuals)."""
     return PrincipleVerdict(
         principle=Principle.DOMINANCE,
         status=Clearance.REVIEW,
@@ -267,17 +268,17 @@ def squares_unknown() -> PrincipleVerdict:
     )
 
 
-# What may be left unexplained, as a share of the squares: less is rounding, or as good as nothing.
+# Share of unexplained squares below which a fit counts as perfect.
 UNEXPLAINED = 1e-6
 
 
 def perfect_fit(fit: Floats | None) -> PrincipleTest | PrincipleVerdict:
-    """Test that no variable gives the other; where the evidence does not say, a person looks.
+    """Test that no variable determines the other; require review if the fit is unknown.
 
     Parameters
     ----------
     fit
-        The share of squares that is explained: the square of a correlation, R², the square of Cramér's V.
+        Share of explained squares: the square of a correlation, R², or the square of Cramér's V.
     """
     if fit is None:
         return PrincipleVerdict(

@@ -1,4 +1,4 @@
-"""The principles as functions of evidence about a model: freedom, support, leverage, prediction, squares."""
+"""Principles for models: degrees of freedom, support, leverage, prediction, squares."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hitoku.model import LIMIT
 
 
 def judge_model(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-    """Apply every principle to the coefficients of a model, which are solved for together."""
+    """Apply every principle to a model; coefficients are judged together."""
     return (
         _units(evidence, policy),
         _freedom(evidence, policy),
@@ -118,7 +118,7 @@ def _table(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
 
 
 def _outcomes(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-    """Hold an outcome with few values to what is asked of the counts that its means by category are."""
+    """Judge an outcome with few values as the counts that its means by category reveal."""
     if not evidence.categorical:
         return ()
     labels, units = evidence.outcome_groups, evidence.outcome_units
@@ -187,7 +187,7 @@ def _leverage(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
 
 
 def _squares(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-    """Say whether one unit decides a coefficient, or makes up the residuals."""
+    """Test that no unit decides a coefficient or dominates the residuals."""
     rule = policy.squares
     if rule is None or evidence.binary:
         return ()

@@ -25,7 +25,7 @@ MAX_NAMED = 3
 
 
 class Clearance(StrEnum):
-    """Whether an output may leave."""
+    """Whether an output may be released."""
 
     PASS = "pass"  # noqa: S105 - a verdict
     REVIEW = "review"
@@ -33,7 +33,7 @@ class Clearance(StrEnum):
 
 
 class Principle(StrEnum):
-    """The five principles of Kikuchi and Minami (2017), and what they ask of tables besides."""
+    """The five principles of Kikuchi and Minami (2017), and further principles for tables."""
 
     INDIVIDUAL_VALUE = "individual_value"
     UNITS = "units"
@@ -46,20 +46,20 @@ class Principle(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SumTerm:
-    """A published cell in a sum that singles somebody out.
+    """Published cell in a sum that singles out a group.
 
     Parameters
     ----------
     output
-        Name of the output that publishes it; as texts call it.
+        Displayed name of the output that publishes it.
     own
-        It is a cell of the output that the verdict is about.
+        Whether it belongs to the output that the verdict is about.
     codes
-        Its codes by variable; one that it sums over is left out.
+        Codes by variable, without variables that it sums over.
     times
-        How often it is added, such as "1" or "-1".
+        Coefficient, such as "1" or "-1".
     units
-        How many units are in it.
+        Number of its units.
     """
 
     output: str
@@ -76,22 +76,22 @@ class PrincipleVerdict:
     Parameters
     ----------
     principle
-        Which.
+        The principle.
     status
-        What it says.
+        The status.
     reason
-        A code for machines, such as "too_few_units".
+        Code of the reason, such as "too_few_units".
     text
-        The same in a sentence, with codes and counts.
+        Sentence with codes and counts.
     numbers
-        What the sentence rests on.
+        Numbers on which the sentence is based.
     remedy
-        The suggested fix; empty when none is needed.
+        Suggested fix; empty if none is needed.
     outputs
-        Names of the outputs that a difference is between, or could not be tested with.
+        Names of the outputs of a difference, or that could not be tested.
     terms
-        The cells to add and subtract, where the verdict is about a sum of published cells and all of them
-        have codes. For pages; not written into files.
+        Cells of the sum, if the verdict is about a sum and all cells have codes. Shown on pages; not written
+        to files.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class PrincipleVerdict:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> PrincipleVerdict:
-        """Read what :meth:`to_dict` wrote; anything else is a ValueError."""
+        """Read what :meth:`to_dict` wrote; raise ValueError for anything else."""
         texts, numbers = [plain.get(key) for key in ("reason", "text", "remedy")], plain.get("numbers")
         if not all(isinstance(text, str) for text in texts) or not isinstance(numbers, Mapping):
             raise ValueError("not as they are written")
@@ -182,11 +182,11 @@ class PrincipleTest:
     numbers
         Thresholds and extremes; the verdict adds how many parts are unsafe and how many of these leave.
     remedy
-        The suggested fix, given whenever a part is unsafe.
+        Suggested fix, given if a part is unsafe.
     severity
-        Status where an unsafe part leaves. Parts are withheld only for tests that would fail.
+        Status if an unsafe part is published. Parts are suppressed only for tests that would fail.
     follows
-        Withheld parts that readers can work out all the same; None where there are none.
+        Suppressed parts that can be derived nevertheless; None if there are none.
     """
 
     principle: Principle
@@ -199,7 +199,7 @@ class PrincipleTest:
     follows: Mask | None = None
 
     def verdict(self, evidence: Evidence) -> PrincipleVerdict:
-        """Return the verdict on what leaves: pass when nothing unsafe does, and something else leaves."""
+        """Return the verdict on the published parts: pass if some are published and all of these are safe."""
         withheld = evidence.withheld if self.follows is None else evidence.withheld & ~self.follows
         n_unsafe, n_parts = int(self.unsafe.sum()), len(self.unsafe)
         n_leaving = int((self.unsafe & ~withheld).sum())
@@ -231,7 +231,7 @@ Applied = PrincipleTest | PrincipleVerdict
 
 
 def unsafe_parts(tests: Iterable[Applied], n_parts: int) -> Mask:
-    """Return the parts to withhold: those that a test fails, or all where the output fails as a whole."""
+    """Return the parts to suppress: those that fail a test, or all if the output fails as a whole."""
     found = np.zeros(n_parts, dtype=np.bool_)
     for each in tests:
         if isinstance(each, PrincipleVerdict):
@@ -242,7 +242,7 @@ def unsafe_parts(tests: Iterable[Applied], n_parts: int) -> Mask:
 
 
 def verdicts(tests: Iterable[Applied], evidence: Evidence) -> tuple[PrincipleVerdict, ...]:
-    """Return the verdicts on what leaves, in the order of the tests."""
+    """Return the verdicts on the published parts, in the order of the tests."""
     return tuple(each if isinstance(each, PrincipleVerdict) else each.verdict(evidence) for each in tests)
 
 

@@ -1,7 +1,8 @@
-"""The principles as functions of evidence about tables: what is unsafe, what is withheld for it, verdicts.
+"""Principles for tables: unsafe cells, suppression, and verdicts.
 
-Contributors who know their own amounts are attackers, too. Whoever is alone in a withheld cell of a magnitude
-table knows it and takes it out of the sums; anybody knows that a cell is no less than their own amount.
+Contributors who know their own amounts are attackers, too. A sole contributor to a suppressed cell of a
+magnitude table knows its value and subtracts it from sums; every contributor knows that a cell is at least
+their own amount.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ from hitoku.methods.greedy import Greedy
 from hitoku.model import LIMIT, Floats, Integers, Mask, Need, Protection, Release, Table
 from hitoku.rules import GroupDisclosure, assess, line_shares, merge_withheld
 
-# With more contributors than this only sole contributors attack, and with more of these nobody does.
+# Above this many contributors, only sole contributors are tried as attackers, and above this many of these
+# none is.
 MAX_INSIDERS = 1_000
 
 
 def kept_out(table: Table, need: Need, protection: Protection, method: Method) -> Mask:
-    """Withhold more until no contributor comes too close; where that does not help, the verdict says so."""
+    """Suppress further cells until no contributor comes too close; if that fails, the verdict reports it."""
     attack, _ = attack_on(table, protection.withheld)
     if attack is None or not protection.withheld.any():
         return protection.withheld
@@ -49,9 +51,9 @@ def kept_out(table: Table, need: Need, protection: Protection, method: Method) -
 
 
 def attack_on(table: Table, withheld: Mask) -> tuple[Insider | None, bool]:
-    """Return the contributors to withheld cells, and whether the largest are among them, not only sole ones.
+    """Return the contributors to suppressed cells, and whether this includes the largest, not only sole ones.
 
-    None where even the sole contributors are more than can be tried.
+    The first is None if even the sole contributors are too many.
     """
     inside = [one for one in contributions_in(table) if withheld[one.cell]]
     alone = [one for one in inside if one.sole]
@@ -65,7 +67,7 @@ def _n_people(contributions: list[Contribution]) -> int:
     return len({one.contributor for one in contributions})
 
 
-# Who is tried, by whether the largest contributors are.
+# Contributors tried, with and without the largest ones.
 WHO = {
     True: Text("sole and largest contributors to withheld cells who know their own amounts"),
     False: Text("sole contributors to withheld cells who know their own amounts"),
@@ -73,7 +75,7 @@ WHO = {
 
 
 def insider_verdicts(table: Table, need: Need, withheld: Mask) -> tuple[PrincipleVerdict, ...]:
-    """Let contributors attack; nothing to say when nothing, or everything, is withheld."""
+    """Return the verdicts on insider attacks; none if nothing, or everything, is suppressed."""
     if not withheld.any() or withheld.all():
         return ()
     attack, largest = attack_on(table, withheld)
@@ -118,10 +120,11 @@ def _of_insiders(status: Clearance, reason: str, text: str, numbers: Mapping[str
 
 
 def count_need(evidence: TableEvidence, policy: Policy) -> Need:
-    """Apply the rules on counts; in a panel shares are those within a period.
+    """Return the requirements of the count rules; in a panel, shares are computed within a period.
 
-    A variable with a single category is passed over where it is the variable of a filter itself, or the same
-    for the whole file. Where a filter on other variables left it, everybody who was kept has that category.
+    A variable with a single category is skipped if it is the filter variable, or constant in the whole file.
+    If a filter on other variables left only that category, it describes every remaining unit and is not
+    skipped.
     """
     rules = policy.count_rules
     others = _share_variables(evidence)
@@ -132,16 +135,16 @@ def count_need(evidence: TableEvidence, policy: Policy) -> Need:
 
 
 def count_shares(evidence: TableEvidence) -> Floats:
-    """Return the largest share of each cell in its lines as the rule on groups counts it: by units.
+    """Return the largest share of each cell in its lines, as the group rule counts it, by units.
 
-    NaN for a cell that is part of no line.
+    NaN for a cell that is in no line.
     """
     return line_shares(evidence.counts, _share_variables(evidence))
 
 
 def _share_variables(evidence: TableEvidence) -> tuple[str, ...] | None:
-    """Return the variables along which shares are judged; None for all of them."""
-    # That nearly all units of a year are there in the next reveals nothing about any of them.
+    """Return the variables along which shares are judged; None for all."""
+    # Units that recur in the next year are expected and reveal nothing.
     period = evidence.period if evidence.repeats else None
     own = zip(evidence.by, evidence.codes, strict=True)
     only = evidence.only or ()
@@ -150,7 +153,7 @@ def _share_variables(evidence: TableEvidence) -> tuple[str, ...] | None:
 
 
 def magnitude_need(evidence: TableEvidence, policy: Policy, counts: Mask) -> Need:
-    """Apply the rules on magnitudes, and add the cells whose counts are withheld."""
+    """Return the requirements of the magnitude rules, including cells suppressed because of their counts."""
     table = evidence.table
     share = policy.interval.share
     own = assess(table, policy.magnitude_rules, width=share * np.abs(table.value), groups=policy.groups)
@@ -158,7 +161,7 @@ def magnitude_need(evidence: TableEvidence, policy: Policy, counts: Mask) -> Nee
 
 
 def choose_withheld(table: Table, need: Need, *, insiders: bool = False) -> Mask:
-    """Choose what to withhold; everything when no choice is enough.
+    """Return the cells to suppress; all cells if no pattern suffices.
 
     With ``insiders``, further cells are withheld from contributors who know their own amounts.
     """
@@ -171,10 +174,10 @@ def choose_withheld(table: Table, need: Need, *, insiders: bool = False) -> Mask
 
 
 def withhold_counts(evidence: TableEvidence, policy: Policy) -> Mask:
-    """Choose the counts to withhold: also no sum of them that a total gives away is of too few units.
+    """Return the counts to suppress, so that derivable sums of them have enough units as well.
 
-    Two unsafe cells of a row are told together, by the total less all others. While they have too few units
-    between them, the smallest other cell of the row is unsafe as well.
+    Two unsafe cells of a row are revealed together, by the total minus the others. While these have too few
+    units together, the smallest other cell of the row counts as unsafe, too.
     """
     need, table = count_need(evidence, policy), evidence.counts
     while True:
@@ -190,13 +193,13 @@ def withhold_counts(evidence: TableEvidence, policy: Policy) -> Mask:
 
 
 def _companions(table: Table, n_units: Integers, withheld: Mask, minimum: int) -> Mask:
-    """Find for every sum that follows from one relation, of too few units, the smallest cell to add to it."""
+    """Find the smallest cell to add to each derivable sum of too few units."""
     relations = table.relations.tocsr()
     found = np.zeros(table.n_cells, dtype=np.bool_)
     for row in range(relations.shape[0]):
         place = slice(relations.indptr[row], relations.indptr[row + 1])
         cells, signs = relations.indices[place], relations.data[place] > 0
-        # One cell is the sum of the others, and stands on the other side.
+        # One cell is the sum of the others, with the opposite sign.
         whole = cells[signs == (signs.sum() == 1)]
         parts = np.setdiff1d(cells, whole)
         hidden = parts[withheld[parts]]
@@ -210,7 +213,7 @@ def _companions(table: Table, n_units: Integers, withheld: Mask, minimum: int) -
 
 
 def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> PrincipleVerdict:
-    """Attack what leaves: every unsafe cell must stay as uncertain as the policy asks."""
+    """Audit the published table: every unsafe cell must be as uncertain as the policy requires."""
     release = Release.of(table, Protection.withhold(table, withheld, need))
     found = audit(table, need, release)
     numbers = {key: found.summary[key] for key in ("unsafe", "withheld", "secondary", "open")}
@@ -244,7 +247,7 @@ def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> Pr
 
 
 def few_told(evidence: MagnitudeEvidence, policy: Policy) -> Mask:
-    """Return the cells whose sums say too much as the counts of few different values that they are."""
+    """Return the cells whose sums reveal unsafe counts of a few distinct values."""
     found = np.zeros(evidence.n_parts, dtype=np.bool_)
     cells, values, most, least = (
         evidence.few_cells,
@@ -257,13 +260,13 @@ def few_told(evidence: MagnitudeEvidence, policy: Policy) -> Mask:
     n_units = evidence.n_units[cells]
     alike = most - policy.group.share * n_units > LIMIT * n_units
     told = (values <= 2) & (least < policy.least_units) | (values <= FEW_VALUES) & alike
-    # Cells of too few units are withheld for that.
+    # Cells with too few units are suppressed for that reason.
     found[cells] = told & (n_units >= policy.least_units)
     return found
 
 
 def few_tests(evidence: MagnitudeEvidence, policy: Policy) -> Iterator[Applied]:
-    """Hold cells with few different values to what is asked of the counts that their sums are."""
+    """Judge cells with few distinct values as the counts that their sums reveal."""
     if evidence.few_cells is None:
         yield unknown()
         return
@@ -286,7 +289,7 @@ def few_tests(evidence: MagnitudeEvidence, policy: Policy) -> Iterator[Applied]:
 
 
 def merge_remedy(evidence: TableEvidence, policy: Policy) -> str:
-    """Propose categories to merge so that cells reach the number of units, from the counts alone."""
+    """Return the advice which categories to merge so that cells have enough units, based on the counts."""
     dimensions = evidence.dimensions
     counts = evidence.n_units.reshape([len(d) for d in dimensions])
     counts = counts[tuple(slice(len(d.leaves)) for d in dimensions)]
@@ -299,8 +302,7 @@ def merge_remedy(evidence: TableEvidence, policy: Policy) -> str:
         for rank, step in product(range(len(order)), (1, -1)):
             place, other = order[rank], order[(rank + step) % len(order)]
             if hit[place] and 0 <= rank + step < len(order) and together[place] == together[other]:
-                # Somebody in both cells is counted twice here: a proposal, which the merged table will be
-                # judged on afresh.
+                # Units in both cells are counted twice; the merged table will be judged again.
                 joined = counts.take(place, axis) + counts.take(other, axis)
                 left = int(((joined > 0) & (joined < policy.least_units)).sum())
                 gained = int(hit[place] + hit[other]) - left
@@ -312,7 +314,7 @@ def merge_remedy(evidence: TableEvidence, policy: Policy) -> str:
 
 
 def group_remedy(evidence: TableEvidence) -> str:
-    """Say what helps against cells that hold nearly everybody of their row or column."""
+    """Return the advice for cells with almost all units of their row or column."""
     periods = [] if evidence.period else [name for name in evidence.by if evidence.comes_back(name)]
     if periods:
         name = periods[0]

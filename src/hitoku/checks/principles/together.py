@@ -1,11 +1,7 @@
-"""What several statistics of one group determine: they are equations about the values of its units.
+"""Joint disclosure by several statistics of one group, viewed as equations about its units' values.
 
-As many equations as unknowns give everything away, and of whole numbers fewer do. So statistics of one
-variable in one group are judged together, whether they leave in one output or in several:
-
-* percentiles are values of units in order: from one to the next there are at least so many units;
-* the units that have each of d different values follow from d - 1 statistics, and are then judged as a table;
-* every statistic takes one degree of freedom from the others, and enough must be left.
+As many equations as unknowns determine every value, and integers need fewer. Statistics of one variable in
+one group are therefore judged together, whether they are in one output or in several:
 """
 
 from __future__ import annotations
@@ -31,7 +27,7 @@ MEAN, SPREAD = "mean", "spread"
 
 
 class Determined(StrEnum):
-    """What several statistics of a group give away together."""
+    """Joint disclosure by several statistics of a group."""
 
     NEAR = "percentiles_too_near"
     COUNTS = "counts_follow"
@@ -52,25 +48,24 @@ REMEDIES: Mapping[Determined, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One statistic of one variable in one group that leaves.
+    """Published statistic of one variable in one group.
 
     Parameters
     ----------
     codes
-        Of the group.
+        Codes of the group.
     variable, statistic
-        What is said of it; two statistics that follow from each other and the number of units, such as a sum
-        and a mean, have one name.
+        Variable and statistic; statistics that determine each other given the number of units, such as sum
+        and mean, share a name.
     n_units
         Units of the group.
     n_values, holders
-        How many different values they have, 0 where that is not known, and how many units have each of the
-        most frequent ones.
+        Number of distinct values, 0 if unknown, and units with each of the most frequent ones.
     percent, low, high
-        Of a percentile: which, and the units with a value of at most, and of at least, it.
+        For a percentile: its percentage, and the units with values of at most, and of at least, it.
     joint
-        It is about values of other variables as well, which readers may not know: it takes a degree of
-        freedom, and gives no counts.
+        Whether it also involves values of other, unpublished variables: it then uses a degree of freedom, but
+        gives no counts.
     """
 
     codes: Mapping[str, str]
@@ -95,7 +90,7 @@ class Said:
 
 
 def rules(policy: Policy) -> dict[Determined, str]:
-    """Return what is asked of statistics that are judged together, in words."""
+    """Describe the requirements for statistics that are judged together."""
     return {
         Determined.NEAR: Text(
             "at least {least_between} units from one percentile to the next",
@@ -114,7 +109,7 @@ def rules(policy: Policy) -> dict[Determined, str]:
 
 
 def problems(said: Iterable[Said], policy: Policy) -> set[Determined]:
-    """Find what statistics of one variable in one group give away together.
+    """Find the joint disclosures by statistics of one variable in one group.
 
     Examples
     --------
@@ -144,7 +139,7 @@ def problems(said: Iterable[Said], policy: Policy) -> set[Determined]:
 
 
 def determined_tests(found: Mapping[Determined, Mask], policy: Policy) -> Iterator[PrincipleTest]:
-    """Test groups whose own statistics give something away together."""
+    """Test groups whose own statistics disclose something together."""
     for problem, unsafe in found.items():
         if unsafe.any():
             yield PrincipleTest(
@@ -157,14 +152,14 @@ def determined_tests(found: Mapping[Determined, Mask], policy: Policy) -> Iterat
 
 
 def own_verdicts(said: Iterable[Said], policy: Policy) -> tuple[PrincipleVerdict, ...]:
-    """Find what the statistics of one output that leaves as a whole give away together.
+    """Return the verdicts on joint disclosures within one undivided output.
 
     Parameters
     ----------
     said
         All its statistics, of any variables and groups.
     policy
-        What is asked of them.
+        Policy with the requirements.
     """
     places: dict[tuple[frozenset[tuple[str, str]], str], list[Said]] = {}
     for each in said:
@@ -191,7 +186,7 @@ def own_verdicts(said: Iterable[Said], policy: Policy) -> tuple[PrincipleVerdict
 
 
 def named(group: Iterable[tuple[str, str]], variable: str) -> str:
-    """Name a variable in a group.
+    """Return the displayed name of a variable in a group.
 
     Examples
     --------
@@ -203,16 +198,16 @@ def named(group: Iterable[tuple[str, str]], variable: str) -> str:
 
 
 def nearest(said: Sequence[Said]) -> float:
-    """Return how many units there are at least from one percentile to the next, both ends included.
+    """Return the minimum number of units between two percentiles, including both ends.
 
-    Infinitely many where there are no two percentiles.
+    Infinity if there are fewer than two percentiles.
     """
     every = [each for each in said if each.percent is not None]
     told = {(each.low, -each.high): each for each in every}
     ordered = [told[place] for place in sorted(told)]
-    # Everybody is at most at the upper one or at least at the lower one: who is both is between them.
+    # Every unit is at most the upper or at least the lower percentile; units that are both lie between them.
     between = [upper.low + lower.high - upper.n_units for lower, upper in pairwise(ordered)]
-    # Two between the same units, of which nobody has their value, are two equations for the values of these.
+    # Two percentiles between the same two units are two equations for the values of these.
     percents = {(each.percent, each.low) for each in every if each.low + each.high == each.n_units}
     between += [0 for count in Counter(low for _, low in percents).values() if count > 1]
     return min(between, default=float("inf"))

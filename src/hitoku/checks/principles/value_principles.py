@@ -1,16 +1,16 @@
-"""Few different values, and groups that enter a test: statistics that say how many units have which value.
+"""Statistics that reveal how many units have which value: few distinct values, and groups of a test.
 
 A mean of zeros and ones is a count, whatever the two codes are. In general, the units that have each of d
-values are d - 1 unknown numbers beside the number of all units; as many statistics of them as that give them
-away. What they then say is held to the rules for the table of counts that it is. Where nearly all units have
-the same value, statistics that show it are withheld as a table cell with nearly all of its row is. Values are
-counted in every group by itself: a code that occurs elsewhere in the file changes nothing.
+values are d - 1 unknowns given the number of all units, so d - 1 statistics determine them. The statistics
+must then meet the rules for the corresponding table of counts. If almost all units have the same value,
+statistics that show it are suppressed, as a table cell with almost all of its row is. Values are counted in
+every group separately: a code that occurs elsewhere in the file makes no difference.
 
-The statistic and p value of a test are equations about the moments of the groups that enter it. With the mean
-and the deviation of all, Welch's t and its degrees of freedom give mean and deviation of both groups; so each
-group needs as many units as if these were published. A chi square of two variables with two categories each
-gives their four counts to whoever knows the totals. Of larger tables the counts do not follow from one
-equation, but they are whole numbers: with all digits of the statistic they can be found by trying.
+The statistic and p value of a test are equations about the moments of the groups that enter it. With the
+overall mean and deviation, Welch's t and its degrees of freedom give mean and deviation of both groups, so
+each group needs as many units as if these were published. A chi square of two binary variables gives their
+four counts to an attacker who knows the totals. For larger tables one equation does not determine the counts,
+but they are integers: with all digits of the statistic they can be found by enumeration.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from hitoku.checks.principles.principle_verdict import (
 from hitoku.messages import Text
 from hitoku.model import LIMIT, Integers, Mask
 
-# A statistic with at most this many decimals belongs to many tables of counts.
+# A statistic with at most this many decimals fits many tables of counts.
 MAX_SAFE_DECIMALS = 3
 
 
 def many_digits(decimals: int | None) -> bool:
-    """Return whether a statistic is published with so many digits that counts can be found by trying."""
+    """Return whether a statistic has so many digits that counts can be found by enumeration."""
     return decimals is None or decimals > MAX_SAFE_DECIMALS
 
 
 def nearly_alike(n_units: Integers, holders: Integers, policy: Policy) -> Mask:
-    """Return the groups in which a larger share has the same value than a table cell may have of its row.
+    """Return the groups in which a value is more frequent than a cell may be in its row.
 
-    Groups of too few units are not among them: these are refused for that.
+    Groups with too few units are excluded: they are rejected for that reason.
     """
     above = holders[:, 0] - policy.group.share * n_units > LIMIT * n_units
     return np.asarray(above & (n_units >= policy.least_units))
@@ -53,16 +53,16 @@ def nearly_alike(n_units: Integers, holders: Integers, policy: Policy) -> Mask:
 def reveals_counts(
     n_units: Integers, n_values: Integers | None, holders: Integers | None, policy: Policy, equations: int = 1
 ) -> Mask:
-    """Return the groups of which statistics say too much as the table of counts that they are.
+    """Return the groups whose statistics reveal unsafe counts.
 
     Parameters
     ----------
     n_units, n_values, holders
-        Of each group, as in :class:`ValuesEvidence`; None where values were not counted.
+        Counts of each group, as in :class:`ValuesEvidence`; None if values were not counted.
     policy
-        How many units must have each value, and how large a share may.
+        Policy with the minimum units and the maximum share of a value.
     equations
-        How many statistics of the variable are published.
+        Number of published statistics of the variable.
     """
     if n_values is None or holders is None:
         return np.zeros(len(n_units), dtype=np.bool_)
@@ -71,13 +71,13 @@ def reveals_counts(
 
 
 def held_by_few(n_units: Integers, holders: Integers, policy: Policy) -> Mask:
-    """Return the groups of enough units in which a frequent value is that of too few units."""
+    """Return the groups with enough units in which a frequent value has too few units."""
     few = ((holders > 0) & (holders < policy.least_units)).any(axis=1)
     return np.asarray(few & (n_units >= policy.least_units))
 
 
 def determined(n_values: Integers, equations: int) -> Mask:
-    """Return the groups whose counts by value follow from so many statistics."""
+    """Return the groups whose counts by value are determined by this many statistics."""
     return np.asarray(n_values <= min(equations + 1, COUNTED))
 
 
@@ -90,18 +90,18 @@ def few_values(
     *,
     exact: bool = False,
 ) -> Iterator[Applied]:
-    """Hold a variable with few values to what is asked of the table of counts that its average is.
+    """Judge a variable with few values as the table of counts that its average reveals.
 
     Parameters
     ----------
     evidence
-        With its groups.
+        Evidence with the groups.
     n_values, holders, policy
         As in :func:`reveals_counts`.
     word
-        What the variable is called, where the statistic is about several.
+        Displayed name of the variable, if the statistic involves several.
     exact
-        It is not a sum of values, and published with nearly all digits: whole numbers that give it are few.
+        Whether it is not a sum of values and has almost all digits: then few integers fit.
     """
     if n_values is None or holders is None:
         yield unknown()
@@ -135,7 +135,7 @@ def few_values(
 def _by_trying(
     evidence: GroupEvidence, n_values: Integers, holders: Integers, policy: Policy
 ) -> Iterator[PrincipleVerdict]:
-    """Have a person look where counts of few values are the only whole numbers that give a statistic."""
+    """Require review if counts of few values are the only integers that fit a statistic."""
     n_units = evidence.n_units
     told = (n_values > 2) & (n_values <= COUNTED) & held_by_few(n_units, holders, policy)
     open_ = int((told & ~evidence.withheld).sum())
@@ -158,7 +158,7 @@ def _by_trying(
 
 
 def nearly_all_equal(evidence: ValuesEvidence, policy: Policy) -> Applied:
-    """Test that no value is that of nearly all units, of a statistic that would show it."""
+    """Test that no value is shared by almost all units, for a statistic that would reveal it."""
     if evidence.holders is None or evidence.n_values is None:
         return unknown()
     most = evidence.holders[:, 0] / np.maximum(evidence.n_units, 1)
@@ -173,7 +173,7 @@ def nearly_all_equal(evidence: ValuesEvidence, policy: Policy) -> Applied:
 
 
 def unknown() -> PrincipleVerdict:
-    """Say that the evidence, of an earlier version, does not tell how many different values there are."""
+    """Return the verdict for evidence of earlier versions without the number of distinct values."""
     return PrincipleVerdict(
         principle=Principle.GROUP,
         status=Clearance.REVIEW,
@@ -184,20 +184,20 @@ def unknown() -> PrincipleVerdict:
 
 
 class ComparedGroups(NamedTuple):
-    """What enters a test, for each group of records that it is computed for.
+    """Groups that enter a test, for each group of records for which it is computed.
 
     Parameters
     ----------
     entering
-        Units of every group of the test, 0 for one that does not occur.
+        Units of every group of the test, 0 for a group that does not occur.
     parts
-        Units of what is told within them: two values of each group, or the cells of chi square.
+        Units of the parts it reveals: two values of each group, or the cells of chi square.
     wholes
-        For each part the units of the group that it is in; of a cell those of the smaller of its categories.
+        Units of the group of each part; for a cell, of the smaller of its categories.
     cells
-        The parts are the cells of two variables, whose categories are the groups.
+        Whether the parts are the cells of two variables whose categories are the groups.
     exact
-        Its numbers are published with nearly all digits.
+        Whether its numbers are published with almost all digits.
     """
 
     entering: Integers
@@ -208,14 +208,14 @@ class ComparedGroups(NamedTuple):
 
 
 def _follows(tested: ComparedGroups) -> Mask:
-    """Return where the parts follow from the statistic: of chi square with two categories each."""
+    """Return where the statistic determines the parts: for chi square of two binary variables."""
     if not tested.cells:
         return np.ones(len(tested.entering), dtype=np.bool_)
     return np.asarray((tested.entering > 0).sum(axis=1) == 4)
 
 
 def _disclosed(tested: ComparedGroups, policy: Policy) -> Mask:
-    """Return where the parts say too much as the table of counts that they are."""
+    """Return where the parts are unsafe counts."""
     parts, wholes = tested.parts, tested.wholes
     few = ((parts > 0) & (parts < policy.least_units)).any(axis=1)
     most = ((parts > 0) & (parts - policy.group.share * wholes > LIMIT * wholes)).any(axis=1)
@@ -225,7 +225,7 @@ def _disclosed(tested: ComparedGroups, policy: Policy) -> Mask:
 def entering_tests(
     evidence: GroupEvidence, tested: ComparedGroups | None, policy: Policy
 ) -> Iterator[Applied]:
-    """Test that every group that enters a test has enough units, and that no count follows that may not."""
+    """Test that every group of a test has enough units, and that no unsafe count is determined."""
     if tested is None:
         why = Text("how many units are in the groups of the test is not known")
         text = Text("not testable: {text}", text=why)

@@ -1,9 +1,9 @@
-"""Submissions: what a researcher hands over, and how a checker judges it again.
+"""Submissions of researchers, and the checks that judge them again.
 
-:class:`Submission` is a folder with the outputs and beside them their evidence. :func:`recheck` judges every
-output again from its evidence, compares the outputs with each other and with the ledger, and believes no
-verdict of the session. Decisions are applied, then :func:`release` remembers, writes receipts and files in
-one step. A table that was suppressed by hand is judged by the same rules.
+:class:`Submission` is a folder with outputs and their evidence. :func:`recheck` judges every output again
+from its evidence and compares the outputs with each other and with the ledger; verdicts of the session are
+not trusted. :func:`release` applies decisions and updates the ledger, receipts and files in one step. A
+hand-suppressed table is judged by the same rules.
 """
 
 from hitoku.lazy import facade

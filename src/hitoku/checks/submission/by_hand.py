@@ -1,7 +1,7 @@
-"""A table that somebody suppressed, by hand or with another program, judged by a policy.
+"""Judge a table that was suppressed by hand or with another program.
 
-There is no evidence beside it: its counts and largest contributions are believed, and what they do not tell
-is not testable.
+The table has no evidence: its counts and largest contributions are taken as given, and anything else is not
+testable.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ def check_table(
     name: str = "table",
     findings: Sequence[Finding] = (),
 ) -> Recheck:
-    """Judge a table by the principles of a policy, cell by cell and by what readers can work out.
+    """Judge a table by the principles of a policy, including the audit of suppressed cells.
 
     Parameters
     ----------
     table
-        The true table. Its frequency counts units; a table of counts need not have one.
+        The true table. Its frequency counts units; a table of counts does not need one.
     withheld
-        Cells that do not leave.
+        Mask of the suppressed cells.
     policy
-        Name of a policy, or the path of one.
+        Name or path of a policy.
     name
-        What reports call it.
+        Name used in reports.
     findings
-        What is wrong with it anyway.
+        Findings known beforehand.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def check_table(
 
 
 def _evidence(table: Table, withheld: Mask) -> TableEvidence:
-    """Take a table as the evidence of a session; nobody says more than one unit per record."""
+    """Build evidence from a table, assuming one record per unit."""
     if table.frequency is None and not table.integer:
         raise ParameterError(
             "amounts_without_unit_counts",
@@ -111,13 +111,13 @@ def _evidence(table: Table, withheld: Mask) -> TableEvidence:
     n_units = np.rint(table.value if table.frequency is None else table.frequency).astype(np.int64)
     known = replace(table, frequency=n_units, measures={**table.measures, "records": n_units})
     who = known.contributors
-    # Nobody says which cells are withheld because of their counts; those that the rules hit are known.
+    # Cells suppressed because of their counts are unknown; those that the count rules flag are known.
     evidence = MagnitudeEvidence if who is not None and who.largest.shape[1] else TableEvidence
     return evidence.of(known, withheld=withheld)
 
 
 def _by_counts(evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
-    """Judge amounts without contributions: by their counts, and dominance not at all."""
+    """Judge a magnitude table without contributions: by its counts; dominance is not testable."""
     need = tables.count_need(evidence, policy)
     table = evidence.table
     nothing = Need(unsafe=np.zeros(table.n_cells, dtype=np.bool_))

@@ -1,9 +1,9 @@
-"""What the outputs of a submission give away together, as far as a checker can tell.
+"""Differencing of the outputs of a submission, with or without the data.
 
-With the data, outputs are compared by who is in which cell. Without, every output by groups is known by its
-codes and the units of its cells, which the evidence has. It is joined with all before it, those of the ledger
-included as far as their definitions are there. What cannot be joined is named, because nothing is claimed
-about it.
+With the data, outputs are compared by the units of their cells. Without the data, an output by groups is
+known by its codes and the unit counts in its evidence; it is joined with all earlier outputs, including those
+of the ledger that have definitions. Outputs that cannot be joined are named, because nothing is claimed about
+them.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ UNSOUND = "its evidence is not to be trusted"
 
 
 class Candidate(NamedTuple):
-    """An output as it would leave.
+    """Output to be compared.
 
     Parameters
     ----------
     output
         The output.
     sound
-        Its evidence is to be trusted.
+        Whether its evidence can be trusted.
     stays
-        It does not leave, whatever is found here, or it has left before.
+        Whether it is not released now: rejected, or released before.
     excused
-        Somebody decided that it leaves in spite of differences.
+        Whether a decision releases it in spite of differences.
     """
 
     output: Output
@@ -69,7 +69,10 @@ def by_units(
     store: LedgerStore | None,
     begin: Callable[[int], None],
 ) -> list[tuple[PrincipleVerdict, ...]]:
-    """Test every output for differences with those before it, by who is in its cells; begin tells which."""
+    """Test every output for differences with earlier ones by the units of its cells.
+
+    ``begin`` is called with the index of each output before its test.
+    """
     fixed = None if store is None else settings_of(store)
     word = "unit" if fixed is None else fixed.unit_word
     draft = DraftLedger(submission.name, records, policy, ledger, word, store)
@@ -77,7 +80,7 @@ def by_units(
     for place, each in enumerate(candidates):
         begin(place)
         if each.stays:
-            found.append(())  # what does not leave gives nothing away
+            found.append(())  # an unreleased output discloses nothing
         elif not each.sound:
             found.append((not_tested(UNSOUND),))
         else:
@@ -92,16 +95,16 @@ def _leaves(candidate: Candidate, verdicts: Sequence[PrincipleVerdict]) -> bool:
 
 
 def place_units(output: Output, records: Records) -> tuple[Output, dict[str, Measure]]:
-    """Find out who is in the cells of an output, and the amounts it is about.
+    """Find the units in the cells of an output, and its amounts.
 
-    A formula is fitted again. Of a model that was handed over fitted, the records are not known.
+    A formula is fitted again. The records of a model fitted elsewhere are unknown.
     """
     member = find_membership(output.asked, records.where(output.where), output.evidence)
     return output.placed(member), output.asked.measures(records)
 
 
 def warned(output: Output) -> tuple[PrincipleVerdict, ...]:
-    """Return what the session found by who is in the cells: bad news is taken from anybody."""
+    """Return the failures and reviews that the session itself found by units."""
     return tuple(
         verdict
         for verdict in output.verdicts
@@ -110,7 +113,7 @@ def warned(output: Output) -> tuple[PrincipleVerdict, ...]:
 
 
 def not_tested(text: str, outputs: Sequence[str] = ()) -> PrincipleVerdict:
-    """Return the verdict that something was not tested, and could not be with these outputs."""
+    """Return the verdict that something was not tested, or could not be with these outputs."""
     return PrincipleVerdict(
         principle=Principle.DIFFERENCING,
         status=Clearance.REVIEW,
@@ -122,17 +125,17 @@ def not_tested(text: str, outputs: Sequence[str] = ()) -> PrincipleVerdict:
 
 
 def scope(ledger: bool, records: Records | None, depth: int) -> str:
-    """Say how far differences were tested; never "safe"."""
+    """Describe the scope of the differencing test; never "safe"."""
     before = Text("this submission and the ledger" if ledger else "this submission only")
     if records is None:
         return Text("tested through codes, {before}; what only the data tell was not tested", before=before)
     return Text("{tested}, {before}", tested=tested(depth), before=before)
 
 
-# Combinations of codes that all outputs together may tell apart; beyond that two at a time are compared, up
-# to the second number: linear programs over more would take minutes.
+# Maximum number of code combinations that all outputs together may distinguish; above it, pairs are compared,
+# up to the second number, because the linear programs would take minutes.
 MAX_TOGETHER, MAX_OF_TWO = 500, 20_000
-# So many sets of outputs that disclose something are told one by one.
+# Number of disclosing sets of outputs listed individually.
 SHOWN = 3
 
 
@@ -143,17 +146,20 @@ def by_codes(
     store: LedgerStore | None,
     begin: Callable[[int], None],
 ) -> list[tuple[PrincipleVerdict, ...]]:
-    """Join every output with those before it, and with the ledger, by their codes; begin tells which."""
+    """Join every output with earlier ones and the ledger by their codes.
+
+    ``begin`` is called with the index of each output before its test.
+    """
     earlier, unknown = _released(store, submission.data)
     said_before = _said_before(store, submission.data)
     found: list[tuple[PrincipleVerdict, ...]] = []
     for place, each in enumerate(candidates):
         begin(place)
         if each.stays:
-            found.append(())  # what does not leave gives nothing away
+            found.append(())  # an unreleased output discloses nothing
             continue
         if not each.sound:
-            found.append((not_tested(UNSOUND),))  # no decision lets it leave
+            found.append((not_tested(UNSOUND),))  # no decision can release it
             continue
         own, said = counted(each.output), said_by(each.output)
         together = judge_together(said, said_before, each.output.name, policy)
@@ -171,7 +177,7 @@ def by_codes(
 
 
 def _said_before(store: LedgerStore | None, data: str) -> dict[str, tuple[Said, ...]]:
-    """Return the statistics that were released before about these data, by output."""
+    """Return the released statistics about the same data, by output."""
     entries = [] if store is None else map(Entry.from_dict, store.of("output"))
     return {
         f"{entry.name} (project {entry.project or 'without a name'})": entry.said
@@ -181,7 +187,7 @@ def _said_before(store: LedgerStore | None, data: str) -> dict[str, tuple[Said, 
 
 
 def counted(output: Output) -> Defined | str:
-    """Describe the published cells of an output and count their units; or say why that cannot be done."""
+    """Return the published cells of an output with their units, or the reason why they are unknown."""
     cells = output.asked.cells(output.evidence)
     if cells is None:
         return "who is behind its parts is known with the data only"
@@ -197,13 +203,13 @@ def counted(output: Output) -> Defined | str:
 
 
 def _released(store: LedgerStore | None, data: str) -> tuple[list[Defined], list[str]]:
-    """Read what was released before: outputs that are described and counted, and the names of the others."""
+    """Return the described outputs of the ledger, and the names of the others."""
     known: list[Defined] = []
     unknown: list[str] = []
     for plain in [] if store is None else store.of("output"):
         entry = Entry.from_dict(plain)
         if entry.parts == ():
-            continue  # a file, at which a person looked
+            continue  # a file, checked by a person
         sizes = [part.get("sizes") for part in entry.parts or ()]
         name = f"{entry.name} (project {entry.project or 'without a name'})"
         if entry.definition is None or None in sizes or entry.data_hash != data:
@@ -219,7 +225,7 @@ def _compared(
 ) -> tuple[PrincipleVerdict, ...]:
     threshold, unjoined, how = policy.units.minimum, list(unknown), "all together"
     disclosed: list[tuple[list[Defined], Disclosed]] = []
-    # Counts are held against counts, and amounts against amounts of the same variable.
+    # Counts are compared with counts, and amounts with amounts of the same variable.
     alike = {tuple(each for each in earlier if what in each.publishes) for what in sorted(own.publishes)}
     for before in sorted(alike, key=len):
         together = [*before, own]
@@ -245,7 +251,7 @@ def _compared(
 
 
 def _next_to_one_another(own: Defined, earlier: Sequence[Defined]) -> tuple[PrincipleVerdict, ...]:
-    """Find ratios of nearly as many of the largest contributors, about the same cells."""
+    """Find concentration ratios about the same cells whose numbers of contributors are too close."""
     found = []
     mine = {cell for part in own.definition.parts for cell in part}
     for other in earlier:
@@ -282,17 +288,17 @@ def _next_to_one_another(own: Defined, earlier: Sequence[Defined]) -> tuple[Prin
 
 
 def _unrelated(one: Defined, other: Defined) -> bool:
-    """Tell whether each output has a variable that the other lacks.
+    """Return whether each output has a variable that the other lacks.
 
-    What these have to do with each other no definition says: they may be bands of one variable, or the same
-    for nearly everybody.
+    Definitions do not relate such variables: they may be bands of one variable, or equal for almost all
+    units.
     """
     mine, its = ({*each.definition.variables, *each.definition.filter} for each in (one, other))
     return bool(mine - its and its - mine)
 
 
 def _new(group: Sequence[Defined], threshold: int, most: int) -> list[Disclosed]:
-    """Find what the last output of some gives away, and the others do not without it."""
+    """Find disclosures that need the last output of a group."""
     last = len(group) - 1
     found = [
         each
@@ -335,7 +341,7 @@ def _told(
 
 
 def _terms(group: Sequence[Defined], disclosed: Disclosed, own: Defined) -> tuple[SumTerm, ...]:
-    """Name the cells of a proof by their codes."""
+    """Return the cells of a disclosure with their codes."""
     found = []
     for term in sorted(disclosed.terms, key=lambda each: (each.times < 0, each.release, each.cell)):
         output = group[term.release]

@@ -1,8 +1,7 @@
-"""Where outputs are compared before they are released: a draft of the ledger, which leaves no trace.
+"""In-memory ledger for comparing outputs before their release.
 
-An output enters the real ledger when it is released, which is for the checker to do. Until then a session
-compares its outputs with everything released before and with one another, in memory: who is in which cell is
-written nowhere.
+An output enters the ledger when a checker releases it. Until then a session compares its outputs with each
+other and with everything released, in memory; memberships are not written.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from hitoku.messages import Text
 
 
 class DraftLedger:
-    """A ledger in memory, which knows what was released and what is about to be.
+    """In-memory ledger with the released outputs and those about to be released.
 
     Parameters
     ----------
@@ -45,13 +44,13 @@ class DraftLedger:
     records
         All data.
     policy
-        What counts as a small group.
+        Policy that defines small groups.
     ledger
-        Path of the ledger, which need not exist yet; None for outputs of this session only.
+        Path of the ledger, which need not exist; None to compare only this session's outputs.
     unit_word
-        What texts call a unit.
+        Displayed name of a unit.
     store
-        The ledger's file, read already.
+        The ledger's store, if it is open already.
     """
 
     def __init__(
@@ -74,19 +73,19 @@ class DraftLedger:
         measures: Mapping[str, Measure],
         leaves: Callable[[tuple[PrincipleVerdict, ...]], bool] | None = None,
     ) -> tuple[PrincipleVerdict, ...]:
-        """Compare an output with all before it; if it leaves, later ones are compared with it.
+        """Compare an output with all earlier ones, and keep it for later comparisons if it is released.
 
         Parameters
         ----------
         output, measures
-            The output, and the amounts it is about.
+            The output, and its amounts.
         leaves
-            Tells from what is found whether it leaves; left out, whatever does not fail does.
+            Returns from the verdicts whether the output is released. Default: if nothing fails.
         """
         parts = partitions(output, self._records)
         measures = measured_alike(measures, self._records)
         definition = definition_of(output)
-        # A submission that is corrected and handed in again has the names of before.
+        # A corrected submission reuses its names.
         name = self.ledger.unused(output.name)
         findings = self.ledger.check(
             name, parts, definition, measures, rules=self._policy.magnitude_rules if measures else ()
@@ -103,7 +102,7 @@ class DraftLedger:
         return verdicts
 
     def clashes(self, output: Output) -> bool:
-        """Tell quickly whether an output singles somebody out together with one before it."""
+        """Return whether an output singles out a small group together with an earlier one. Fast screening."""
         return self.ledger.clashes(
             self.ledger.unused(output.name), partitions(output, self._records), definition_of(output)
         )
@@ -119,13 +118,13 @@ def open_ledger(
     store: LedgerStore | None = None,
     draft: bool = False,
 ) -> Ledger:
-    """Open the ledger of some data, for a draft or to write to it; parameters as of :class:`DraftLedger`."""
+    """Open the ledger of the data, as a draft or for writing. Parameters as in :class:`DraftLedger`."""
     if store is None and path is not None and Path(path).exists():
         store = read_store(Path(path))
     by_name = records.names is not None if store is None else store.by_name
     units: Any = None
     contents = None
-    # Names serve to find the same units in other extracts; within a session numbers will do.
+    # Names identify units across extracts; within a session numbers suffice.
     if path is not None and by_name:
         fixed = None if store is None else settings_of(store)
         if fixed is not None and fixed.unit != records.unit_column:
@@ -157,14 +156,14 @@ def open_ledger(
 
 
 def partitions(output: Output, records: Records | None = None) -> list[Partition] | None:
-    """Return how an output divides the units; None when nobody can say.
+    """Return the partitions of the units by an output; None if unknown.
 
     Parameters
     ----------
     output
-        Which.
+        The output.
     records
-        All data, which say what columns are the same variable.
+        All data, used to find columns that are the same variable.
     """
     if output.membership is None:
         return None
@@ -172,7 +171,7 @@ def partitions(output: Output, records: Records | None = None) -> list[Partition
         output.asked.publishes if records is None else publishes_alike(output.asked.publishes, records)
     )
     within = output.membership.within or ("",) * len(output.membership.codes)
-    # Hashes are for the ledger to make, with its secret.
+    # The ledger computes the hashes, with its secret.
     keys = np.broadcast_to(np.uint64(0), max(map(len, output.membership.codes), default=0))
     return [
         Partition.published(
@@ -187,7 +186,7 @@ def partitions(output: Output, records: Records | None = None) -> list[Partition
 
 
 def remembered_parts(output: Output, records: Records | None = None) -> list[Partition] | None:
-    """Return how an output divides the units, for later ones; a file that a person sees divides nobody."""
+    """Return the partitions to store; empty for files checked by a person."""
     return [] if output.evidence.files else partitions(output, records)
 
 
@@ -198,13 +197,13 @@ def _published_quantities(output: Output, publishes: frozenset[str], period: str
     """
     if period:
         return frozenset(within_period(each, period) for each in publishes)
-    # An output about one code alone may be one about a period.
+    # An output restricted to a single code may concern a period.
     single = [f"{name}={values[0]}" for name, values in output.where.items() if len(values) == 1]
     return publishes | {within_period(each, code) for code in single for each in publishes}
 
 
 def definition_of(output: Output) -> Definition | None:
-    """Return what the cells of an output mean to a reader, where its codes say that."""
+    """Return the definition of the cells of an output; None if its codes do not define them."""
     cells = output.asked.cells(output.evidence)
     if output.membership is None or cells is None:
         return None
@@ -214,16 +213,16 @@ def definition_of(output: Output) -> Definition | None:
 def describe(
     output: Output, known: CodedCells, cells: Sequence[Sequence[Sequence[str | None]]]
 ) -> Definition:
-    """Return what some cells of an output mean.
+    """Return the definition of some cells of an output.
 
     Parameters
     ----------
     output
-        Whose filter counts as well.
+        The output, whose filter is part of the definition.
     known
-        Its variables and their codes.
+        Variables and codes of the output.
     cells
-        For each way in which it divides the units the codes of the cells; None where one sums over them.
+        Codes of the cells of each partition; None where a cell sums over a variable.
     """
     kept: dict[str, list[str]] = {}
     for name, values in output.where.items():

@@ -1,7 +1,7 @@
-"""Judge one output of a submission again: from its evidence, its proof and the outputs beside it.
+"""Judge one output of a submission again, from its evidence, its certificate and the other outputs.
 
-With the data, the evidence is collected again as well. Without, outputs about the same groups must say the
-same about them: to get through, every output about a group must be forged alike.
+With the data, the evidence is also collected again. Without them, outputs about the same group must agree: a
+forger would have to change all of them consistently.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from hitoku.evidence import (
 from hitoku.evidence import verify as proof
 from hitoku.model import ADDITIVITY, Finding, Severity
 
-# Fields that say what stays behind: they follow from the policy.
+# Fields of suppressed parts: they follow from the policy.
 WITHHELD = {"withheld", "counts_withheld"}
-# What can go wrong when numbers are not of the kind or length that an output type writes.
+# Exceptions raised by values of unexpected types or lengths.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, HitokuError)
 
 
 def judge_again(
     submission: Submission, place: int, policy: Policy, records: Records | None = None
 ) -> tuple[tuple[PrincipleVerdict, ...], tuple[Finding, ...]]:
-    """Apply the principles to the evidence of one output, and compare it with everything else submitted."""
+    """Apply the principles to the evidence of one output, and compare it with its files."""
     output = submission.outputs[place]
     if isinstance(output.evidence, Unreadable):
         reason = f"the evidence cannot be judged: {output.evidence.reason}"
@@ -60,7 +60,7 @@ def judge_again(
         if records is not None:
             findings += _collected(output, policy, records)
     except MALFORMED as error:
-        # Our own errors name codes and counts; others may show a value.
+        # HitokuError contains codes and counts only; other messages may contain values.
         why = error.what if isinstance(error, HitokuError) else type(error).__name__
         reason = f"the evidence cannot be judged: {why}"
         return (), (fault(output.name, reason, "have it made again"),)
@@ -77,7 +77,7 @@ def judge_again(
 
 
 def _public(submission: Submission, place: int) -> list[Finding]:
-    """Compare the files in the folder for what leaves with what the output says."""
+    """Compare the public files with the output."""
     output = submission.outputs[place]
     try:
         found = submission.public(place)
@@ -102,7 +102,7 @@ def _public(submission: Submission, place: int) -> list[Finding]:
 
 
 def _proof(submission: Submission, place: int) -> list[Finding]:
-    """Check a table's certificate: by the verifier that trusts nobody, and that it is about this table."""
+    """Verify the certificate of a table, and check that it is about this table."""
     output, path = submission.outputs[place], submission.certificate(place)
     if path is None:
         reason = "the proof of its intervals is missing"
@@ -110,7 +110,7 @@ def _proof(submission: Submission, place: int) -> list[Finding]:
         return [fault(output.name, reason, "have it made again")] if due else []
     answer = proof.verify(path)
     if not answer.ok:
-        # Code 2: not a certificate of this version, so that nothing is known of the proof.
+        # Exit code 2: not a certificate of this version, so nothing is known about the proof.
         what, advice = (
             ("cannot be checked", "have the output made again")
             if answer.code == 2
@@ -120,7 +120,7 @@ def _proof(submission: Submission, place: int) -> list[Finding]:
     due_claim = claim_of(output, submission.policy)
     if due_claim is None:
         return [fault(output.name, "it has a certificate and cannot have one", "do not release it")]
-    # Which witnesses prove it does not matter: another version of the program may find others.
+    # The witnesses may differ: another version of the program may find others.
     content = proof.read(path)
     if is_about(content, due_claim):
         return []
@@ -131,7 +131,7 @@ def _proof(submission: Submission, place: int) -> list[Finding]:
 
 
 def _lies(output: Output, verdicts: Sequence[PrincipleVerdict]) -> list[Finding]:
-    """Compare with the session's own verdicts, which nothing here rests on."""
+    """Compare the verdicts with those of the session, which are not trusted."""
     findings = []
     for principle in Principle:
         if principle is Principle.DIFFERENCING:
@@ -167,28 +167,31 @@ def _collected(output: Output, policy: Policy, records: Records) -> list[Finding
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two published outputs are the same text, NaN included."""
+    """Return whether two published outputs are equal, treating NaN as equal."""
     return json.dumps(dict(one), default=str) == json.dumps(dict(other), default=str)
 
 
 def _near(one: float, other: float) -> bool:
-    """Tell whether two numbers agree; there are thousands of them, too many to make arrays of each."""
+    """Return whether two numbers agree within tolerance.
+
+    Scalar code: arrays would be slower for thousands of single numbers.
+    """
     try:
         one, other = float(one), float(other)
     except OverflowError:
         return False
     if not (math.isfinite(one) and math.isfinite(other)):
         return one == other or (math.isnan(one) and math.isnan(other))
-    # Evidence collected twice may differ by the order of summation.
+    # Summation order may differ between two collections.
     return abs(one - other) <= ADDITIVITY * (1 + abs(other))
 
 
 def _close(one: Any, other: Any) -> bool:
-    """Tell whether two pieces of evidence agree, up to the order of adding up."""
+    """Return whether two pieces of evidence agree up to rounding."""
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(_close, one, other))
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        # What is withheld in a part is decided by the policy, as the whole is.
+        # Suppression within a part follows from the policy, as for the whole.
         return one.keys() == other.keys() and all(
             name in WITHHELD or _close(part, other[name]) for name, part in one.items()
         )
@@ -198,13 +201,13 @@ def _close(one: Any, other: Any) -> bool:
 
 
 def certificate_of(output: Output, policy: Policy) -> Certificate | None:
-    """Return the proof that a protected table leaves its unsafe cells uncertain; None where there is none."""
+    """Return the certificate of a protected table; None if there is none."""
     claimed = output.asked.claim(output.evidence, policy)
     return None if claimed is None else audit(*claimed).certificate
 
 
 def claim_of(output: Output, policy: Policy) -> dict[str, Any] | None:
-    """Return what the certificate of a table must be about; None for what can have none."""
+    """Return the claim that the certificate of a table must make; None if it cannot have one."""
     claimed = output.asked.claim(output.evidence, policy)
     if claimed is None:
         return None
@@ -213,17 +216,17 @@ def claim_of(output: Output, policy: Policy) -> dict[str, Any] | None:
     return claim(claimed.release, grid, AuditProblem.of(grid, claimed.need, claimed.release), groups)
 
 
-# Variables and their codes; under a filter also the codes it keeps.
+# Variables and their codes; for filters, the codes that are kept.
 Group = frozenset[tuple[str, str | tuple[str, ...]]]
 
 
 def disagreements(outputs: Sequence[Output]) -> list[list[str]]:
-    """Compare what outputs say about the same groups; for each output what others contradict.
+    """Compare the facts that outputs state about the same groups; return the contradictions of each output.
 
     Parameters
     ----------
     outputs
-        Outputs whose evidence does not contradict itself.
+        Outputs with consistent evidence.
     """
     first: dict[tuple[Group, Kind], tuple[Fact, int]] = {}
     found: list[dict[tuple[int, str], list[str]]] = [{} for _ in outputs]
@@ -248,9 +251,9 @@ def disagreements(outputs: Sequence[Output]) -> list[list[str]]:
 
 
 def _gaps(outputs: Sequence[Output]) -> list[list[str]]:
-    """Compare how many values are missing in a column, under the same filter: all outputs count them alike.
+    """Compare the number of missing values of a column under the same filter in all outputs.
 
-    An output that names another column than it is about mostly has other gaps, or none.
+    An output that excludes records because of another column usually differs here.
     """
     first: dict[tuple[Group, str], tuple[int, int]] = {}
     found: list[dict[int, list[str]]] = [{} for _ in outputs]
@@ -272,15 +275,15 @@ def _gaps(outputs: Sequence[Output]) -> list[list[str]]:
 
 
 def _clear(group: Group) -> bool:
-    """Tell whether a group is what it says: no code and the code "missing" cannot be told apart."""
+    """Return whether a group is unambiguous: a missing code and the code "missing" look the same."""
     return not any(MISSING in pair for pair in group)
 
 
 def group_of(codes: Mapping[str, str], where: Mapping[str, Any], left_out: LeftOut | None) -> Group:
-    """Put a group and the filter it is under into one; a filter that keeps one code is that code."""
+    """Return a group combined with its filter; a filter on a single code equals that code."""
     pairs: dict[str, str | tuple[str, ...]] = dict(codes)
     if left_out is not None:
-        # Those whose values are known are another group; of a model nobody can say which.
+        # Records with known values are another group; for a model it is unknown which.
         pairs |= dict.fromkeys(map(known_of, left_out.columns or ["all"]), KNOWN)
     for name, values in where.items():
         kept = tuple(sorted(MISSING if value is None else str(value) for value in values))

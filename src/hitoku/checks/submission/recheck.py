@@ -1,4 +1,4 @@
-"""The checker's side: judge a submission again from its evidence; the session's verdicts are not believed."""
+"""Check of a submission by a checker, from the evidence; verdicts of the session are not trusted."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.messages import Text
 from hitoku.model import Finding, Severity
 
-# What the principles say about an output by itself, and what is wrong with it.
+# Verdicts about an output by itself, and findings about its submission.
 Judged = tuple[tuple[PrincipleVerdict, ...], tuple[Finding, ...]]
-# Told how many of how many steps are done, and what comes next.
+# Called with the number of finished steps, of all steps, and a description of the next one.
 Progress = Callable[[int, int, str], None]
 
 
 def _silent(_done: int, _total: int, _said: str) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Centre:
-    """What the checker's side brings: nothing of it is taken from the submission.
+    """Inputs of the checker, none of them taken from the submission.
 
     Parameters
     ----------
     policy
-        The policy that everything is judged by.
+        Policy applied to all outputs.
     settings
-        What the centre fixed in its ledger; None without a ledger, or one that has none.
+        Settings of the ledger; None without a ledger or settings.
     store
-        The ledger's file; None without.
+        Store of the ledger; None without a ledger.
     path
-        Where it is.
+        Path of the ledger.
     records
-        The data; None without.
+        The data; None if not available.
     """
 
     policy: Policy
@@ -62,7 +62,7 @@ class Centre:
 
     @property
     def depth(self) -> int:
-        """How many outputs are tested together."""
+        """Number of outputs tested together."""
         return DEPTH if self.store is None else self.store.depth
 
 
@@ -82,32 +82,29 @@ def recheck(
     Parameters
     ----------
     path
-        The folder; one that is not as it was written is refused.
+        Folder of the submission. Raises DataError if it was modified.
     policy
-        The checker's own policy; left out, the one that the ledger has, or the one of that name that comes
-        with hitoku.
+        Policy of the checker. Default: the ledger's policy, or the bundled one named in the submission.
     ledger
-        Everything released before; it is read, not written. The policy and the unit that the centre fixed in
-        it hold, whatever the submission says.
+        Ledger of released outputs; it is not written. Its policy and unit override those of the submission.
     data
-        The data, when the checker has them: evidence is collected again, and differences are tested by who
-        is in the cells. Without them, outputs are compared through their codes, as any reader can, and what
-        has no codes is not testable.
+        The data, if available: evidence is collected again, and differences are tested by units. Otherwise
+        outputs are compared through their codes, and outputs without codes are not testable.
     unit
-        Column that names the unit, where no ledger says.
+        Column that names the unit, if no ledger defines it.
     decisions
-        What people decided about outputs.
+        Decisions about outputs.
     today
-        The day on which decisions must hold.
+        Date at which decisions must be valid. Default: today.
     progress
-        Called before every step: an output is judged by itself, then compared with the others.
+        Called before every step; each output is judged, then compared with the others.
     """
     submission = read_submission(path)
     if ledger is not None and not Path(ledger).exists() and data is None:
         raise DataError(
             "no_ledger", "no ledger {path!r}", where=str(ledger), fix="check the path", path=Path(ledger).name
         )
-    # With the data at hand a ledger may be begun by what is checked now.
+    # With the data, this check may start a new ledger.
     store = None if ledger is None or not Path(ledger).exists() else read_store(Path(ledger))
     centre = open_centre(submission, store, ledger, policy=policy, data=data, unit=unit)
     return judge(submission, centre, decisions, today=today, progress=progress)
@@ -122,7 +119,7 @@ def open_centre(
     data: Any = None,
     unit: str | None = None,
 ) -> Centre:
-    """Open what a check is made with; parameters as of :func:`recheck`."""
+    """Open the inputs of a check. Parameters as in :func:`recheck`."""
     fixed = None if store is None else settings_of(store)
     if store is not None:
         _require_same_data(store, submission)
@@ -151,15 +148,15 @@ def judge(
     today: date | None = None,
     progress: Progress = _silent,
 ) -> Recheck:
-    """Judge a submission with what the checker has.
+    """Judge a submission with opened inputs.
 
     Parameters
     ----------
     submission, centre, decisions, today, progress
-        As of :func:`recheck`.
+        As in :func:`recheck`.
     staying
-        Outputs that stay behind, with what was said about differences when that was found: it still holds.
-        The others are not compared with them.
+        Verdicts on differences of outputs that are not released; they still hold, and other outputs are not
+        compared with these.
     """
     policy, records = centre.policy, centre.records
     day = today or datetime.now(UTC).date()
@@ -210,7 +207,7 @@ def judge(
 def _opened(
     output: Output, judged: Judged, decided: Sequence[Decision], policy: Policy, receipt: int
 ) -> Rechecked:
-    """Put the numbers into an output that decisions name, and judge it so."""
+    """Open the cells that decisions name, and judge the output again."""
     verdicts, findings = judged
     broken = any(each.severity is Severity.FAIL for each in findings)
     if broken or isinstance(output.evidence, Unreadable):
@@ -219,7 +216,7 @@ def _opened(
     made = open_cells(output, released)
     if made is not output:
         verdicts = made.asked.judge(made.evidence, policy)
-    # Not yet compared with others; those that are refused say so already.
+    # Not yet compared with others; rejected outputs are already known.
     return Rechecked(
         output=made,
         verdicts=verdicts,
@@ -234,7 +231,7 @@ def _opened(
 def _named_before(
     checked: Sequence[Rechecked], store: LedgerStore | None, project: str
 ) -> dict[str, Mapping[str, list[Any]]]:
-    """Return what left before and is named in a difference."""
+    """Return the released outputs that are named in a difference."""
     named = {name for each in checked for verdict in each.verdicts for name in verdict.outputs}
     found: dict[str, Mapping[str, list[Any]]] = {}
     for body in [] if store is None else store.of("output"):
@@ -247,7 +244,7 @@ def _named_before(
 
 
 def _left(submission: Submission, store: LedgerStore | None) -> dict[str, int]:
-    """Return the outputs of this very submission that have left, with the number of their receipt."""
+    """Return the released outputs of this submission, with the number of their receipt."""
     receipts = [] if store is None else store.of("release")
     return {
         output["name"]: receipt["number"]
@@ -258,7 +255,7 @@ def _left(submission: Submission, store: LedgerStore | None) -> dict[str, int]:
 
 
 def _refuse_own(submission: Submission, decisions: Sequence[Decision]) -> None:
-    """Nobody decides about their own outputs."""
+    """Raise ParameterError if researchers decide about their own outputs."""
     for each in decisions:
         if submission.researcher and person(each.who) == person(submission.researcher):
             raise ParameterError(
@@ -272,7 +269,7 @@ def _refuse_own(submission: Submission, decisions: Sequence[Decision]) -> None:
 
 
 def _other_policy(submission: Submission, own: Policy) -> tuple[Finding, ...]:
-    """Say so when the session worked under another policy than the checker's."""
+    """Return a finding if the session used another policy than the checker's."""
     if own.hash == submission.policy.hash:
         return ()
     reason = Text(
@@ -284,7 +281,7 @@ def _other_policy(submission: Submission, own: Policy) -> tuple[Finding, ...]:
 
 
 def _other_unit(submission: Submission, centre: Centre) -> tuple[Finding, ...]:
-    """Say so when the session counted something else than the centre does."""
+    """Return a finding if the session used another unit than the centre's."""
     found: list[Finding] = []
     records, fixed = centre.records, centre.settings
     if fixed is not None and submission.unit != fixed.unit:
@@ -310,7 +307,7 @@ def _by(unit: str | None) -> Text:
 
 
 def _unit_words(submission: Submission, centre: Centre) -> str:
-    """Say what counted as a unit, and who says so."""
+    """Describe the unit, and who defined it."""
     if centre.settings is not None:
         return Text("{unit}, as the centre fixed it", unit=_by(centre.settings.unit))
     if centre.records is not None:
@@ -339,7 +336,7 @@ def _compare_units(
     in_spite: Collection[str],
     progress: Progress,
 ) -> list[tuple[PrincipleVerdict, ...]]:
-    """Find differences between outputs: by who is in their cells, or by codes where there are no data."""
+    """Find differences between outputs by units, or by codes without the data."""
     n = len(drafts)
 
     def compared(place: int) -> None:
@@ -349,7 +346,7 @@ def _compare_units(
         differencing.Candidate(
             output=each.output,
             sound=not any(finding.severity is Severity.FAIL for finding in each.findings),
-            # What does not leave gives nothing away; what has left is in the ledger.
+            # Unreleased outputs disclose nothing; released ones are in the ledger.
             stays=str(Clearance.FAIL) in each.row.values()
             or bool(each.decisions)
             or each.output.name in staying
@@ -372,7 +369,7 @@ def _conclude(
     decided: Sequence[Decision],
     policy: Policy,
 ) -> Rechecked:
-    """Put together what was found about an output, and the decisions that answer it."""
+    """Combine the verdicts about an output with the decisions that answer them."""
     tested = records is not None and all(verdict.reason != "not_testable" for verdict in with_others)
     known = {verdict.text for verdict in with_others}
     warned = () if tested or draft.receipt else differencing.warned(draft.output)
@@ -389,7 +386,7 @@ def _conclude(
 
 
 def _compare_facts(submission: Submission, judged: Sequence[Judged]) -> list[Judged]:
-    """Compare the outputs that are sound with one another."""
+    """Compare the facts of the sound outputs."""
     sound = [place for place, (_, found) in enumerate(judged) if not found]
     again = list(judged)
     for place, texts in zip(sound, disagreements([submission.outputs[p] for p in sound]), strict=True):
@@ -425,7 +422,7 @@ def _own_policy(submission: Submission, policy: str | Path | Policy | None, fixe
 
 
 def _require_same_data(store: LedgerStore, submission: Submission) -> None:
-    # A ledger that knows its units by name serves other extracts of the data, too.
+    # A ledger with unit names serves other extracts of the data as well.
     if not store.by_name and store.lines[0].body["data_hash"] != submission.data:
         raise DataError(
             "ledger_not_of_submission",

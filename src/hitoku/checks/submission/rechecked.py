@@ -1,4 +1,4 @@
-"""What a check found: for each output, for the submission as a whole, and since the last submission."""
+"""Results of a check: for each output, for the submission, and compared with an earlier submission."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ EXCEPTION_GRANTED, NOT_ASKED = "exception granted", "-"
 
 
 class OutputState(StrEnum):
-    """What becomes of an output when its submission is released."""
+    """State of an output when its submission is released."""
 
     LEAVES = "leaves"
-    UNDECIDED = "undecided"  # a person has to decide: something fails, or needs review
+    UNDECIDED = "undecided"  # a person must decide: a principle fails or needs review
     REFUSED = "refused"
-    BROKEN = "broken"  # forged, damaged or contradictory: no decision helps
-    RELEASED = "released"  # it has left already
+    BROKEN = "broken"  # forged, damaged or contradictory: cannot be released by a decision
+    RELEASED = "released"  # released before
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Rechecked:
-    """One output, judged again.
+    """Output judged again.
 
     Parameters
     ----------
     output
-        As it would leave: the numbers that decisions name are in it.
+        The output as it would be released, with the cells that decisions open.
     verdicts
-        What the principles say now.
+        Verdicts of the principles.
     findings
-        What is wrong with the submission itself: values, proofs, verdicts that are not what they should be.
+        Problems of the submission itself: inconsistent values, certificates or verdicts.
     decisions
-        What was decided about this output, and answers something.
+        Decisions about this output that answer a verdict.
     excused
-        For every principle that a decision answers which ones do.
+        Decisions that excuse each principle.
     receipt
-        The number of the receipt it left with; 0 while it has not.
+        Number of its receipt; 0 if it was not released.
     opened
-        How many numbers leave that were withheld.
+        Number of suppressed cells that decisions open.
     """
 
     output: Output
@@ -59,7 +59,7 @@ class Rechecked:
 
     @property
     def row(self) -> dict[Principle, str]:
-        """For every principle what is said about this output; "-" where it does not apply."""
+        """Status of each principle; "-" if it does not apply."""
         row: dict[Principle, str] = {}
         for principle in Principle:
             own = [verdict for verdict in self.verdicts if verdict.principle is principle]
@@ -70,7 +70,7 @@ class Rechecked:
 
     @property
     def status(self) -> str:
-        """The worst of the row, and "fail" when the submission itself is wrong."""
+        """Worst status of the row; "fail" if the submission itself has a problem."""
         if any(finding.severity is Severity.FAIL for finding in self.findings):
             return str(Clearance.FAIL)
         found = set(self.row.values())
@@ -79,12 +79,12 @@ class Rechecked:
 
     @property
     def undecided(self) -> tuple[Principle, ...]:
-        """The principles that fail or need review, and that nobody has decided about."""
+        """Principles that fail or need review, without a decision."""
         return tuple(principle for principle, status in self.row.items() if status in {"fail", "review"})
 
     @property
     def state(self) -> OutputState:
-        """What becomes of it when the submission is released."""
+        """State when the submission is released."""
         if self.receipt:
             return OutputState.RELEASED
         if any(finding.severity is Severity.FAIL for finding in self.findings):
@@ -114,28 +114,28 @@ class Rechecked:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Recheck:
-    """A submission, judged again.
+    """Submission judged again.
 
     Parameters
     ----------
     submission, policy
-        What was checked, by the checker's own copy of the policy.
+        The submission, and the checker's policy.
     outputs
-        One for each output.
+        Results for each output.
     findings
-        About the submission as a whole.
+        Findings about the whole submission.
     unused
-        Decisions that match no output, or nothing that fails or needs review; and those that have expired.
+        Decisions that match no output or no failing principle, and expired ones.
     scope
-        How far differencing was tested.
+        Scope of the differencing test.
     unit
-        What counted as a unit, and who says so, in words.
+        Description of the unit and of who defined it.
     released
-        What left before and is named in a difference: columns and their entries, by the name in the text.
+        Released outputs named in a difference: columns and entries, by displayed name.
     ledger
-        Whether outputs were compared with everything released before.
+        Whether outputs were compared with the ledger.
     units
-        Whether the data were there, and outputs were compared by who is in their cells.
+        Whether the data were available, so that outputs were compared by units.
     """
 
     submission: Submission
@@ -150,7 +150,7 @@ class Recheck:
     units: bool = False
 
     def verdict_of(self, each: Rechecked) -> Verdict:
-        """Return the verdict on an output, one row per attacker; of one that is broken nothing is claimed."""
+        """Return the verdict on an output, with one row per attacker; empty for a broken output."""
         if each.state is OutputState.BROKEN:
             return Verdict(())
         return output_verdict(
@@ -158,10 +158,10 @@ class Recheck:
         )
 
     def other_sides(self, each: Rechecked) -> dict[str, Mapping[str, list[Any]]]:
-        """Return what an output is compared with where that gives somebody away, by name.
+        """Return the released outputs with which an output discloses something, by name.
 
-        What it cannot be tested against is listed where it was released before; what is submitted with it
-        stands in its own place.
+        Released outputs that it cannot be tested against are included; outputs of the same submission are
+        shown in their own place.
         """
         told = [v for v in each.verdicts if v.principle is Principle.DIFFERENCING and v.status != "pass"]
         every = {name for v in told for name in v.outputs}
@@ -175,17 +175,17 @@ class Recheck:
 
     @property
     def ok(self) -> bool:
-        """Nothing fails; what needs review is for a person."""
+        """Whether nothing fails; reviews are left to a person."""
         return not self.findings and all(each.status != Clearance.FAIL for each in self.outputs)
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """The outputs that a person has to decide about."""
+        """Names of the outputs that a person must decide about."""
         return tuple(each.output.name for each in self.outputs if each.state is OutputState.UNDECIDED)
 
     @property
     def matrix(self) -> dict[str, dict[str, str]]:
-        """Outputs by principles."""
+        """Status of each principle for each output."""
         return {
             each.output.name: {str(principle): status for principle, status in each.row.items()}
             for each in self.outputs
@@ -193,7 +193,7 @@ class Recheck:
 
     @property
     def tally(self) -> dict[str, int]:
-        """How many outputs have each status."""
+        """Number of outputs with each status."""
         found = [each.status for each in self.outputs]
         return {status: found.count(status) for status in (*map(str, Clearance), EXCEPTION_GRANTED)}
 
@@ -227,17 +227,17 @@ class Recheck:
 
 
 def fault(place: str, reason: str, advice: str) -> Finding:
-    """Return the finding that something is wrong with what was submitted."""
+    """Return a finding about a problem of the submission."""
     return Finding(severity=Severity.FAIL, place=place, reason=reason, advice=advice)
 
 
 def changes(now: Sequence[Output], before: Sequence[Output]) -> dict[str, str]:
-    """Compare the outputs of two submissions by their names; say about each what is different.
+    """Compare the outputs of two submissions by name; describe each difference.
 
     Parameters
     ----------
     now, before
-        Their outputs; what is gone is named, too.
+        Outputs of both submissions; removed outputs are listed, too.
     """
     known = {each.name: each for each in before}
     told = {each.name: _compared(each, known.pop(each.name, None)) for each in now}
@@ -260,7 +260,7 @@ def _compared(now: Output, before: Output | None) -> str:
 
 
 def count_different(one: Mapping[str, Sequence[Any]], other: Mapping[str, Sequence[Any]]) -> int | None:
-    """Count the entries that differ between two tables; None when rows or columns are not the same."""
+    """Return the number of different entries of two tables; None if rows or columns differ."""
     same_rows = {len(column) for column in (*one.values(), *other.values())}
     if list(one) != list(other) or len(same_rows) > 1:
         return None

@@ -1,8 +1,8 @@
-"""What leaves: decided, remembered, receipted and written out in one step.
+"""Release of outputs: decisions, ledger, receipt and files in one step.
 
-The ledger's lock is held from before the check until everything is on the disk. The folder is complete beside
-its place before the ledger is written, and gets its name afterwards; if the program is killed in between, the
-next call finds the receipt in the ledger and writes the folder again from there.
+The ledger is locked from before the check until everything is on disk. The folder is complete under a
+temporary name before the ledger is written, and is renamed afterwards. If the program is killed in between,
+the next call finds the receipt in the ledger and restores the folder from it.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ RECEIPT, LETTER = "receipt.json", "receipt.txt"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Released:
-    """What became of a submission.
+    """Result of a release.
 
     Parameters
     ----------
     check
-        The check it left by.
+        Check on which the release is based.
     receipt
-        Of what left now; where nothing did, the last one of this submission, or None.
+        Receipt of this release; if nothing was released now, the last one of this submission, or None.
     folder
-        What left, with the receipt; None without a receipt.
+        Folder of the released files and the receipt; None without a receipt.
     again
-        Nothing left now: everything that may leave had left before.
+        Whether everything had been released before.
     blocked
-        Why nothing leaves, in words; empty where something did or could.
+        Reason why nothing was released; empty otherwise.
     """
 
     check: Recheck
@@ -77,34 +77,35 @@ def release(
     now: datetime | None = None,
     wait_s: float = 60.0,
 ) -> Released:
-    """Let outputs of a submission go, and remember them; all of that or nothing.
+    """Release outputs of a submission and store them in the ledger, all or nothing.
 
-    Outputs leave that pass, and those for which a decision answers every principle that does not. While
-    anything is undecided nothing leaves, unless ``partial`` says so. What left before stays as it was: the
-    same call twice does nothing twice.
+    Outputs are released if they pass, or if decisions answer every principle that does not. While an output
+    is undecided nothing is released, unless ``partial`` is set. Earlier releases are unchanged: the call is
+    idempotent.
 
     Parameters
     ----------
     path
-        The submission.
+        Folder of the submission.
     ledger
-        A ledger that was made by :func:`hitoku.checks.ledger.init`.
+        Ledger created by :func:`hitoku.checks.ledger.init`.
     data
-        The data; the ledger remembers who is in which cell.
+        The data; the ledger stores the members of each cell.
     checkers
-        Who signs; as many different people as the ledger asks for, and not the researcher.
+        Names of the checkers who sign: as many different people as the ledger requires, without the
+        researcher.
     decisions
-        What was decided.
+        Decisions about outputs.
     partial
-        What nobody has decided about stays behind; otherwise nothing leaves until all is decided.
+        Whether to release decided outputs while others are pending. Default: False.
     out
-        Folder for what leaves; by default beside the submission, with "-released" after its name.
+        Folder for the released files. Default: beside the submission, with the suffix "-released".
     disarmed
-        In CSV files, codes that a spreadsheet would run as formulas have a quote before them.
+        Whether CSV files quote codes that a spreadsheet would run as formulas. Default: True.
     now
-        The time; left out, the clock's.
+        Time of the release. Default: now.
     wait_s
-        How long to wait while somebody else releases.
+        Time to wait for the ledger's lock, in seconds. Default: 60.
     """
     submission, place = read_submission(path), Path(ledger)
     if not place.exists():
@@ -317,7 +318,7 @@ def _fill(draft: Path, receipt: Receipt, files: Mapping[str, bytes], store: Ledg
 
 
 def _complete(folder: Path, receipt: Receipt) -> bool:
-    """Tell whether a folder holds what left with a receipt; it has its name only when it is whole."""
+    """Return whether a folder contains the release of a receipt; it is named only when complete."""
     try:
         plain = json.loads(read_file(folder / RECEIPT, MAX_BYTES))
     except (DataError, ValueError):

@@ -1,7 +1,7 @@
-"""The same variable and the same group through several outputs: what they say of it is judged together.
+"""Find the same variable and the same group in several outputs, and judge their statistics together.
 
-Columns that are one variable under another name, or in another unit, are found in the data; a reader
-subtracts them. A group is known by its codes and the filter it is under, with the data and without.
+Columns that are one variable under another name or in another unit are found in the data, because an attacker
+could subtract them. A group is identified by its codes and its filter.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from hitoku.checks.unit_records import Records
 from hitoku.messages import Text, join
 from hitoku.model import ADDITIVITY, Floats
 
-# Columns that differ among the first so many records differ; most do.
+# Number of records compared first; most different columns differ there.
 SAMPLE = 1000
 
 
 def multiples(records: Records, name: str) -> dict[str, float]:
-    """Return the other columns that are a positive multiple of a column of numbers, with the multiple.
+    """Return the other columns that are a positive multiple of a numeric column, with the factor.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def multiples(records: Records, name: str) -> dict[str, float]:
 
 
 def publishes_alike(publishes: frozenset[str], records: Records) -> frozenset[str]:
-    """Add to what an output tells the same of columns that are multiples."""
+    """Add the published quantities of columns that are multiples."""
     found = set(publishes)
     for name in publishes:
         found |= multiples(records, name).keys()
@@ -76,7 +76,7 @@ def publishes_alike(publishes: frozenset[str], records: Records) -> frozenset[st
 
 
 def measured_alike(measures: Mapping[str, Measure], records: Records) -> dict[str, Measure]:
-    """Add to the amounts of an output those of columns that are multiples, in their unit."""
+    """Add the amounts of columns that are multiples, in their units."""
     found = dict(measures)
     for name, measure in measures.items():
         for other, factor in multiples(records, name).items():
@@ -95,12 +95,12 @@ def _same(one: Floats, other: Floats) -> bool:
     return bool(np.allclose(one, other, rtol=ADDITIVITY, atol=0, equal_nan=True))
 
 
-# A group with its filter, and a variable.
+# Group with its filter, and variable.
 Place = tuple[frozenset[tuple[str, str]], str]
 
 
 def said_by(output: Output, records: Records | None = None) -> list[Said]:
-    """Return the statistics that leave with an output, their groups with the codes of its filter.
+    """Return the published statistics of an output, with their groups and its filter.
 
     Parameters
     ----------
@@ -125,18 +125,18 @@ def said_by(output: Output, records: Records | None = None) -> list[Said]:
 def judge_together(
     own: Sequence[Said], before: Mapping[str, Sequence[Said]], name: str, policy: Policy
 ) -> tuple[PrincipleVerdict, ...]:
-    """Find what an output determines together with others; what it does by itself it is judged for itself.
+    """Find what the statistics of an output determine together with those of others.
 
     Parameters
     ----------
     own
-        Statistics that leave with it.
+        Statistics published by the output.
     before
-        Those that left before or leave with it, by output.
+        Statistics released before or with it, by output.
     name
-        Of the output.
+        Name of the output.
     policy
-        What is asked of them.
+        Policy with the requirements.
     """
     mine: dict[Place, list[Said]] = {}
     for each in own:

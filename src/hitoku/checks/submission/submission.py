@@ -1,4 +1,4 @@
-"""A submission: a folder with what would leave, and beside it everything a checker needs to judge it again.
+"""Submission: a folder with outputs and everything a checker needs to judge them again.
 
 ```
 manifest.json           who submits what about which data, with the SHA-256 of every file
@@ -35,7 +35,7 @@ FORMAT = "hitoku submission 2"
 MANIFEST, POLICY = "manifest.json", "policy.json"
 PUBLIC, CHECKER = "public", "checker"
 CERTIFICATE = ".certificate.json.gz"
-# Bounds on what anybody may hand over: a file, all files together, and how many there are.
+# Limits for untrusted submissions: size of a file, of all files, and number of files.
 MAX_BYTES, MAX_TOTAL_BYTES, MAX_FILES = 300_000_000, 3_000_000_000, 40_000
 
 Line = Annotated[str, Field(max_length=500)]
@@ -60,7 +60,7 @@ class _Named(_Strict):
 
 
 class _Manifest(_Strict):
-    """What a manifest holds."""
+    """Content of a manifest."""
 
     format: Literal["hitoku submission 2"]
     version: Line
@@ -81,32 +81,32 @@ class _Manifest(_Strict):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Submission:
-    """What a checker received; its files are those that were written.
+    """Submission as received, with verified files.
 
     Parameters
     ----------
     path
-        The folder.
+        Folder of the submission.
     name
-        Of the session.
+        Name of the session.
     data
         Hash of the data.
     version
-        Of hitoku, when it was written.
+        Version of hitoku that wrote it.
     policy
-        The policy as submitted; a checker uses a copy of their own.
+        Submitted policy; checkers use their own copy.
     outputs
-        As the session recorded them, verdicts included.
+        Outputs as recorded by the session, including verdicts.
     stems
-        The name of each output's files, without ending.
+        File name of each output without suffix.
     sha256
-        Of the manifest, and so of everything.
+        SHA-256 of the manifest, which covers all files.
     researcher, written
-        Who submits it, and when.
+        Name of the researcher, and time of writing.
     unit, n_units, n_records
-        The column that named the unit in the session, None where every record was one; how many there are.
+        Column that names the unit (None: every record), and number of units and records.
     requests, comments
-        What the researcher asks for, and says about outputs.
+        Exception requests and comments of the researcher.
     """
 
     path: Path
@@ -126,7 +126,7 @@ class Submission:
     comments: Mapping[str, str] = field(default_factory=dict)
 
     def public(self, place: int) -> tuple[str, Any] | None:
-        """Return what is in the folder for what leaves, as CSV text and as JSON; None where nothing is."""
+        """Return the public files of an output as CSV text and JSON; None if there are none."""
         stem = self.path / PUBLIC / self.stems[place]
         if not stem.with_suffix(".csv").exists():
             return None
@@ -134,7 +134,7 @@ class Submission:
         return text, _json(stem.with_suffix(".json"))
 
     def certificate(self, place: int) -> Path | None:
-        """Return where the proof of an output is; None when it has none."""
+        """Return the path of an output's certificate; None if it has none."""
         path = self.path / CHECKER / f"{self.stems[place]}{CERTIFICATE}"
         return path if path.exists() else None
 
@@ -143,10 +143,9 @@ class Submission:
 
 
 def read_submission(path: str | Path) -> Submission:
-    """Read a submission; anything missing, added or changed is refused by name.
+    """Read a submission; raise DataError that names a missing, added or changed file.
 
-    An output whose own file is not as its type writes it has :class:`Unreadable` evidence, so that the others
-    can be judged.
+    An output whose own file is malformed gets :class:`Unreadable` evidence, so that the others can be judged.
     """
     folder = Path(path)
     manifest = _manifest(folder)
@@ -156,7 +155,7 @@ def read_submission(path: str | Path) -> Submission:
         raise _refused(folder, MANIFEST, "has an output twice")
     public = {f"{PUBLIC}/{stem}{end}" for stem in stems for end in (".csv", ".json")}
     due = {POLICY, *(f"{CHECKER}/{stem}.json" for stem in stems)}
-    # Both files of what leaves, or none.
+    # Both public files, or none.
     for name in public & found:
         due |= {f"{Path(name).parent.name}/{Path(name).stem}{end}" for end in (".csv", ".json")}
     for name in sorted(due - found):
@@ -217,7 +216,7 @@ def _output(folder: Path, entry: _Entry, manifest: _Manifest) -> Output:
     try:
         output = Output.from_dict(_json(folder / name))
     except (ValueError, TypeError, AttributeError, RecursionError):
-        # Not "from error": its message may hold a part of the file.
+        # Not "from error": its message may contain parts of the file.
         return _unreadable(entry, manifest, f"{name} is not as hitoku writes it")
     except DataError as error:
         return _unreadable(entry, manifest, f"{name} is not as hitoku writes it: {error.what}")
@@ -228,7 +227,7 @@ def _output(folder: Path, entry: _Entry, manifest: _Manifest) -> Output:
 
 
 def _unreadable(entry: _Entry, manifest: _Manifest, reason: str) -> Output:
-    """Return an output in place of one that cannot be read."""
+    """Return a placeholder for an output that cannot be read."""
     return Output(
         name=entry.name,
         kind=entry.kind,
@@ -243,7 +242,7 @@ def _unreadable(entry: _Entry, manifest: _Manifest, reason: str) -> Output:
 
 
 def is_submission(path: Path) -> bool:
-    """Tell whether a folder has a manifest."""
+    """Return whether a folder contains a manifest."""
     return (path / MANIFEST).is_file() or (path / MANIFEST).is_symlink()
 
 
@@ -254,7 +253,7 @@ def _manifest(folder: Path) -> _Manifest:
         raw = read_file(folder / MANIFEST, MAX_BYTES, links=False)
         whole = json.loads(raw)
         body = {name: part for name, part in whole.items() if name != "sha256"}
-        # The bytes, not only the content: there is one way to write a manifest.
+        # Compare bytes, not only content: a manifest has one canonical form.
         intact = raw == plain_json(whole) and whole["sha256"] == sha256(plain_json(body))
     except DataError as error:
         raise _refused(folder, MANIFEST, f"cannot be read: {error.what}") from None
@@ -271,7 +270,7 @@ def _manifest(folder: Path) -> _Manifest:
 
 
 def found_files(folder: Path) -> Iterator[str]:
-    """Yield every file below a folder, by its path within; a folder of folders is not followed."""
+    """Yield the relative path of every file in the folder and its two subfolders."""
     for place in (folder, folder / PUBLIC, folder / CHECKER):
         if place.is_symlink() or not place.is_dir():
             continue
@@ -300,7 +299,7 @@ def _json(path: Path) -> Any:
 
 
 def file_stem(number: int, name: str) -> str:
-    """Return the name of an output's files, without ending.
+    """Return the file name of an output without suffix.
 
     Examples
     --------
@@ -312,16 +311,16 @@ def file_stem(number: int, name: str) -> str:
 
 
 def leaving(stem: str, output: Output, *, disarmed: bool = True) -> dict[str, bytes]:
-    """Return the files of what leaves, by name.
+    """Return the released files of an output: CSV, JSON and attachments.
 
     Parameters
     ----------
     stem
-        Of their names.
+        File name without suffix.
     output
-        What leaves.
+        The output.
     disarmed
-        As of :func:`csv_text`.
+        As in :func:`csv_text`.
     """
     published = dict(output.published)
     beside = {f"{stem}{suffix}": content for suffix, content in output.evidence.files.items()}
@@ -330,15 +329,15 @@ def leaving(stem: str, output: Output, *, disarmed: bool = True) -> dict[str, by
 
 
 def csv_text(published: Mapping[str, Sequence[Any]], *, disarmed: bool = True) -> str:
-    """Write what leaves as CSV, "x" where it is withheld.
+    """Return a published output as CSV, with "x" for suppressed values.
 
     Parameters
     ----------
     published
         Columns and their entries.
     disarmed
-        A code that a spreadsheet would run as a formula has a quote before it; :func:`hitoku.files.rearm`
-        takes it away. The JSON file has the codes as they are.
+        Whether to quote codes that a spreadsheet would run as formulas; :func:`hitoku.files.rearm` removes
+        the quote. The JSON file contains the codes unchanged.
 
     Examples
     --------
@@ -361,6 +360,6 @@ def csv_text(published: Mapping[str, Sequence[Any]], *, disarmed: bool = True) -
 
 
 def plain_json(content: Any) -> bytes:
-    """Write plain values as JSON; there is one way to do so."""
-    # In the order given: columns of a table stay where they are.
+    """Return plain values as canonical JSON."""
+    # Not sorted: columns of a table keep their order.
     return json.dumps(content, indent=1, default=str).encode() + b"\n"

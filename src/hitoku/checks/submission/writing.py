@@ -49,23 +49,23 @@ def write_submission(
     Parameters
     ----------
     path
-        A folder that does not exist or is empty.
+        Folder that does not exist or is empty.
     name
-        Of the session.
+        Name of the session.
     outputs
-        What is submitted; at least one.
+        Outputs to submit; at least one.
     policy
-        The policy they were judged by.
+        Policy that judged them.
     researcher
-        Who submits it.
+        Name of the researcher.
     unit, n_units, n_records
-        Column that names the unit, None where every record is one; how many units and records the data have.
+        Column that names the unit (None: every record), and number of units and records in the data.
     requests
-        Exceptions that the researcher asks for.
+        Exception requests of the researcher.
     comments
-        What the researcher says about outputs, by their names.
+        Comments of the researcher, by output name.
     when
-        The time of writing; now, or what ``SOURCE_DATE_EPOCH`` says.
+        Time of writing. Default: now, or ``SOURCE_DATE_EPOCH``.
     """
     target = Path(path)
     if not outputs:
@@ -118,7 +118,7 @@ def write_submission(
 
 
 def clock() -> datetime:
-    """Return the time, or what ``SOURCE_DATE_EPOCH`` says: the same input then gives the same bytes."""
+    """Return the time, or ``SOURCE_DATE_EPOCH`` for reproducible output."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(fixed), UTC) if fixed.isdecimal() else datetime.now(UTC)
 
