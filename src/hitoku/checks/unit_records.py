@@ -240,10 +240,7 @@ class Records:
         return np.asarray(pc.is_null(self.column(name), nan_is_null=True))
 
     def _nearest(self, kept: Mapping[str, Any]) -> str:
-        """Return the fix for an empty filter: the code nearest to the first unknown one.
-
-        Only for text columns, because a number may be the value of a person, and never for names of units.
-        """
+        """Return the fix for an empty filter: the nearest code, never a number or the name of a unit."""
         for name, values in kept.items():
             column = self.column(name)
             if name == self.unit_column or not _is_text(column.type):

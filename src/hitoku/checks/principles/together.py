@@ -2,6 +2,10 @@
 
 As many equations as unknowns determine every value, and integers need fewer. Statistics of one variable in
 one group are therefore judged together, whether they are in one output or in several:
+
+* percentiles are values of ordered units: between two of them there must be enough units;
+* d - 1 statistics determine how many units have each of d distinct values, and are judged as a table;
+* every statistic uses one degree of freedom of the others, and enough must remain.
 """
 
 from __future__ import annotations
