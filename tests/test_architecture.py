@@ -45,6 +45,7 @@ ONLY_IN = {
     "numba": {"kernels"},
     "llvmlite": {"kernels"},
     "duckdb": {"tabulation"},
+    "openpyxl": {"tabulation"},
     "pyspark": {"tabulation"},
     "ibis": {"tabulation"},
     "pyarrow": {"tabulation", "checks.arrow_columns", "checks.unit_records", "io.formats.tabular"},

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Self, TypeVar, overload
 
 from hitoku.messages import Text, join
@@ -48,6 +48,8 @@ class HitokuError(Exception):
     ----------
     what, where, fix
         The three lines of the message.
+    others
+        Further errors that were found at the same time; see :func:`join_errors`.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class HitokuError(Exception):
     def __init__(self, code: str, template: str, /, *, where: str = "", fix: str = "", **fields: Any) -> None:
         self.code = code
         self.fields = fields
+        self.others: tuple[HitokuError, ...] = ()
         self.what = Text(template, **fields)
         self.where = Text(where, **fields)
         self.fix = Text(fix, **fields)
@@ -95,7 +98,7 @@ class HitokuError(Exception):
             where=self.where if where is None else where,
             fix=self.fix if fix is None else fix,
         )
-        made.fields = self.fields
+        made.fields, made.others = self.fields, self.others
         return made
 
     def __str__(self) -> str:
@@ -105,7 +108,7 @@ class HitokuError(Exception):
             lines.append(f"  where: {self.where}")
         if self.fix:
             lines.append(f"  fix: {self.fix}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *map(str, self.others)])
 
 
 class ParameterError(HitokuError):
@@ -150,6 +153,22 @@ class CertificateError(HitokuError):
 
 class OutputError(HitokuError):
     """A file or folder cannot be written."""
+
+
+def join_errors(errors: Sequence[E]) -> E:
+    """Return the first of several errors, with the others after it: all problems are reported at once.
+
+    Examples
+    --------
+    >>> print(join_errors([DataError("a", "no column 'x'", where="f.csv"), DataError("b", "no column 'y'")]))
+    no column 'x'
+      where: f.csv
+    no column 'y'
+    """
+    first, *others = errors
+    for other in others:
+        first.others += (other, *other.others)
+    return first
 
 
 def did_you_mean(name: object, known: Iterable[str], *, otherwise: str = "") -> str:

@@ -38,12 +38,29 @@ ATTEMPTS = 20
 # A packed file may become so large, or so many times as long as it is.
 LEAST_UNPACKED, MOST_GROWTH = 64 * 2**20, 100
 
+# A workbook, and after the sign # a sheet, a range or both.
+SHEET = re.compile(r"(.+\.xls[xm])#(.*)", re.IGNORECASE | re.DOTALL)
+
+
+def split_sheet(path: str | Path) -> tuple[Path, str]:
+    """Split the path of a workbook from the sheet and range after it; the second part may be empty.
+
+    Examples
+    --------
+    >>> split_sheet("figures/book.xlsx#Sheet1!A3:H40")
+    (PosixPath('figures/book.xlsx'), 'Sheet1!A3:H40')
+    """
+    found = SHEET.fullmatch(str(path))
+    return (Path(found[1]), found[2]) if found else (Path(path), "")
+
 
 def require_path(path: Path) -> Path:
-    """Return a path that exists, or say which one was meant."""
+    """Return a path that exists, or say which one was meant; a workbook may have a sheet after it."""
+    given = path
+    path, _ = split_sheet(path)
     try:
         if path.exists():
-            return path
+            return given
     except (OSError, ValueError) as error:  # longer than a name can be, or with NUL
         raise DataError(
             "not_a_path", "this is no path", where="{path!s:.40}", fix="check the path", path=path

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hitoku.cli.terminal import FOUND, AsJson, print_json, progress
+from hitoku.cli.terminal import FOUND, AsJson, echo, notes, print_json, progress
 from hitoku.errors import ParameterError
 from hitoku.files import refuse_existing, require_path
 
 if TYPE_CHECKING:
     from hitoku.evidence import Audit
-    from hitoku.model import Finding, Verdict
+    from hitoku.model import Finding, Mask, Table, Verdict
+    from hitoku.rules import Rule
 
 MOST_FINDINGS = 10
 # With a null space of one dimension, a single leaked value determines all suppressed values.
@@ -71,11 +72,12 @@ def audit(
     """
     # Deferred imports keep --help fast.
     from hitoku.evidence import audit as examine
-    from hitoku.io import read_jj, read_jj_pattern, read_marked_cells
+    from hitoku.io import read_jj, read_jj_pattern
     from hitoku.io.release import release_folders
     from hitoku.model import Protection, Release
     from hitoku.pipeline import AttackedFolder, judge_cells, judge_folder
-    from hitoku.rules import RULES, assess, rule_from_spec
+    from hitoku.rules import assess
+    from hitoku.tabulation import is_text_file
 
     paths = [each for path in paths for each in release_folders(path)]
     if certificate is not None:
@@ -88,16 +90,11 @@ def audit(
     if require_path(path).is_dir():
         folder = AttackedFolder.read(path)
         table, need, release = folder.units, folder.need, folder.release
-    elif path.suffix.lower() == ".csv":
-        if not by or not rule:
-            raise ParameterError(
-                "csv_without_codes_and_rules",
-                "a CSV file says neither which columns are codes nor which rules apply",
-                where=str(path),
-                fix="give --by for every column of codes, and at least one --rule",
-            )
-        table, withheld = read_marked_cells(path, by, value, mark, frequency=frequency)
-        rules = [rule_from_spec(spec, RULES) for spec in rule]
+    elif is_text_file(path):
+        with notes("hitoku.reading") as read:
+            table, withheld, rules = _read_by_hand(path, by, value, mark, frequency, rule)
+        for note in () if as_json else read:
+            echo(note)
         need = assess(table, rules, width=width, groups=not no_groups)
         release = Release.of(table, Protection.withhold(table, withheld, need))
     else:
@@ -134,6 +131,24 @@ def audit(
             typer.echo(f"  proof: {certificate}")
     if verdict.refused:
         raise typer.Exit(FOUND)
+
+
+def _read_by_hand(
+    path: Path, by: list[str] | None, value: str, mark: str, frequency: str | None, specs: list[str] | None
+) -> tuple[Table, Mask, list[Rule]]:
+    """Read a table that was suppressed by hand, the suppressed cells and the rules."""
+    from hitoku.io import read_marked_cells
+    from hitoku.rules import RULES, rule_from_spec
+
+    if not by or not specs:
+        raise ParameterError(
+            "csv_without_codes_and_rules",
+            "a CSV or Excel file says neither which columns are codes nor which rules apply",
+            where=str(path),
+            fix="give --by for every column of codes, and at least one --rule",
+        )
+    rules = [rule_from_spec(spec, RULES) for spec in specs]
+    return *read_marked_cells(path, by, value, mark, frequency=frequency), rules
 
 
 def _refuse_place(certificate: Path, n_folders: int) -> None:

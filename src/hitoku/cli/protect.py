@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hitoku.cli.recipe_options import parse_cells, parse_trees, read_recipe
+from hitoku.cli.recipe_options import parse_cells, parse_markers, parse_trees, read_recipe
 from hitoku.cli.terminal import FOUND, AsJson, Lang, notes, print_json, progress, spoken
 
 # From this number of tables on, several processes are faster in spite of their start-up time of a second or
@@ -112,6 +112,13 @@ def protect(
     thousands: Annotated[
         str | None, typer.Option(help="Thousands separator of a text file. Default: detected.")
     ] = None,
+    na: Annotated[
+        str | None, typer.Option(help="Entries that stand for a missing number, as x,-. Codes stay codes.")
+    ] = None,
+    missing_value: Annotated[
+        str | None,
+        typer.Option(help="Records without a value: error, zero (counted with the value 0) or drop."),
+    ] = None,
     jobs: Annotated[
         str | None,
         typer.Option(
@@ -176,6 +183,8 @@ def protect(
         "separator": "\t" if separator in {"tab", r"\t"} else separator,
         "decimal": decimal,
         "thousands": thousands,
+        "na": parse_markers(na),
+        "missing_value": missing_value,
     }
     with notes("hitoku.reading") as read:
         recipe = read_recipe(data, options, out)

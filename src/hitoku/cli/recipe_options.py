@@ -69,6 +69,11 @@ def _refuse_options(given: Sequence[str]) -> None:
         )
 
 
+def parse_markers(words: str | None) -> list[str] | None:
+    """Split markers of missing values, such as x,-."""
+    return [word for word in (words or "").split(",") if word] or None
+
+
 def parse_trees(words: Sequence[str] | None) -> dict[str, list[str]] | None:
     """Parse hierarchy options such as region=regions.csv. A column may have several hierarchies."""
     trees: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""A table that somebody suppressed by hand: one row per cell, with its true value and a mark.
+"""A table that was suppressed by hand: one row per cell, with its true value and a mark, or a cross table.
 
 The first row names the columns. A cell is withheld where its mark says so; the words are those people use.
 """
@@ -11,9 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.errors import DataError, some
-from hitoku.model import Labels, Mask, Table, opened, texts
-from hitoku.tabulation import READING, FileFormat, look_at, shape_of, style_of, whole
+from hitoku.errors import DataError, join_errors, some
+from hitoku.model import TOTAL, Labels, Mask, Table, opened, texts
+from hitoku.tabulation import (
+    READING,
+    FileFormat,
+    TextFile,
+    is_number,
+    look_at_cells,
+    read_beside,
+    shape_of,
+    style_of,
+    text_in_numbers,
+    whole,
+)
 
 WITHHELD = {"withheld", "primary", "secondary", "true", "yes", "1", "x", "c", "u", "m"}
 PUBLISHED = {"", "published", "false", "no", "0", "s", "z", "v", "nan", "."}
@@ -46,39 +57,71 @@ def read_marked_cells(
     """
     named = [columns.get(name) for name in ("frequency", "cost", "fixed")]
     numbers = [value, *filter(None, named), *columns.get("largest", ())]
-    frame = read_cell_file(path, [*by, *filter(None, [mark])], numbers=numbers, file=file)
+    total = columns.get("total", TOTAL)
+    frame = read_cell_file(path, by, [value, *numbers], mark, file, total=total)
     table = Table.from_frame(frame, list(by), value, **columns)
     return table, marked_cells(frame, table.labels, mark, Path(path).name)
 
 
 def read_cell_file(
-    path: str | Path, codes: Sequence[str], numbers: Sequence[str] = (), file: FileFormat | None = None
+    path: str | Path,
+    by: Sequence[str],
+    numbers: Sequence[str] = (),
+    mark: str | None = None,
+    file: FileFormat | None = None,
+    *,
+    total: str = TOTAL,
 ) -> Any:
-    """Read a CSV file with one row per cell; codes stay as they are written."""
+    """Read a file with one row per cell, or a cross table on a sheet; codes stay as they are written.
+
+    Columns of a cross table can be on other sheets of the workbook, laid out alike: "#Counts". Their entries
+    are marks or numbers. A number among marks says that the cell is published.
+    """
     import pandas as pd  # noqa: PLC0415 - loaded when a file is read
 
     path = Path(path)
-    text = look_at(path, file)
-    columns = dict(zip(text.header, map(list, zip(*text.rows(), strict=True)), strict=False))
+    numbers = [name for name in dict.fromkeys(numbers) if name not in by]
+    text, told = look_at_cells(path, by, numbers[0] if numbers else "", total, file)
+    beside = [name for name in (*numbers, mark) if name is not None and name.startswith("#")]
+    text.require([name for name in (*by, *numbers, mark) if name is not None and name not in beside])
+    rows = list(text.rows())
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(text.header) if name}
+    codes = list(zip(*(columns[name] for name in by), strict=True))
+    others = {name: read_beside(path, name, by, total, text.file) for name in beside}
+    for name, other in others.items():
+        entries = {tuple(row[:-1]): row[-1] for row in other.rows()}
+        columns[name] = [entries.get(code, "") for code in codes]
+    if mark in beside:
+        columns[mark] = ["" if is_number(entry) else entry for entry in columns[mark]]
+    frame = pd.DataFrame({name: pd.Series(entries, dtype=object) for name, entries in columns.items()})
     styles: dict[str, None] = {}
-    frame = pd.DataFrame(
-        {name: pd.Series(columns.get(name, []), dtype=object) for name in text.header if name}
-    )
-    for name in dict.fromkeys(numbers):
-        if name not in frame.columns or name in codes:
-            continue
-        entries = columns.get(name, [])
-        shapes = list(dict.fromkeys(map(shape_of, entries)))
-        style = style_of(shapes, name, path.name, file) if any(shapes) else None
-        if style is not None:
-            styles[str(style)] = None
-            plain = [style.plain(entry) or "nan" for entry in entries]
-            exact = whole(shapes, style) and "nan" not in plain
-            frame[name] = pd.Series(plain, dtype=object).astype("int64" if exact else "float64")
-        elif {entry.lower() for entry in entries} <= {"true", "false"}:
-            frame[name] = [entry.lower() == "true" for entry in entries]
-    READING.info("%s: read as %s", path.name, ", ".join([str(text), *styles]))
+    problems: list[DataError] = []
+    for name in numbers:
+        problem = _read_numbers(frame, name, others.get(name, text), styles)
+        problems += [] if problem is None else [problem]
+    if problems:
+        raise join_errors(problems)
+    READING.info("%s: read as %s", path.name, ", ".join([told, *styles]))
     return frame
+
+
+def _read_numbers(frame: Any, name: str, text: TextFile, styles: dict[str, None]) -> DataError | None:
+    """Turn a column of texts into numbers; return what is wrong with it."""
+    na = {marker.strip() for marker in text.file.na}
+    entries = ["" if entry.strip() in na else entry for entry in frame[name]]
+    shapes = list(dict.fromkeys(map(shape_of, entries)))
+    if {entry.lower() for entry in entries} <= {"true", "false"}:
+        frame[name] = [entry.lower() == "true" for entry in entries]
+        return None
+    style = style_of(shapes, name, text.path.name, text.file) if any(shapes) else None
+    if style is None:
+        return text_in_numbers(text, [name]) if any(shapes) and name in text.header else None
+    styles[str(style)] = None
+    empty = "0" if name in text.file.zero_missing else "nan"
+    plain = [style.plain(entry) or empty for entry in entries]
+    exact = whole(shapes, style) and "nan" not in plain
+    frame[name] = frame[name].__class__(plain, dtype=object).astype("int64" if exact else "float64")
+    return None
 
 
 def marked_cells(frame: Any, labels: Labels, mark: str | None, where: str) -> Mask:

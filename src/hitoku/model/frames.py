@@ -78,7 +78,10 @@ def infinite(name: str, n_values: int, where: str) -> DataError:
         "column {column!r} has {n} missing, NaN or infinite value(s)",
         column=name,
         where=where,
-        fix="fill or drop these records",
+        fix="fill or drop these records"
+        if where == "data"
+        else "count missing values as zero with FileFormat(zero_missing={column!r}), or leave these records "
+        "out with FileFormat(drop_missing={column!r})",
         n=n_values,
     )
 

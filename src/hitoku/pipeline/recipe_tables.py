@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import HitokuError
-from hitoku.files import require_path, sha256
+from hitoku.files import require_path, sha256, split_sheet
 from hitoku.io import marked_cells, read_cell_file, read_marked_cells
 from hitoku.io.recipe import (
     COLUMN_KEYS,
@@ -185,8 +185,9 @@ def _one(
     def file(name: str, at: KeyPath) -> Path:
         with _blaming(recipe.origin, at):
             path = require_path(recipe.path(name))
-        if path.is_file() and name not in hashes:
-            hashes[name] = sha256(path)
+        real, _ = split_sheet(path)
+        if real.is_file() and name not in hashes:
+            hashes[name] = sha256(real)
         return path
 
     def records() -> Any:
@@ -225,7 +226,9 @@ def _one(
     mark = keys.mark or MARK
     path = file(keys.start, where("start"))
     with _blaming(recipe.origin, where("start"), keys, where):
-        marked = marked_cells(read_cell_file(path, [*by, mark]), table.labels, mark, path.name)
+        marked = marked_cells(
+            read_cell_file(path, by, mark=mark, total=keys.total), table.labels, mark, path.name
+        )
         return MadeTable(table, marked, data, spec)
 
 

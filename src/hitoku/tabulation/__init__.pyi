@@ -1,3 +1,6 @@
+from hitoku.tabulation.cross_table import is_number as is_number
+from hitoku.tabulation.cross_table import look_at_cells as look_at_cells
+from hitoku.tabulation.cross_table import read_beside as read_beside
 from hitoku.tabulation.database import allowed_memory as allowed_memory
 from hitoku.tabulation.database import connect as connect
 from hitoku.tabulation.database import limited_memory as limited_memory
@@ -17,6 +20,11 @@ from hitoku.tabulation.linked import LinkedTables as LinkedTables
 from hitoku.tabulation.linked import acyclic as acyclic
 from hitoku.tabulation.linked import link as link
 from hitoku.tabulation.linked import put_together as put_together
+from hitoku.tabulation.number_styles import STYLES as STYLES
+from hitoku.tabulation.number_styles import shape_of as shape_of
+from hitoku.tabulation.number_styles import style_of as style_of
+from hitoku.tabulation.number_styles import text_in_numbers as text_in_numbers
+from hitoku.tabulation.number_styles import whole as whole
 from hitoku.tabulation.placement import RecordAtoms as RecordAtoms
 from hitoku.tabulation.placement import shares_in as shares_in
 from hitoku.tabulation.record_columns import Column as Column
@@ -29,12 +37,13 @@ from hitoku.tabulation.record_columns import read_column_tree as read_column_tre
 from hitoku.tabulation.records import read_whole as read_whole
 from hitoku.tabulation.shared_records import SharedRecords as SharedRecords
 from hitoku.tabulation.shared_records import share_records as share_records
+from hitoku.tabulation.sheets import read_sheet as read_sheet
 from hitoku.tabulation.source import Source as Source
 from hitoku.tabulation.source import Where as Where
+from hitoku.tabulation.text_files import EXCEL as EXCEL
 from hitoku.tabulation.text_files import READING as READING
-from hitoku.tabulation.text_files import STYLES as STYLES
 from hitoku.tabulation.text_files import FileFormat as FileFormat
+from hitoku.tabulation.text_files import TextFile as TextFile
+from hitoku.tabulation.text_files import is_text_file as is_text_file
 from hitoku.tabulation.text_files import look_at as look_at
-from hitoku.tabulation.text_files import shape_of as shape_of
-from hitoku.tabulation.text_files import style_of as style_of
-from hitoku.tabulation.text_files import whole as whole
+from hitoku.tabulation.text_files import require as require

@@ -104,7 +104,7 @@ def column_names(data: Path | SharedRecords, file: FileFormat | None = None) -> 
     if kind == "text":
         return list(look_at(data, file).header)
     if kind == "frame":
-        return [str(name) for name in read_frame(data).columns]
+        return [str(name) for name in read_frame(data, file).columns]
     import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, and not everybody needs it
 
     with translate_errors(data.name):

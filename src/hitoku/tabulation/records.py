@@ -1,13 +1,13 @@
 """Files and frames become ``records`` of a database: some columns under our own names, or all of them.
 
-Excel workbooks, Stata and SAS data sets go through pandas, which is installed anyway and reads .sas7bdat and
+Stata and SAS data sets go through pandas, which is installed anyway and reads .sas7bdat and
 transport files (.xpt). pyreadstat knows more of their labels and formats, which tables have no use for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,47 +15,35 @@ import duckdb
 import narwhals as nw
 import pyarrow as pa
 
-from hitoku.errors import DataError, did_you_mean
-from hitoku.files import spill_folder
+from hitoku.errors import DataError
+from hitoku.files import spill_folder, split_sheet
 from hitoku.tabulation.database import connect, literal, quoted, translate_errors
-from hitoku.tabulation.text_files import (
+from hitoku.tabulation.number_styles import (
     MOST_SHAPES,
-    READING,
-    FileFormat,
     NumberStyle,
-    TextFile,
-    look_at,
+    present_sql,
     shape_sql,
     style_of,
+    text_in_numbers,
     whole,
+    wide_sql,
 )
+from hitoku.tabulation.text_files import READING, FileFormat, TextFile, is_text_file, look_at, require
 
-STATA, EXCEL, SAS = (".dta",), (".xlsx",), (".sas7bdat", ".xpt")
+STATA, SAS = (".dta",), (".sas7bdat", ".xpt")
 # A transport file does not say how its texts are written.
 SAS_ENCODINGS = ("utf-8", "cp1252")
 
 
-def read_frame(path: Path) -> Any:
-    """Read a Stata or SAS file, or the first sheet of an Excel workbook, as a pandas frame.
-
-    Codes with labels stay the numbers that they are in Stata. In a workbook a cell that holds text stays
-    text, so that 01 stays 01; the first row names the columns.
-    """
+def read_frame(path: Path, file: FileFormat | None = None) -> Any:
+    """Read a Stata or SAS file as a pandas frame; codes with labels stay the numbers that they are."""
     import pandas as pd  # noqa: PLC0415 - loaded when a file is read
 
     try:
         if path.name.lower().endswith(STATA):
-            return pd.read_stata(path, convert_categoricals=False)
-        if path.name.lower().endswith(SAS):
-            return _read_sas(path)
-        rows: Any = pd.read_excel(path, header=None, dtype=object)
-    except ImportError:
-        raise DataError(
-            "excel_package_missing",
-            "a package that reads Excel files is missing",
-            where=path.name,
-            fix="install hitoku[excel], or save the sheet as CSV",
-        ) from None
+            frame: Any = pd.read_stata(path, convert_categoricals=False)
+        else:
+            frame = _read_sas(path)
     except Exception as error:  # noqa: BLE001 - readers raise anything on a broken file, and may quote it
         raise DataError(
             "cannot_read",
@@ -65,7 +53,10 @@ def read_frame(path: Path) -> Any:
             file=path.name,
             reason=type(error).__name__,
         ) from None
-    return _named(rows, path.name)
+    file = file or FileFormat()
+    require((*file.drop_missing, *file.zero_missing), list(frame.columns), path.name)
+    frame = frame.dropna(subset=list(file.drop_missing)) if file.drop_missing else frame
+    return frame.fillna(dict.fromkeys(file.zero_missing, 0)) if file.zero_missing else frame
 
 
 def _read_sas(path: Path) -> Any:
@@ -89,33 +80,12 @@ def _read_sas(path: Path) -> Any:
     return frame
 
 
-def _named(rows: Any, where: str) -> Any:
-    if not len(rows):
-        raise DataError(
-            "sheet_empty", "the sheet is empty", where=where, fix="the first row names the columns"
-        )
-    names = [str(name) if isinstance(name, str | int) else "" for name in rows.iloc[0]]
-    twice = [name for place, name in enumerate(names) if name and name in names[:place]]
-    if twice:
-        raise DataError(
-            "columns_called_alike",
-            "two columns are called {name!r}",
-            where="{place}, first row",
-            fix="give every column a name of its own",
-            name=twice[0],
-            place=where,
-        )
-    below = rows.iloc[1:].set_axis(range(len(names)), axis=1)
-    kept = [place for place, name in enumerate(names) if name]
-    return below[kept].set_axis([names[place] for place in kept], axis=1).infer_objects()
-
-
 PARQUET = (".parquet", ".pq")
-CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 
 
 def kind_of(path: Path) -> str:
-    """Tell the kind of a file by its name: "parquet", "text" or "frame"."""
+    """Tell the kind of a file by its name: "parquet", "text" (a sheet, too) or "frame"."""
+    path, _ = split_sheet(path)
     if not path.exists():
         raise DataError("no_file", "no file {file!r}", where=str(path), fix="check the path", file=path.name)
     if path.is_dir():
@@ -129,9 +99,9 @@ def kind_of(path: Path) -> str:
     name = path.name.lower()
     if name.endswith(PARQUET):
         return "parquet"
-    if name.endswith(CSV):
+    if is_text_file(path):
         return "text"
-    if name.endswith((*STATA, *EXCEL, *SAS)):
+    if name.endswith((*STATA, *SAS)):
         return "frame"
     raise DataError(
         "unknown_file_kind",
@@ -146,12 +116,14 @@ def kind_of(path: Path) -> str:
 def reading_text(text: TextFile, folder: Path) -> str:
     """Write in SQL how a text file is read: every column as text, called k0, k1, ... from left to right.
 
-    DuckDB knows UTF-8; another encoding goes through a copy in a private folder.
+    DuckDB knows UTF-8; another encoding, or a sheet, goes through a copy in a private folder.
     """
     path = literal(str(text.copy_as_utf8(folder)))
     names = ", ".join(f"'k{number}': 'VARCHAR'" for number in range(len(text.header)))
     signs = f"delim = {literal(text.separator)}, quote = '\"', escape = '\"'"
-    return f"read_csv({path}, header = true, auto_detect = false, {signs}, columns = {{{names}}})"
+    read = f"read_csv({path}, header = true, auto_detect = false, {signs}, columns = {{{names}}})"
+    needed = [present_sql(f"k{text.header.index(name)}", text.file.na) for name in text.file.drop_missing]
+    return f"(FROM {read} WHERE {' AND '.join(needed)})" if needed else read
 
 
 def attach_file(
@@ -166,20 +138,36 @@ def attach_file(
     """Let ``records`` be these columns of a file; return what to call it, and a kind of frame."""
     where, kind = path.name, kind_of(path)
     if kind == "frame":
-        return where, attach_frame(connection, read_frame(path), columns)
+        return where, attach_frame(connection, read_frame(path, file), columns)
     if kind == "text":
-        _attach_text(connection, look_at(path, file), columns, file, folder, again=again)
+        _attach_text(connection, look_at(path, file), columns, folder, again=again)
         return where, "pandas"
-    attach_parquet(connection, path, columns)
+    attach_parquet(connection, path, columns, file)
     return where, "pandas"
 
 
-def attach_parquet(connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[str, str]) -> None:
+def attach_parquet(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    columns: Mapping[str, str],
+    file: FileFormat | None = None,
+) -> None:
     """Let ``records`` be these columns of a Parquet file."""
-    require(columns.values(), parquet_names(connection, path), path.name)
-    chosen = ", ".join(f"{quoted(column)} AS {alias}" for alias, column in columns.items())
+    file = file or FileFormat()
+    require(
+        (*columns.values(), *file.drop_missing, *file.zero_missing),
+        parquet_names(connection, path),
+        path.name,
+    )
+    chosen = ", ".join(
+        (f"coalesce({quoted(column)}, 0)" if column in file.zero_missing else quoted(column)) + f" AS {alias}"
+        for alias, column in columns.items()
+    )
+    needed = " AND ".join(f"{quoted(column)} IS NOT NULL" for column in file.drop_missing) or "true"
     with translate_errors(path.name):
-        connection.execute(f"CREATE VIEW records AS SELECT {chosen} FROM read_parquet({literal(str(path))})")
+        connection.execute(
+            f"CREATE VIEW records AS SELECT {chosen} FROM read_parquet({literal(str(path))}) WHERE {needed}"
+        )
 
 
 def parquet_names(connection: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
@@ -193,55 +181,108 @@ def _attach_text(
     connection: duckdb.DuckDBPyConnection,
     text: TextFile,
     columns: Mapping[str, str],
-    file: FileFormat | None,
     folder: Path,
     *,
     again: bool,
 ) -> None:
     where = text.path.name
-    require(columns.values(), text.header, where)
+    text.require(columns.values())
     chosen = ", ".join(f"k{text.header.index(column)} AS {alias}" for alias, column in columns.items())
     with translate_errors(where):
         # Parsed once, since several queries follow.
         connection.execute(f"CREATE TABLE records AS SELECT {chosen} FROM {reading_text(text, folder)}")
-    styles: dict[NumberStyle, None] = {}
+    told: dict[str, None] = {}
     for alias in ("x", "w"):
-        if alias not in columns:
-            continue
-        shapes = shapes_of(connection, alias, where)
-        style = style_among(shapes, columns[alias], where, file)
-        if style is not None:
-            styles[style] = None
-            write_numbers(connection, alias, style, shapes, where)
+        if alias in columns:
+            shapes, style = style_among(connection, alias, columns[alias], text)
+            if style is not None:
+                told |= dict.fromkeys(reading_notes(connection, alias, columns[alias], style, text.file))
+                write_numbers(connection, alias, style, shapes, where, text.file, columns[alias])
     if not again:
-        READING.info("%s: read as %s", where, ", ".join(map(str, [text, *styles])))
+        READING.info("%s: read as %s", where, ", ".join([str(text), *told]))
 
 
 def write_numbers(
-    connection: duckdb.DuckDBPyConnection, column: str, style: NumberStyle, shapes: Sequence[str], where: str
+    connection: duckdb.DuckDBPyConnection,
+    column: str,
+    style: NumberStyle,
+    shapes: Sequence[str],
+    where: str,
+    file: FileFormat,
+    name: str,
 ) -> None:
     """Turn a column of ``records`` from texts into numbers."""
-    kind, number = number_sql(column, style, shapes)
+    kind, number = number_sql(column, style, shapes, file, name)
     with translate_errors(where):
         connection.execute(f"ALTER TABLE records ALTER {column} TYPE {kind} USING {number}")
 
 
-def number_sql(column: str, style: NumberStyle, shapes: Sequence[str]) -> tuple[str, str]:
+def number_sql(
+    column: str, style: NumberStyle, shapes: Sequence[str], file: FileFormat, name: str
+) -> tuple[str, str]:
     """Write in SQL the type of the numbers in a column of texts, and how a text becomes one."""
     kind = "BIGINT" if whole(shapes, style) else "DOUBLE"
-    return kind, f"CAST({style.sql(column)} AS {kind})"
+    text = style.sql(column)
+    if file.na:
+        text = f"CASE WHEN {present_sql(column, file.na)} THEN {text} END"
+    number = f"CAST({text} AS {kind})"
+    return kind, f"coalesce({number}, 0)" if name in file.zero_missing else number
 
 
-def style_among(shapes: Sequence[str], name: str, where: str, file: FileFormat | None) -> NumberStyle | None:
-    """Find out how the numbers of a column are written; None where it holds none, or all kinds of things."""
-    return style_of(shapes, name, where, file) if any(shapes) and len(shapes) < MOST_SHAPES else None
+def style_among(
+    connection: duckdb.DuckDBPyConnection, column: str, name: str, text: TextFile, table: str = "records"
+) -> tuple[list[str], NumberStyle | None]:
+    """Return the shapes of a column of numbers and how they are written; None for a column that is empty.
+
+    Raises
+    ------
+    DataError
+        If entries are not numbers.
+    """
+    shapes = shapes_of(connection, column, text.path.name, table, text.file.na)
+    if not any(shapes):
+        return shapes, None
+    style = style_of(shapes, name, text.path.name, text.file) if len(shapes) < MOST_SHAPES else None
+    if style is None:
+        error = text_in_numbers(text, [name])
+        if error is not None:
+            raise error
+    return shapes, style
+
+
+def reading_notes(
+    connection: duckdb.DuckDBPyConnection,
+    column: str,
+    name: str,
+    style: NumberStyle,
+    file: FileFormat,
+    table: str = "records",
+) -> list[str]:
+    """Return how a column of numbers is read, for the person who runs the command."""
+    gone = f"NOT {present_sql(column, file.na)}"
+    count = f"SELECT count(*) FILTER (WHERE {wide_sql(column)}), count(*) FILTER (WHERE {gone}) FROM {table}"
+    with translate_errors(name):
+        n_wide, n_missing = connection.sql(count).fetchall()[0]
+    told = [str(style)]
+    if n_wide:
+        told.append(f"full-width digits or signs in {n_wide:,} entries of {name}")
+    if n_missing and name in file.zero_missing:
+        told.append(f"{n_missing:,} missing entries of {name} counted as zero")
+    if name in file.drop_missing:
+        told.append(f"records without {name} left out")
+    return told
 
 
 def shapes_of(
-    connection: duckdb.DuckDBPyConnection, column: str, where: str, table: str = "records"
+    connection: duckdb.DuckDBPyConnection,
+    column: str,
+    where: str,
+    table: str = "records",
+    na: Sequence[str] = (),
 ) -> list[str]:
     """Return the shapes of the entries of a column; as many as may be looked at."""
-    query = f"SELECT DISTINCT {shape_sql(column)} FROM {table} WHERE {column} IS NOT NULL LIMIT {MOST_SHAPES}"
+    there = present_sql(column, na) if na else f"{column} IS NOT NULL"
+    query = f"SELECT DISTINCT {shape_sql(column)} FROM {table} WHERE {there} LIMIT {MOST_SHAPES}"
     with translate_errors(where):
         return [row[0] for row in connection.sql(query).fetchall()]
 
@@ -307,24 +348,18 @@ def _arrow_column(series: nw.Series[Any], column: str) -> pa.Array:
     )
 
 
-def require(wanted: Iterable[str], found: Sequence[str], where: str) -> None:
-    """Raise on the first column that is missing, naming the nearest one."""
-    for column in wanted:
-        if column not in found:
-            several = [part.strip() for part in str(column).split(",")]
-            fix = did_you_mean(column, found)
-            if len(several) > 1 and set(several) <= set(found):
-                fix = f"name each column by itself: {', '.join(map(repr, several))}"
-            raise DataError("unknown_column", "no column {column!r}", column=column, where=where, fix=fix)
-
-
 # Numbers as programs write them.
 PLAIN = FileFormat(decimal=".", thousands="")
 PADDED = re.compile(r"[+-]?0[09]")
 
 
 def attach_whole(
-    connection: duckdb.DuckDBPyConnection, path: Path, folder: Path, *, guess: bool = False
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    folder: Path,
+    file: FileFormat | None = None,
+    *,
+    guess: bool = False,
 ) -> None:
     """Create ``records`` with all columns of a file; texts go through a private folder.
 
@@ -341,17 +376,19 @@ def attach_whole(
             connection.register("frame", pa.Table.from_pandas(read_frame(path), preserve_index=False))
             connection.execute("CREATE TABLE records AS SELECT * FROM frame")
         return
-    text = look_at(path, None)
+    text = look_at(path, file)
     names = [name or f"column {number + 1}" for number, name in enumerate(text.header)]
     chosen = ", ".join(f"k{number} AS {quoted(name)}" for number, name in enumerate(names))
     with translate_errors(path.name):
         connection.execute(f"CREATE TABLE records AS SELECT {chosen} FROM {reading_text(text, folder)}")
-    shapes = {name: shapes_of(connection, quoted(name), path.name) for name in names}
-    for name, style in _styles(shapes, path.name, guess=guess).items():
-        write_numbers(connection, quoted(name), style, shapes[name], path.name)
+    shapes = {name: shapes_of(connection, quoted(name), path.name, na=text.file.na) for name in names}
+    for name, style in _styles(shapes, path.name, text.file, guess=guess).items():
+        write_numbers(connection, quoted(name), style, shapes[name], path.name, text.file, name)
 
 
-def _styles(shapes: Mapping[str, Sequence[str]], where: str, *, guess: bool) -> dict[str, NumberStyle]:
+def _styles(
+    shapes: Mapping[str, Sequence[str]], where: str, file: FileFormat, *, guess: bool
+) -> dict[str, NumberStyle]:
     """Find out how the numbers of columns are written, for those that hold nothing else."""
     styles: dict[str, NumberStyle] = {}
     unclear: list[str] = []
@@ -359,7 +396,7 @@ def _styles(shapes: Mapping[str, Sequence[str]], where: str, *, guess: bool) -> 
         if not any(own) or len(own) >= MOST_SHAPES or any(map(PADDED.match, own)):
             continue  # 01 is a code
         try:
-            style = style_of(own, name, where)
+            style = style_of(own, name, where, file)
         except DataError:
             unclear.append(name)
             continue

@@ -21,9 +21,8 @@ from hitoku.tabulation.records import (
     number_sql,
     parquet_names,
     read_frame,
+    reading_notes,
     reading_text,
-    require,
-    shapes_of,
     style_among,
 )
 from hitoku.tabulation.text_files import READING, FileFormat, TextFile, look_at
@@ -88,7 +87,7 @@ class SharedRecords:
         if self.text is not None:
             self._attach_text(connection, self.text, columns)
         elif self.path is not None and self.frame is None:
-            attach_parquet(connection, self.path, columns)
+            attach_parquet(connection, self.path, columns, self.file)
         else:
             missing = {name: name for name in columns.values() if name not in self._arrays}
             if missing:
@@ -105,12 +104,12 @@ class SharedRecords:
     def _attach_text(
         self, connection: duckdb.DuckDBPyConnection, text: TextFile, columns: Mapping[str, str]
     ) -> None:
-        require(columns.values(), text.header, self.where)
+        text.require(columns.values())
         chosen = {alias: f"k{text.header.index(name)}" for alias, name in columns.items()}
         styles: list[str] = []
         for alias in ("x", "w"):
             if alias in columns:
-                chosen[alias] = self._number(chosen[alias], columns[alias], styles)
+                chosen[alias] = self._number(chosen[alias], columns[alias], text, styles)
         for alias in NAMES & set(columns):
             chosen[alias] = self._numbered(chosen[alias])
         told = ", ".join(dict.fromkeys([str(text), *styles]))
@@ -121,19 +120,18 @@ class SharedRecords:
         with translate_errors(self.where):
             connection.execute(f"CREATE VIEW records AS SELECT {listed} FROM {ROWS}")
 
-    def _number(self, column: str, name: str, styles: list[str]) -> str:
+    def _number(self, column: str, name: str, text: TextFile, styles: list[str]) -> str:
         """Return the column with the numbers of a column of texts, made once; the texts where it has none."""
         if column not in self._numbers:
-            shapes = shapes_of(self.connection, column, self.where, ROWS)
-            style = style_among(shapes, name, self.where, self.file)
+            shapes, style = style_among(self.connection, column, name, text, ROWS)
             self._numbers[column] = column
             if style is not None:
-                kind, number = number_sql(column, style, shapes)
+                styles += reading_notes(self.connection, column, name, style, text.file, ROWS)
+                kind, number = number_sql(column, style, shapes, text.file, name)
                 with translate_errors(self.where):
                     self.connection.execute(f"ALTER TABLE {ROWS} ADD COLUMN n{column} {kind}")
                     self.connection.execute(f"UPDATE {ROWS} SET n{column} = {number}")
                 self._numbers[column] = f"n{column}"
-                styles.append(str(style))
         return self._numbers[column]
 
     def _numbered(self, column: str) -> str:
@@ -195,7 +193,7 @@ def share_records(
             path, kind = Path(data), kind_of(Path(data))
             shared = SharedRecords(connection, path.name, path, file)
             if kind == "frame":
-                shared.frame = read_frame(path)
+                shared.frame = read_frame(path, file)
             elif kind == "text":
                 shared.text = look_at(path, file)
                 with translate_errors(path.name):

@@ -1,9 +1,8 @@
-"""Text files as offices have them: encoding, separator and how numbers are written, given or found.
+"""Text files and Excel sheets as offices have them: encoding, separator, sheet and range, given or found.
 
-Finding out is a function of the bytes alone. Where two answers fit, the file is refused with the way to say
-which. A style of numbers is found from the *shapes* of the entries, their digits replaced by nines: there are
-few of them. 1,234.5 and 1.234,5 and 1 234,5 are one number in three styles; where two styles give different
-numbers, the column is refused.
+Detection depends on the bytes alone. Where two answers fit, the file is rejected with the option to give.
+A sheet is read as lines of texts, like a text file, so every reader of CSV files reads Excel files too. How
+numbers are written is the subject of ``number_styles``.
 """
 
 from __future__ import annotations
@@ -16,20 +15,25 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from decimal import Decimal
-from functools import cache
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, cast
 
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
+from hitoku.files import split_sheet, write_csv
+from hitoku.messages import Text
+from hitoku.tabulation.sheets import read_sheet
 
 # How files were read, for those who want to know: names of files and of signs, nothing from inside.
 READING = logging.getLogger("hitoku.reading")
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "shift-jis", "euc-jp")
 THOUSANDS = ("", ",", ".", " ", "'")
+# Blanks around an entry, the full-width one of Japanese texts included.
+BLANKS = " \u00a0\u202f\u2009\u3000\t"
+EXCEL = (".xlsx", ".xlsm")
+CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 # What calls itself Shift-JIS has the characters of Windows in it, which the standard lacks.
 CODECS = {"shift-jis": "cp932", "shift_jis": "cp932", "sjis": "cp932", "euc-jp": "euc_jis_2004"}
 LINES_LOOKED_AT = 200
@@ -56,6 +60,12 @@ class FileFormat:
         Sign before decimals: "." or ",".
     thousands
         Sign between groups of three digits: "," or "." or " " (also a no-break space) or "'"; "" for none.
+    na
+        Entries that stand for a missing number, such as ("x", "-"). In a column of codes they are codes.
+    drop_missing
+        Columns of numbers: records with a missing number there are left out.
+    zero_missing
+        Columns of numbers: a missing number there counts as zero.
 
     Examples
     --------
@@ -72,8 +82,14 @@ class FileFormat:
     separator: str | None = None
     decimal: str | None = None
     thousands: str | None = None
+    na: tuple[str, ...] = ()
+    drop_missing: tuple[str, ...] = ()
+    zero_missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("na", "drop_missing", "zero_missing"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
         if self.encoding is not None:
             _codec(self.encoding)
         if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
@@ -112,7 +128,7 @@ class FileFormat:
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A text file whose encoding and separator are known."""
+    """A text file or a sheet whose form is known."""
 
     path: Path
     """The file."""
@@ -121,17 +137,39 @@ class TextFile:
     """Given or found."""
     header: tuple[str, ...]
     """Names of its columns, no name twice."""
+    file: FileFormat = FileFormat()
+    """How numbers are written, as far as that was given."""
+    lines: tuple[tuple[int, tuple[str, ...]], ...] | None = None
+    """Rows of a sheet with their numbers; None for a text file."""
+    sheets: tuple[str, ...] = ()
+    """All sheets of the workbook; the one that was read comes first."""
 
     def __str__(self) -> str:
+        if self.lines is not None:
+            others = some(map(repr, self.sheets[1:]), 3)
+            return f"sheet {self.sheets[0]!r}" + (f" (not read: {others})" if others else "")
         sign = SEPARATORS.get(self.separator, repr(self.separator))
         return f"{self.encoding}, {'one column' if len(self.header) == 1 else f'separator {sign}'}"
 
     @property
     def is_utf8(self) -> bool:
-        return self.encoding.startswith("utf-8")
+        return self.lines is None and self.encoding.startswith("utf-8")
+
+    def require(self, wanted: Iterable[str]) -> None:
+        """Raise if columns are missing; all of them are named, each with the most similar column."""
+        require(wanted, self.header, self.path.name, self.sheets)
 
     def rows(self) -> Iterator[list[str]]:
         """Yield the rows below the names; each has as many entries as there are names."""
+        for _, row in self.numbered_rows():
+            yield row
+
+    def numbered_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows below the names with the number of the line on which each ends."""
+        if self.lines is not None:
+            for number, entries in self.lines:
+                yield number, list(entries)
+            return
         with open_text(self.path, self.encoding) as lines:
             reader = csv.reader(lines, delimiter=self.separator, strict=True)
             try:
@@ -141,7 +179,7 @@ class TextFile:
                         continue
                     if len(row) != len(self.header):
                         raise ragged(self.path.name, reader.line_num, len(row), len(self.header))
-                    yield row
+                    yield reader.line_num, row
             except csv.Error:
                 # Not "from error": its message may hold a part of the file.
                 raise unreadable(self.path.name, reader.line_num) from None
@@ -151,6 +189,9 @@ class TextFile:
         if self.is_utf8:
             return self.path
         copy = folder / "records.csv"
+        if self.lines is not None:
+            write_csv(copy, [self.header, *(entries for _, entries in self.lines)], disarmed=False)
+            return copy
         with (
             open_text(self.path, self.encoding) as source,
             copy.open("w", encoding="utf-8", newline="") as file,
@@ -161,7 +202,9 @@ class TextFile:
 
 
 def look_at(path: Path, given: FileFormat | None = None) -> TextFile:
-    r"""Find encoding, separator and names of columns of a text file.
+    r"""Find encoding, separator and names of columns of a text file, or read a sheet.
+
+    A sheet and a range follow the name of a workbook: ``book.xlsx#Sheet1!A3:H40``.
 
     Examples
     --------
@@ -172,6 +215,9 @@ def look_at(path: Path, given: FileFormat | None = None) -> TextFile:
     cp1252, separator semicolon
     """
     given = given or FileFormat()
+    file, _ = split_sheet(path)
+    if file.name.lower().endswith(EXCEL):
+        return _look_at_sheet(path, given)
     encoding = given.encoding or _find_encoding(path)
     with open_text(path, encoding) as lines:
         head = "".join(islice(lines, LINES_LOOKED_AT))
@@ -185,18 +231,74 @@ def look_at(path: Path, given: FileFormat | None = None) -> TextFile:
         )
     separator = given.separator or _find_separator(head, path.name)
     header = next(_parsed(head, separator), None) or [""]
+    refuse_repeated(header, path.name, 1)
+    found = TextFile(path, encoding, separator, tuple(header), given)
+    found.require((*given.drop_missing, *given.zero_missing))
+    return found
+
+
+def refuse_repeated(header: Sequence[str], where: str, line: int) -> None:
+    """Raise if two columns have the same name."""
     names = [name for name in header if name]
-    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    twice = dict.fromkeys(name for place, name in enumerate(names) if name in names[:place])
     if twice:
         raise DataError(
             "columns_called_alike",
             "two columns are called {name!r}",
-            where="{file}, line 1",
+            where="{file}, line {line}",
             fix="give every column a name of its own",
-            name=twice[0],
-            file=path.name,
+            name=next(iter(twice)),
+            file=where,
+            line=line,
         )
-    return TextFile(path, encoding, separator, tuple(header))
+
+
+def _look_at_sheet(path: Path, given: FileFormat) -> TextFile:
+    """Read a sheet whose first row names the columns; numbers in it have decimal points unless given."""
+    sheet = read_sheet(path, given.decimal or ".")
+    if not sheet.rows:
+        raise DataError(
+            "sheet_empty", "the sheet is empty", where=path.name, fix="the first row names the columns"
+        )
+    (line, header), *rows = sheet.rows
+    refuse_repeated(header, path.name, line)
+    # Cells of a sheet are numbers or texts; only texts can have another style.
+    plain = given if given.decimal is not None else replace(given, decimal=".")
+    found = TextFile(path, "utf-8", ",", header, plain, tuple(rows), sheet.sheets)
+    found.require((*given.drop_missing, *given.zero_missing))
+    return found
+
+
+def require(wanted: Iterable[str], found: Sequence[str], where: str, sheets: Sequence[str] = ()) -> None:
+    """Raise if columns are missing; all of them are named, each with the most similar column."""
+    missing = list(dict.fromkeys(column for column in wanted if column not in found))
+    if not missing:
+        return
+    first = missing[0]
+    several = [part.strip() for part in str(first).split(",")]
+    fix = did_you_mean(first, found)
+    if len(several) > 1 and set(several) <= set(found):
+        fix = Text("name each column by itself: {columns}", columns=", ".join(map(repr, several)))
+    if len(sheets) > 1:
+        file = where.partition("#")[0]
+        fix = Text(
+            "{fix}; this is sheet {sheet!r}, name another one as {example}",
+            fix=fix,
+            sheet=sheets[0],
+            example=f"{file}#{sheets[1]}",
+        )
+    if len(missing) > 1:
+        raise DataError(
+            "unknown_columns",
+            "no columns {columns}",
+            column=first,
+            columns=some(map(repr, missing), 8),
+            where=where,
+            fix=Text("there are: {columns}", columns=some(filter(None, found), 20))
+            if len(sheets) < 2
+            else fix,
+        )
+    raise DataError("unknown_column", "no column {column!r}", column=first, where=where, fix=fix)
 
 
 @contextmanager
@@ -207,14 +309,7 @@ def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
         with _open_bytes(path) as raw, io.TextIOWrapper(raw, codec, newline="") as text:
             yield text
     except (UnicodeDecodeError, UnicodeError):
-        raise DataError(
-            "encoding_wrong",
-            "the file is not written in {encoding}",
-            where=path.name,
-            fix="say its encoding, for example one of {encodings}",
-            encoding=encoding,
-            encodings=", ".join(ENCODINGS),
-        ) from None
+        raise _wrong_encoding(path, encoding) from None
     except (OSError, EOFError) as error:
         raise DataError(
             "cannot_read",
@@ -224,6 +319,30 @@ def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
             file=path.name,
             reason=type(error).__name__,
         ) from None
+
+
+def _wrong_encoding(path: Path, encoding: str) -> DataError:
+    """Return the error for bytes that an encoding does not have, with the encoding that fits."""
+    try:
+        fitting = _find_encoding(path)
+    except DataError:
+        fitting = ""
+    return DataError(
+        "encoding_wrong",
+        "the file is not written in {encoding}",
+        where=path.name,
+        fix="it looks like {fitting}: leave the encoding out, or give that one"
+        if fitting
+        else "say its encoding, for example one of {encodings}",
+        encoding=encoding,
+        fitting=fitting,
+        encodings=", ".join(ENCODINGS),
+    )
+
+
+def is_text_file(path: str | Path) -> bool:
+    """Return whether the name of a file is that of a text file or workbook, with or without a sheet."""
+    return split_sheet(path)[0].name.lower().endswith((*CSV, *EXCEL))
 
 
 def ragged(where: str, line: int, n_found: int, n_named: int) -> DataError:
@@ -376,131 +495,3 @@ def _parsed(head: str, sign: str) -> Iterator[Sequence[str]]:
         yield from csv.reader(io.StringIO(head, newline=""), delimiter=sign)
     except csv.Error:
         return
-
-
-BLANKS = " \u00a0\u202f\u2009\t"
-SIGNS = {".": "point", ",": "comma", " ": "blank", "'": "apostrophe"}
-NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
-MOST_SHAPES = 5000
-# Digits of a whole number that surely fits into 64 bits.
-MOST_DIGITS = 18
-
-
-@dataclass(frozen=True, slots=True)
-class NumberStyle:
-    """Sign before decimals, and sign between groups of three digits ("" for none)."""
-
-    decimal: str = "."
-    thousands: str = ""
-
-    def __str__(self) -> str:
-        grouped = f", thousands {SIGNS[self.thousands]}" if self.thousands else ""
-        return f"decimal {SIGNS[self.decimal]}{grouped}"
-
-    def reads(self, shape: str) -> Decimal | None:
-        """Return the number that a shape stands for, or None."""
-        text = _one_blank(shape)
-        if not _pattern(self.decimal, self.thousands).fullmatch(text):
-            return None
-        return Decimal(self.plain(text))
-
-    def plain(self, text: str) -> str:
-        """Write an entry as programs do: 1234.5."""
-        text = _one_blank(text)
-        return (text.replace(self.thousands, "") if self.thousands else text).replace(self.decimal, ".")
-
-    def sql(self, column: str) -> str:
-        """Write the same in SQL."""
-        text = f"trim({column}, '{BLANKS}')"
-        for sign in BLANKS if self.thousands == " " else self.thousands:
-            text = f"replace({text}, '{sign * 2 if sign == chr(39) else sign}', '')"
-        text = text if self.decimal == "." else f"replace({text}, '{self.decimal}', '.')"
-        return f"nullif({text}, '')"
-
-
-STYLES = tuple(
-    NumberStyle(decimal, thousands)
-    for thousands in ("", ",", ".", " ", "'")
-    for decimal in (".", ",")
-    if decimal != thousands
-)
-
-
-def shape_of(text: str) -> str:
-    """Replace digits by nines, but for a zero at the front.
-
-    Examples
-    --------
-    >>> shape_of(" 0,125"), shape_of("-1 204.5")
-    ('0,999', '-9 999.9')
-    """
-    text = text.strip(BLANKS)
-    return re.sub("[1-9]", "9", text[:2]) + re.sub("[0-9]", "9", text[2:])
-
-
-def shape_sql(column: str) -> str:
-    """Write the same in SQL."""
-    text = f"trim({column}, '{BLANKS}')"
-    front = f"translate(left({text}, 2), '12345678', '99999999')"
-    return f"{front} || translate(substr({text}, 3), '012345678', '999999999')"
-
-
-def style_of(
-    shapes: Iterable[str], name: str, where: str, given: FileFormat | None = None
-) -> NumberStyle | None:
-    """Find the style of a column; None where some entry is no number in any.
-
-    Examples
-    --------
-    >>> print(style_of(["9.999,99", "99"], "turnover", "firms.csv"))
-    decimal comma, thousands point
-    >>> style_of(["9.999", "99"], "turnover", "firms.csv")
-    Traceback (most recent call last):
-    hitoku.errors.DataError: the numbers of column 'turnover' can be read in two ways: ...
-    """
-    listed = [shape for shape in dict.fromkeys(shapes) if shape and not NOT_FINITE.fullmatch(shape)]
-    found: dict[tuple[Decimal, ...], NumberStyle] = {}
-    for style in _allowed(given or FileFormat()):
-        read = [style.reads(shape) for shape in listed]
-        numbers = tuple(number for number in read if number is not None)
-        if len(numbers) == len(listed):
-            # Styles that give the same numbers are one; the plainest stands first.
-            found.setdefault(numbers, style)
-    if len(found) > 1:
-        first, second = list(found.values())[:2]
-        raise DataError(
-            "number_style_ambiguous",
-            "the numbers of column {column!r} can be read in two ways: {first}, or {second}",
-            column=name,
-            where=where,
-            fix='say which sign stands before decimals: decimal "." or decimal ","',
-            first=first,
-            second=second,
-        )
-    return next(iter(found.values()), None)
-
-
-def whole(shapes: Iterable[str], style: NumberStyle) -> bool:
-    """Tell whether all entries are whole numbers of moderate size."""
-    digits = [style.plain(shape).lstrip("+-") for shape in shapes if shape]
-    return all(text.isdigit() and len(text) <= MOST_DIGITS for text in digits)
-
-
-def _allowed(given: FileFormat) -> list[NumberStyle]:
-    return [
-        style
-        for style in STYLES
-        if given.decimal in {None, style.decimal} and given.thousands in {None, style.thousands}
-    ]
-
-
-def _one_blank(text: str) -> str:
-    return re.sub(f"[{BLANKS}]", " ", text.strip(BLANKS))
-
-
-@cache
-def _pattern(decimal: str, thousands: str) -> re.Pattern[str]:
-    point, group = re.escape(decimal), re.escape(thousands)
-    whole_part = rf"(?:[1-9]\d{{0,2}}(?:{group}\d{{3}})+|\d+)" if thousands else r"\d+"
-    exponent = r"(?:[eE][+-]?\d+)?"
-    return re.compile(rf"[+-]?(?:{whole_part}(?:{point}\d*)?|{point}\d+){exponent}")

@@ -67,6 +67,11 @@ def _texts(given: Any) -> Any:
     raise Refused("recipe_texts", "a text, or a list of texts, is wanted", 'write "A", or ["A", "B"]')
 
 
+def _markers(given: Any) -> Any:
+    """Take markers of missing values."""
+    return tuple(_texts(given)) if given else ()
+
+
 def _selection(given: Any) -> Any:
     """Take codes by variable."""
     if isinstance(given, dict) and given:
@@ -201,6 +206,13 @@ class TableKeys(BaseModel):
     thousands: str | None = Field(
         None, description="text files: sign between groups of three digits; left out, found"
     )
+    na: Annotated[tuple[str, ...], BeforeValidator(_markers)] = Field(
+        (),
+        description='entries that stand for a missing number, as ["x", "-"]; among codes they are codes',
+    )
+    missing_value: Literal["error", "zero", "drop"] = Field(
+        "error", description="records without a value: an error, counted with the value zero, or left out"
+    )
 
     engine: Literal["duckdb", "spark"] = Field(
         "duckdb", description="who reads the records: DuckDB on this machine, or Spark (Parquet only)"
@@ -212,7 +224,16 @@ class TableKeys(BaseModel):
     @property
     def file_format(self) -> FileFormat:
         """How the file of records or cells is written, as far as it was said."""
-        return FileFormat(self.encoding, self.separator, self.decimal, self.thousands)
+        value = () if self.value is None else (self.value,)
+        return FileFormat(
+            self.encoding,
+            self.separator,
+            self.decimal,
+            self.thousands,
+            self.na,
+            drop_missing=value if self.missing_value == "drop" else (),
+            zero_missing=value if self.missing_value == "zero" else (),
+        )
 
 
 # The keys of a table that name columns of its file: one, a list of them, or codes by column. An error about

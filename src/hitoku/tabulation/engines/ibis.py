@@ -23,8 +23,8 @@ from hitoku.tabulation.contributor_sums import LeafSums, Ranking, State
 from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.database import allowed_memory, arrow_kind, codes_of
 from hitoku.tabulation.exact_sums import EXACT, MOST_DECIMALS, NumberFacts, Numbers
-from hitoku.tabulation.records import require
 from hitoku.tabulation.source import Where, filter_columns, records_changed, refuse_filter
+from hitoku.tabulation.text_files import require
 
 LARGEST = 1.7976931348623157e308
 WORD = 2.0**32

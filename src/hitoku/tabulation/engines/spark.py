@@ -25,8 +25,8 @@ from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.database import allowed_memory, arrow_kind, codes_of
 from hitoku.tabulation.engines.spark_tasks import OTHER_VERSION, SCHEMA, Work, own_version, task, unpack
 from hitoku.tabulation.exact_sums import NumberFacts, Numbers, decimals_sql
-from hitoku.tabulation.records import require
 from hitoku.tabulation.source import Where, filter_columns, refuse_filter
+from hitoku.tabulation.text_files import require
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 NUMBERS = (*WHOLE, "float", "double", "decimal")
