@@ -226,6 +226,46 @@ def test_spark_connect():
     assert "same bytes" in done.stdout, done.stderr[-3000:]
 
 
+OTHER_PYTHON = """
+import sys
+import pandas as pd
+import hitoku as ht
+from hitoku.tabulation import session_at
+session = session_at(sys.argv[1] or None)
+frame = session.createDataFrame(pd.DataFrame({"g": ["a", "b"], "x": [1.0, 2.0]}))
+try:
+    print(ht.tabulate(frame, ["g"], value="x").n_cells, "cells")
+except ht.HitokuError as error:
+    print(error.code, error)
+session.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed")
+@pytest.mark.parametrize("address", ["local[1]", ""])
+def test_spark_workers_run_this_python(address, tmp_path):
+    """A session that hitoku opens runs this Python; another one is named with the package it lacks."""
+    pytest.importorskip("pyspark.sql", reason="pyspark is not installed (hitoku[spark])")
+    bare = tmp_path / "python3"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    own = {name: text for name, text in os.environ.items() if name != "PYSPARK_PYTHON"}
+    own |= {"SPARK_LOCAL_IP": "127.0.0.1", "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+
+    def run(environment):
+        command = [sys.executable, "-W", "ignore", "-c", OTHER_PYTHON, address]
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=600
+        )
+        return done.stdout + done.stderr[-3000:]
+
+    assert "3 cells" in run(own)
+    told = run(own | {"PYSPARK_PYTHON": str(bare)})
+    assert "spark_package_missing" in told
+    assert f"({bare}) does not have the package" in told
+
+
 def test_engines_elsewhere_are_not_imported_for_others():
     assert not is_spark(pd.DataFrame({"g": ["a"]}))
     assert not is_ibis(pd.DataFrame({"g": ["a"]}))

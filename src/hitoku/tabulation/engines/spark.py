@@ -7,6 +7,7 @@ of :mod:`hitoku.kernels.fixed_point`, added in parts of 31 bits, which is why no
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -381,6 +382,16 @@ def translate_errors(where: str) -> Iterator[None]:
                 fix="install the same version of hitoku in the image or environment of the executors",
                 found=found,
                 own=own_version(),
+            ) from None
+        missing = re.search(r"No module named '(\w+)", told)
+        if missing is not None:
+            raise TableError(
+                "spark_package_missing",
+                "the Python of Spark's workers ({python}) does not have the package {package}",
+                where="Spark executors",
+                fix="set PYSPARK_PYTHON to a Python with hitoku[spark] before the session of Spark is opened",
+                python=os.environ.get("PYSPARK_PYTHON", "python3, as PYSPARK_PYTHON is not set"),
+                package=missing[1],
             ) from None
         raise DataError(
             "records_not_read",

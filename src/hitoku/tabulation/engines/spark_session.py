@@ -36,13 +36,10 @@ def session_at(address: str | None = None) -> Any:
     try:
         builder = SparkSession.builder
         if address is None:
-            return SparkSession.getActiveSession() or builder.getOrCreate()
+            return SparkSession.getActiveSession() or _run_this_python(builder.getOrCreate())
         if address.startswith("sc://"):
             return builder.remote(address).getOrCreate()
-        if address.startswith("local"):
-            # On this machine executors run the Python that runs now, not whichever comes first on the path.
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        return builder.master(address).appName("hitoku").getOrCreate()
+        return _run_this_python(builder.master(address).appName("hitoku").getOrCreate())
     except Exception as error:
         raise ParameterError(
             "spark_session_failed",
@@ -51,6 +48,14 @@ def session_at(address: str | None = None) -> Any:
             fix="check the address, that the cluster runs, and that Java is installed (not needed for sc://)",
             kind=type(error).__name__,
         ) from error
+
+
+def _run_this_python(session: Any) -> Any:
+    """Let workers on this machine run the current Python, not the first on the path; return the session."""
+    context = getattr(session, "sparkContext", None)
+    if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable
+    return session
 
 
 def _refuse_address(address: str | None) -> None:
