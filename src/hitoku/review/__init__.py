@@ -1,10 +1,10 @@
-"""The review application: where output checkers work, in a browser, inside an enclave without internet.
+"""Review application for output checkers, run in a browser inside a secure environment.
 
-Requests go through states with transitions and permissions; every change is an entry in an append-only log
-from which all other tables of the database can be rebuilt. The server authenticates, authorises, checks the
-form token and calls a handler of ``pages``; what takes long (checks, releases) is a job that a worker does in
-a process of its own. ``hitoku serve`` starts it. Other packages do not import it; tests use what is offered
-here.
+Requests have states, transitions and permissions. Every change is an entry of an append-only log from which
+all other tables of the database can be rebuilt. The server authenticates the user, checks permission and form
+token, and calls a handler of ``pages``. Long tasks (checks, releases) are jobs that a worker runs in a
+separate process. ``hitoku serve`` starts the application. Other packages do not import this one, except for
+tests.
 """
 
 from hitoku.lazy import facade

@@ -1,7 +1,7 @@
-"""Request pipeline: authenticate, authorise, check the form token, call the handler.
+"""Request handling: authentication, CSRF check, permission check, handler.
 
-Handlers are plain functions in a thread; one that changes something gets the connection of the only writer,
-and its permission is asked again inside that transaction.
+Handlers are plain functions run in a thread pool. A handler that writes receives the single writer
+connection, and its permission is checked again inside that transaction.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ from hitoku.web import MAX_DIGITS, client_address, is_same_origin, local_path, r
 
 LOGGER = logging.getLogger("hitoku.review")
 COOKIE = "hitoku_session"
-# A form without files; texts are bounded again where they are used.
+# Limits of a form without files; texts are limited again where they are used.
 MOST_FIELDS, MOST_FORM_BYTES = 500, 1_000_000
-# Digits of the size of a body.
+# Maximum digits of a Content-Length.
 SIZE_DIGITS = 15
 NO_PAGE, TO_BEGINNING = "there is no such page", "go back to the beginning"
 
 
 @dataclass(kw_only=True)
 class Call:
-    """What a handler is given.
+    """Arguments passed to every request handler.
 
     Parameters
     ----------
     context
-        The application.
+        Context of the application.
     http
-        The request as it came.
+        The HTTP request.
     connection
-        For reading, or of the writer.
+        Connection for reading, or the writer connection.
     person
-        Who is signed in; None only where nobody need be.
+        The signed-in user; None on public pages.
     token
-        Of their session.
+        Token of the session.
     number, what
-        The request that the path names, and how it stands.
+        Number and standing of the review request named in the path.
     output
-        The output that the path names.
+        The output named in the path.
     form, files
-        What was sent.
+        Submitted texts and files.
     prepared
-        What the action made of the files, outside of the transaction.
+        Result of the action's ``prepare`` step, run before the transaction.
     """
 
     context: Context
@@ -81,32 +81,32 @@ class Call:
 
     @property
     def who(self) -> Person:
-        """Whoever is signed in, where somebody must be."""
+        """The signed-in user of an action with a permission."""
         assert self.person is not None  # noqa: S101 - the action has a permission
         return self.person
 
     @property
     def standing(self) -> Standing:
-        """How the request of the path stands."""
+        """Standing of the review request named in the path."""
         assert self.what is not None  # noqa: S101 - the action is about a request
         return self.what
 
     @property
     def htmx(self) -> bool:
-        """Part of a page is wanted, not a whole one."""
+        """Whether only a part of the page is requested."""
         return self.http.headers.get("hx-request") == "true"
 
     @property
     def address(self) -> str:
-        """Address that wrong passwords are counted by."""
+        """Client address by which failed sign-ins are counted."""
         return client_address(self.http, self.context.settings.proxies)
 
     def may(self, permission: str) -> bool:
-        """Ask a permission, for buttons."""
+        """Return whether the user has a permission; used to show buttons."""
         return self.person is not None and may(self.person, permission, self.what)
 
     def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        """Fill a template."""
+        """Render a template."""
         common = {
             "call": self,
             "me": self.person,
@@ -118,7 +118,7 @@ class Call:
         return HTMLResponse(SITE.fill(template, **common, **values), status)
 
     def go(self, path: str, said: str = "") -> Response:
-        """Send the browser to another page, with a word about what was done."""
+        """Redirect to another page, with the key of a message about the result."""
         target = f"{path}{'&' if '?' in path else '?'}said={quote(said)}" if said else path
         if self.htmx:
             return Response(status_code=204, headers={"HX-Redirect": target})
@@ -130,18 +130,18 @@ Handler = Callable[[Call], Response]
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """One route: its path, its handler, and the permission that it needs.
+    """Route with its path, handler and permission.
 
     Parameters
     ----------
     method, path, handler
-        A path with ``{request}`` or ``{output}`` is about that one.
+        HTTP method, path and handler. Paths with ``{request}`` or ``{output}`` concern that object.
     may
-        A name in :mod:`hitoku.review.states`; None where nobody need be signed in.
+        Permission defined in :mod:`hitoku.review.states`; None for public pages.
     takes_files
-        The form has files.
+        Whether the form contains files.
     prepare
-        Done with the files before the transaction, once the permission is there.
+        Called with the files before the transaction, after the permission check.
     """
 
     method: str
@@ -157,16 +157,16 @@ class Action:
 
 
 class _Number(Convertor[int]):
-    """A number in a path; one of more digits than any database takes is no path of ours."""
+    """Number in a path, limited to the digits that databases support."""
 
     regex = f"[0-9]{{1,{MAX_DIGITS}}}"
 
     def convert(self, value: str) -> int:
-        """Read it."""
+        """Return the number."""
         return int(value)
 
     def to_string(self, value: int) -> str:
-        """Write it."""
+        """Return the text."""
         return str(value)
 
 
@@ -174,14 +174,14 @@ register_url_convertor("number", _Number())
 
 
 class _Refusal(Exception):  # noqa: N818 - an answer, not an error
-    """An answer that is given instead of the handler's."""
+    """Response that replaces that of the handler."""
 
     def __init__(self, response: Response) -> None:
         self.response = response
 
 
 def route(action: Action, context: Context) -> Route:
-    """Make a route of an action."""
+    """Return the route of an action."""
 
     async def endpoint(http: Request) -> Response:
         if action.method == "POST" and not is_same_origin(http):
@@ -207,7 +207,7 @@ def route(action: Action, context: Context) -> Route:
         except _Refusal as refusal:
             return refusal.response
         except (OperationalError, OSError) as error:
-            # Also while it comes: what is sent is put down in a temporary file first.
+            # Also during upload: the body is written to a temporary file first.
             return _out_of_order(context, http, error)
         finally:
             await form.close()
@@ -248,7 +248,7 @@ def _answer(
 
 
 def _out_of_order(context: Context, http: Request, error: Exception) -> Response:
-    """Say that the database is away or the disk is full; what was asked for was undone."""
+    """Respond that the database or disk is unavailable; the transaction was rolled back."""
     LOGGER.error(json.dumps({"out of order": type(error).__name__}))
     what = "the database or the disk does not take anything at the moment: nothing was saved"
     return problem(context, http, 503, what, "try again in a moment, or tell the administrator")
@@ -264,7 +264,7 @@ def _call(
     form: Mapping[str, str],
     files: Mapping[str, UploadFile],
 ) -> Call:
-    """Find what the path is about, and ask the permission."""
+    """Find the objects named in the path, and check the permission."""
     call = Call(
         context=context, http=http, connection=connection, person=person, token=token, form=form, files=files
     )
@@ -281,7 +281,7 @@ def _call(
         call.number = int(number)
         call.what = standing(connection, call.number, context.settings)
         if call.what is None or person is None or not may(person, "see", call.what):
-            # Not "forbidden": whether there is such a request is nobody's business.
+            # 404, not 403: do not reveal whether the request exists.
             raise _Refusal(problem(context, http, 404, NO_PAGE, TO_BEGINNING, known))
     if action.may is not None and (person is None or not may(person, action.may, call.what)):
         what, fix = (
@@ -293,7 +293,7 @@ def _call(
 
 
 def _signed_in(context: Context, http: Request) -> tuple[tuple[Person, str] | None, str]:
-    """Return who it is, with their token, and a token that the browser does not have yet."""
+    """Return the user with their token, and a new token for the browser, if any."""
     token = http.cookies.get(COOKIE, "")
     with reading(context.engine) as connection:
         found = users.find_session(connection, token, context.settings) if token else None
@@ -328,12 +328,12 @@ def _keep(response: Response, token: str, context: Context) -> Response:
 
 
 def remember(response: Response, token: str, context: Context) -> None:
-    """Hand a session to the browser; scripts cannot read it, and other sites do not send it."""
+    """Set the session cookie, which scripts cannot read and other sites do not send."""
     response.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=context.settings.https, path="/")
 
 
 def _bound(http: Request, context: Context, action: Action) -> None:
-    """Refuse a body that is too long before it is read; one that does not say how long it is as well."""
+    """Reject a body that is too long, or without a length, before reading it."""
     most = MOST_FORM_BYTES + (context.settings.upload_bytes if action.takes_files else 0)
     said = http.headers.get("content-length", "")
     length = whole_number(said, digits=SIZE_DIGITS)
@@ -343,7 +343,7 @@ def _bound(http: Request, context: Context, action: Action) -> None:
 
 
 def _to_login(http: Request) -> Response:
-    """Ask who it is, and come back to the page, not to what was sent to it."""
+    """Redirect to the sign-in page and back, without repeating a submitted form."""
     here, query = http.url.path, http.url.query
     own = http.method == "GET" and "hx-request" not in http.headers
     back = local_path(f"{here}{'?' + query if query else ''}") if own else referring_page(http)
@@ -354,7 +354,7 @@ def _to_login(http: Request) -> Response:
 
 
 def whoever_asks(context: Context, http: Request) -> tuple[Person, str] | None:
-    """Return who is signed in with their token, for pages that are shown to everybody."""
+    """Return the signed-in user and token, for public pages."""
     try:
         return _signed_in(context, http)[0]
     except OperationalError:
@@ -364,14 +364,14 @@ def whoever_asks(context: Context, http: Request) -> tuple[Person, str] | None:
 def problem(
     context: Context, http: Request, status: int, what: str, fix: str, found: tuple[Person, str] | None = None
 ) -> Response:
-    """Say what is wrong and what to do: a page, or a notice in the page that is there.
+    """Respond with an error and its fix, as a page or as a notice in the current page.
 
     Parameters
     ----------
     context, http, status, what, fix
-        Of the answer.
+        Request and content of the response.
     found
-        Who is signed in, with their token: the page has their navigation.
+        Signed-in user and token, for the navigation of the page.
     """
     person, token = found or (None, "")
     call = Call(context=context, http=http, connection=None, person=person, token=token)  # type: ignore[arg-type]
@@ -380,7 +380,7 @@ def problem(
 
 
 def field_of(call: Call, name: str, *, most: int = 20_000) -> str:
-    """Return a text of a form; one that is too long is refused."""
+    """Return a text field of a form; raise ParameterError if it is too long."""
     text = call.form.get(name, "").replace("\r\n", "\n")
     if len(text) > most:
         raise ParameterError(

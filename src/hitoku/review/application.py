@@ -1,4 +1,4 @@
-"""The application: all actions in one list, and what surrounds them."""
+"""The application: list of all actions, middleware and error pages."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ ACTIONS: tuple[Action, ...] = (
 
 
 def make_app(context: Context, *, work: bool = True) -> Starlette:
-    """Make the application.
+    """Create the ASGI application.
 
     Parameters
     ----------
     context
-        What it works on.
+        Context of the application.
     work
-        Also begin a worker; without one, checks wait.
+        Whether to start a worker; without one, checks stay pending.
     """
     worker = Worker(context)
     counts: Counter[tuple[str, int]] = Counter()
@@ -60,7 +60,7 @@ def make_app(context: Context, *, work: bool = True) -> Starlette:
         return problem(context, http, status, what, TO_BEGINNING, found)
 
     async def broken(http: Request, _error: Exception) -> Response:
-        # The traceback goes to the log of the server, without local variables; the page says nothing of it.
+        # The traceback is logged without local variables; the page does not show it.
         return problem(
             context,
             http,

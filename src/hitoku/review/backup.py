@@ -1,7 +1,7 @@
-"""Backup while the application runs, and the way back.
+"""Backup of a running application, and its restoration.
 
-The database is read in one transaction, table by table, so the same backup goes to SQLite or PostgreSQL.
-Files are written once and never changed; those that the database knows are there before it knows them.
+The database is read in one transaction, table by table, so that a backup can be restored to SQLite or
+PostgreSQL. Files are written once, before the database refers to them, and never changed.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from hitoku.review.storage import forms, migrate, newest, reading, writable, wri
 from hitoku.review.tables import metadata
 
 FOLDERS = ("submissions", "checks", "released", "ledgers", "policies", "dry-runs")
-# Sessions and attempts are of the moment.
+# Sessions and failed sign-ins are temporary.
 LEFT_OUT = {"session", "attempt"}
 TABLES, HASHES = "tables.json", "sha256.json"
 
 
 class Kept(NamedTuple):
-    """What a backup holds."""
+    """Number of log entries and files in a backup."""
 
     entries: int
     files: int
 
 
 def back_up(context: Context, out: Path) -> Kept:
-    """Write a backup, whole or not at all."""
+    """Write a backup atomically."""
     with new_folder(out) as draft:
         with reading(context.engine) as connection:
             content = {
@@ -54,7 +54,10 @@ def back_up(context: Context, out: Path) -> Kept:
 
 
 def restored(source: Path, folder: Path, database: str = "") -> Kept:
-    """Make an application again; a backup that was changed is refused, and the log is verified."""
+    """Restore an application from a backup.
+
+    Raises DataError if the backup was modified or its log is not intact.
+    """
     refuse_occupied(folder)
     hashes = json.loads((source / HASHES).read_text("utf-8"))
     for name, digest in hashes.items():
@@ -82,7 +85,7 @@ def restored(source: Path, folder: Path, database: str = "") -> Kept:
 
 
 def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) -> int:
-    """Fill the folder of a restored application; return how many entries its log has."""
+    """Fill the folder of a restored application; return the number of log entries."""
     for name in FOLDERS:
         if (source / name).is_dir():
             shutil.copytree(source / name, folder / name, symlinks=True)
@@ -93,7 +96,7 @@ def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) ->
     with writable(context.engine):
         _fill_tables(context, whole)
     entries, wrong = verified(context.engine)
-    context.engine.dispose()  # its file is closed before the folder gets its name
+    context.engine.dispose()  # close the file before the folder is renamed
     if wrong:
         raise DataError(
             "log_not_whole",
@@ -106,7 +109,7 @@ def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) ->
 
 
 def _fill_tables(context: Context, whole: dict[str, Any]) -> None:
-    """Put rows into the tables that they came from; later steps bring them to the present form."""
+    """Insert rows into tables of the backup's schema version; migrations follow."""
     migrate(context.engine, whole["form"])
     then = sa.MetaData()
     then.reflect(context.engine)
@@ -127,7 +130,7 @@ def _settings(source: Path, folder: Path, database: str) -> None:
 
 
 def _continue_numbers(connection: sa.Connection, table: sa.Table) -> None:
-    """Let PostgreSQL go on counting where the rows end; SQLite does so by itself."""
+    """Set PostgreSQL sequences to the last row; SQLite needs no such step."""
     if connection.dialect.name != "postgresql" or "id" not in table.c:
         return
     last = connection.scalar(sa.select(sa.func.max(table.c.id)))

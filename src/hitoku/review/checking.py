@@ -1,7 +1,7 @@
-"""What the worker runs in a process of its own: check a submission, release it, try a policy on what left.
+"""Program that the worker runs in a separate process: checks, releases and policy dry runs.
 
-It is told what to do in JSON on standard input, says how far it is in JSON lines on standard output, and
-leaves with the exit codes of the command line. It knows paths, not the database.
+It reads its task as JSON from standard input, reports progress as JSON lines on standard output, and exits
+with the codes of the command line. It knows paths, not the database.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Progress = Callable[[int, int, str], None]
 
 
 def check(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Judge a submission again and draw its outputs; return the summary."""
+    """Check a submission and draw its outputs; return the summary."""
     folder, out = Path(task["submission"]), Path(task["out"])
     progress(0, 1, "reading")
 
     def rechecking(done: int, steps: int, said: str) -> None:
-        # Judged, compared, drawn: three steps for each output.
+        # Three steps for each output: judge, compare, draw.
         progress(done, steps * 3 // 2, said)
 
     found = recheck(folder, **_options(task), progress=rechecking)
@@ -67,7 +67,7 @@ def check(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def release(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Let what was decided go; the library does it once, however often it is called."""
+    """Release the decided outputs. Idempotent."""
     progress(0, 1, "checking against everything released, and writing the receipt")
     ledger = Path(task["ledger"])
     if not ledger.exists():
@@ -97,7 +97,7 @@ def release(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def dry_run(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Judge what was released by another policy: which outputs would fail now."""
+    """Judge released outputs by another policy; return those that would fail."""
     failing = []
     for done, each in enumerate(task["released"]):
         progress(done, len(task["released"]), f"request {each['request']}")
@@ -116,7 +116,7 @@ def dry_run(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def _options(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the library is told besides the submission; what a project does not have is left out."""
+    """Return the optional arguments of the library, without those that the project lacks."""
     given = {name: task.get(name) for name in ("policy", "ledger", "data", "unit")}
     if given["ledger"] and not given["data"] and not Path(given["ledger"]).exists():
         given["ledger"] = None
@@ -124,7 +124,7 @@ def _options(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _digest(found: Recheck, place: int) -> str:
-    """Identify an output by what leaves and what it rests on."""
+    """Return a hash of the published values and the evidence of an output."""
     stem = found.submission.stems[place]
     files = [
         found.submission.path / CHECKER / f"{stem}.json",
@@ -141,7 +141,7 @@ TASKS: dict[str, Callable[[Mapping[str, Any], Progress], dict[str, Any]]] = {
 
 
 def main() -> int:
-    """Do what standard input says."""
+    """Run the task on standard input; return the exit code."""
     task = json.load(sys.stdin)
 
     def progress(done: int, total: int, said: str) -> None:

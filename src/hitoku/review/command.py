@@ -22,8 +22,8 @@ serve = typer.Typer(name="serve", invoke_without_command=True, no_args_is_help=F
 
 Folder = Annotated[Path, typer.Argument(help="The folder of the application.")]
 FOUND = 1
-# Threads take turns this often, in seconds. A page asks the database twenty times and waits after each for
-# whoever computes: with Python's own five milliseconds that adds up to a tenth of a second.
+# Thread switch interval in seconds. A page runs about 20 queries and may wait for the GIL after each;
+# Python's default of 5 ms adds 0.1 s.
 TURN_S = 0.0005
 
 
@@ -319,7 +319,7 @@ def _demo(folder: Path, host: str, port: int) -> None:
     typer.echo(
         "\nThree submissions arrive within the first minute. Ctrl+C ends it, and nothing is kept.", err=True
     )
-    # Researchers work beside the server: the queue is there while they do.
+    # Submissions are made in another process, so that the queue is shown meanwhile.
     researchers = subprocess.Popen([sys.executable, "-m", "hitoku.review.demo", str(folder)])  # noqa: S603 - ours
     try:
         _serve(context, host, port)
@@ -335,7 +335,7 @@ def _serve(context: Context, host: str, port: int) -> None:
 
     sys.setswitchinterval(TURN_S)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    # Our own lines say what was asked for; those of the server would have addresses with words of people.
+    # The application logs requests itself; server logs would contain user text in addresses.
     uvicorn.run(
         make_app(context),
         host=host,
@@ -349,7 +349,7 @@ def _serve(context: Context, host: str, port: int) -> None:
 
 
 def _require_extra() -> None:
-    """Say how to install what the application needs, when it is not there."""
+    """Raise an error with installation instructions if a required package is missing."""
     try:
         import alembic  # noqa: F401
         import argon2  # noqa: F401

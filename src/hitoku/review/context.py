@@ -1,6 +1,6 @@
-"""The context of the review application: its settings, its database, and where its files are.
+"""Context of the review application: settings, database and folders.
 
-What a centre decides about its application is one TOML file in its folder; every setting has a default.
+Settings of a centre are one TOML file in its folder; every setting has a default.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE = "review.toml"
 
 
 class Proxy(BaseModel):
-    """A proxy that signs people in and names them in a header; believed from listed addresses only."""
+    """Proxy that authenticates users and names them in a header; trusted only from the listed addresses."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -35,20 +35,20 @@ class Proxy(BaseModel):
 
 
 class Oidc(BaseModel):
-    """An identity provider (OpenID Connect); people are known by a claim of its tokens.
+    """OpenID Connect identity provider.
 
     Parameters
     ----------
     issuer, client
-        Its address, and our name there.
+        Address of the provider, and the client id of this application.
     secret_file
-        A file with the secret that it gave us; not in the settings, which are read more often.
+        File with the client secret; kept out of the settings, which more people read.
     redirect
-        Where it sends people back to: https://our.name/oidc/callback.
+        Redirect address: https://our.name/oidc/callback.
     claim
-        What has somebody's login.
+        Claim that contains the login.
     button
-        What the page calls it.
+        Label of the button.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -67,30 +67,30 @@ class ReviewSettings(BaseModel):
     Parameters
     ----------
     database
-        Address of the database; empty for a SQLite file in the folder.
+        Address of the database. Default: a SQLite file in the folder.
     team
-        What pages call the centre.
+        Name of the team shown on pages.
     turnaround_days
-        Working days within which a request is answered.
+        Working days within which requests are answered.
     reviews
-        Blinded reviews that phase 1 takes.
+        Number of blinded reviews in phase 1.
     separate_phases
-        Whoever reviewed in phase 1 does not decide in phase 2.
+        Whether reviewers of phase 1 are excluded from deciding in phase 2.
     idle_minutes, session_hours
-        How long a session lasts without a click, and at most.
+        Duration of a session without activity, and in total.
     https
-        Cookies are sent over https only; set it to false for a try on loopback.
+        Whether cookies require https; set to false for tests on loopback.
     check_seconds
-        How long the check of a submission may take.
+        Time limit for checking a submission.
     upload_bytes, unpacked_bytes, most_files
-        How large a submission may be, packed and unpacked.
+        Limits of a submission: bytes packed, bytes unpacked, and number of files.
     hosts
-        Names under which the application is reached; anything else is refused.
+        Host names of the application; other hosts are rejected.
     proxies
-        Addresses of proxies in front of the application: the address that they name in X-Forwarded-For counts
-        when wrong passwords are counted.
+        Addresses of trusted proxies, whose X-Forwarded-For header identifies the client when failed sign-ins
+        are counted.
     proxy, oidc
-        Other ways to sign in.
+        Other ways to sign in. Default: none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -114,7 +114,7 @@ class ReviewSettings(BaseModel):
 
 
 def read_settings(folder: Path) -> ReviewSettings:
-    """Read the settings of a folder; the first thing that is wrong is named."""
+    """Read the settings of a folder; raise ParameterError for the first invalid one."""
     path = folder / FILE
     if not path.is_file():
         raise ParameterError(
@@ -133,7 +133,7 @@ def read_settings(folder: Path) -> ReviewSettings:
 
 
 def write_settings(folder: Path, **given: Any) -> None:
-    """Begin a file of settings: those given, and the others as comments."""
+    """Write a settings file with the given values, and defaults as comments."""
     defaults = ReviewSettings().model_dump(exclude={"proxy", "oidc"})
     lines = ["# Settings of the review application. A line that is commented out shows the default.", ""]
     for name, usual in defaults.items():
@@ -145,16 +145,16 @@ def write_settings(folder: Path, **given: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A folder with everything of one application.
+    """Folder, settings and database of an application.
 
     Parameters
     ----------
     folder
-        Where it all is.
+        Folder of the application.
     settings
-        From the folder's file.
+        Settings read from the folder.
     engine
-        The database.
+        Database engine.
     """
 
     folder: Path
@@ -163,7 +163,7 @@ class Context:
 
     @classmethod
     def open(cls, folder: Path) -> Context:
-        """Open a folder that ``hitoku serve init`` made."""
+        """Open a folder created by ``hitoku serve init``."""
         settings = read_settings(folder)
         place = folder.resolve()
         return cls(
@@ -172,33 +172,33 @@ class Context:
 
     @property
     def quarantine(self) -> Path:
-        """Where uploads are looked at before anything trusts them."""
+        """Folder for uploads that have not been validated."""
         return self.folder / "quarantine"
 
     @property
     def inbox(self) -> Path:
-        """The watched folder: PROJECT/LOGIN/NAME.zip."""
+        """Watched folder for submissions: PROJECT/LOGIN/NAME.zip."""
         return self.folder / "inbox"
 
     def submitted(self, number: int) -> Path:
-        """Where a submission is, as it was handed over."""
+        """Return the folder of a submission as received."""
         return self.folder / "submissions" / f"{number:06}"
 
     def checked(self, number: int) -> Path:
-        """Where the worker wrote what it found about a submission."""
+        """Return the folder of the check results of a submission."""
         return self.folder / "checks" / f"{number:06}"
 
     def released(self, number: int) -> Path:
-        """Where what left of a request is kept."""
+        """Return the folder of the released files of a request."""
         return self.folder / "released" / f"{number:06}"
 
     def policy_file(self, number: int) -> Path:
-        """Where a version of a policy is written for the worker."""
+        """Return the path of a policy version, written for the worker."""
         return self.folder / "policies" / f"{number:06}.toml"
 
 
 def latest(connection: Connection, number: int) -> Row[tuple[object, ...]] | None:
-    """Return the submission of the present turn."""
+    """Return the submission of the current turn."""
     return connection.execute(
         sa.select(submission)
         .where(submission.c.request == number)
@@ -208,7 +208,7 @@ def latest(connection: Connection, number: int) -> Row[tuple[object, ...]] | Non
 
 
 def present(number: int) -> sa.ScalarSelect[int]:
-    """Return the number of the submission of the present turn, for use within a question."""
+    """Return a subquery for the id of the submission of the current turn."""
     return (
         sa.select(submission.c.id)
         .where(submission.c.request == number)
@@ -219,7 +219,7 @@ def present(number: int) -> sa.ScalarSelect[int]:
 
 
 def standing(connection: Connection, number: int, settings: ReviewSettings) -> Standing | None:
-    """Return what permissions ask about a request; None when there is none of this number."""
+    """Return the standing of a request for permission checks; None if it does not exist."""
     row = connection.execute(sa.select(request).where(request.c.id == number)).first()
     if row is None:
         return None
@@ -238,7 +238,7 @@ def standing(connection: Connection, number: int, settings: ReviewSettings) -> S
 
 
 def move(connection: Connection, number: int, event: Event, who: str, **body: object) -> RequestState:
-    """Take a request to its next state and write it into the log; the only place that changes a state."""
+    """Move a request to its next state and log it. All state changes use this function."""
     row = connection.execute(sa.select(request.c.state, request.c.turn).where(request.c.id == number)).one()
     state = after(RequestState(row.state), event)
     changes: dict[str, object] = {"state": str(state), "claimed_by": None}

@@ -1,4 +1,4 @@
-"""Phase 2: a senior checker decides about every output, with facts that can be verified later."""
+"""Phase 2: decisions of a senior checker about every output, with facts that support them."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ Outcome = Literal["approve", "refuse"]
 
 @dataclass(frozen=True, slots=True)
 class Docket:
-    """What was decided about the outputs of the present turn, and what is missing."""
+    """Decisions about the outputs of the current turn, and outputs without one."""
 
     decisions: Mapping[int, Row[tuple[object, ...]]]
     undecided: tuple[str, ...]
 
     @property
     def obstacle(self) -> str:
-        """Why phase 2 cannot be finished; empty when it can."""
+        """Reason why phase 2 cannot be finished; empty if it can."""
         return f"{len(self.undecided)} undecided: {some(self.undecided, 3)}" if self.undecided else ""
 
 
 def docket(connection: Connection, number: int, listed: Outputs | None = None) -> Docket:
-    """Look at the decisions about the present turn of a request.
+    """Return the decisions about the current turn of a request.
 
     Parameters
     ----------
     connection, number
         The request.
     listed
-        Its outputs, by whoever has them already.
+        Outputs of the request, if known.
     """
     listed = outputs_of(connection, number) if listed is None else listed
     rows = connection.execute(
@@ -58,7 +58,7 @@ def docket(connection: Connection, number: int, listed: Outputs | None = None) -
 
 
 def settled_choices(connection: Connection, number: int) -> dict[int, str]:
-    """Return what phase 1 recommends, output by output."""
+    """Return the recommendation of phase 1 for each output."""
     rows = connection.execute(
         sa.select(settled)
         .join(output, output.c.id == settled.c.output)
@@ -79,24 +79,24 @@ def decide(
     cells: Sequence[Mapping[str, str]] = (),
     expires: str | None = None,
 ) -> None:
-    """Decide about an output.
+    """Store a decision about an output.
 
     Parameters
     ----------
     connection
-        Of the writer.
+        Write connection to the database.
     number, output_id, who
         The request, the output, and a senior checker.
     choice
-        Approve or refuse. What the rules find broken cannot be approved.
+        "approve" or "refuse". A broken output cannot be approved.
     reason
-        For the researcher; needed for a refusal, and for an approval of what does not pass by itself.
+        Reason for the researcher; required to refuse, and to approve an output that does not pass.
     facts
-        As :mod:`hitoku.checks.decisions` has them: what the decision rests on.
+        Facts that support the decision, as in :mod:`hitoku.checks.decisions`.
     cells
-        Numbers that leave although they are withheld, by their codes.
+        Suppressed cells to release, by their codes.
     expires
-        The last day on which the output may leave because of this.
+        Last day on which the decision allows a release; default: no limit.
     """
     row = connection.execute(sa.select(output).where(output.c.id == output_id)).one()
     turn = latest(connection, number)
@@ -156,7 +156,7 @@ def decide(
 
 
 def approve_passing(connection: Connection, number: int, who: Person) -> int:
-    """Approve at once what passed every rule and both reviews; the only bulk approval there is."""
+    """Approve all outputs that passed every rule and both reviews; return their number."""
     listed, made = outputs_of(connection, number), docket(connection, number).decisions
     recommended = settled_choices(connection, number)
     if any(each.status != "pass" for each in listed) or any(
@@ -174,7 +174,7 @@ def approve_passing(connection: Connection, number: int, who: Person) -> int:
 
 
 def finish(connection: Connection, number: int, who: Person) -> RequestState:
-    """End phase 2: approved when anything may leave, rejected when nothing may."""
+    """Finish phase 2: approved if any output may be released, otherwise rejected."""
     made = docket(connection, number)
     if made.obstacle or not made.decisions:
         raise StateError(
@@ -191,7 +191,7 @@ SEEN = ("visible", "known to some", "hidden")
 
 
 def facts_of_form(form: Mapping[str, str]) -> dict[str, Any]:
-    """Read the facts of a form; fields that are empty say nothing.
+    """Parse the facts of a form; empty fields are ignored.
 
     Examples
     --------
@@ -226,14 +226,14 @@ def facts_of_form(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def cells_of_form(form: Mapping[str, str], withheld: Mapping[str, dict[str, str]]) -> list[dict[str, str]]:
-    """Read which numbers leave although they are withheld.
+    """Parse the suppressed cells to be released.
 
     Parameters
     ----------
     form
-        What was sent: a field "open-3" for cell 3.
+        Submitted form, with a field "open-3" for cell 3.
     withheld
-        The codes of every cell that is withheld: no others can be opened.
+        Codes of every suppressed cell; other cells cannot be opened.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def cells_of_form(form: Mapping[str, str], withheld: Mapping[str, dict[str, str]
 
 
 def expiry_of_form(form: Mapping[str, str], today: date) -> str | None:
-    """Read the last day on which an output may leave; None when nothing is said.
+    """Parse the expiry date of a decision; None if empty.
 
     Examples
     --------
@@ -276,12 +276,12 @@ def expiry_of_form(form: Mapping[str, str], today: date) -> str | None:
 
 
 def rests_on(decision: Any) -> list[str]:
-    """Say in words what a decision rests on, which numbers it lets go, and until when.
+    """Describe the facts, opened cells and expiry date of a decision.
 
     Parameters
     ----------
     decision
-        A row with ``facts`` and ``cells`` as JSON, and ``expires``.
+        Row with ``facts`` and ``cells`` as JSON, and ``expires``.
     """
     facts = json.loads(decision.facts)
     said = [f"{name} is {word}" for name, word in facts.get("observability", {}).items()]
@@ -314,7 +314,7 @@ def _number(text: str, name: str, above: float, below: float) -> float:
 
 
 def _cell(line: str) -> dict[str, str]:
-    """Read "region=N, job=B"."""
+    """Parse "region=N, job=B"."""
     pairs = [part.partition("=") for part in line.split(",")]
     if not all(equals and name.strip() and code.strip() for name, equals, code in pairs):
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""A centre that never was: people, data, a project, and submissions that a newcomer can review at once."""
+"""Synthetic centre for demonstrations: users, data, a project, and submissions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ N_ENTERPRISES = 2_000
 
 
 def make_demo(folder: Path) -> Context:
-    """Make a centre in a folder that does not exist yet: people, data, a project; nothing is handed in."""
+    """Create a centre in a new folder, with users, data and a project, without submissions."""
     context = found(folder, team="Demo centre", https=False)
     data = _data(context)
     data.parent.mkdir()
@@ -50,7 +50,7 @@ def make_demo(folder: Path) -> Context:
 
 
 def hand_in(context: Context) -> None:
-    """Work for three days and hand each in; it is in the queue at once, and checked by the worker."""
+    """Make three submissions, which the worker then checks."""
     days = (
         ("Large and small", "ren", _trap),
         ("Turnover by size class", "ren", _sizes),
@@ -61,7 +61,7 @@ def hand_in(context: Context) -> None:
 
 
 def _trap(data: Path) -> Session:
-    """Two tables that are fine by themselves, and tell about a few enterprises together."""
+    """Make two tables that are safe separately, but disclose a few enterprises together."""
     work = _session("large and small", data)
     work.frequency_table(by=["region"], name="all enterprises by town")
     work.frequency_table(
@@ -71,7 +71,7 @@ def _trap(data: Path) -> Session:
 
 
 def _sizes(data: Path) -> Session:
-    """Everything is fine."""
+    """Make a submission without problems."""
     work = _session("turnover by size", data)
     work.frequency_table(by=["size"], name="enterprises by size")
     work.magnitude_table(by=["size"], value="turnover", name="turnover by size")
@@ -80,12 +80,12 @@ def _sizes(data: Path) -> Session:
 
 
 def _towns(data: Path) -> Session:
-    """Something to look at: withheld cells, a chart, medians, a model."""
+    """Make a submission with suppressed cells, a chart, medians and a model."""
     work = _session("towns", data)
     work.frequency_table(by=["region", "size"], name="enterprises by town and size")
     work.histogram("employees", [5, 10, 20, 50, 100], name="enterprises by employees")
     work.percentile("turnover", 50, by="region", name="median turnover by town")
-    if find_spec("statsmodels"):  # of the extra regression
+    if find_spec("statsmodels"):  # installed with the extra "regression"
         work.regression("turnover ~ employees + C(size)", name="turnover and employees")
     return work
 
@@ -99,7 +99,7 @@ def _session(name: str, data: Path) -> Session:
 
 
 def submit(context: Context, title: str, author: str, session: Session) -> None:
-    """Hand the work of a session in."""
+    """Submit the outputs of a session."""
     work = context.quarantine / f"demo-{title.replace(' ', '-')}"
     session.submit(work)
     folder, digest = copy_folder(work, context.quarantine, f"{work.name}-in", context.settings)

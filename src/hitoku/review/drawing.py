@@ -1,4 +1,4 @@
-"""What pages say of the drawing of an output: entries, layers, sentences about a cell, changes of turns."""
+"""Texts for drawings of outputs: cell entries, layers, sentences about a cell, changes between turns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAYERS = {
     "shared": "Share of row or column",
     "interval": "Interval",
 }
-# Beyond this a bound is no bound.
+# Bounds beyond this count as unbounded.
 ENDLESS = 1e300
 RULE_WORDS = {
     "min_frequency": "it has fewer units than the policy asks for",
@@ -31,7 +31,7 @@ Cells = Mapping[str, Any]
 
 
 def layers_of(cells: Cells) -> dict[str, str]:
-    """Return the layers that an output has."""
+    """Return the available layers of an output."""
     there = {
         "leaving": True,
         "units": cells["units"] is not None,
@@ -43,7 +43,7 @@ def layers_of(cells: Cells) -> dict[str, str]:
 
 
 def entry(cells: Cells, cell: int, layer: str) -> str:
-    """Return what a cell shows in a layer."""
+    """Return the entry of a cell in a layer."""
     if layer == "units":
         return f"{cells['units'][cell]:,}"
     if layer in {"share", "shared"}:
@@ -56,14 +56,14 @@ def entry(cells: Cells, cell: int, layer: str) -> str:
 
 
 def mark(cells: Cells, cell: int) -> str:
-    """Return the sign of a cell: failing, primary, secondary, or nothing."""
+    """Return the class of a cell: failing, primary, secondary, or empty."""
     if cells["failing"][cell]:
         return "bad"
     return {"primary": "prim", "secondary": "sec"}.get(cells["decision"][cell], "")
 
 
 def sentences(cells: Cells, cell: int, verdicts: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Say everything about a cell in plain sentences, each with a class for its weight."""
+    """Return sentences about a cell, each with a CSS class."""
     found: list[tuple[str, str]] = []
     units = cells["units"][cell] if cells["units"] else None
     if units is not None:
@@ -132,12 +132,12 @@ def _capital(text: str) -> str:
 
 
 def changes(before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Compare what would leave, cell by cell; what is in one only is said to be new or gone.
+    """Return the cells that differ between two versions of an output.
 
     Parameters
     ----------
     before, after
-        Columns; all but the last tell cells apart.
+        Columns; all but the last identify a cell.
     """
     old, new = (_by_key(columns) for columns in (before, after))
     found = []
@@ -163,15 +163,15 @@ def _by_key(columns: Mapping[str, Sequence[Any]]) -> dict[tuple[Any, ...], Any]:
     return {tuple(row[:-1]): row[-1] for row in rows}
 
 
-# Most cells of a large table say the same, so the worker writes each different entry of a column once, and a
-# number for every cell: ten thousand lists would be walked by the garbage collector again and again.
+# Most entries of a large table repeat, so the worker writes each distinct entry of a column once, and an
+# index per cell. Ten thousand separate lists would slow down garbage collection.
 OF, ONCE = "of", "once"
-# A column in which things differ this often is left as it is.
+# Columns with a larger share of distinct entries are not packed.
 MOST_DIFFERENT = 0.5
 
 
 def packed(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """Write each different entry of a column once.
+    """Pack columns: each distinct entry once, and an index per cell.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def packed(cells: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unpacked(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """Return columns with an entry for every cell; lists that are equal are one tuple.
+    """Unpack columns; equal lists become one shared tuple.
 
     Examples
     --------

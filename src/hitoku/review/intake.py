@@ -1,9 +1,9 @@
-"""Submissions that come in, by upload or through the watched folder; nothing in them is trusted.
+"""Receive submissions by upload or through the watched folder; their content is untrusted.
 
-Uploads are unpacked in quarantine within bounds, and become a plain folder. Users who cannot upload put a
+Uploads are unpacked in quarantine within limits, and become a plain folder. Users who cannot upload place a
 submission into the watched folder, as PROJECT/LOGIN/NAME.zip or as a folder, with title, context and controls
-in NAME.toml beside it. What is taken leaves the folder; what is refused is moved to ``refused``, with a file
-that says why.
+in NAME.toml. Accepted submissions are removed from the folder; rejected ones are moved to ``refused``, with a
+file that gives the reason.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from hitoku.review.tables import project
 from hitoku.toml import load_toml
 
 CHUNK = 1 << 20
-# Text packs well, but not better than this; below the second number nobody cares.
+# Maximum compression ratio, which text does not reach; not applied below the second number of bytes.
 MOST_RATIO, SMALL = 300, 10_000_000
 MANIFEST = "manifest.json"
-# What the standard library raises about archives that are none, among them names without a letter.
+# Exceptions of the standard library for invalid archives, including messages without text.
 BROKEN = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
     LookupError, OSError,
@@ -40,10 +40,10 @@ BROKEN = (
 
 
 def unpack(packed: Path, quarantine: Path, name: str, settings: ReviewSettings) -> tuple[Path, str]:
-    """Unpack a submission into a folder of its own in quarantine; return the folder and the archive's digest.
+    """Unpack a submission into a quarantine folder; return the folder and the digest of the archive.
 
-    Links, absolute paths, paths that lead outside, files named twice, encrypted ones, and more bytes or files
-    than the settings allow are refused, and nothing of them stays.
+    Raises DataError, and leaves nothing behind, for links, absolute paths, paths outside the folder, repeated
+    names, encrypted files, and more bytes or files than the settings allow.
     """
     digest = sha256(packed)
     target = quarantine / name
@@ -63,7 +63,7 @@ def unpack(packed: Path, quarantine: Path, name: str, settings: ReviewSettings) 
 
 
 def copy_folder(source: Path, quarantine: Path, name: str, settings: ReviewSettings) -> tuple[Path, str]:
-    """Take a folder into quarantine, file by file, with the same bounds; return it and its digest."""
+    """Copy a folder into quarantine with the same limits; return it and its digest."""
     target = quarantine / name
     room, seen = settings.unpacked_bytes, 0
     with private_folder(quarantine, "copying") as draft:
@@ -91,12 +91,12 @@ def copy_folder(source: Path, quarantine: Path, name: str, settings: ReviewSetti
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Every file below a folder, in order."""
+    """Return all files below a folder, sorted."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def refused(what: str) -> DataError:
-    """Return the error that a submission cannot be taken."""
+    """Return the error for a rejected submission."""
     return DataError(
         "submission_not_taken",
         "the submission is not taken: {reason}",
@@ -121,7 +121,7 @@ def _extract(archive: zipfile.ZipFile, target: Path, settings: ReviewSettings) -
             raise refused(f"{_short(each.filename)!r} is packed far too tightly")
         place = target / each.filename
         place.parent.mkdir(parents=True, exist_ok=True)
-        # What the archive says about sizes is not believed: bytes are counted as they come.
+        # Sizes stated in the archive are not trusted: bytes are counted during extraction.
         with archive.open(each) as read:
             room -= _copy(read, place, min(room, each.file_size))
 
@@ -153,7 +153,7 @@ def _require_plain(listed: Iterable[zipfile.ZipInfo]) -> None:
 
 
 def _copy(read: object, place: Path, room: int) -> int:
-    """Copy a file of at most so many bytes; return how many they were."""
+    """Copy a file of limited size; return its number of bytes."""
     done = 0
     with place.open("xb") as write:
         while chunk := read.read(CHUNK):  # type: ignore[attr-defined]
@@ -165,7 +165,7 @@ def _copy(read: object, place: Path, room: int) -> int:
 
 
 def _root(folder: Path) -> Path:
-    """Find the submission: the folder itself, or the only folder in it."""
+    """Return the folder of the submission: the given one, or its only subfolder."""
     if (folder / MANIFEST).is_file():
         return folder
     inside = list(folder.iterdir())
@@ -178,14 +178,14 @@ def _short(name: str) -> str:
     return name[:60]
 
 
-# Something that changed less than so many seconds ago may still be written.
+# A file changed less than this many seconds ago may still be written.
 SETTLED_S = 2.0
 REFUSED = "refused"
 MOST_WORDS = 100_000
 
 
 def take_from_inbox(context: Context) -> int:
-    """Take in what was dropped; return how much."""
+    """Take submissions from the watched folder; return their number."""
     if not context.inbox.is_dir():
         return 0
     taken = 0
@@ -219,7 +219,7 @@ def _take(context: Context, place: Path) -> None:
             fix="ask the administrator",
         )
     words = _words(place.with_suffix(".toml") if place.is_file() else place.with_name(f"{place.name}.toml"))
-    # The same bytes at the same place are the same submission, however often a worker dies over them.
+    # Same bytes at the same path are one submission, even if a worker crashes and repeats this.
     nonce = sha256(f"{name}\0{login}\0{place.name}\0{place.lstat().st_mtime_ns}".encode())
     put = unpack if place.is_file() else copy_folder
     folder, digest = put(place, context.quarantine, nonce, context.settings)

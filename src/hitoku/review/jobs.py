@@ -1,4 +1,4 @@
-"""Work that is not done in the server: asked for in a transaction, done by the worker, at least once."""
+"""Background jobs, enqueued in a transaction and run by the worker at least once."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sqlalchemy.engine import Connection, Row
 from hitoku.review.storage import moment, now
 from hitoku.review.tables import job
 
-# A job whose worker was not heard of for so long has none any more.
+# Without a heartbeat for this long, a job is abandoned.
 SILENCE = timedelta(seconds=20)
-# A job that takes its worker down is not tried for ever.
+# Attempts before a job that crashes its worker is given up.
 MOST_ATTEMPTS = 3
-# How many at once; the machine serves pages, too.
+# Jobs run at the same time; the machine also serves pages.
 AT_ONCE = 1
 
 
 class Job(StrEnum):
-    """What a worker can do; the subject is a submission, a request or a policy."""
+    """Type of job; its subject is a submission, a request or a policy."""
 
     CHECK = "check"
     RELEASE = "release"
@@ -28,7 +28,7 @@ class Job(StrEnum):
 
 
 class Stage(StrEnum):
-    """Where a job stands."""
+    """State of a job."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -37,7 +37,7 @@ class Stage(StrEnum):
 
 
 def ask(connection: Connection, kind: Job, subject: int, by: int | None) -> None:
-    """Ask for a job; one that failed, or was done and may be done again, is begun afresh."""
+    """Enqueue a job, or restart one that failed or is repeatable."""
     fresh = {
         "state": Stage.WAITING,
         "asked": now(),
@@ -57,7 +57,7 @@ def ask(connection: Connection, kind: Job, subject: int, by: int | None) -> None
 
 
 def take(connection: Connection) -> Row[tuple[object, ...]] | None:
-    """Take the next job, or one whose worker died; None when there is nothing to do."""
+    """Take the next job, or an abandoned one; None if there is none."""
     silent = moment(datetime.now(UTC) - SILENCE)
     stale = (job.c.state == Stage.RUNNING) & (job.c.beat < silent)
     worn = stale & (job.c.attempts >= MOST_ATTEMPTS)
@@ -80,17 +80,17 @@ def take(connection: Connection) -> Row[tuple[object, ...]] | None:
 
 
 def beat(connection: Connection, number: int, done: int, total: int, said: str) -> None:
-    """Say that a job is still being done, and how far it is."""
+    """Record a heartbeat and the progress of a job."""
     connection.execute(
         sa.update(job).where(job.c.id == number).values(beat=now(), done=done, total=total, said=said)
     )
 
 
 def finish(connection: Connection, number: int, state: Stage, said: str = "") -> None:
-    """Say that a job is over."""
+    """Record the end of a job."""
     connection.execute(sa.update(job).where(job.c.id == number).values(state=state, beat=now(), said=said))
 
 
 def of(connection: Connection, kind: Job, subject: int) -> Row[tuple[object, ...]] | None:
-    """Return a job; None when nobody asked for it."""
+    """Return a job; None if it was not enqueued."""
     return connection.execute(sa.select(job).where(job.c.kind == kind, job.c.subject == subject)).first()

@@ -1,7 +1,7 @@
-"""The log: append-only, each entry chained to the one before, and everything can be rebuilt from it.
+"""Append-only log whose entries are chained by hashes, and from which all tables can be rebuilt.
 
-A chain does not show that its tail was cut off. So its head and its length are on every receipt: an export
-that does not contain the head of a receipt is not complete.
+The chain alone does not reveal a truncated end. Head and length of the log are therefore on every receipt: an
+export without the head of a receipt is incomplete.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hitoku.review.states import Event
 from hitoku.review.storage import now, reading
 from hitoku.review.tables import decision, log, release, request, review, settled, vote
 
-# What the first entry is chained to.
+# Hash before the first entry.
 BEGINNING = "0" * 64
 SYSTEM = "system"
 COLUMNS = ("number", "at", "who", "event", "request", "body", "before", "digest")
@@ -32,27 +32,27 @@ COLUMNS = ("number", "at", "who", "event", "request", "body", "before", "digest"
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The end of the log: how many entries, and the digest of the last."""
+    """Head of the log: number of entries, and digest of the last one."""
 
     entries: int
     digest: str
 
 
 def append(connection: Connection, who: str, event: str, *, request: int | None = None, **body: Any) -> Head:
-    """Write an entry, in the transaction of what it tells about.
+    """Append an entry, in the transaction of the change it describes.
 
     Parameters
     ----------
     connection
         Of the writer.
     who
-        Login of the person, or "system".
+        Login of the user, or "system".
     event
-        What happened, as :func:`replay` knows it.
+        Event name, as in :func:`replay`.
     request
-        Which request it is about.
+        Number of the request, if any.
     body
-        Everything that is needed to do it again; texts that people wrote by their hash alone.
+        Data needed to replay the event; user texts only as hashes.
     """
     before = head(connection)
     entry = {
@@ -70,7 +70,7 @@ def append(connection: Connection, who: str, event: str, *, request: int | None 
 
 
 def head(connection: Connection) -> Head:
-    """Return the end of the log."""
+    """Return the head of the log."""
     last = connection.execute(
         sa.select(log.c.number, log.c.digest).order_by(log.c.number.desc()).limit(1)
     ).first()
@@ -78,7 +78,7 @@ def head(connection: Connection) -> Head:
 
 
 def entries(connection: Connection, request: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield entries from the first to the last."""
+    """Yield entries in order."""
     asked = sa.select(log).order_by(log.c.number)
     if request is not None:
         asked = asked.where(log.c.request == request)
@@ -87,14 +87,14 @@ def entries(connection: Connection, request: int | None = None) -> Iterator[dict
 
 
 def faults(found: Iterable[Mapping[str, Any]], receipts: Iterable[Head] = ()) -> list[str]:
-    """Name what is wrong with a log; nothing when it is whole.
+    """Return the problems of a log; empty if it is intact.
 
     Parameters
     ----------
     found
-        Its entries, from the first to the last.
+        Entries of the log, in order.
     receipts
-        Heads that were written down elsewhere; each must be in the log where it says.
+        Heads stored elsewhere, which must be in the log.
     """
     wrong: list[str] = []
     before, digests = BEGINNING, []
@@ -119,7 +119,7 @@ def faults(found: Iterable[Mapping[str, Any]], receipts: Iterable[Head] = ()) ->
 
 
 def to_csv(found: Iterable[Mapping[str, Any]]) -> str:
-    """Write entries as CSV, everything that is needed to check the chain."""
+    """Return entries as CSV, including all that is needed to verify the chain."""
     text = io.StringIO()
     write_csv(text, chain([COLUMNS], ([entry[name] for name in COLUMNS] for entry in found)))
     return text.getvalue()
@@ -136,7 +136,7 @@ def from_csv(text: str) -> list[dict[str, Any]]:
 
 
 def read_export(path: Path) -> list[dict[str, Any]]:
-    """Read a file that :func:`to_csv` made; one that is something else is refused."""
+    """Read a file that :func:`to_csv` wrote; raise DataError for other files."""
     try:
         found = from_csv(path.read_text("utf-8"))
         return [{name: entry[name] for name in COLUMNS} for entry in found]
@@ -163,20 +163,20 @@ MOVES = {str(event) for event in Event}
 
 @dataclass(eq=True)
 class Rebuilt:
-    """Requests, reviews, votes and decisions.
+    """State of requests, reviews, votes and decisions, rebuilt from the log.
 
     Parameters
     ----------
     states
-        The state of each request.
+        State of each request.
     reviews
-        By submission and person, whether the review is frozen.
+        Whether each review is submitted, by submission and person.
     votes
-        By submission, person and output.
+        Votes by submission, person and output.
     settled, decisions
-        By output.
+        Settled choices and decisions by output.
     released
-        Requests that were released.
+        Released requests.
     """
 
     states: dict[int, str] = field(default_factory=dict)
@@ -188,7 +188,7 @@ class Rebuilt:
 
 
 def replay(entries: Iterable[Mapping[str, Any]]) -> Rebuilt:
-    """Make everything again from the entries of a log."""
+    """Rebuild the state from the entries of a log."""
     found = Rebuilt()
     for entry in entries:
         body, event = json.loads(entry["body"]), entry["event"]
@@ -209,7 +209,7 @@ def replay(entries: Iterable[Mapping[str, Any]]) -> Rebuilt:
 
 
 def stored(connection: Connection) -> Rebuilt:
-    """Read the same from the tables."""
+    """Read the state from the tables."""
     reviews = {row.id: row for row in connection.execute(sa.select(review))}
     return Rebuilt(
         states={row.id: row.state for row in connection.execute(sa.select(request.c.id, request.c.state))},
@@ -225,7 +225,7 @@ def stored(connection: Connection) -> Rebuilt:
 
 
 def differences(connection: Connection, entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Name what the tables say and the log does not, or the other way round."""
+    """Return the differences between the tables and the log."""
     told, kept = replay(entries), stored(connection)
     words = {
         "states": "the states of requests",
@@ -245,16 +245,16 @@ def differences(connection: Connection, entries: Iterable[Mapping[str, Any]]) ->
 def verified(
     engine: Engine, receipts: Sequence[Mapping[str, Any]] = (), export: Path | None = None
 ) -> tuple[int, list[str]]:
-    """Count the entries of a log and name what is wrong with it.
+    """Verify a log; return the number of entries and its problems.
 
     Parameters
     ----------
     engine
         The database.
     receipts
-        Heads that were released with outputs: ``entries`` and ``digest``.
+        Heads on receipts: ``entries`` and ``digest``.
     export
-        A log that was exported; otherwise that of the database, which is compared with the tables as well.
+        Exported log to verify. Default: the log of the database, which is also compared with the tables.
     """
     heads = [Head(int(each["entries"]), str(each["digest"])) for each in receipts]
     with reading(engine) as connection:

@@ -1,6 +1,6 @@
-"""Signing in through an identity provider: OpenID Connect, authorisation code with PKCE.
+"""Sign-in through an identity provider: OpenID Connect, authorisation code with PKCE.
 
-The provider says who somebody is; what they may do, and whether they are let in at all, the application says.
+The provider identifies users; the application decides who has access and with which roles.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.files import read_file
 from hitoku.review.context import Oidc
 
-# An answer of the provider is small and quick, or is none.
+# Limits of a response of the provider: bytes, and seconds.
 MOST_BYTES, PATIENCE_S = 1_000_000, 10
-# How long its addresses and keys are kept, and how far its clock may be from ours.
+# Cache duration of its metadata and keys, and permitted clock difference, in seconds.
 FRESH_S, LEEWAY_S = 600, 60
-# Signatures with a public key; "none" and shared secrets are no signatures of the provider.
+# Public-key signatures only: "none" and shared secrets do not authenticate the provider.
 ALGORITHMS = ("RS256", "PS256", "ES256", "ES384", "EdDSA")
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What a browser keeps while somebody is at the provider's.
+    """Secrets that the browser keeps during a sign-in at the provider.
 
     Parameters
     ----------
     state
-        Comes back in the address: the answer is for this browser.
+        Returned in the redirect: binds the response to this browser.
     nonce
-        Comes back in the token: the token was made for this sign-in.
+        Returned in the token: binds the token to this sign-in.
     verifier
-        Its hash goes ahead: whoever intercepts the code cannot use it.
+        PKCE verifier; its hash is sent first, so that an intercepted code is useless.
     """
 
     state: str
@@ -51,27 +51,27 @@ class Begun:
 
     @classmethod
     def fresh(cls) -> Begun:
-        """Draw three secrets."""
+        """Create three random secrets."""
         return cls(*(secrets.token_urlsafe(32) for _ in range(3)))
 
     def packed(self) -> str:
-        """Return what the cookie holds."""
+        """Return the content of the cookie."""
         return f"{self.state}.{self.nonce}.{self.verifier}"
 
     @classmethod
     def unpacked(cls, text: str) -> Begun | None:
-        """Read a cookie; None when it is not one of ours."""
+        """Parse a cookie; None if it is malformed."""
         parts = text.split(".")
         return cls(*parts) if len(parts) == 3 and all(parts) else None
 
 
 class Provider:
-    """An identity provider as its own pages describe it.
+    """Identity provider, configured from its published metadata.
 
     Parameters
     ----------
     settings
-        Who it is, and who we are to it.
+        Settings of the provider.
     """
 
     def __init__(self, settings: Oidc) -> None:
@@ -79,7 +79,7 @@ class Provider:
         self._known: dict[str, tuple[float, Mapping[str, Any]]] = {}
 
     def address(self, begun: Begun) -> str:
-        """Return where somebody signs in."""
+        """Return the address of the provider's sign-in page."""
         digest = hashlib.sha256(begun.verifier.encode()).digest()
         asked = {
             "response_type": "code",
@@ -94,7 +94,7 @@ class Provider:
         return f"{self._described('authorization_endpoint')}?{urlencode(asked)}"
 
     def login(self, code: str, begun: Begun) -> str:
-        """Exchange the code for a token, verify that, and return the login that it names."""
+        """Exchange the code for a token, verify it, and return the login."""
         sent = {
             "grant_type": "authorization_code",
             "code": code,
@@ -112,7 +112,7 @@ class Provider:
         return login
 
     def _verified(self, token: str, nonce: str) -> Mapping[str, Any]:
-        """Return what a token says, once signature, maker, reader, time and sign-in are right."""
+        """Return the claims of a token after verifying signature, issuer, audience, time and nonce."""
         from joserfc import jwt  # noqa: PLC0415 - of the extra oidc
         from joserfc.errors import JoseError  # noqa: PLC0415
         from joserfc.jwk import KeySet  # noqa: PLC0415
@@ -135,7 +135,7 @@ class Provider:
         return found.claims
 
     def _described(self, name: str) -> str:
-        """Return an address from the provider's description of itself."""
+        """Return an address from the provider's metadata."""
         found = self._fetched(f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration")
         address = found.get(name)
         if found.get("issuer") != self.settings.issuer or not isinstance(address, str):
@@ -157,7 +157,7 @@ class Provider:
 
 
 def require_safe(address: str) -> None:
-    """Refuse an address that others on the way could read: https, or this machine."""
+    """Raise an error for an address that is neither https nor on this machine."""
     parts = urlsplit(address)
     near = parts.hostname in {"127.0.0.1", "localhost", "::1"}
     if not (parts.scheme == "https" or (parts.scheme == "http" and near)):
@@ -170,7 +170,7 @@ def require_safe(address: str) -> None:
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follow nobody elsewhere: a secret goes where it was meant to."""
+    """Reject redirects, so that secrets are not sent elsewhere."""
 
     def redirect_request(self, *_args: Any, **_options: Any) -> None:
         return None

@@ -1,4 +1,4 @@
-"""Versions of policies: who added which when, what changed, and what it would mean for what has left."""
+"""Policy versions: author, changes, and effect on released outputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hitoku.review.tables import decision, output, policy, release
 
 
 def add_version(connection: Connection, text: str, by: str) -> int:
-    """Add a version of a policy, which submissions are judged by from now on; return its number."""
+    """Add a policy version, which applies to submissions from now on; return its id."""
     from hitoku.checks.policies import parsed  # noqa: PLC0415 - the server seldom needs it
 
     read = parsed(text, "policy")
@@ -46,7 +46,7 @@ def add_version(connection: Connection, text: str, by: str) -> int:
 
 
 def add_shipped(connection: Connection) -> None:
-    """Begin with the policies that come with hitoku."""
+    """Add the bundled policies."""
     from hitoku.checks.policies import FOLDER, policy_names  # noqa: PLC0415 - as above
 
     for name in policy_names():
@@ -54,17 +54,17 @@ def add_shipped(connection: Connection) -> None:
 
 
 def versions(connection: Connection) -> Sequence[Row[tuple[object, ...]]]:
-    """Return all versions, the newest of each policy first."""
+    """Return all versions, newest first within each policy."""
     return connection.execute(sa.select(policy).order_by(policy.c.name, policy.c.id.desc())).all()
 
 
 def version(connection: Connection, number: int) -> Row[tuple[object, ...]] | None:
-    """Return one version."""
+    """Return a version by its id."""
     return connection.execute(sa.select(policy).where(policy.c.id == number)).first()
 
 
 def changed(connection: Connection, row: Row[tuple[object, ...]]) -> list[str]:
-    """Return the lines that differ from the version before."""
+    """Return the lines that differ from the previous version."""
     before = connection.execute(
         sa.select(policy)
         .where(policy.c.name == row.name, policy.c.id < row.id)
@@ -78,7 +78,7 @@ def changed(connection: Connection, row: Row[tuple[object, ...]]) -> list[str]:
 
 
 def as_file(connection: Connection, context: Context, name: str) -> str:
-    """Write the present version of a policy where the worker can read it; return the path, or nothing."""
+    """Write the current version of a policy for the worker; return its path, or an empty text."""
     row = connection.execute(sa.select(policy).where(policy.c.name == name, policy.c.current)).first()
     if row is None:
         return ""
@@ -89,7 +89,7 @@ def as_file(connection: Connection, context: Context, name: str) -> str:
 
 
 def dry_run_task(connection: Connection, context: Context, number: int) -> dict[str, Any]:
-    """Say what a dry run looks at: every output that left, and the policy to try."""
+    """Return the task of a dry run: all released outputs, and the policy."""
     row = version(connection, number)
     if row is None:
         raise DataError("no_such_policy", "no such policy", where="policy", fix="choose one of the list")
@@ -115,11 +115,11 @@ def dry_run_task(connection: Connection, context: Context, number: int) -> dict[
 
 
 def keep_dry_run(context: Context, number: int, result: dict[str, Any]) -> None:
-    """Keep what a dry run found."""
+    """Save the result of a dry run."""
     write_file(context.folder / "dry-runs" / f"{number:06}.json", json.dumps(result).encode(), private=True)
 
 
 def dry_run_result(context: Context, number: int) -> dict[str, Any] | None:
-    """Return what the last dry run of a policy found; None when there was none."""
+    """Return the result of the last dry run of a policy; None if there was none."""
     path = context.folder / "dry-runs" / f"{number:06}.json"
     return json.loads(path.read_bytes()) if path.is_file() else None

@@ -1,8 +1,7 @@
-"""What was approved leaves: the library writes receipt, files and ledger; the log and the state follow.
+"""Release of approved outputs: receipt, files and ledger by the library, then log and state.
 
-Two stores, so it is done in three steps that can each be repeated: the release is asked for, in one
-transaction; the worker calls the library, which does it once however often it is called; the receipt is
-written into the log and the request is released, in one transaction.
+Two stores are involved, so a release has three repeatable steps: a transaction enqueues it; the worker calls
+the library, which is idempotent; a second transaction logs the receipt and changes the state.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ RECEIPT, LOG_HEAD = "receipt.json", "log.json"
 
 
 def ask_release(connection: Connection, number: int, who: Person) -> None:
-    """Ask for what was approved to leave; asking twice is asking once."""
+    """Enqueue the release of approved outputs. Idempotent."""
     row = _project(connection, number)
     if not row.data or not row.ledger:
         raise StateError(
@@ -45,7 +44,7 @@ def ask_release(connection: Connection, number: int, who: Person) -> None:
 
 
 def release_task(connection: Connection, context: Context, number: int) -> dict[str, Any]:
-    """Say what the worker hands to the library."""
+    """Build the worker's arguments for the release."""
     row, turn = _project(connection, number), latest(connection, number)
     asked = jobs.of(connection, Job.RELEASE, number)
     if turn is None or asked is None:
@@ -66,7 +65,7 @@ def release_task(connection: Connection, context: Context, number: int) -> dict[
 
 
 def decisions_of(connection: Connection, number: int) -> list[dict[str, Any]]:
-    """Return phase 2 as the library reads it: one decision for each principle that is not met."""
+    """Return the decisions of phase 2 for the library: one for each principle that is not met."""
     made = docket(connection, number).decisions
     names = {row.id: row.name for row in connection.execute(sa.select(person.c.id, person.c.name))}
     found: list[dict[str, Any]] = []
@@ -81,7 +80,7 @@ def decisions_of(connection: Connection, number: int) -> list[dict[str, Any]]:
         if own.expires:
             words["expires"] = own.expires
         if cells:
-            # What opened numbers bring about is excused for these alone, whichever principle it is.
+            # Opened cells are excused from every principle, but only these cells.
             found.append({**words, "cells": cells})
         found += [
             {**words, "principle": principle}
@@ -92,7 +91,7 @@ def decisions_of(connection: Connection, number: int) -> list[dict[str, Any]]:
 
 
 def checkers_of(connection: Connection, number: int) -> list[str]:
-    """Name everybody whose word the release rests on: reviewers, deciders, whoever asked for it."""
+    """Return the names of all people responsible for the release: reviewers, deciders and the releaser."""
     turn = latest(connection, number)
     reviewers = connection.scalars(
         sa.select(review.c.person)
@@ -107,7 +106,7 @@ def checkers_of(connection: Connection, number: int) -> list[str]:
 
 
 def finish_release(connection: Connection, taken: Row[tuple[object, ...]], result: dict[str, Any]) -> None:
-    """Write down that a request has left; the head of the log goes with the receipt."""
+    """Record a release, with the head of the log on the receipt."""
     number = taken.subject
     known = connection.execute(sa.select(release.c.request).where(release.c.request == number)).first()
     turn = latest(connection, number)
@@ -130,7 +129,7 @@ def finish_release(connection: Connection, taken: Row[tuple[object, ...]], resul
 
 
 def packed(connection: Connection, context: Context, number: int) -> bytes:
-    """Return everything that left as a zip archive, the same bytes every time."""
+    """Return the released files as a reproducible zip archive."""
     row = connection.execute(sa.select(release).where(release.c.request == number)).first()
     folder = context.released(number)
     if row is None or not folder.is_dir():
@@ -155,7 +154,7 @@ def packed(connection: Connection, context: Context, number: int) -> bytes:
 
 
 def letter(connection: Connection, context: Context, number: int) -> str:
-    """Write to the researcher: what leaves, what does not and why."""
+    """Return the letter to the researcher: released and rejected outputs with reasons."""
     row = connection.execute(
         sa.select(request, person.c.name.label("author_name"))
         .join(person, person.c.id == request.c.author)

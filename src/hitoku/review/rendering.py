@@ -1,4 +1,4 @@
-"""Pages of the application: templates, and the values that all of them show in the same way."""
+"""Templates of the application, and shared functions for displaying values."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hitoku.review.drawing import entry, mark
 from hitoku.review.states import OWNERS, Role
 from hitoku.web import Site
 
-# A word and a sign for every status: colour is never the only difference.
+# Text and sign of every status, so that colour is not the only difference.
 SIGNS = {"pass": "✓", "fail": "✗", "review": "?", "exception granted": "!", "-": "·"}
-# Classes of the results of a verdict's rows.
+# CSS classes of the results in a verdict.
 RESULTS = {
     Status.PROVED: "pass",
     Status.PASSED: "pass",
@@ -26,7 +26,7 @@ RESULTS = {
     Status.NOT_CONSIDERED: "review",
 }
 MINUS = "\N{MINUS SIGN}"
-# What was done, by the word in the address: nobody else can put words on our pages.
+# Messages about completed actions, by the key in the address; other texts cannot be injected.
 SAID = {
     "submitted": "Your submission is in. It is being checked now.",
     "resubmitted": "The new turn is in. It is being checked now.",
@@ -51,7 +51,7 @@ SAID = {
 
 @cache
 def status(word: str) -> Markup:
-    """Return a verdict as a sign and a word; pages have hundreds of them."""
+    """Return a status as sign and text. Cached: pages have hundreds of them."""
     sign, said = SIGNS[word], "not asked" if word == "-" else word
     kind = "none" if word == "-" else word
     return Markup(
@@ -60,7 +60,7 @@ def status(word: str) -> Markup:
 
 
 def result(row: Mapping[str, Any]) -> Markup:
-    """Return the result of a row of a verdict as a sign and words; grey outside the scope."""
+    """Return the result of a verdict's row as sign and text; grey outside the scope."""
     found = Status(row["status"])
     kind = RESULTS[found] if row["applies"] and row["in_scope"] else "none"
     sign, said = (SYMBOLS[found], found) if row["applies"] else (NOT_THERE, "does not apply")
@@ -68,7 +68,7 @@ def result(row: Mapping[str, Any]) -> Markup:
 
 
 def light(verdict: Mapping[str, Any]) -> Light:
-    """Return how the colour of a verdict is shown."""
+    """Return the display of a verdict's colour."""
     return LIGHTS[Colour(verdict["colour"])]
 
 
@@ -78,18 +78,18 @@ def lines(
     layer: str,
     terms: Mapping[int, Mapping[str, Any]] | None,
 ) -> Markup:
-    """Return the rows of a table. A page has thousands of cells, and a template would take its time.
+    """Return the rows of a table. Faster than a template for thousands of cells.
 
     Parameters
     ----------
     cells
-        Everything about the cells.
+        Facts about the cells.
     rows
-        Heads, and numbers of cells.
+        Row headings and cell indices.
     layer
-        What a cell shows.
+        Layer to show.
     terms
-        Cells that are added or subtracted, with how often.
+        Cells that are terms of a sum, with their coefficients.
     """
     made: list[str] = []
     for row in rows:
@@ -107,7 +107,7 @@ def lines(
             text = escape(entry(cells, cell, layer))
             made.append(f'<td data-cell="{cell}" tabindex="-1" class="{kind}">{before}{text}</td>')
         made.append("</tr>\n")
-    # Codes and entries are escaped above; everything else is ours.
+    # Codes and entries are escaped above; the other parts are constants.
     return Markup("".join(made))  # noqa: S704
 
 

@@ -1,4 +1,4 @@
-"""Phase 1: blinded votes, frozen when a review is submitted, then opened and settled; and comments."""
+"""Phase 1: blinded votes, frozen on submission, then opened and settled; comments."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ CHOICES = ("approve", "change")
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """How somebody's own review of a turn stands.
+    """A user's own review of a turn.
 
     Parameters
     ----------
     votes
-        Their choice for each output they voted on.
+        Choice for each output voted on.
     undecided
         Names of the outputs without a vote.
     silent
-        Names of the outputs they want changed without saying why.
+        Names of the outputs with a requested change but no comment.
     submitted
-        When the review was frozen; None while it can be changed.
+        Time of submission; None while it can be changed.
     """
 
     votes: Mapping[int, str]
@@ -44,7 +44,7 @@ class Ballot:
 
     @property
     def obstacle(self) -> str:
-        """Why the review cannot be submitted; empty when it can."""
+        """Reason why the review cannot be submitted; empty if it can."""
         if self.submitted:
             return "your review is submitted"
         if self.undecided:
@@ -58,18 +58,18 @@ Outputs = Sequence[Row[tuple[object, ...]]]
 
 
 def outputs_of(connection: Connection, number: int) -> Outputs:
-    """Return the outputs of the present turn of a request."""
+    """Return the outputs of the current turn of a request."""
     asked = sa.select(output).where(output.c.submission == present(number)).order_by(output.c.place)
     return connection.execute(asked).all()
 
 
 def ballot(connection: Connection, number: int, who: int, listed: Outputs | None = None) -> Ballot:
-    """Look at somebody's own review of the present turn.
+    """Return a user's own review of the current turn.
 
     Parameters
     ----------
     connection, number, who
-        The request, and the person.
+        Number of the request, and id of the user.
     listed
         Its outputs, by whoever has them already.
     """
@@ -97,7 +97,7 @@ def ballot(connection: Connection, number: int, who: int, listed: Outputs | None
 
 
 def cast(connection: Connection, number: int, output_id: int, who: Person, choice: Choice) -> None:
-    """Vote on an output, or change one's vote; a frozen review takes none."""
+    """Vote on an output or change the vote; raise StateError after submission."""
     turn = latest(connection, number)
     place = connection.scalar(sa.select(output.c.submission).where(output.c.id == output_id))
     if turn is None or place != turn.id:
@@ -136,7 +136,7 @@ def cast(connection: Connection, number: int, output_id: int, who: Person, choic
 
 
 def submit_review(connection: Connection, number: int, who: Person) -> None:
-    """Freeze one's review; complete ones only. Doing it twice is doing it once."""
+    """Submit a complete review, which freezes its votes. Idempotent."""
     own = ballot(connection, number, who.id)
     if own.submitted:
         return
@@ -158,7 +158,7 @@ def submit_review(connection: Connection, number: int, who: Person) -> None:
 
 
 def opened(connection: Connection, number: int, what: Standing) -> dict[str, dict[int, str]]:
-    """Return the votes of all reviewers by name, once all are frozen; nothing before."""
+    """Return the votes of all reviewers by name after all are submitted; before, nothing."""
     turn = latest(connection, number)
     if not what.unblinded or turn is None:
         return {}
@@ -176,16 +176,16 @@ def opened(connection: Connection, number: int, what: Standing) -> dict[str, dic
 
 
 def settle(connection: Connection, number: int, who: Person, choices: Mapping[int, str]) -> None:
-    """Agree on every output and hand the request to phase 2.
+    """Record the agreed choices and move the request to phase 2.
 
     Parameters
     ----------
     connection
         Of the writer.
     number, who
-        The request, and one of its reviewers.
+        Number of the request, and one of its reviewers.
     choices
-        For outputs on which votes differ; where all agree, their choice stands.
+        Choices for outputs on which votes differ; unanimous votes stand.
     """
     agreed = _agreed(connection, number, choices)
     for place, choice in agreed.items():
@@ -201,7 +201,7 @@ def settle(connection: Connection, number: int, who: Person, choices: Mapping[in
 
 
 def split(connection: Connection, number: int) -> list[Row[tuple[object, ...]]]:
-    """Return the outputs on which the frozen votes differ."""
+    """Return the outputs on which submitted votes differ."""
     votes = _frozen(connection, number)
     return [each for each in outputs_of(connection, number) if len(set(votes.get(each.id, []))) > 1]
 
@@ -242,7 +242,7 @@ def _frozen(connection: Connection, number: int) -> dict[int, list[str]]:
 
 
 def give_back(connection: Connection, number: int, who: Person) -> None:
-    """Return a request to its researcher; each output that must change needs a public word of this turn."""
+    """Return a request to its researcher; requested changes need a public comment in this turn."""
     silent = unexplained(connection, number)
     if silent:
         raise StateError(
@@ -255,7 +255,7 @@ def give_back(connection: Connection, number: int, who: Person) -> None:
 
 
 def unexplained(connection: Connection, number: int) -> list[str]:
-    """Name the outputs that somebody wants changed without a public comment; or "the request"."""
+    """Return the outputs with a requested change but no public comment; or "the request"."""
     votes = _frozen(connection, number)
     turn = latest(connection, number)
     rows = connection.execute(
@@ -294,22 +294,22 @@ def say(
     output: int | None = None,
     independent: bool = False,
 ) -> int:
-    """Write a comment down; the log has its hash, for texts may be confidential.
+    """Save a comment. The log stores only its hash, because the text may be confidential.
 
     Parameters
     ----------
     connection
         Of the writer.
     number, output
-        The request, and the output it is about.
+        Number of the request, and id of the output.
     speaker, who
-        Number and login of whoever says it.
+        Id and login of the author.
     text
-        What they say.
+        Text of the comment.
     public
-        The researcher may read it, when it is their turn.
+        Whether the researcher may read it when the request is returned.
     independent
-        Said before votes were open.
+        Whether it was written before votes were opened.
     """
     said = text.strip()
     if not 0 < len(said) <= LONGEST:
@@ -351,10 +351,10 @@ def say(
 def visible(
     connection: Connection, number: int, who: Person, what: Standing, output: int | None = None
 ) -> Sequence[Row[tuple[object, ...]]]:
-    """Return the comments that somebody may read, from the first to the last.
+    """Return the comments that a user may read, in order.
 
-    The researcher reads public ones, and those of a turn under review only when it is over: half a review is
-    none. Checkers read all, but for what others said about this turn before votes were open.
+    Researchers read public comments of earlier turns only, so that they never see half a review. Checkers
+    read all comments except those that others wrote in this turn before votes were opened.
     """
     turn = connection.scalar(sa.select(request.c.turn).where(request.c.id == number)) or 0
     asked = (

@@ -1,4 +1,4 @@
-"""A new centre: its folder, its database, its projects."""
+"""Setup of a centre: folder, database and projects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hitoku.review.tables import policy as policies
 
 
 def found(folder: Path, **settings: Any) -> Context:
-    """Make a folder with settings, an empty database and the policies that come with hitoku, or none."""
+    """Create a folder with settings, a database and the bundled policies, all or nothing."""
     with new_folder(folder) as draft:
         write_settings(draft, **settings)
         context = Context.open(draft)
@@ -29,12 +29,12 @@ def found(folder: Path, **settings: Any) -> Context:
             migrate(context.engine)
             with writing(context.engine) as connection:
                 _begin(connection)
-        context.engine.dispose()  # its file is closed before it gets its name
+        context.engine.dispose()  # close the file before the folder is renamed
     return Context.open(folder)
 
 
 def _begin(connection: Connection) -> None:
-    """Add what every centre begins with; a run that was killed may have done so, in a database elsewhere."""
+    """Add the initial data, unless a run that was killed has already done so in an external database."""
     if any(connection.scalar(sa.select(sa.func.count()).select_from(each)) for each in (person, project)):
         raise ParameterError(
             "database_taken",
@@ -56,20 +56,20 @@ def add_project(
     policy: str,
     ledger: Path | None = None,
 ) -> int:
-    """Add a project: its data and their ledger are paths on this machine.
+    """Add a project; data and ledger are paths on this machine.
 
     Parameters
     ----------
     connection, context, name
-        Where, and what it is called.
+        Database, application, and name of the project.
     data
-        Parquet or CSV; without them differences are tested through codes, and nothing can be released.
+        Parquet or CSV file. Without data, differences are tested through codes, and nothing can be released.
     unit
-        Column that names the unit; empty when every record is one.
+        Column that names the unit; empty if every record is a unit.
     policy
         Name of the policy.
     ledger
-        Everything released about the data; left out, one in the folder, for this project alone.
+        Ledger of the data. Default: a ledger in the folder, for this project alone.
     """
     names = connection.scalars(sa.select(policies.c.name).distinct()).all()
     if policy not in names:
@@ -105,7 +105,7 @@ def add_project(
 
 
 def add_member(connection: Connection, project_name: str, login: str) -> None:
-    """Let a researcher submit to a project."""
+    """Add a researcher to a project."""
     where = connection.scalar(sa.select(project.c.id).where(project.c.name == project_name))
     who = connection.scalar(sa.select(person.c.id).where(person.c.login == login))
     if where is None or who is None:

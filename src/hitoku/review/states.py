@@ -1,6 +1,6 @@
-"""States of a request, the transitions between them, and who may do what.
+"""States of a request, their transitions, and permissions.
 
-One function per permission. The author never reviews, whatever other roles they have.
+Each permission is one function. Authors never review their own requests, whatever other roles they have.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hitoku.errors import HitokuError
 
 
 class RequestState(StrEnum):
-    """Where a request stands."""
+    """State of a request."""
 
     SUBMITTED = "submitted"
     PHASE_1 = "phase 1"
@@ -26,7 +26,7 @@ class RequestState(StrEnum):
 
 
 class Owner(StrEnum):
-    """Whose turn it is."""
+    """Who must act next."""
 
     SYSTEM = "the application"
     CHECKERS = "checkers"
@@ -48,7 +48,7 @@ OWNERS = {
 
 
 class Event(StrEnum):
-    """What moves a request from one state to another; also its name in the log."""
+    """Event that moves a request from one state to another; also its name in the log."""
 
     SUBMIT = "submit"
     CHECKED = "checked"
@@ -84,11 +84,11 @@ CLOSED = tuple(state for state in RequestState if OWNERS[state] is Owner.NOBODY)
 
 
 class StateError(HitokuError):
-    """Something cannot be done in the state a request is in, or not yet."""
+    """Error for an action that is not possible in the current state."""
 
 
 def after(state: RequestState | None, event: Event) -> RequestState:
-    """Return the state that an event leads to, or refuse it.
+    """Return the state after an event; raise StateError if it is not allowed.
 
     Examples
     --------
@@ -108,12 +108,12 @@ def after(state: RequestState | None, event: Event) -> RequestState:
 
 
 def allowed(state: RequestState, event: Event) -> bool:
-    """Tell whether an event can happen in a state."""
+    """Return whether an event is allowed in a state."""
     return (state, event) in TRANSITIONS
 
 
 class Role(StrEnum):
-    """What a person is in the team."""
+    """Role of a user."""
 
     RESEARCHER = "researcher"
     CHECKER = "checker"
@@ -123,7 +123,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody who is signed in."""
+    """A signed-in user."""
 
     id: int
     login: str
@@ -132,26 +132,26 @@ class Person:
 
     @property
     def checks(self) -> bool:
-        """Works on other people's requests."""
+        """Whether the user reviews requests of others."""
         return bool(self.roles & {Role.CHECKER, Role.SENIOR})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What a permission asks about a request.
+    """Facts about a request on which permissions depend.
 
     Parameters
     ----------
     author, state
-        Whose it is, and where it stands.
+        Author and state of the request.
     reviewers
-        Who has begun a review of this turn, and whether it is frozen.
+        Reviewer ids of this turn, with whether each review is submitted.
     needed
-        How many reviews it takes.
+        Number of reviews required.
     separate
-        Whoever reviewed in phase 1 does not decide in phase 2.
+        Whether reviewers of phase 1 are excluded from phase 2.
     claimed_by
-        Who works on it now.
+        Id of the user who claimed it.
     """
 
     author: int
@@ -163,16 +163,16 @@ class Standing:
 
     @property
     def frozen(self) -> int:
-        """How many reviews are submitted."""
+        """Number of submitted reviews."""
         return sum(self.reviewers.values())
 
     @property
     def unblinded(self) -> bool:
-        """All reviews are in: votes may be seen."""
+        """Whether all reviews are submitted, so that votes are visible."""
         return self.frozen >= self.needed or self.state not in {RequestState.SUBMITTED, RequestState.PHASE_1}
 
 
-# A permission about a request, or about none.
+# Permission that depends on a request.
 Rule = Callable[[Person, Standing], bool]
 
 
@@ -200,7 +200,7 @@ def _review(who: Person, what: Standing) -> bool:
 
 
 def _submit_review(who: Person, what: Standing) -> bool:
-    # A second click finds the review frozen, which is what it asked for.
+    # Allowed again after submission, so that a repeated click succeeds.
     return _foreign(who, what) and what.state is RequestState.PHASE_1 and who.id in what.reviewers
 
 
@@ -243,7 +243,7 @@ def _download(who: Person, what: Standing) -> bool:
 
 ABOUT_A_REQUEST: dict[str, Rule] = {
     "see": _see,
-    # Evidence is for those who check; an author sees verdicts and what would leave.
+    # Evidence is for checkers; authors see verdicts and published values.
     "see evidence": _foreign,
     "claim": _claim,
     "review": _review,
@@ -272,7 +272,7 @@ BY_ROLE: dict[str, frozenset[Role]] = {
 
 
 def may(who: Person, permission: str, what: Standing | None = None) -> bool:
-    """Tell whether somebody may do something; a permission that nobody wrote down is an error of ours."""
+    """Return whether a user has a permission, optionally on a request. Raises KeyError if unknown."""
     if permission in BY_ROLE:
         return bool(who.roles & BY_ROLE[permission])
     rule = ABOUT_A_REQUEST[permission]

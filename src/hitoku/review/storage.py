@@ -1,4 +1,4 @@
-"""The database: SQLite in a file, or PostgreSQL; one way to read, one way to write."""
+"""Database access for SQLite and PostgreSQL: one way to read, one way to write."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from sqlalchemy.exc import OperationalError
 from hitoku.errors import DataError, OutputError
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-# Any number, but the same one for all writers.
+# Arbitrary lock id, shared by all writers.
 WRITE_LOCK = 724_151_020
-# How long a writer waits for the one before it.
+# Time that a writer waits for the lock, in milliseconds.
 PATIENCE_MS = 20_000
 
 
 def now() -> str:
-    """Return this moment as text that sorts."""
+    """Return the current time as sortable text."""
     return moment(datetime.now(UTC))
 
 
 def moment(at: datetime) -> str:
-    """Write a moment down, to the second.
+    """Return a time as text, in seconds.
 
     Examples
     --------
@@ -48,30 +48,30 @@ def read_moment(text: str) -> datetime:
 
 
 def open_database(url: str) -> Engine:
-    """Connect to a database; nothing is made in it.
+    """Connect to a database without creating anything in it.
 
     Parameters
     ----------
     url
-        Such as ``sqlite:////srv/review/review.sqlite`` or ``postgresql+psycopg://user@host/name``.
+        Address, such as ``sqlite:////srv/review/review.sqlite`` or ``postgresql+psycopg://user@host/name``.
     """
     if url.startswith("sqlite"):
-        # Threads take connections in turn; SQLite itself is compiled for that.
+        # Connections are shared between threads; SQLite is compiled for that.
         engine = sa.create_engine(
             url, connect_args={"check_same_thread": False, "timeout": PATIENCE_MS / 1000}
         )
         sa.event.listen(engine, "connect", _prepare_sqlite)
         sa.event.listen(engine, "begin", _begin_sqlite)
         return engine
-    # Connections that died while the database was away are noticed and replaced.
+    # Replace connections that died while the database was unavailable.
     engine = sa.create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=24)
-    # A command that is over lets its engine go, and the server must not keep its connections.
+    # Close connections when an engine is discarded, so that they do not accumulate.
     weakref.finalize(engine, engine.pool.dispose)
     return engine
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    # Python's driver begins transactions when it likes; here they are begun by hand.
+    # Python's driver starts transactions implicitly; here they are started explicitly.
     connection.isolation_level = None
     cursor = connection.cursor()
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={PATIENCE_MS}"):
@@ -86,7 +86,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """Yield a connection that sees one state of the database throughout."""
+    """Yield a connection with a consistent snapshot of the database."""
     options = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
     with engine.connect().execution_options(**options) as connection:
         yield connection
@@ -94,9 +94,9 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """Yield the connection of the only writer; what it did is kept when the block succeeds.
+    """Yield the single writer connection; commit if the block succeeds.
 
-    The lock comes first: two writers that read before they write would both see the state before the other.
+    The lock is taken first: two writers that read before locking would both see the old state.
     """
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
         if connection.dialect.name == "postgresql":
@@ -106,7 +106,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def writable(engine: Engine) -> Iterator[None]:
-    """Say so where the database cannot be written: what was begun is undone."""
+    """Raise OutputError if the database cannot be written."""
     try:
         yield
     except OperationalError as error:
@@ -120,7 +120,7 @@ def writable(engine: Engine) -> Iterator[None]:
 
 
 def reachable(engine: Engine) -> bool:
-    """Tell whether the database answers."""
+    """Return whether the database responds."""
     try:
         with reading(engine) as connection:
             connection.execute(sa.text("SELECT 1"))
@@ -130,7 +130,7 @@ def reachable(engine: Engine) -> bool:
 
 
 def migrate(engine: Engine, form: str = "head") -> str:
-    """Bring a database from whatever form it has to the present one, or to an earlier; return its name."""
+    """Migrate a database to the newest or a given schema version; return the version."""
     script = ScriptDirectory(str(MIGRATIONS))
     steps = EnvironmentContext(Config(), script, fn=lambda found, _: script._upgrade_revs(form, found))  # noqa: SLF001 - as Alembic's own pages do it
     with writing(engine) as connection, steps:
@@ -141,17 +141,17 @@ def migrate(engine: Engine, form: str = "head") -> str:
 
 
 def newest() -> str:
-    """Return the name of the last step."""
+    """Return the newest schema version."""
     return str(ScriptDirectory(str(MIGRATIONS)).get_current_head())
 
 
 def forms() -> list[str]:
-    """Name every form that a database of ours ever had, the first one first."""
+    """Return all schema versions, oldest first."""
     return [each.revision for each in ScriptDirectory(str(MIGRATIONS)).walk_revisions()][::-1]
 
 
 def require_current(engine: Engine) -> None:
-    """Raise when the database is not in the present form."""
+    """Raise an error if the database does not have the newest schema version."""
     try:
         with engine.connect() as connection:
             found = MigrationContext.configure(connection).get_current_revision()

@@ -1,4 +1,4 @@
-"""A submission comes in: a request is made, or taken up again, and its check is asked for."""
+"""Create a request or a new turn from a submission, and enqueue its check."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def new_request(
     digest: str,
     nonce: str,
 ) -> int:
-    """Make a request of a folder in quarantine; return its number. The same nonce makes it once."""
+    """Create a request from a folder in quarantine; return its number.
+
+    Idempotent for the same nonce.
+    """
     known = connection.scalar(sa.select(request.c.id).where(request.c.nonce == nonce))
     if known is not None:
         return int(known)
@@ -95,7 +98,7 @@ def new_turn(
     digest: str,
     nonce: str,
 ) -> None:
-    """Take up a request that was returned, with other files."""
+    """Add a turn with new files to a returned request."""
     if connection.scalar(sa.select(submission.c.id).where(submission.c.nonce == nonce)) is not None:
         return
     turn = connection.scalar(sa.select(request.c.turn).where(request.c.id == number)) or 0
@@ -123,7 +126,7 @@ def _take_in(
     key = _key(made)
     place = context.submitted(key)
     place.parent.mkdir(parents=True, exist_ok=True)
-    if place.exists():  # of a transaction that was undone
+    if place.exists():  # left by a transaction that was rolled back
         place.rename(context.quarantine / f"undone-{nonce}")
     folder.rename(place)
     return key
@@ -140,7 +143,7 @@ def _require_member(connection: Connection, who: Person, project_id: int) -> Non
 
 
 def projects_of(connection: Connection, who: Person) -> Sequence[Row[tuple[object, ...]]]:
-    """Return the projects that somebody may submit to."""
+    """Return the projects of a researcher."""
     return connection.execute(
         sa.select(project)
         .join(member, member.c.project == project.c.id)
@@ -150,17 +153,17 @@ def projects_of(connection: Connection, who: Person) -> Sequence[Row[tuple[objec
 
 
 def check_done(connection: Connection, number: int, found: Mapping[str, Any]) -> None:
-    """Write down what the worker found about a submission, and hand it to the checkers.
+    """Store the result of a check, and pass the request to the checkers.
 
     Parameters
     ----------
     connection
         Of the writer.
     number
-        Of the submission.
+        Id of the submission.
     found
-        Its summary: ``outputs`` with name, kind, status, digest, principles and number of cells, and
-        ``report`` about the whole.
+        Summary of the check: ``outputs`` with name, kind, status, digest, principles and number of cells, and
+        ``report`` about the submission.
     """
     row = connection.execute(sa.select(submission).where(submission.c.id == number)).one()
     if row.report or _gone(connection, row):
@@ -196,7 +199,7 @@ def check_done(connection: Connection, number: int, found: Mapping[str, Any]) ->
 
 
 def check_refused(connection: Connection, number: int, what: str, fix: str) -> None:
-    """Give a submission back that is not as hitoku writes it."""
+    """Return a submission that could not be read."""
     row = connection.execute(sa.select(submission).where(submission.c.id == number)).one()
     if _gone(connection, row):
         return
@@ -207,14 +210,14 @@ def check_refused(connection: Connection, number: int, what: str, fix: str) -> N
 
 
 def _gone(connection: Connection, row: Row[tuple[object, ...]]) -> bool:
-    """Tell whether nobody waits for a check any more: withdrawn, or checked already."""
+    """Return whether the check is obsolete: the request was withdrawn, or checked already."""
     asked = sa.select(request.c.state, request.c.turn).where(request.c.id == row.request)
     found = connection.execute(asked).one()
     return bool(found.state != RequestState.SUBMITTED or found.turn != row.turn)
 
 
 def _carry_votes(connection: Connection, row: Row[tuple[object, ...]]) -> None:
-    """Keep approvals of outputs that are the same as in the turn before; a changed one is voted on afresh."""
+    """Copy approvals of outputs that did not change since the previous turn."""
     earlier = connection.execute(
         sa.select(submission.c.id).where(
             submission.c.request == row.request, submission.c.turn == row.turn - 1
@@ -257,7 +260,7 @@ def _carry_votes(connection: Connection, row: Row[tuple[object, ...]]) -> None:
 
 
 def previous(connection: Connection, number: int) -> Row[tuple[object, ...]] | None:
-    """Return the submission of the turn before the present one."""
+    """Return the submission of the previous turn."""
     now_ = latest(connection, number)
     if now_ is None or now_.turn == 1:
         return None

@@ -1,4 +1,4 @@
-"""Every table of the database. What happened is in the log; the other tables are what follows from it."""
+"""Tables of the database. The log is the primary record; the other tables follow from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-# Names of constraints are the same on every database, so that later steps can find them.
+# Constraint names are the same on every database, so that migrations can find them.
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(column_0_label)s",
@@ -27,7 +27,7 @@ metadata = MetaData(
     }
 )
 
-# Moments are text, "2026-11-16T21:05:53Z": they sort, and mean the same on both databases.
+# Times are text, "2026-11-16T21:05:53Z": sortable, and the same on both databases.
 MOMENT = String(20)
 
 person = Table(
@@ -37,12 +37,12 @@ person = Table(
     Column("login", String(100), nullable=False, unique=True),
     Column("name", String(200), nullable=False),
     Column("roles", String(100), nullable=False),
-    # None for people who come through a proxy or an identity provider.
+    # None for users authenticated by a proxy or an identity provider.
     Column("password", String(200)),
     Column("active", Boolean, nullable=False),
 )
 
-# Who signed in. The token is in the browser, its hash is here.
+# Sessions. The browser has the token, the database its hash.
 session = Table(
     "session",
     metadata,
@@ -68,7 +68,7 @@ project = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", String(100), nullable=False, unique=True),
-    # Paths on the server; empty where the centre has none.
+    # Paths on the server; may be empty.
     Column("data", String(500), nullable=False),
     Column("unit", String(100), nullable=False),
     Column("ledger", String(500), nullable=False),
@@ -92,7 +92,7 @@ policy = Table(
     Column("text", Text, nullable=False),
     Column("added", MOMENT, nullable=False),
     Column("added_by", String(100), nullable=False),
-    # The one that submissions under this name are judged by.
+    # Whether it applies to new submissions under this name.
     Column("current", Boolean, nullable=False),
     UniqueConstraint("name", "digest"),
 )
@@ -109,16 +109,16 @@ request = Table(
     Column("state", String(20), nullable=False),
     Column("turn", Integer, nullable=False),
     Column("submitted", MOMENT, nullable=False),
-    # When it came to rest: released, rejected or withdrawn.
+    # Time of release, rejection or withdrawal.
     Column("closed", MOMENT),
     Column("claimed_by", ForeignKey("person.id")),
-    # A form that is sent twice makes one request.
+    # A form submitted twice creates one request.
     Column("nonce", String(64), nullable=False, unique=True),
     Index("ix_request_state", "state", "submitted"),
     Index("ix_request_author", "author"),
 )
 
-# What was handed over, once for each turn.
+# Submissions, one for each turn.
 submission = Table(
     "submission",
     metadata,
@@ -128,7 +128,7 @@ submission = Table(
     Column("digest", String(64), nullable=False),
     Column("received", MOMENT, nullable=False),
     Column("nonce", String(64), nullable=False, unique=True),
-    # The three numbers of the queue, and what the check says about the whole; empty before it.
+    # Numbers of outputs by verdict, and report of the check; empty before it.
     Column("passing", Integer, nullable=False),
     Column("to_review", Integer, nullable=False),
     Column("failing", Integer, nullable=False),
@@ -145,14 +145,14 @@ output = Table(
     Column("name", String(200), nullable=False),
     Column("kind", String(50), nullable=False),
     Column("status", String(20), nullable=False),
-    # What leaves and what it rests on: an output with the same digest is the same.
+    # Hash of published values and evidence: equal digests mean equal outputs.
     Column("digest", String(64), nullable=False),
     Column("principles", Text, nullable=False),
     Column("cells", Integer, nullable=False),
     UniqueConstraint("submission", "place"),
 )
 
-# One person's review of one turn; frozen when it is submitted.
+# A user's review of one turn; frozen on submission.
 review = Table(
     "review",
     metadata,
@@ -172,7 +172,7 @@ vote = Table(
     CheckConstraint("choice IN ('approve', 'change')", name="choice"),
 )
 
-# What the reviewers settled on, output by output, once their votes were open.
+# Choices on which the reviewers agreed after opening their votes.
 settled = Table(
     "settled",
     metadata,
@@ -182,17 +182,17 @@ settled = Table(
     CheckConstraint("choice IN ('approve', 'change')", name="choice"),
 )
 
-# Phase 2: what somebody who knows the data decided.
+# Decisions of phase 2.
 decision = Table(
     "decision",
     metadata,
     Column("output", ForeignKey("output.id"), primary_key=True),
     Column("person", ForeignKey("person.id"), nullable=False),
     Column("choice", String(20), nullable=False),
-    # For the researcher; with the facts it is what the receipt says.
+    # Reason for the researcher; on the receipt, with the facts.
     Column("reason", Text, nullable=False),
     Column("facts", Text, nullable=False),
-    # Numbers that leave although they were withheld, by their codes; and the last day on which they may.
+    # Suppressed cells to release, by their codes, and expiry date.
     Column("cells", Text, nullable=False),
     Column("expires", String(10)),
     Column("decided", MOMENT, nullable=False),
@@ -207,7 +207,7 @@ comment = Table(
     Column("output", ForeignKey("output.id")),
     Column("person", ForeignKey("person.id"), nullable=False),
     Column("turn", Integer, nullable=False),
-    # Said before the votes were open: other reviewers do not see it until they are.
+    # Written before votes were opened: hidden from other reviewers until then.
     Column("independent", Boolean, nullable=False),
     Column("public", Boolean, nullable=False),
     Column("at", MOMENT, nullable=False),
@@ -215,7 +215,7 @@ comment = Table(
     Index("ix_comment_request", "request"),
 )
 
-# Work for the worker: a check, a release, a dry run. One of each kind for each subject.
+# Background jobs: check, release, dry run. One of each kind for each subject.
 job = Table(
     "job",
     metadata,
@@ -246,7 +246,7 @@ release = Table(
     Column("entries", Integer, nullable=False),
 )
 
-# Append-only and chained; the database refuses changes, and the chain shows those of its owner.
+# Append-only and chained: the database rejects changes, and the chain reveals those by its owner.
 log = Table(
     "log",
     metadata,

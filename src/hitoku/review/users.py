@@ -29,18 +29,18 @@ from hitoku.review.tables import attempt, person, session
 # argon2id, with the parameters of RFC 9106 for machines with less memory.
 HASHER = PasswordHasher()
 SHORTEST = 10
-# Failures within the window after which a sign-in is refused, whatever the password: of a login from one
-# address or one known device, of a login from unknown devices at all addresses, and of one address for all
-# logins. The second bounds guessing from many addresses; it never concerns a known device.
+# Failed sign-ins within the window after which further ones are rejected: for a login from one address or
+# known device, for a login from unknown devices, and for an address. The second limit bounds distributed
+# guessing and never affects a known device.
 MAX_PER_PAIR, MAX_PER_LOGIN, MAX_PER_ADDRESS, WINDOW = 5, 20, 100, timedelta(minutes=15)
-# Known devices are counted in the place of addresses, under a name that no address has.
+# Prefix of known devices, which are counted instead of addresses.
 DEVICE = "device "
 
 
 def add_person(
     connection: Connection, login: str, name: str, roles: Iterable[str], password: str | None, *, by: str
 ) -> int:
-    """Add somebody; without a password they come through a proxy or an identity provider."""
+    """Add a user. Without a password, users sign in through a proxy or an identity provider."""
     wanted = sorted(set(roles))
     for each in wanted:
         if each not in set(Role):
@@ -80,7 +80,7 @@ def add_person(
 
 
 def hash_password(password: str) -> str:
-    """Hash a password; one that is too short is refused."""
+    """Hash a password; raise ParameterError if it is too short."""
     if len(password) < SHORTEST:
         raise ParameterError(
             "password_too_short",
@@ -93,7 +93,7 @@ def hash_password(password: str) -> str:
 
 
 def set_password(connection: Connection, login: str, password: str, *, by: str) -> None:
-    """Give somebody another password; they are signed out everywhere, and failures are forgotten."""
+    """Set a user's password, end their sessions, and reset failed sign-ins."""
     found = _row(connection, login)
     connection.execute(
         sa.update(person).where(person.c.id == found.id).values(password=hash_password(password))
@@ -104,7 +104,7 @@ def set_password(connection: Connection, login: str, password: str, *, by: str) 
 
 
 def set_active(connection: Connection, login: str, *, active: bool, by: str) -> None:
-    """Let somebody in again, or no longer; what they did stays theirs."""
+    """Enable or disable a user; their earlier actions are kept."""
     found = _row(connection, login)
     connection.execute(sa.update(person).where(person.c.id == found.id).values(active=active))
     if not active:
@@ -113,48 +113,48 @@ def set_active(connection: Connection, login: str, *, active: bool, by: str) -> 
 
 
 def end_sessions(connection: Connection, who: int) -> None:
-    """Sign somebody out everywhere."""
+    """End all sessions of a user."""
     open_ones = (session.c.person == who) & session.c.ended.is_(None)
     connection.execute(sa.update(session).where(open_ones).values(ended=now()))
 
 
 def known(connection: Connection, login: str) -> Person | None:
-    """Return an active person by login."""
+    """Return an active user by login; None if there is none."""
     found = connection.execute(sa.select(person).where(person.c.login == login, person.c.active)).first()
     return None if found is None else as_person(found)
 
 
 def as_person(row: Row[tuple[object, ...]]) -> Person:
-    """Make a person of a row."""
+    """Return the user of a row."""
     return Person(
         id=row.id, login=row.login, name=row.name, roles=frozenset(Role(each) for each in row.roles.split())
     )
 
 
 def origin_of(connection: Connection, login: str, address: str, cookie: str) -> str:
-    """Return what failures are counted by: a known device of the person, else the address."""
+    """Return the origin by which failed sign-ins are counted: a known device of the user, or the address."""
     hashed = connection.scalar(sa.select(person.c.password).where(person.c.login == login, person.c.active))
     device = known_device(cookie, login, hashed) if cookie and hashed else None
     return address if device is None else f"{DEVICE}{device}"
 
 
 def device_cookie(connection: Connection, who: Person) -> str:
-    """Return a cookie that makes a device known, for a person who just signed in with a password."""
+    """Return the cookie that makes a device known after a sign-in with a password."""
     hashed = connection.scalar(sa.select(person.c.password).where(person.c.id == who.id))
     return new_cookie(who.login, str(hashed))
 
 
 def throttled(connection: Connection, login: str, origin: str) -> bool:
-    """Return whether there were too many failures lately.
+    """Return whether a login or origin has too many recent failed sign-ins.
 
     Parameters
     ----------
     connection
-        Of the database.
+        Database connection.
     login
-        Who wants to sign in.
+        Login to be checked.
     origin
-        From where, as :func:`origin_of` names it.
+        Origin as returned by :func:`origin_of`.
     """
     recent = attempt.c.at > moment(datetime.now(UTC) - WINDOW)
     of_login, of_origin = attempt.c.login == login[:100], attempt.c.address == origin
@@ -172,14 +172,14 @@ def throttled(connection: Connection, login: str, origin: str) -> bool:
 
 
 def note_failure(connection: Connection, login: str, origin: str, address: str) -> None:
-    """Remember that somebody failed to sign in; what is older than the window is forgotten."""
+    """Record a failed sign-in; delete those older than the window."""
     connection.execute(sa.delete(attempt).where(attempt.c.at <= moment(datetime.now(UTC) - WINDOW)))
     connection.execute(sa.insert(attempt).values(login=login[:100], address=origin, at=now()))
     log.append(connection, log.SYSTEM, "sign-in refused", address=address)
 
 
 def unlock(connection: Connection, login: str | None, *, by: str) -> int:
-    """Forget the failures of a login, or all of them; return how many there were."""
+    """Reset the failed sign-ins of a login, or of all; return their number."""
     which = sa.true() if login is None else attempt.c.login == _row(connection, login).login
     forgotten = connection.execute(sa.delete(attempt).where(which)).rowcount
     log.append(connection, by, "sign-in unlocked", login=login)
@@ -187,7 +187,7 @@ def unlock(connection: Connection, login: str | None, *, by: str) -> int:
 
 
 def password_matches(connection: Connection, login: str, password: str) -> Person | None:
-    """Compare a password; it takes as long when there is no such person."""
+    """Return the user if the password matches. Takes equally long for unknown logins."""
     found = connection.execute(sa.select(person).where(person.c.login == login, person.c.active)).first()
     hashed = found.password if found is not None and found.password else _nobody()
     try:
@@ -220,13 +220,13 @@ def _row(connection: Connection, login: str) -> Row[tuple[object, ...]]:
     return found
 
 
-# The time of the last click is written when it is this much older than what is there: pages are read more
-# often than clicked, and readers should not wait for writers.
+# Age at which the time of the last activity is updated. More frequent updates would make readers wait for the
+# writer.
 FRESH = timedelta(minutes=1)
 
 
 def begin_session(connection: Connection, who: int) -> str:
-    """Begin a session; a new token every time, so that nobody can hand one to somebody in advance."""
+    """Create a session with a new token, which cannot be planted beforehand."""
     token = secrets.token_urlsafe(32)
     connection.execute(
         sa.insert(session).values(token=_hashed(token), person=who, begun=now(), seen=now(), ended=None)
@@ -235,7 +235,7 @@ def begin_session(connection: Connection, who: int) -> str:
 
 
 def find_session(connection: Connection, token: str, settings: ReviewSettings) -> tuple[Person, bool] | None:
-    """Return whose session it is, and whether its last click should be written; None when it is over."""
+    """Return the user of a session, and whether its activity should be recorded; None if it has ended."""
     row = connection.execute(
         sa.select(session.c.begun, session.c.seen, person)
         .join(person, person.c.id == session.c.person)
@@ -252,7 +252,7 @@ def find_session(connection: Connection, token: str, settings: ReviewSettings) -
 
 
 def touch_session(connection: Connection, token: str) -> None:
-    """Write down that somebody was seen; sessions that ended long ago are forgotten."""
+    """Record activity; delete sessions that ended long ago."""
     connection.execute(
         sa.update(session)
         .where(session.c.token == _hashed(token), session.c.ended.is_(None))
@@ -269,7 +269,7 @@ def end_session(connection: Connection, token: str) -> None:
 
 
 def form_token(token: str) -> str:
-    """Return what every form of a session must send back, so that other pages cannot send them."""
+    """Return the CSRF token that every form of a session must contain."""
     return sha256(f"form {token}".encode())
 
 
@@ -286,28 +286,28 @@ DAYS = 180
 
 
 def cookie_name(login: str) -> str:
-    """Return the name of the cookie for a login: several people may use one browser."""
+    """Return the device-cookie name of a login: several users may share a browser."""
     return f"hitoku_device_{sha256(login.encode())[:16]}"
 
 
 def new_cookie(login: str, hashed: str) -> str:
-    """Return a cookie for a device from which a person just signed in.
+    """Return a cookie for a device after a sign-in.
 
     Parameters
     ----------
     login
-        Login of the person.
+        Login of the user.
     hashed
-        Hash of their password, the key of the signature.
+        Hash of the user's password, the key of the signature.
     """
     content = f"{secrets.token_urlsafe(12)}.{int(time.time())}"
     return f"{content}.{_signature(login, content, hashed)}"
 
 
 def known_device(cookie: str, login: str, hashed: str) -> str | None:
-    """Return the name of the device that a cookie was given to; None if it is not ours, or too old."""
+    """Return the device id of a cookie; None if it is invalid or expired."""
     content, _, signature = cookie.rpartition(".")
-    # Characters beyond ASCII cannot be compared in constant time, and we never wrote any.
+    # compare_digest accepts ASCII only, and valid cookies are ASCII.
     if not cookie.isascii() or not hmac.compare_digest(signature, _signature(login, content, hashed)):
         return None
     device, _, issued = content.partition(".")

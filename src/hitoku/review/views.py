@@ -1,6 +1,7 @@
-"""Drawings of outputs, made once by the worker from the evidence and read by the server as plain values.
+"""Drawings of outputs, made by the worker from the evidence and read by the server as plain values.
 
-Confidential: counts, shares and intervals of withheld cells are in them. They stay beside the submission.
+Drawings are confidential: they contain counts, shares and intervals of suppressed cells. They are stored with
+the check results.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from hitoku.checks.submission import Recheck, Rechecked
 from hitoku.errors import HitokuError
 from hitoku.io import LayoutSection, OutputCells, asked_for, cross_codes, entry, list_rows
 
-# JSON has no infinity: a number of this size stands for it.
+# JSON has no infinity: this value represents it.
 ENDLESS = 1e308
-# Columns that an output has or has not: without entries they are left out.
+# Optional columns, omitted if empty.
 OPTIONAL = ("share", "shared", "low", "high")
 View = dict[str, Any]
 
 
 def draw(each: Rechecked, policy: Policy) -> View:
-    """Draw an output: its verdicts, its cells with everything that is known about them, and their layout."""
+    """Draw an output: verdicts, facts about its cells, and their layout."""
     output = each.output
     view: View = {
         "name": output.name,
@@ -47,12 +48,12 @@ def draw(each: Rechecked, policy: Policy) -> View:
             view["support"] = [list(term) for term in output.evidence.supported_terms]
         return view | _draw_rows(output) | {"withheld": {}}
     except HitokuError as error:
-        # What was tampered with may have any shape: it is listed as it came.
+        # A tampered output may have any shape: its rows are listed unchanged.
         return view | _draw_rows(output) | {"findings": [*view["findings"], f"cannot be drawn: {error.what}"]}
 
 
 def _draw_cells(found: OutputCells) -> View:
-    """Draw cells; where groups have several numbers, each of them has the facts of its group."""
+    """Draw cells; if groups have several numbers, each has the facts of its group."""
     output, known, n = found.output, found.known, len(found)
     numbers = list(found.numbers.values())
     low, high = found.ends
@@ -79,7 +80,7 @@ def _draw_cells(found: OutputCells) -> View:
         name: [value for value in column for _ in numbers] for name, column in columns.items()
     }
     cells["shown"] = [_shown(column[cell]) for cell in range(n) for column in numbers]
-    # By its first number, each withheld cell with its codes: a decision may let it leave.
+    # Codes of suppressed cells by their first number: a decision may release them.
     coded, withheld = output.asked.cells(output.evidence), output.evidence.withheld
     named = [] if coded is None else list(coded.named())
     opened = [at for at in found.shown if named and withheld[at]]
@@ -91,9 +92,9 @@ def _draw_cells(found: OutputCells) -> View:
 
 
 def draw_released(published: Mapping[str, Sequence[Any]]) -> View:
-    """Draw what was released, of which only the numbers are known: crosswise with two variables, or listed.
+    """Draw a released output, of which only the numbers are known.
 
-    Cells are numbered by the rows of the columns.
+    Two variables are crossed, otherwise rows are listed. Cells are numbered by the rows of the columns.
     """
     *variables, last = published
     labels = list(zip(*(map(str, published[name]) for name in variables), strict=True))
@@ -102,7 +103,7 @@ def draw_released(published: Mapping[str, Sequence[Any]]) -> View:
 
 
 def _draw_rows(output: Output) -> View:
-    """Draw what would leave as it stands, one line after another."""
+    """Draw the published rows one after another."""
     names, rows = list(output.published), list(zip(*output.published.values(), strict=False))
     view = _unknown(
         list_rows((), dict.fromkeys(range(len(rows)), ()), names), [value for row in rows for value in row]
@@ -112,7 +113,7 @@ def _draw_rows(output: Output) -> View:
 
 
 def _unknown(section: LayoutSection, values: Sequence[Any]) -> View:
-    """Draw cells of which nothing is known but what is shown."""
+    """Draw cells with unknown facts."""
     n = len(values)
     cells: View = {
         **dict.fromkeys(("units", *OPTIONAL, "need")),
@@ -137,10 +138,10 @@ DPI = 110
 
 
 def draw_picture(output: Output) -> bytes:
-    """Draw the chart of an output as PNG; nothing for what is read as numbers, or does not leave."""
+    """Return the chart of an output as PNG; empty if it has none or is suppressed."""
     if not output.asked.picture:
         return b""
-    # Most submissions have no pictures, and the package takes a second to load.
+    # Deferred import: most submissions have no pictures, and it takes a second.
     from hitoku.plots import chart  # noqa: PLC0415
 
     try:
@@ -148,27 +149,26 @@ def draw_picture(output: Output) -> bytes:
     except HitokuError:
         return b""
     content = io.BytesIO()
-    # Without the name and version of the program: the same numbers are the same bytes.
+    # Without metadata, equal numbers give equal bytes.
     figure.savefig(content, format="png", dpi=DPI, metadata={"Software": None})
     return content.getvalue()
 
 
-# So many sums are drawn; the verdicts name all.
+# Maximum number of sums drawn; the verdicts name all.
 MOST_SUMS = 50
-# A sum of more cells than this is no picture.
+# Maximum number of cells in a drawn sum.
 MOST_TERMS = 200
 
 
 def sums(found: Recheck, n_cells: Sequence[int]) -> list[dict[str, Any]]:
-    """Return each sum of cells that singles a group out: the outputs that publish them, and which cells.
+    """Return the sums of cells that single out a group: the outputs that publish them, and their cells.
 
     Parameters
     ----------
     found
-        What a check found.
+        Result of a check.
     n_cells
-        How many cells the drawing of each output has: a group may have several numbers, the last of which is
-        marked.
+        Number of cells in each output's drawing. If a group has several numbers, the last one is marked.
     """
     drawn: list[dict[str, Any]] = []
     for place, each in enumerate(found.outputs):
@@ -194,7 +194,7 @@ def _sum(each: Rechecked, verdict: PrincipleVerdict, sides: list[dict[str, Any]]
 def _sides(
     found: Recheck, n_cells: Sequence[int], place: int, verdict: PrincipleVerdict
 ) -> list[dict[str, Any]] | None:
-    """Look up every output of a sum; None where one of them is not to be found."""
+    """Return the outputs of a sum; None if one cannot be found."""
     places = {each.output.name: at for at, each in enumerate(found.outputs)}
     sides = []
     for name in dict.fromkeys(term.output for term in verdict.terms):
@@ -217,7 +217,7 @@ def _sides(
         marked = zip(located, terms, strict=True)
         side["terms"] = {str(at * width + width - 1): _term(term) for at, term in marked}
         sides.append(side)
-    # What was there first stands on the left.
+    # Earlier outputs are shown on the left.
     return sorted(sides, key=lambda side: (side["place"] is not None, side["place"] == place))
 
 
@@ -232,7 +232,7 @@ def _in_cells(cells: CodedCells, terms: Sequence[SumTerm]) -> list[int] | None:
 
 
 def _in_columns(published: Mapping[str, Sequence[Any]], terms: Sequence[SumTerm]) -> list[int] | None:
-    """Find the rows of some cells in what has left; a sum over a variable has the code of the last row."""
+    """Return the rows of cells in a released output; a sum over a variable has the code of the last row."""
     columns = list(published)[:-1]
     if not columns or not all(published[name] for name in columns):
         return None

@@ -1,4 +1,4 @@
-"""What waits for whom: the queue of the team, requests of a researcher, and statistics of the team."""
+"""Queues of requests for the team and for researchers, and statistics of the team."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A request in the queue.
+    """Request in the queue.
 
     Parameters
     ----------
     number, title, project, author, state, turn, submitted
-        Of the request.
+        Facts of the request.
     passing, to_review, failing
-        Outputs by verdict.
+        Number of outputs by verdict.
     claimed_by
-        Name of who works on it, and whether that is the reader.
+        Name of the user who claimed it, and whether that is the current user.
     age_days, overdue
-        Working days since it came, and whether the promise is broken.
+        Working days since submission, and whether the turnaround time is exceeded.
     mine, outputs
-        On how many of its outputs the reader has voted.
+        Outputs on which the current user has voted, and all outputs.
     reviews
-        How many reviews are in.
+        Number of submitted reviews.
     """
 
     number: int
@@ -78,7 +78,7 @@ class Line:
 
 
 def working_days(since: datetime, until: datetime) -> int:
-    """Count the days from Monday to Friday that have gone by.
+    """Return the number of working days (Monday to Friday) between two times.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def working_days(since: datetime, until: datetime) -> int:
 
 
 def counts(connection: Connection) -> dict[str, int]:
-    """Say how many requests each tab has."""
+    """Return the number of requests in each tab."""
     rows = connection.execute(sa.select(request.c.state, sa.func.count()).group_by(request.c.state)).all()
     found = {row[0]: row[1] for row in rows}
     return {tab: sum(found.get(str(state), 0) for state in states) for tab, states in TABS.items()}
@@ -111,22 +111,22 @@ def lines(
     page: int = 1,
     own: bool = False,
 ) -> tuple[list[Line], int]:
-    """Return a page of the queue, the oldest first, and how many requests there are in all.
+    """Return a page of the queue, oldest first, and the total number of requests.
 
     Parameters
     ----------
     connection, who, settings
-        For whom.
+        Database, current user, and settings.
     tab
         A key of ``TABS``.
     project_name, words
-        Only those of a project, or with these words in title or author.
+        Filter by project, or by words in title or author.
     claimed
-        "mine", "free" or everything.
+        Filter by claim: "mine", "free", or empty for all.
     page
-        From one.
+        Page number, from 1.
     own
-        Only the reader's own requests, in every state, the newest first.
+        Whether to return only the user's own requests in all states, newest first.
     """
     claimer, author = person.alias("claimer"), person.alias("author")
     where: list[sa.ColumnElement[bool]] = (
@@ -207,12 +207,12 @@ def lines(
 
 
 def projects(connection: Connection) -> Sequence[str]:
-    """Name all projects."""
+    """Return the names of all projects."""
     return connection.scalars(sa.select(project.c.name).order_by(project.c.name)).all()
 
 
 def opening_tab(who: Person) -> str:
-    """Return the tab that somebody works in."""
+    """Return the default tab of a user."""
     return "phase-2" if Role.SENIOR in who.roles and Role.CHECKER not in who.roles else "phase-1"
 
 
@@ -235,30 +235,30 @@ def _reviews(connection: Connection, turns: list[int]) -> dict[int, int]:
     return {row[0]: row[1] for row in rows}
 
 
-# Why something was refused that met every principle.
+# Cause of rejected outputs that met every principle.
 JUDGEMENT = "a person's judgement"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamNumbers:
-    """What the page shows.
+    """Statistics of the team.
 
     Parameters
     ----------
     states
         Requests by state.
     closed, median_days, slow_days, in_time
-        Requests that came to rest; their turnaround in working days: the median, what nine of ten stay
-        below, and how many kept the promise.
+        Closed requests, and their turnaround in working days: median, 90th percentile, and number within the
+        limit.
     turns
-        Requests by the number of turns they took.
+        Number of requests by number of turns.
     causes
-        Principles that outputs did not meet: how many failed, how many a person looked at, and how many of
-        them were refused or sent back for a change. Refusals of what met them all are a person's judgement.
+        Principles that outputs did not meet: number of failures, reviews, and of these rejections or
+        requested changes. Rejected outputs that met all principles count as a person's judgement.
     load
-        By person: reviews submitted, reviews open, requests claimed.
+        Reviews submitted, reviews open, and requests claimed, by user.
     months
-        Requests by month of submission.
+        Number of requests by month of submission.
     """
 
     states: dict[str, int]
@@ -273,7 +273,7 @@ class TeamNumbers:
 
 
 def team_numbers(connection: Connection, turnaround_days: int) -> TeamNumbers:
-    """Count."""
+    """Compute the statistics."""
     requests = connection.execute(sa.select(request)).all()
     states = Counter(row.state for row in requests)
     days = sorted(
@@ -307,7 +307,7 @@ def team_numbers(connection: Connection, turnaround_days: int) -> TeamNumbers:
 
 
 def _refused(connection: Connection) -> set[int]:
-    """Return the outputs that phase 2 refused, or that a frozen review wants changed."""
+    """Return the outputs rejected in phase 2, or with a requested change in a submitted review."""
     changes = (
         sa.select(vote.c.output)
         .join(review, review.c.id == vote.c.review)

@@ -1,7 +1,7 @@
-"""The worker: takes jobs from the database and has them done in a process of its own, with a time limit.
+"""Worker that takes jobs from the database and runs them in a separate process with a time limit.
 
-The server never reads a submission itself. A worker that is killed leaves its job behind; after a while of
-silence the next one takes it up, and whatever was done twice was done once.
+The server never reads a submission itself. A job whose worker was killed is taken over after a while without
+heartbeat; all jobs are idempotent.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from hitoku.review.submitting import check_done, check_refused
 from hitoku.review.tables import job, project, request, submission
 
 LOGGER = logging.getLogger("hitoku.review.worker")
-# How often it looks for work, and says that it is alive, in seconds.
+# Interval for polling, and for the heartbeat, in seconds.
 PAUSE, PULSE = 0.5, 2.0
 
 
 class Worker:
-    """A thread that does jobs one after another."""
+    """Thread that runs jobs one after another."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -48,12 +48,12 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the thread."""
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop; a job that is being done is left for the next worker."""
+        """Stop; an unfinished job is left for the next worker."""
         self._stopping.set()
         if self._process is not None:
             self._process.kill()
@@ -68,12 +68,12 @@ class Worker:
                 if not self.work():
                     self._stopping.wait(PAUSE)
             except (SQLAlchemyError, OSError, HitokuError) as error:
-                # The database is away, or the disk is full: what was begun is taken up again.
+                # Database or disk unavailable: the job will be retried.
                 LOGGER.warning(json.dumps({"worker": type(error).__name__}))
                 self._stopping.wait(PULSE)
 
     def work(self) -> bool:
-        """Do the next job; tell whether there was one."""
+        """Run the next job; return whether there was one."""
         with reading(self.context.engine) as connection:
             idle = connection.execute(
                 sa.select(job.c.id).where(job.c.state.in_([Stage.WAITING, Stage.RUNNING])).limit(1)
@@ -95,7 +95,7 @@ class Worker:
         return True
 
     def _task(self, taken: Row[tuple[object, ...]]) -> dict[str, Any]:
-        """Say what the process is to do."""
+        """Return the task for the process."""
         with reading(self.context.engine) as connection:
             if taken.kind == Job.DRY_RUN:
                 return dry_run_task(connection, self.context, taken.subject)
@@ -109,7 +109,7 @@ class Worker:
             ).one()
             out = self.context.checked(taken.subject)
             if out.exists():
-                shutil.rmtree(out)  # of an earlier attempt that nobody wrote down
+                shutil.rmtree(out)  # left by an earlier attempt that was not recorded
             return {
                 "kind": "check",
                 "submission": str(self.context.submitted(taken.subject)),
@@ -123,7 +123,7 @@ class Worker:
     def _done(
         self, taken: Row[tuple[object, ...]], task: dict[str, Any]
     ) -> tuple[dict[str, Any] | None, str]:
-        """Have a job done; return what the process says, or why it says nothing."""
+        """Run a job; return its result, or the reason why it has none."""
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         process = subprocess.Popen(
             [sys.executable, "-m", "hitoku.review.checking"],
@@ -171,7 +171,7 @@ class Worker:
         return None, f"the process left with code {code} and no result"
 
     def _close(self, taken: Row[tuple[object, ...]], answer: dict[str, Any] | None, said: str) -> None:
-        """Write down what came of a job, in one transaction with what follows from it."""
+        """Record the result of a job in one transaction with its consequences."""
         with writing(self.context.engine) as connection:
             if answer is None:
                 jobs.finish(connection, taken.id, Stage.FAILED, said)

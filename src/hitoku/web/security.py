@@ -1,4 +1,4 @@
-"""Security of requests and answers: headers, origins, addresses, and values that a browser sent."""
+"""Security of requests and responses: headers, origins, addresses, and validation of browser input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-# Pages show confidential cells: no cache keeps them, and the back button requests them again.
+# Pages show confidential cells: they are not cached, and the back button requests them again.
 UNCACHED = "no-store"
 # Digits of an identifier or a page number: databases count in 32 bits.
 MAX_DIGITS = 9

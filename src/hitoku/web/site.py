@@ -20,7 +20,7 @@ STATIC = "/static"
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """Templates and static files of an application, in front of those of this package.
+    """Templates and static files of an application, searched before those of this package.
 
     Templates escape every value and refuse names that were not given.
     """
@@ -28,7 +28,7 @@ class Site:
     folder: Path
     """Folder of the application, with ``templates`` and ``static``."""
     names: Mapping[str, Any] = field(default_factory=dict)
-    """Functions and values for all templates, beside ``asset``."""
+    """Functions and values for all templates, in addition to ``asset``."""
 
     @cached_property
     def environment(self) -> Environment:
@@ -39,7 +39,7 @@ class Site:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
-            # Templates are part of the program and do not change while it runs.
+            # Templates do not change while the program runs.
             auto_reload=False,
         )
         made.globals.update(self.names, asset=self.asset)
@@ -55,11 +55,11 @@ class Site:
         return {path.name: f"{STATIC}/{path.name}?{sha256(path)[:12]}" for path in files}
 
     def asset(self, name: str) -> str:
-        """Return the address of a style or script; it changes with the content."""
+        """Return the address of a static file; it contains a hash of the content."""
         return self._assets[name]
 
     def fill(self, template: str, **values: Any) -> str:
-        """Fill a template."""
+        """Render a template."""
         return self.environment.get_template(template).render(**values)
 
     def static_files(self) -> Mount:

@@ -1,1 +1,1 @@
-"""How the database came to be what it is, step by step; Alembic runs them."""
+"""Database migrations, run by Alembic."""

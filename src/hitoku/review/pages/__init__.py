@@ -1,4 +1,4 @@
-"""One file per part of the application: each page parses, calls one function and fills a template."""
+"""Pages of the application: each handler parses the request, calls one function and renders a template."""
 
 from hitoku.lazy import facade
 

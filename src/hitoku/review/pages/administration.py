@@ -1,4 +1,4 @@
-"""Users, policies, and numbers for monitoring."""
+"""Pages for users, policies and monitoring."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hitoku.web import is_loopback
 
 
 def show_users(call: Call) -> Response:
-    """Show everybody, and who is signed in."""
+    """Show all users and their sessions."""
     rows = call.connection.execute(sa.select(person).order_by(person.c.name)).all()
     open_ones = call.connection.execute(
         sa.select(session.c.person, sa.func.count(), sa.func.max(session.c.seen))
@@ -32,7 +32,7 @@ def show_users(call: Call) -> Response:
 
 
 def add_user(call: Call) -> Response:
-    """Add somebody; their first password is shown once."""
+    """Add a user; the initial password is shown once."""
     roles = [str(role) for role in Role if call.form.get(f"role-{role}") == "yes"]
     password = secrets.token_urlsafe(12)
     users.add_person(

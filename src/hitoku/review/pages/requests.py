@@ -233,19 +233,19 @@ def give_back(call: Call) -> Response:
 
 
 def approve_passing(call: Call) -> Response:
-    """Approve what is plain."""
+    """Approve all outputs that passed."""
     deciding.approve_passing(call.connection, call.number, call.who)
     return call.go(f"/requests/{call.number}", "decided")
 
 
 def finish(call: Call) -> Response:
-    """End phase 2."""
+    """Finish phase 2."""
     state = deciding.finish(call.connection, call.number, call.who)
     return call.go(f"/requests/{call.number}", "approved" if state is RequestState.APPROVED else "rejected")
 
 
 def comment(call: Call) -> Response:
-    """Say something about a request or one of its outputs."""
+    """Comment on a request or one of its outputs."""
     about = call.form.get("output", "")
     places = {each.id for each in reviewing.outputs_of(call.connection, call.number)}
     number = whole_number(about)
@@ -270,7 +270,7 @@ def comment(call: Call) -> Response:
 
 
 def resubmit(call: Call) -> Response:
-    """Take in another turn."""
+    """Add a turn to a returned request."""
     folder, digest = call.prepared
     new_turn(
         call.connection,
@@ -285,13 +285,13 @@ def resubmit(call: Call) -> Response:
 
 
 def withdraw(call: Call) -> Response:
-    """Take a request back."""
+    """Withdraw a request."""
     move(call.connection, call.number, Event.WITHDRAW, call.who.login)
     return call.go(f"/requests/{call.number}", "withdrawn")
 
 
 def retry(call: Call) -> Response:
-    """Try a check or a release again that failed."""
+    """Retry a failed check or release."""
     turn = latest(call.connection, call.number)
     if call.standing.state is RequestState.SUBMITTED and turn is not None:
         jobs.ask(call.connection, Job.CHECK, turn.id, call.who.id)

@@ -1,4 +1,4 @@
-"""Signing in and out, and how the application is."""
+"""Sign-in, sign-out and health check."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from hitoku.review.storage import reachable, writing
 from hitoku.review.users import DAYS, cookie_name
 from hitoku.web import local_path
 
-# A worker that was not heard of for so long is not well.
+# Without activity for this many seconds, a worker counts as down.
 SILENCE_S = 60
-# The cookie of somebody who is at the identity provider, and how long they may stay there.
+# Cookie during a sign-in at the identity provider, and its lifetime in minutes.
 ELSEWHERE, MINUTES_ELSEWHERE = "hitoku_elsewhere", 10
 
 
 def show_login(call: Call) -> Response:
-    """Ask who it is."""
+    """Show the sign-in form."""
     if call.person is not None:
         return call.go(local_path(call.http.query_params.get("next", "/")))
     return call.page("login.html", login="", wrong="", next=call.http.query_params.get("next", "/"))
 
 
 def sign_in(call: Call) -> Response:
-    """Compare a password and begin a session."""
+    """Check a password and begin a session."""
     login, back = call.form.get("login", "").strip(), call.form.get("next", "/")
     origin = _origin(call, login)
     if users.throttled(call.connection, login, origin):
@@ -61,13 +61,13 @@ def sign_in(call: Call) -> Response:
 
 
 def _origin(call: Call, login: str) -> str:
-    """Return what failures to sign in are counted by: a known device, else the address."""
+    """Return the origin by which failed sign-ins are counted: a known device, or the address."""
     cookie = call.http.cookies.get(cookie_name(login), "")
     return users.origin_of(call.connection, login, call.address, cookie)
 
 
 def compare(call: Call) -> Person | None:
-    """Compare the password before the writer's lock is taken: it is slow on purpose."""
+    """Check the password before taking the write lock, because hashing is slow by design."""
     login = call.form.get("login", "").strip()
     if users.throttled(call.connection, login, _origin(call, login)):
         return None
@@ -75,7 +75,7 @@ def compare(call: Call) -> Person | None:
 
 
 def sign_out(call: Call) -> Response:
-    """End the session, here and in the database."""
+    """End the session."""
     users.end_session(call.connection, call.token)
     log.append(call.connection, call.who.login, "signed out")
     response = call.go("/login")
@@ -84,7 +84,7 @@ def sign_out(call: Call) -> Response:
 
 
 def begin_elsewhere(call: Call) -> Response:
-    """Send somebody to the identity provider."""
+    """Redirect to the identity provider."""
     provider = _provider(call)
     begun = Begun.fresh()
     response = RedirectResponse(provider.address(begun), 303)
@@ -94,7 +94,7 @@ def begin_elsewhere(call: Call) -> Response:
         f"{begun.packed()}|{after}",
         max_age=MINUTES_ELSEWHERE * 60,
         httponly=True,
-        # Sent when the provider leads back, and by no other site's forms.
+        # SameSite=Lax: sent on the redirect back, but not with forms of other sites.
         samesite="lax",
         secure=call.context.settings.https,
         path="/oidc",
@@ -103,7 +103,7 @@ def begin_elsewhere(call: Call) -> Response:
 
 
 def back_from_elsewhere(call: Call) -> Response:
-    """Hear who somebody is, and begin a session if they are one of us."""
+    """Verify the provider's response, and begin a session for a known user."""
     provider = _provider(call)
     kept, _, after = call.http.cookies.get(ELSEWHERE, "").partition("|")
     begun, asked = Begun.unpacked(kept), call.http.query_params
@@ -150,7 +150,7 @@ def _provider(call: Call) -> Provider:
 
 
 def health(call: Call) -> Response:
-    """Say whether database and worker are well; nothing about what is in them."""
+    """Report whether database and worker are available."""
     database = reachable(call.context.engine)
     worker = call.http.app.state.worker
     well = worker.seen == 0.0 or time.time() - worker.seen < SILENCE_S
@@ -159,7 +159,7 @@ def health(call: Call) -> Response:
 
 
 def beginning(call: Call) -> Response:
-    """Send everybody to where they work."""
+    """Redirect to the user's start page."""
     if call.may("see the queue"):
         return call.go("/queue")
     return call.go("/mine")

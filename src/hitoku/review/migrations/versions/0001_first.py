@@ -1,4 +1,4 @@
-"""The first form of the database: all tables, and a log that takes no changes."""
+"""Initial schema: all tables, and triggers that keep the log append-only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-# The database refuses changes of the log from everyone but its owner.
+# The database rejects changes of the log, except by its owner.
 SQLITE = """
 CREATE TRIGGER log_no_{word} BEFORE {verb} ON log BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END
 """
@@ -25,8 +25,8 @@ CREATE TRIGGER log_no_{word} BEFORE {verb} ON log FOR EACH STATEMENT EXECUTE FUN
 
 
 def upgrade() -> None:
-    """Make the tables and guard the log."""
-    # No release has other tables yet. The step after this one lists here what the tables were before it.
+    """Create the tables and triggers."""
+    # No released version has other tables yet. The next migration lists here the tables before it.
     metadata.create_all(op.get_bind(), checkfirst=False)
     postgresql = op.get_bind().dialect.name == "postgresql"
     if postgresql:

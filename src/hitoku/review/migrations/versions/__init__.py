@@ -1,1 +1,1 @@
-"""One file per step."""
+"""Migrations, one file each."""
