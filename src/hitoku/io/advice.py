@@ -1,22 +1,22 @@
-"""Advice that names arguments of Python, as the caller would write it: keys of a recipe, or options."""
+"""Translation of advice about Python arguments into recipe keys or command options."""
 
 from __future__ import annotations
 
 import re
 
-# Arguments of Python in advice that are keys and options, too; tabulate(..., unit=...) is unit=... alone.
+# Python arguments that are also keys and options; tabulate(..., unit=...) becomes unit=... alone.
 CALL = re.compile(r"(?:(?:tabulate|from_frame)\(\.\.\., |FileFormat\()(\w+=[^)]*)\)")
 MISSING = re.compile(r"(zero|drop)_missing='[^']*'")
 ARGUMENT = re.compile(
     r"\b(magnitude|missing_value|missing|unseen|na|encoding|decimal|unit|holding|weight|total|value|frequency|totals|largest)="
     r"(?:\"([^\"]*)\"|'([^']*)'|\.\.\.|\[\.\.\.\])?"
 )
-# Keys that are no options of a command.
+# Keys without a command option.
 RECIPES_ALONE = {"totals", "largest"}
 
 
 def spoken(advice: str, *, recipe: bool) -> str:
-    """Say advice in the words of a recipe, or of a command.
+    """Return advice with Python arguments replaced by recipe keys, or by command options.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The checker's report: one web page that needs no network and is enough to sign, and JSON and CSV beside."""
+"""Report for checkers: a self-contained web page for signing, with JSON and CSV files."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from hitoku.io.report import LIGHTS, Light, row_class
 from hitoku.messages import Text
 from hitoku.model import Colour, Verdict
 
-# Rows of what would leave that are shown; the CSV file has them all.
+# Rows shown of each output; the CSV file has all.
 MOST_ROWS = 200
-# The style of the report on a release, and what is different here.
+# Styles of the release report, and differences for this page.
 STYLES = ("style.css", "check.css")
 # Two-way tables wider than this are listed.
 MOST_COLUMNS = 12
-# A word and a sign for every status: colour is never the only difference.
+# Text and sign of every status, so that colour is not the only difference.
 SIGNS = {"pass": "✓", "fail": "✗", "review": "?", "exception granted": "!", "-": ""}
 STATES = {
     OutputState.UNDECIDED: "undecided",
@@ -53,9 +53,9 @@ STATES = {
 }
 CELLS, FILES = "cells", "files"
 HTML, JSON = "report.html", "report.json"
-# How a time is written; catalogues have the form of their language.
+# Time format; catalogues have that of their language.
 MINUTE = "%Y-%m-%d %H:%M UTC"
-# Lines of a text that are shown; the file beside the page has them all.
+# Lines shown of a text file; the attached file has all.
 MOST_LINES = 400
 
 
@@ -67,22 +67,22 @@ def write_report(
     now: datetime | None = None,
     lang: str = ENGLISH,
 ) -> tuple[Path, Path]:
-    """Write report.html, report.json, what is known of every cell, and files to look at; all or nothing.
+    """Write report.html, report.json, cell files and attached files, all or nothing.
 
-    An earlier report there is replaced as a whole.
+    An earlier report in the folder is replaced.
 
     Parameters
     ----------
     folder
-        Where; it does not exist, or holds an earlier report and nothing else.
+        Folder, which does not exist or contains only an earlier report.
     check
-        What was found.
+        Result of the check.
     before
-        The last submission of the same work, to say what has changed.
+        Previous submission of the same work, to show changes.
     now
-        The time of the check; left out, the clock's.
+        Time of the check. Default: now.
     lang
-        Language of the page; files for programs are in English.
+        Language of the page. Default: "en". Files for programs are in English.
     """
     place = Path(folder)
     known = [_known(each, check.policy) for each in check.outputs]
@@ -107,12 +107,12 @@ def write_report(
     return place / HTML, place / JSON
 
 
-# How many variables an output has, and what is known of its cells, by column: codes first.
+# Number of variables of an output, and its facts about cells by column, codes first.
 Known = tuple[int, dict[str, list[Any]]]
 
 
 def _known(each: Rechecked, policy: Policy) -> Known:
-    """Describe the cells of an output; none where its evidence is not to be trusted."""
+    """Return the facts about the cells of an output; none for broken evidence."""
     if each.state is OutputState.BROKEN:
         return 0, {}
     try:
@@ -130,7 +130,7 @@ def page(
     known: list[Known] | None = None,
     lang: str = ENGLISH,
 ) -> str:
-    """Render a check as HTML: what is undecided first, then what leaves, the matrix, a section per output."""
+    """Render a check as HTML: undecided outputs, released ones, the matrix, and a section per output."""
     say = speaker(lang)
     facts = [_known(each, check.policy) for each in check.outputs] if known is None else known
     different = {} if before is None else changes(check.submission.outputs, before.outputs)
@@ -168,7 +168,7 @@ def page(
 
 
 def _when(written: str) -> str:
-    """Write a time of a manifest as the page writes its own; what was tampered with stays as it came.
+    """Format the time of a manifest; an invalid one is returned unchanged.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def _when(written: str) -> str:
 
 
 class ShownFile(NamedTuple):
-    """A file to look at: a text with its first lines, or a picture inside the page."""
+    """A file to be reviewed: the first lines of a text, or an embedded picture."""
 
     name: str
     text: str = ""
@@ -201,34 +201,34 @@ def _shown(name: str, content: bytes) -> ShownFile:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputSection:
-    """What the page says about one output; every text as it came, for the template escapes it.
+    """Content of the section about one output; the template escapes all texts.
 
     Parameters
     ----------
     number, name, status, state, words
-        Of the output; what becomes of it, as a word and in words.
+        Name and status of the output; its state as a code and in words.
     asked, command
-        What was asked for, and the call that asks for it.
+        Description of the output, and the call that makes it.
     comment, requests, changed
-        What the researcher says and asks for, and what is different from the last submission.
+        Comment and requests of the researcher, and changes since the previous submission.
     findings, decisions, verdicts
-        What is wrong with the submission, what somebody decided, what the principles say.
+        Problems of the submission, decisions, and verdicts of the principles.
     verdict, headline, light
-        The same as one row per attacker; its headline in the language of the page, and its colour.
+        Verdict with one row per attacker, its translated headline, and its colour.
     stopped
-        The verdicts that nobody has decided about.
+        Verdicts without a decision.
     files
-        What leaves, with the SHA-256 of each file.
+        Released files with their SHA-256.
     table
-        What would leave.
+        The output as it would be released.
     others
-        What stands on the other side of differences, by name.
+        Outputs on the other side of differences, by name.
     shown
-        Files that a person has to look at.
+        Files that a person must review.
     variables, cells
-        What is known of every cell.
+        Facts about every cell.
     more_cells
-        How many of them are not shown.
+        Number of cells not shown.
     """
 
     number: int
@@ -264,7 +264,7 @@ def _section(
     verdict = check.verdict_of(each)
     undecided = set(each.undecided)
     asks = [request for request in submission.requests if request.output == each.output.name]
-    # Columns of different lengths were tampered with, and are no file.
+    # Columns of different lengths indicate tampering and cannot be written.
     even = len({len(column) for column in each.output.published.values()}) <= 1
     leaves = each.state is OutputState.LEAVES and even
     files = leaving(submission.stems[place], each.output) if leaves else {}
@@ -300,7 +300,7 @@ def _section(
 
 
 def _cells(known: Known) -> list[list[str]]:
-    """Print what is known of the first cells: codes, numbers, what becomes of them, the interval."""
+    """Format the facts about the first cells: codes, numbers, decision, interval."""
     n_codes, columns = known
     found = []
     for row in islice(zip(*columns.values(), strict=True), MOST_ROWS):
@@ -317,7 +317,7 @@ def _cells(known: Known) -> list[list[str]]:
 
 
 def _command(output: Output) -> str:
-    """Write the call that asks for an output; what was tampered with may have any shape."""
+    """Return the call that makes an output; a tampered definition may have any shape."""
     usual: tuple[object, ...] = (None, [], {}, "error")
     given = [f"{name}={value!r}" for name, value in output.definition.items() if value not in usual]
     if output.where:
@@ -326,7 +326,7 @@ def _command(output: Output) -> str:
 
 
 class Leaving(NamedTuple):
-    """What would leave: its layout, the entries by the numbers of the cells, and what is left out."""
+    """Published output: its layout, entries by cell, and a note on omitted rows."""
 
     section: LayoutSection
     entries: list[Any]
@@ -335,7 +335,7 @@ class Leaving(NamedTuple):
 
 
 def _listed(published: Mapping[str, list[Any]]) -> Leaving:
-    """List what would leave, row by row; what was tampered with may have any shape."""
+    """Return the published output row by row; a tampered one may have any shape."""
     rows = list(zip(*published.values(), strict=False))
     more = (
         Text(", the first {shown} of {n:,} rows", shown=MOST_ROWS, n=len(rows))
@@ -348,7 +348,7 @@ def _listed(published: Mapping[str, list[Any]]) -> Leaving:
 
 
 def _crossed(output: Output) -> Leaving | None:
-    """Set a small two-way table the way it is printed; None for anything else."""
+    """Return a small two-way table crossed; None for anything else."""
     columns = output.published
     *by, measure = columns or [""]
     if (

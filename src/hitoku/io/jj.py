@@ -1,7 +1,8 @@
-"""JJ files, in which the field exchanges cell suppression problems (CSPlib, tau-ARGUS, sdcTable).
+"""JJ files, the exchange format for cell suppression problems (CSPlib, τ-ARGUS, sdcTable).
 
-A constant, the cells (index, value, cost, status, outside bounds, required levels), the relations. Status
-``u`` is unsafe, ``s`` safe, ``z`` safe and not to be withheld, ``m`` withheld as a secondary cell.
+A file has a constant, the cells (index, value, cost, status, external bounds, protection levels) and the
+relations. Status ``u`` is unsafe, ``s`` safe, ``z`` safe and not to be suppressed, ``m`` a secondary
+suppression.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from hitoku.errors import DataError, NeedError, ProtectionError
 from hitoku.files import new_file, unpacked
 from hitoku.model import Floats, Labels, Mask, Need, Protection, Table, broken
 
-# Programs that read JJ files know no infinity; a bound as far out as this one says "no bound".
+# JJ readers do not support infinity; this value stands for no bound.
 NO_BOUND = 1e30
-# The cell that carries right-hand sides other than zero: published, with value one.
+# Cell for right-hand sides other than zero: published, with value one.
 CONSTANT = "constant"
 TERM = re.compile(r"([0-9]+)\s*\(\s*([^\s()]+)\s*\)")
-# More digits than the number of cells or relations of any file has.
+# Digits that suffice for every number of cells or relations.
 MOST_DIGITS = 15
 NUMBERS = ("value", "cost", "lower bound", "upper bound", "LPL", "UPL", "SPL")
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The numbers of a JJ file, cells in the order of their index."""
+    """Content of a JJ file, cells in the order of their index."""
 
     status: list[str]
     columns: Floats
@@ -42,20 +43,20 @@ class _File:
 
 
 def read_jj(path: str | Path, *, integer: bool = False) -> tuple[Table, Need]:
-    """Read cells, relations and required levels; plain or gzip.
+    """Read cells, relations and protection levels, plain or gzip.
 
-    Cells are known by their number. Bounds become what an outsider knows, ``z`` cells are ``fixed``,
-    costs are ``table.cost``. Levels of cells that are not ``u`` mean nothing and are dropped; for cells
-    with status ``m`` see :func:`read_jj_pattern`. Values printed with too few digits to add up make a table
-    with ``additive=False``. A right-hand side other than zero becomes one more cell, named "constant",
-    with value one.
+    Cells are named by their number. Bounds become public bounds, ``z`` cells are ``fixed``, costs are
+    ``table.cost``. Levels of cells other than ``u`` have no meaning and are dropped; for cells with status
+    ``m`` see :func:`read_jj_pattern`. If rounding makes the values non-additive, the table has
+    ``additive=False``. A right-hand side other than zero becomes an additional cell "constant" with value
+    one.
 
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     integer
-        The values are counts, and an outsider knows it; the format does not say.
+        Whether the values are known to be integers; the format does not say. Default: False.
     """
     file = _read(Path(path))
     value, cost, lower, upper, *levels = file.columns.T
@@ -88,26 +89,26 @@ def read_jj(path: str | Path, *, integer: bool = False) -> tuple[Table, Need]:
 
 
 def read_jj_pattern(path: str | Path) -> Mask:
-    """Read which cells a JJ file marks as withheld: unsafe (``u``) or secondary (``m``)."""
+    """Return the cells that a JJ file marks as suppressed: unsafe (``u``) or secondary (``m``)."""
     file = _read(Path(path))
     withheld = np.isin(np.array(file.status), ["u", "m"])
     return np.append(withheld, False) if np.any(file.rhs) else withheld
 
 
 def write_jj(path: str | Path, table: Table, need: Need, protection: Protection | None = None) -> None:
-    """Write a table and its need; compressed when the name ends in ``.gz``.
+    """Write a table and its need; compressed if the name ends in ``.gz``.
 
-    What is written is read back unchanged, names of cells and contributors apart. A table without own
-    costs gets cost one everywhere.
+    Reading the file returns the same table, except for cell names and contributors. A table without costs is
+    written with cost one.
 
     Parameters
     ----------
     path
-        Where to.
+        Path of the file.
     table, need
-        What is to be protected.
+        The table, and its protection requirements.
     protection
-        Its secondary cells get status ``m``.
+        Protection whose secondary cells get status ``m``. Default: none.
     """
     if len(need) != table.n_cells:
         raise NeedError(
@@ -166,7 +167,7 @@ def write_jj(path: str | Path, table: Table, need: Need, protection: Protection 
 
 
 def _without_constant(table: Table) -> tuple[int, sparse.csr_array, Floats]:
-    """Turn the constant cell of :func:`read_jj` back into right-hand sides."""
+    """Convert the constant cell of :func:`read_jj` back into right-hand sides."""
     relations, n = table.relations, table.n_cells
     named = table.labels.names == ("cell",) and table.labels.codes_of(n - 1) == (CONSTANT,)
     if not named or table.value[-1] != 1.0:
@@ -175,12 +176,12 @@ def _without_constant(table: Table) -> tuple[int, sparse.csr_array, Floats]:
 
 
 def _text(number: float) -> str:
-    """Shortest decimal that is read back as the same double; whole numbers without a point."""
+    """Return the shortest decimal that is read back as the same double; integers without a point."""
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
 class _Lines:
-    """Lines of a file that is being read, with their numbers for messages."""
+    """Lines of a file, with their numbers for messages."""
 
     def __init__(self, name: str, lines: list[str]) -> None:
         self.name = name
@@ -228,7 +229,7 @@ class _Lines:
             self.refuse("jj_count_missing", "{what} is due, one whole number on a line", what=due)
         left = len(self.lines) - self.place
         if found > left:
-            # Before anything is made for so many: a file of a line could ask for all the memory.
+            # Checked before memory is allocated: a small file could announce huge numbers.
             self.refuse(
                 "jj_lines_missing",
                 "{announced} are announced, {n} lines follow",
@@ -240,7 +241,7 @@ class _Lines:
 
 
 def _whole(word: str) -> int | None:
-    """Read digits; None for anything else, and for more of them than any file has lines."""
+    """Parse digits; return None for anything else, and for too many digits."""
     return int(word) if word.isdecimal() and len(word) <= MOST_DIGITS else None
 
 

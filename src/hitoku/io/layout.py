@@ -1,6 +1,6 @@
-"""Layout of a table for people: the order of codes, sheets, two-way sections and lists of cells.
+"""Layout of a table for display: order of codes, sheets, two-way sections and lists of cells.
 
-The first variable goes down the side and the second across the top. What does not cross variables is a list.
+Rows are the first variable and columns the second. Tables that are not crossed are lists.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hitoku.model import Dimension, Labels, Release, Table
 
 @dataclass(frozen=True, slots=True)
 class StubLine:
-    """One code as it is printed: its position among the codes, its depth, whether it is a sum of others."""
+    """Displayed code: its index, its depth, and whether it is a sum of others."""
 
     place: int
     code: str
@@ -30,10 +30,11 @@ class StubLine:
 
 
 def lines_of(labels: Labels, variable: int, dimensions: Sequence[Dimension]) -> list[StubLine]:
-    """List the codes of a variable in the order in which a person reads them.
+    """Return the codes of a variable in reading order.
 
-    A flat variable is read from its first code to its total. A tree is read from the total down, parts below
-    their sum; groups of further groupings come last, for their parts stand elsewhere already.
+    A flat variable is listed from its first code to its total. A hierarchy is listed from the total down,
+    parts below their sum; groups of additional hierarchies come last, because their parts are listed
+    elsewhere.
 
     Examples
     --------
@@ -57,17 +58,17 @@ def lines_of(labels: Labels, variable: int, dimensions: Sequence[Dimension]) -> 
     return [StubLine(dimension.position[code], code, level, code in sums) for code, level in depth.items()]
 
 
-# More columns than this do not fit beside each other on paper.
+# Maximum number of columns that fit side by side on paper.
 MAX_ACROSS = 14
-# A longer list of margins gives no overview.
+# Maximum number of margins in a useful overview.
 MAX_MARGINS = 2_000
-# More sheets than this become blocks of rows on one.
+# Maximum number of sheets; more become blocks of rows on one.
 MAX_SHEETS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutRow:
-    """One line: its codes and its cells."""
+    """Row of a layout, with its codes and cells."""
 
     heads: tuple[StubLine, ...]
     cells: tuple[int, ...]
@@ -78,7 +79,7 @@ class LayoutRow:
 
     @property
     def depth(self) -> int:
-        """How far the last code is indented."""
+        """Indentation level of the last code."""
         return self.heads[-1].depth
 
     @property
@@ -88,18 +89,18 @@ class LayoutRow:
 
 @dataclass(frozen=True, slots=True)
 class LayoutSection:
-    """One table of a page, or one sheet.
+    """Table of a page, or sheet of a workbook.
 
     Parameters
     ----------
     stubs
-        Names of the variables at the side.
+        Names of the row variables.
     across
-        Name of the variable on top; empty for a list.
+        Name of the column variable; empty for a list.
     columns, rows
-        What is on top, and the lines.
+        Columns and rows.
     further
-        Names and codes of the other variables, which hold for the whole section.
+        Names and codes of the other variables, constant within the section.
     """
 
     stubs: tuple[str, ...]
@@ -110,12 +111,12 @@ class LayoutSection:
 
     @property
     def title(self) -> str:
-        """The codes of further variables; empty where there are none."""
+        """Codes of the other variables; empty if there are none."""
         return ", ".join(f"{name}: {line.code}" for name, line in self.further)
 
     @property
     def depth(self) -> int:
-        """How deep the code of the title stands, where it is a single one."""
+        """Depth of the title's code, if it is a single one."""
         return self.further[0][1].depth if len(self.further) == 1 else 0
 
     @property
@@ -123,7 +124,7 @@ class LayoutSection:
         return [cell for row in self.rows for cell in row.cells]
 
     def only(self, kept: Collection[int]) -> LayoutSection:
-        """Leave out the rows and columns that have none of some cells."""
+        """Return the section without rows and columns that have none of the given cells."""
         width = range(len(self.columns))
         columns = [at for at in width if any(row.cells[at] in kept for row in self.rows)]
         if len(columns) == len(width) and all(cell in kept for cell in self.cells):
@@ -150,10 +151,10 @@ class LayoutSection:
 
 
 def sections(table: Table) -> tuple[LayoutSection, ...]:
-    """Lay out all cells of a table for a page.
+    """Return the layout of all cells of a table for a page.
 
-    Rows are the first variable and columns the second, as everywhere in hitoku, unless there are too many
-    columns for paper: then the variable with the fewest codes goes on top. Trees are shown as trees.
+    Rows are the first variable and columns the second, unless there are too many columns for paper: then the
+    variable with the fewest codes is on top. Hierarchies are indented.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def sections(table: Table) -> tuple[LayoutSection, ...]:
 
 
 def sheets_of(release: Release) -> tuple[LayoutSection, ...]:
-    """Lay out a release for a workbook or a page without a script: each layer is a sheet, or a block of rows.
+    """Return the layout of a release for a workbook or a static page: layers are sheets or row blocks.
 
     Examples
     --------
@@ -192,7 +193,7 @@ def sheets_of(release: Release) -> tuple[LayoutSection, ...]:
 
 
 def _crossed(shown: Table | Release, most_across: int | None = None) -> tuple[LayoutSection, ...]:
-    """Cross two variables, once for every combination of codes of the others; list a single variable."""
+    """Cross two variables for every combination of the others; list a single variable."""
     labels = shown.labels
     lines = [lines_of(labels, variable, shown.dimensions) for variable in range(len(labels.names))]
     if len(lines) == 1:
@@ -220,9 +221,9 @@ def _crossed(shown: Table | Release, most_across: int | None = None) -> tuple[La
 
 
 def listing(shown: Table | Release, cells: Iterable[int]) -> LayoutSection:
-    """One line per cell."""
+    """Return a list with one row per cell."""
     labels = shown.labels
-    # With a single variable cells are codes, and their tree can be shown.
+    # With a single variable, cells are codes, and its hierarchy can be shown.
     alone = len(labels.names) == 1 and labels.positions is None
     lines = {line.place: line for line in lines_of(labels, 0, shown.dimensions)} if alone else {}
     rows = tuple(
@@ -237,7 +238,7 @@ def listing(shown: Table | Release, cells: Iterable[int]) -> LayoutSection:
 def list_rows(
     stubs: Sequence[str], labels: Mapping[int, Sequence[str]], columns: Sequence[str]
 ) -> LayoutSection:
-    """List rows of several numbers, which are cells one after another.
+    """Return a list of rows with several numbers each, numbered consecutively as cells.
 
     Examples
     --------
@@ -253,7 +254,7 @@ def list_rows(
 
 
 def cross_codes(names: Sequence[str], labels: Sequence[Sequence[str]]) -> LayoutSection | None:
-    """Cross two variables of a list of cells; None unless every combination of their codes occurs once.
+    """Cross a list of cells by two variables; None unless every combination of codes occurs once.
 
     Examples
     --------
@@ -272,7 +273,7 @@ def cross_codes(names: Sequence[str], labels: Sequence[Sequence[str]]) -> Layout
 
 
 def margins(table: Table) -> LayoutSection | None:
-    """List the cells that are totals of all variables but one at most; None where that is no overview.
+    """List the totals over all variables but one; None if there are too many.
 
     Examples
     --------
@@ -292,7 +293,7 @@ def margins(table: Table) -> LayoutSection | None:
 
 
 def _places(sizes: Sequence[int], most_across: int | None) -> list[int]:
-    """Variables in the order rows, columns, further ones."""
+    """Return the variables in the order rows, columns, others."""
     if most_across is None or sizes[1] <= most_across:
         return list(range(len(sizes)))
     column = min(range(len(sizes)), key=lambda variable: sizes[variable])

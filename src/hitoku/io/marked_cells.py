@@ -1,6 +1,6 @@
-"""A table that was suppressed by hand: one row per cell, with its true value and a mark, or a cross table.
+"""Read hand-suppressed tables: one row per cell with true value and mark, or a cross table.
 
-The first row names the columns. A cell is withheld where its mark says so; the words are those people use.
+The first row names the columns. Marks are the words in common use for suppressed and published cells.
 """
 
 from __future__ import annotations
@@ -39,21 +39,22 @@ def read_marked_cells(
     file: FileFormat | None = None,
     **columns: Any,
 ) -> tuple[Table, Mask]:
-    """Read the table and the cells that are marked as withheld.
+    """Read a table and the cells marked as suppressed.
 
     Parameters
     ----------
     path
-        A CSV file, one row per cell, with or without totals.
+        CSV file with one row per cell, with or without totals.
     by, value
-        Columns with the codes and the true values.
+        Columns of codes, and column of true values.
     mark
-        Column that tells what is withheld: "withheld", "x", "c", "u", "m", "1", ...; empty, "published",
-        "s", "0", ... where it is not. None: nothing is.
+        Column of marks: "withheld", "x", "c", "u", "m", "1", ... for suppressed cells; empty, "published",
+        "s", "0", ... for others. None: no cell is suppressed.
     file
-        How the file is written; what is left out is found.
+        Format of the file. Default: detected.
     **columns
-        What :meth:`Table.from_frame` takes: ``frequency``, ``hierarchies``, ``largest``, ``cost``, ...
+        Further arguments of :meth:`Table.from_frame`: ``frequency``, ``hierarchies``, ``largest``, ``cost``,
+        ...
     """
     named = [columns.get(name) for name in ("frequency", "cost", "fixed")]
     numbers = [value, *filter(None, named), *columns.get("largest", ())]
@@ -72,7 +73,7 @@ def read_cell_file(
     *,
     total: str = TOTAL,
 ) -> Any:
-    """Read a file with one row per cell, or a cross table on a sheet; codes stay as they are written.
+    """Read a file with one row per cell, or a cross table on a sheet; codes are not converted.
 
     Columns of a cross table can be on other sheets of the workbook, laid out alike: "#Counts". Their entries
     are marks or numbers. A number among marks says that the cell is published.
@@ -125,7 +126,7 @@ def _read_numbers(frame: Any, name: str, text: TextFile, styles: dict[str, None]
 
 
 def marked_cells(frame: Any, labels: Labels, mark: str | None, where: str) -> Mask:
-    """Return the cells that a frame marks as withheld; it has a column for every variable."""
+    """Return the mask of cells marked as suppressed in a frame with a column for every variable."""
     withheld = np.zeros(len(labels), dtype=bool)
     if mark is None:
         return withheld

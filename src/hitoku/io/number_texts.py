@@ -1,4 +1,4 @@
-"""Numbers as texts, the same text for the same number on every machine: for people, and for files."""
+"""Number formatting, identical on every machine, for people and for files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hitoku.model import Floats, Integers, Labels
 
 MINUS = "\N{MINUS SIGN}"
 INFINITY = "\N{INFINITY}"
-# Doubles have fifteen digits and a bit; sums of a few of them agree in so many.
+# Significant digits on which sums of a few doubles agree.
 DIGITS = 12
-# Between the ends of an interval; spaces that do not break.
+# Dash between the ends of an interval, with no-break spaces.
 TO = "\N{NO-BREAK SPACE}\N{EN DASH}\N{NO-BREAK SPACE}"
 
 
 def number(value: float) -> str:
-    """Print a number in full, with separated thousands, but without the rounding of doubles.
+    """Format a number with thousands separators, without floating-point residue.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def number(value: float) -> str:
 
 
 def entry(value: object) -> str:
-    """Print an entry of a table of outputs: a number in full, with separated thousands, or a text as it is.
+    """Format an entry of an output table: a number with thousands separators, or a text unchanged.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def entry(value: object) -> str:
 
 
 def bound(value: float) -> str:
-    """Print what was computed: two decimals, more only for numbers below one.
+    """Format a computed bound with two decimals, or more for numbers below one.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def bound(value: float) -> str:
 
 
 def _magnitude(size: float) -> int:
-    """Position of the first digit: 0 for numbers from one to ten."""
+    """Return the decimal exponent of a number: 0 for numbers from one to ten."""
     return math.floor(math.log10(abs(size))) if size else 0
 
 
@@ -76,7 +76,7 @@ def _printed(sign: str, size: float, decimals: int) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """Print both ends, or the only value; nothing where they are not known.
+    """Format an interval; empty if unknown.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def interval(low: float, high: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Print a share; nothing where it is not known.
+    """Format a share as a percentage; empty if unknown.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def percent(share: float) -> str:
 
 
 def times(quotient: float) -> str:
-    """Print how many times a requirement is met; never rounded up to one.
+    """Format how many times a requirement is met; never rounded up to one.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def times(quotient: float) -> str:
 
 
 def printed(value: Floats, *, integer: bool) -> list[str]:
-    """Print numbers so that reading them back gives the same numbers; NaN is left empty.
+    """Format numbers so that they are read back unchanged; NaN is empty.
 
     Examples
     --------
@@ -132,9 +132,9 @@ def write_cells(
     *,
     disarmed: bool = True,
 ) -> None:
-    """Write the codes of every cell, or of some, and further columns.
+    """Write the codes of all or some cells, and further columns.
 
-    ``disarmed`` is that of :func:`hitoku.files.write_csv`.
+    For ``disarmed`` see :func:`hitoku.files.write_csv`.
     """
     chosen: Any = slice(None) if cells is None else cells
     codes = [np.array(c, dtype=object)[labels.column(v)[chosen]].tolist() for v, c in enumerate(labels.codes)]

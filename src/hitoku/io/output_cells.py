@@ -1,7 +1,7 @@
-"""What a checker needs to know about every cell of an output: counts, contributors, shares, intervals.
+"""Facts about every cell of an output for checkers: counts, contributors, shares, intervals.
 
-The check report and the review application choose columns of the same description. Confidential: numbers that
-are withheld are among them.
+The check report and the review application select columns of this description. It is confidential: suppressed
+numbers are included.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from hitoku.io.release_cells import Cells
 from hitoku.messages import Text
 from hitoku.model import Floats, Protection, Table
 
-# Beyond this many cells the intervals of a table are left to the file of its certificate.
+# Above this number of cells, intervals are only in the certificate.
 MOST_CELLS = 20_000
-# Numbers that flows and linear programs may look at for the intervals of a table: about a minute.
+# Work limit for the intervals of a table: about a minute.
 WORK = 1e10
 
-# One entry for each cell; None where it is not known.
+# One entry per cell; None if unknown.
 Column = list[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class OutputCells:
-    """The cells or groups of an output, column by column.
+    """Cells or groups of an output, column by column.
 
     Parameters
     ----------
     output
-        As it would leave.
+        The output as it would be released.
     policy
-        The policy by which intervals are required.
+        Policy with the required intervals.
     coded
-        Its cells with their codes.
+        Cells with their codes.
     """
 
     output: Output
@@ -53,10 +53,10 @@ class OutputCells:
 
     @classmethod
     def of(cls, output: Output, policy: Policy) -> OutputCells | None:
-        """Describe the cells of an output.
+        """Return the facts about the cells of an output.
 
-        None for a model, for evidence that cannot be read, and where rows that leave are not those of the
-        evidence: the steps of a curve, say, of which several leave as one.
+        None for a model, for unreadable evidence, and if published rows do not correspond to cells of the
+        evidence, such as merged steps of a curve.
         """
         coded = None if isinstance(output.evidence, Unreadable) else output.evidence.cells
         found = None if coded is None else cls(output, policy, coded)
@@ -67,30 +67,30 @@ class OutputCells:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables that the codes belong to."""
+        """Variables of the codes."""
         return tuple(self.coded.codes)
 
     @cached_property
     def table(self) -> Table | None:
-        """The table again; None for groups."""
+        """The table, rebuilt; None for groups."""
         evidence = self.output.evidence
         return evidence.table if isinstance(evidence, TableEvidence) else None
 
     @cached_property
     def codes(self) -> list[tuple[str, ...]]:
-        """The codes of each cell, as they are printed."""
+        """Displayed codes of each cell."""
         if self.table is not None:
             return [self.table.labels.codes_of(cell) for cell in range(len(self))]
         return [tuple("all" if code is None else code for code in label) for label in self.coded.labels]
 
     @cached_property
     def numbers(self) -> dict[str, Column]:
-        """The columns of numbers that leave, of a table the last; None also where a cell does not leave."""
+        """Published columns of numbers (for a table, the last one); None for suppressed cells."""
         return self._by_cell(self.output.published)
 
     @cached_property
     def value(self) -> Column:
-        """The last number of each cell, withheld or not."""
+        """Last number of each cell, including suppressed ones."""
         evidence = self.output.evidence
         whole = replace(evidence, withheld=np.zeros(evidence.n_parts, dtype=np.bool_))
         return list(self._by_cell(self.output.asked.publish(whole)).values())[-1]
@@ -99,13 +99,13 @@ class OutputCells:
         names = list(columns)[-1:]
         if self.table is None:
             names = [name for name in columns if name not in self.variables] or names
-        # What was tampered with may have columns of any length.
+        # Tampered columns may have any length.
         least = min(map(len, columns.values()), default=0)
         rows = [None if row is None or row >= least else row for row in self._rows(columns)]
         return {name: [None if row is None else columns[name][row] for row in rows] for name in names}
 
     def _rows(self, columns: Mapping[str, Sequence[Any]]) -> list[int | None]:
-        """Return the row of each cell; a table may leave without its totals, a curve with fewer steps."""
+        """Return the row of each cell; published tables may lack totals, and curves have merged steps."""
         if {len(column) for column in columns.values()} == {len(self)}:
             return list(range(len(self)))
         codes = [list(map(str, columns.get(name, ()))) for name in self.variables]
@@ -114,19 +114,19 @@ class OutputCells:
 
     @cached_property
     def shown(self) -> list[int]:
-        """The cells that are part of what leaves, withheld or not."""
+        """Cells that are part of the published output, including suppressed ones."""
         return [at for at, row in enumerate(self._rows(self.output.published)) if row is not None]
 
     @cached_property
     def sections(self) -> tuple[LayoutSection, ...]:
-        """The layout of what leaves; a cell that has several numbers has as many places."""
+        """Layout of the published output; a cell with several numbers occurs several times."""
         if self.table is None:
             return (list_rows(self.variables, {at: self.codes[at] for at in self.shown}, list(self.numbers)),)
         return tuple(part for each in sections(self.table) if (part := each.only(set(self.shown))).rows)
 
     @cached_property
     def known(self) -> Cells | None:
-        """What the audit finds about a table; None for groups, from which nothing follows."""
+        """Result of the audit of a table; None for groups."""
         claimed: TableClaim | None = self.output.asked.claim(self.output.evidence, self.policy)
         if claimed is None:
             return None
@@ -140,7 +140,7 @@ class OutputCells:
 
     @cached_property
     def contributions(self) -> tuple[Column, Column, Column]:
-        """The largest contribution of each cell, the next, and the first as a share of all; for amounts."""
+        """Largest and second largest contribution of each cell, and share of the largest; for amounts."""
         evidence: Any = self.output.evidence
         largest, size = getattr(evidence, "largest", None), getattr(evidence, "size", None)
         if (
@@ -157,13 +157,13 @@ class OutputCells:
 
     @cached_property
     def line_share(self) -> Column:
-        """The largest share of each cell's units in a line: row, column, group of a hierarchy."""
+        """Largest share of each cell's units in a line: row, column, or group of a hierarchy."""
         evidence = self.output.evidence
         return _plain(count_shares(evidence)) if isinstance(evidence, TableEvidence) else [None] * len(self)
 
     @cached_property
     def ends(self) -> tuple[Column, Column]:
-        """The least and largest value that a reader must hold possible for each withheld cell."""
+        """Ends of the feasibility interval of each suppressed cell."""
         if self.known is None:
             return [None] * len(self), [None] * len(self)
         low, high = self.known.ends
@@ -171,7 +171,7 @@ class OutputCells:
 
     @cached_property
     def required(self) -> list[tuple[float, float, float] | None]:
-        """How far below and above, and how wide in all, each unsafe cell must be uncertain."""
+        """Required lower level, upper level and width of each unsafe cell."""
         if self.known is None:
             return [None] * len(self)
         need = self.known.need
@@ -180,13 +180,13 @@ class OutputCells:
 
     @property
     def decision(self) -> list[str]:
-        """What becomes of each cell: published, or withheld for itself or for others."""
+        """Decision for each cell: published, primary or secondary."""
         if self.known is not None:
             return self.known.decision
         return ["primary" if gone else "published" for gone in self.output.evidence.withheld.tolist()]
 
     def columns(self) -> dict[str, Column]:
-        """Return the columns of a file, the codes first; None where nothing is known."""
+        """Return the columns of a file, codes first; None where unknown."""
         first, second, share = self.contributions
         low, high = self.ends
         found = {name: [each[at] for each in self.codes] for at, name in enumerate(self.variables)}
@@ -209,7 +209,7 @@ class OutputCells:
 
 
 def asked_for(output: Output) -> str:
-    """Say what was asked for: parameters that are not the usual ones, and the filter."""
+    """Describe an output by its parameters, except defaults, and its filter."""
     given = {name: value for name, value in output.definition.items() if value and name != "hierarchies"}
     if given.get("missing") == "error":
         del given["missing"]

@@ -1,7 +1,7 @@
-"""HTML pages from templates: texts are escaped, and the security policy allows our own style and script only.
+"""HTML pages from templates, with escaped texts and a security policy for the embedded style and script.
 
-A browser runs nothing else in the page, whatever a code of the data may contain, and requests nothing from
-the network. Attributes such as ``onclick`` and ``style`` have no effect.
+A browser runs nothing else in the page, whatever codes the data contain, and makes no network requests.
+Attributes such as ``onclick`` and ``style`` have no effect.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
 def content_policy(style: str, script: str = "", *, pictures: bool = False) -> str:
-    """Forbid everything but our own style and script, which are named by their hashes.
+    """Return a content security policy that allows only the given style and script, by their hashes.
 
     Parameters
     ----------
     style, script
-        What stands between the tags, to the byte; no script is allowed where there is none.
+        Exact content of the tags. Default: no script is allowed.
     pictures
-        The page holds pictures, inside its own text.
+        Whether the page has embedded pictures. Default: False.
 
     Examples
     --------
@@ -50,16 +50,16 @@ TEMPLATES = Path(__file__).with_name("templates")
 def render(
     template: str, styles: Sequence[str], script: str = "", *, pictures: bool = False, **values: Any
 ) -> str:
-    """Fill a template; texts are escaped, and a name that is not given is an error.
+    """Render a template with escaped texts; an undefined name is an error.
 
     Parameters
     ----------
     template, styles, script
-        Names of files in the folder of templates; the styles are joined.
+        File names of the template, the styles, which are joined, and the script.
     pictures
-        The page holds pictures, inside its own text.
+        Whether the page has embedded pictures. Default: False.
     **values
-        Names that the template uses.
+        Values for the template.
     """
     style = "".join((TEMPLATES / name).read_text("utf-8") for name in styles)
     code = (TEMPLATES / script).read_text("utf-8") if script else ""
@@ -69,7 +69,7 @@ def render(
 
 @cache
 def _environment() -> Environment:
-    """Return what compiles templates, each of them once."""
+    """Return the template environment."""
     return Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

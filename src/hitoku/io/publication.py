@@ -1,8 +1,8 @@
-"""What goes out with the numbers: title, source, footnotes, and words on what is withheld.
+"""Published texts of a release: title, source, footnotes, and remarks on suppression.
 
-Every public format is written from a :class:`Publication`, which holds nothing confidential: a release and
-words. Which cells are unsafe, by which rule, and which were withheld only to protect them is not in it, so no
-writer can reveal it.
+Every public format is written from a :class:`Publication`, which contains nothing confidential. It does not
+know which cells are unsafe, by which rule, or which are secondary suppressions, so that no writer can reveal
+it.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ ADJUSTED = (
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Publication:
-    """A release and the words that go out with it.
+    """A release and its published texts.
 
     Parameters
     ----------
     release
-        What is shown.
+        The release.
     title
-        Heading; the measure where it is empty.
+        Heading. Default: the measure.
     adjusted
-        Values were changed for confidentiality.
+        Whether values were adjusted for confidentiality.
     warning
-        Why it must not be published after all; every format then begins with it.
+        Reason why it must not be published, shown first in every format. Default: none.
     source
-        Where the data come from.
+        Source of the data.
     footnotes
-        Further remarks, in this order.
+        Further remarks, in order.
 
     Examples
     --------
@@ -73,19 +73,19 @@ class Publication:
 
     @property
     def heading(self) -> str:
-        """The title, after the warning where there is one."""
+        """Title, after the warning if there is one."""
         return ": ".join(filter(None, [self.warning, self.title or self.release.measure]))
 
     @property
     def subtitle(self) -> str:
-        """What is counted or added up, by which variables."""
+        """Measure and variables."""
         names = self.release.labels.names
         listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
         return f"{self.release.measure} by {listed}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know about confidentiality."""
+        """Remarks on confidentiality for readers."""
         withheld = int(self.release.withheld.sum())
         told: list[str] = []
         if withheld:
@@ -97,11 +97,12 @@ class Publication:
 
     @cached_property
     def texts(self) -> list[str]:
-        """Published numbers as the certificate holds them; empty where withheld.
+        """Published numbers as in the certificate; empty where suppressed.
 
-        The last bits of a sum tell something about its parts and do not leave: 0.1 + 0.2 goes out as 0.3.
+        Floating-point residue of a sum would reveal something about its parts: 0.1 + 0.2 is published as 0.3.
         """
-        # A double has at most 17 digits that mean something; values without exact decimals are given no more.
+        # A double has at most 17 significant digits; more are not written for values without an exact
+        # decimal.
         written = texts(self.release.published)
         return [
             np.format_float_positional(float(text), trim="-") if len(text) > MOST_SIGNS else text
@@ -110,32 +111,33 @@ class Publication:
 
     @cached_property
     def value(self) -> Floats:
-        """The same as doubles, NaN where withheld."""
+        """Published numbers as doubles, NaN where suppressed."""
         return np.array([float(text) if text else np.nan for text in self.texts])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PublicationPlan:
-    """How a release is published, and what is recorded about it beside the evidence.
+    """Plan for publishing a release, and for the record of it in the evidence.
 
     Parameters
     ----------
     title
         Heading of the published table.
     source, footnotes
-        Words that go out with the table.
+        Texts published with the table.
     formats
-        Names in :data:`hitoku.io.formats.FORMATS`; CSV, a web page and a workbook where left out.
+        Names in :data:`hitoku.io.formats.FORMATS`. Default: CSV, HTML and Excel.
     parts
-        Linked tables, each as its readers see it, by the name of its files.
+        Linked tables as published, by file name.
     places
-        The same keys; for each of their cells its position in the whole table.
+        Indices of their cells in the whole table, by file name.
     fingerprints
-        Of the records behind each cell of the whole table, for the checker; none where left out.
+        Fingerprints of the records behind each cell of the whole table, for the checker. Default: none.
     nested
-        By variable, columns of the records that group its codes, for the checker: the entry of each code.
+        Columns of the records that group the codes of a variable, with the entry of each code, for the
+        checker.
     recipe, recipe_text
-        What was asked for: in ``summary.json``, and as the file ``checker/recipe.toml``.
+        The recipe, for ``summary.json``, and its text, for ``checker/recipe.toml``.
     lang
         Language of the checker's report.
     """
@@ -153,7 +155,7 @@ class PublicationPlan:
     lang: str = ENGLISH
 
     def words(self, warning: str) -> dict[str, Any]:
-        """Return the words that go out with every table."""
+        """Return the texts published with every table."""
         return {
             "title": self.title,
             "warning": warning,
@@ -164,18 +166,18 @@ class PublicationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to write a publication.
+    """File format for publications.
 
     Parameters
     ----------
     name
-        As in a recipe and on the command line.
+        Name in recipes and on the command line.
     suffix
-        What follows the name of the table in the name of the file.
+        File-name suffix.
     about
-        What it is, in a few words.
+        Short description.
     write
-        Writes one file.
+        Function that writes one file.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What is known about every cell of a release: truth, requirement, decision, what can be inferred."""
+"""Facts about every cell of a release: true value, requirement, decision, feasibility interval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hitoku.messages import Text, join
 from hitoku.metrics import reached
 from hitoku.model import BOUND, Bounds, Finding, Floats, Integers, Mask, Need, Protection, Table
 
-# A sign and a word for each verdict: colour is never the only difference.
+# Sign and text of each verdict, so that colour is not the only difference.
 VERDICTS = {
     CellOutcome.SAFE: ("✓", "safe"),
     CellOutcome.PUBLISHED: ("✗", "published"),
@@ -31,19 +31,18 @@ TO_INSIDERS = "a contributor who knows their own amounts can infer it more close
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells:
-    """The evidence of one release, cell by cell. Confidential.
+    """Confidential evidence of a release, cell by cell.
 
     Parameters
     ----------
     table, need, protection, audit
-        What was decided and found.
+        Table, requirements, protection and audit of the release.
     attacked
-        Intervals that an attack worked out; without them those of the proof are shown, which are no wider
-        than it takes to prove that a cell is safe.
+        Intervals from an attack. Default: those of the proof, which are only as wide as the proof requires.
     remarks
-        What a person should know about the table itself.
+        Remarks about the table itself.
     groups
-        Groups of units that can be derived; None where they were not examined.
+        Groups of units that can be derived; None if not examined.
     """
 
     table: Table
@@ -56,7 +55,7 @@ class Cells:
 
     @classmethod
     def of(cls, outcome: Outcome) -> Cells:
-        """Return the evidence that an outcome holds."""
+        """Return the evidence of an outcome."""
         return cls(
             outcome.table,
             outcome.need,
@@ -69,22 +68,22 @@ class Cells:
 
     @property
     def adjusted(self) -> AdjustedAudit | None:
-        """The audit of a release that changes values instead of withholding them."""
+        """Audit of a release with adjusted values; None for suppression."""
         return self.audit if isinstance(self.audit, AdjustedAudit) else None
 
     @cached_property
     def decision(self) -> list[str]:
-        """Per cell: primary, secondary, adjusted or published; hidden where no table shows it."""
+        """Decision per cell: primary, secondary, adjusted or published; hidden if no table shows it."""
         withheld = self.protection.withheld
         changed = ~withheld & (self.protection.value != self.table.value)
-        # As the audit counts them: a pattern that somebody else chose does not say which cells are unsafe.
+        # As the audit counts them: a pattern made elsewhere does not say which cells are unsafe.
         words = np.where(withheld, np.where(self.need.unsafe, "primary", "secondary"), "published")
         words = np.where(self.table.shown, np.where(changed, "adjusted", words), "hidden")
         return list(words.tolist())
 
     @cached_property
     def listed(self) -> list[int]:
-        """Cells that a checker must look at: withheld or unsafe, those in danger first.
+        """Suppressed or unsafe cells, least protected first.
 
         Unsafe cells come first, by how far their requirement is exceeded; then the others.
         """
@@ -96,7 +95,7 @@ class Cells:
 
     @cached_property
     def failing(self) -> Mask:
-        """Unsafe cells that are not protected as they must be."""
+        """Mask of unsafe cells that do not meet their requirement."""
         found = np.zeros(self.table.n_cells, dtype=bool)
         found[[cell for cell, outcome in self.audit.outcomes.items() if outcome is not CellOutcome.SAFE]] = (
             True
@@ -106,7 +105,7 @@ class Cells:
         return found
 
     def verdict(self, cell: int) -> tuple[str, str]:
-        """Sign and word for a cell; both empty where nothing was required of it."""
+        """Return sign and text for a cell; both empty if nothing is required of it."""
         outcome = self.audit.outcomes.get(cell)
         if outcome is None:
             return "", ""
@@ -114,13 +113,13 @@ class Cells:
 
     @cached_property
     def inferable(self) -> Bounds | None:
-        """Intervals of all cells, as an attack found them; None where no attack was run."""
+        """Intervals of all cells from an attack; None if no attack was run."""
         found = self.audit.intervals or self.attacked
         if found is None or self.adjusted is not None:
             return None
         if not self.table.integer:
             return found
-        # Counts are whole, so the ends may be moved inwards to the next whole numbers.
+        # Counts are integers, so that ends can be rounded inwards.
         value = self.table.value
         low, high = (np.where(np.isfinite(end), end, value) for end in (found.lower, found.upper))
         inner = np.ceil(low - BOUND * (1 + np.abs(low))), np.floor(high + BOUND * (1 + np.abs(high)))
@@ -132,7 +131,7 @@ class Cells:
 
     @cached_property
     def ends(self) -> tuple[Floats, Floats]:
-        """Lower and upper end of what can be inferred about withheld cells; NaN where it is not known."""
+        """Lower and upper ends of the feasibility intervals of suppressed cells; NaN if unknown."""
         withheld = self.protection.withheld
         low, high = np.full((2, self.table.n_cells), np.nan)
         if self.inferable is not None:
@@ -141,7 +140,7 @@ class Cells:
         else:
             known = np.zeros_like(withheld)
         if self.adjusted is None and not known[withheld & self.need.unsafe].all():
-            # What witnesses show: at least so far.
+            # Lower bounds on the range, from witnesses.
             for cell, row in self._audited.items():
                 if withheld[cell] and not known[cell]:
                     low[cell], high[cell] = row["low"], row["high"]
@@ -149,7 +148,7 @@ class Cells:
 
     @cached_property
     def reached(self) -> Floats:
-        """How many times what was required every unsafe cell has; infinite for all others."""
+        """Ratio of achieved to required protection for each unsafe cell; infinite for others."""
         unsafe, found = self.need.unsafe, np.full(self.table.n_cells, np.inf)
         if self.adjusted is not None:
             found[list(self.adjusted.levels)] = self.adjusted.reached
@@ -158,13 +157,13 @@ class Cells:
             known, value = ~np.isnan(low), self.table.value
             bounds = Bounds(lower=np.where(known, low, value), upper=np.where(known, high, value))
             found[unsafe] = reached(self.table, self.need, bounds)
-        # The last digits are rounding: a cell that the audit proved safe does not fall below one by them.
+        # Rounding must not take a cell that the audit proved safe below one.
         barely = unsafe & ~self.failing & (found >= 1 - BOUND)
         return np.where(barely, np.maximum(np.round(found, 9), 1.0), found)
 
     @cached_property
     def _audited(self) -> dict[int, dict[str, Any]]:
-        """Rows of the audit by cell; codes come first, so its own columns are found from the right."""
+        """Rows of the audit by cell. Codes come first, so other columns are counted from the right."""
         frame = nw.from_native(self.audit.cells, eager_only=True)
         n_codes = len(self.table.labels.names)
         names = [name.removeprefix("audit_") for name in frame.columns[n_codes:]]
@@ -173,7 +172,7 @@ class Cells:
 
     @cached_property
     def _steps(self) -> dict[int, str]:
-        """Why each cell was withheld, in the words of a method that decides cell by cell."""
+        """Reason for suppressing each cell, for methods that decide cell by cell."""
         told: dict[int, str] = {}
         for step in self.protection.steps:
             whom = step.protects
@@ -186,18 +185,18 @@ class Cells:
         return told
 
     def codes(self, cell: int) -> str:
-        """Codes of a cell, as pages write them."""
+        """Return the displayed codes of a cell."""
         return " \N{MIDDLE DOT} ".join(self.table.labels.codes_of(cell))
 
     def why(self, cell: int) -> str:
-        """Say what gives a cell away, or for whose sake it was withheld."""
+        """Return what discloses a cell, or which cell it was suppressed to protect."""
         if not self.failing[cell]:
             return self._steps.get(cell, "")
         return self.audit.why(cell) or TO_INSIDERS
 
     @cached_property
     def count(self) -> list[int] | None:
-        """Contributors per cell, respondents where nobody was named."""
+        """Contributors per cell, or respondents if contributors are unknown."""
         who = self.table.contributors
         if who is not None:
             return list(who.count.tolist())
@@ -205,7 +204,7 @@ class Cells:
 
     @cached_property
     def share(self) -> Floats | None:
-        """Share of the largest contributor; NaN where there is nothing to share."""
+        """Share of the largest contributor; NaN for empty cells."""
         who = self.table.contributors
         if who is None or not who.largest.shape[1]:
             return None
@@ -213,14 +212,14 @@ class Cells:
         return np.asarray(who.largest[:, 0] / total)
 
     def levels(self, cell: int) -> tuple[float, float]:
-        """How far below and above its value a cell must be blurred, or moved."""
+        """Return the required lower and upper deviation of a cell."""
         if self.adjusted is not None and cell in self.adjusted.levels:
             down, up = self.adjusted.levels[cell]
             return float(down), float(up)
         return float(self.need.lower[cell]), float(self.need.upper[cell])
 
     def required(self, cell: int) -> str:
-        """How uncertain a cell must stay, or how far it must be moved, in words."""
+        """Describe the requirement of a cell."""
         lower, upper = self.levels(cell)
         width = float(self.need.width[cell])
         said = []
@@ -231,7 +230,7 @@ class Cells:
         return join(said, "{first}, {second}") or "not exact"
 
     def bar(self, cell: int) -> Bar | None:
-        """Draw a cell; None where there is nothing to draw."""
+        """Return the picture of a cell; None if there is nothing to draw."""
         value = float(self.table.value[cell])
         lower, upper = self.levels(cell)
         if self.adjusted is not None:
@@ -244,7 +243,7 @@ class Cells:
         return interval_bar(value, low, high, lower=lower, upper=upper, width=float(self.need.width[cell]))
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of ``cells.csv``: what is known of every cell, as files have it."""
+        """Return the columns of ``cells.csv``."""
         table, need, who = self.table, self.need, self.table.contributors
         columns: dict[str, Any] = {"value": self._printed(table.value)}
         if table.frequency is not None:
@@ -253,7 +252,7 @@ class Cells:
             columns["contributors"] = who.count.tolist()
             columns["largest_share"] = ["" if np.isnan(s) else f"{s:.4f}" for s in self.share]
             if not who.negative and np.array_equal(who.total, table.value):
-                # Parts of the value itself: a contributor knows that the cell is no less than their own.
+                # Contributors know that the cell is at least their own contribution.
                 for name, rank in zip(("largest", "second"), who.largest.T, strict=False):
                     columns[name] = self._printed(rank)
         columns["rules"] = [
@@ -262,7 +261,7 @@ class Cells:
         return {**columns, **self._required(slice(None)), "decision": self.decision}
 
     def interval_columns(self, bounds: Bounds) -> tuple[dict[str, Any], Integers]:
-        """Return the columns of ``intervals.csv``, and the withheld cells that they are about."""
+        """Return the columns of ``intervals.csv``, and the suppressed cells they describe."""
         cells = np.flatnonzero(self.protection.withheld)
         low, high = (np.where(bounds.unknown, np.nan, end)[cells] for end in (bounds.lower, bounds.upper))
         columns: dict[str, Any] = {
@@ -275,7 +274,7 @@ class Cells:
         return columns | self._required(cells), cells
 
     def _required(self, cells: Any) -> dict[str, list[str]]:
-        """Return the required levels of some cells, as files have them."""
+        """Return the required levels of some cells, formatted for files."""
         return {
             f"required_{name}": self._printed(getattr(self.need, name)[cells])
             for name in ("lower", "upper", "width")

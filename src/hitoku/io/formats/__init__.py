@@ -1,4 +1,4 @@
-"""The formats in which a release leaves: one name, one file, one writer each."""
+"""Public file formats, one module and one writer each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hitoku.lazy import facade
 
 __getattr__, __dir__, __all__ = facade(__name__)
 
-# A file in this folder that is not listed here is an error: a test compares the two.
+# A test compares this list with the modules of the folder.
 FORMATS = {
     one.name: one
     for one in (
@@ -31,7 +31,7 @@ USUAL = ("csv", "html", "xlsx")
 
 
 def known_format(name: str) -> Format:
-    """Return a format by its name, or say which one was meant.
+    """Return a format by name; raise ParameterError with a suggestion for an unknown one.
 
     Examples
     --------
@@ -52,19 +52,19 @@ def known_format(name: str) -> Format:
 def write_formats(
     folder: Path, name: str, publication: Publication, formats: Sequence[str] | None = None
 ) -> dict[str, str]:
-    """Write a table in several formats; return what was left out, and why.
+    """Write a table in several formats; return the skipped formats with reasons.
 
     Parameters
     ----------
     folder
-        Where the files go.
+        Folder of the files.
     name
-        Name of the table, and of its files before the suffix.
+        Name of the table, and of its files without suffix.
     publication
-        What is shown.
+        The publication.
     formats
-        Names. ``csv`` is always among them, for the proof is about it. Left out: the usual ones, without the
-        workbook where the table is too large to be looked at in one.
+        Names of formats. ``csv`` is always included, because the proof refers to it. Default: the usual
+        formats, without the workbook for large tables.
     """
     left_out: dict[str, str] = {}
     asked = USUAL if formats is None else (ALWAYS, *formats)

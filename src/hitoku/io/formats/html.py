@@ -1,7 +1,7 @@
-"""A release as one web page that needs no network and no script: what is printed, what is withheld.
+"""HTML format: a self-contained page without script.
 
-It reads like the report: trees from the total down, groups indented, heads that stay in sight. The layers of
-further variables, and stretches of a long table, are folded; the totals stand open.
+The layout is that of the report: hierarchies from the total down, indented groups, fixed headings. Layers of
+further variables, and parts of a long table, are folded; totals are open.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from hitoku.io.pages import render
 from hitoku.io.publication import WITHHELD, Format, Publication
 from hitoku.model import Release
 
-# Beyond this a page is slower to open than the CSV beside it is to read.
+# Above this number of cells, the page refers to the CSV file.
 MOST_CELLS = 250_000
-# Longer tables are folded into stretches of this many rows.
+# Longer tables are folded into parts of this many rows.
 MOST_ROWS = 500
-# Deeper levels of a tree are indented like this one; the style has a class for each.
+# Maximum indentation; the style has a class for each level.
 DEEPEST = 8
 
 
 def page(release: Release, *, title: str, adjusted: bool = False, footnotes: Sequence[str] = ()) -> str:
-    """Render a release as HTML; a withheld cell reads "c" and is hatched; adjusted values are announced.
+    """Render a release as HTML. Suppressed cells show "c" and are hatched; adjustment is stated.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def page(release: Release, *, title: str, adjusted: bool = False, footnotes: Seq
 
 
 def _number(text: str) -> str:
-    """Print a published number as in the CSV, thousands apart; a fraction stays as it is.
+    """Format a published number as in the CSV, with thousands separators; a fraction is unchanged.
 
     Examples
     --------

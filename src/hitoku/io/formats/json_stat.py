@@ -1,4 +1,4 @@
-"""A release as a JSON-stat 2.0 data set: variables with their code trees, values with null where withheld."""
+"""JSON-stat 2.0 format: variables with hierarchies, values with null where suppressed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Format, Publication
 from hitoku.model import Dimension
 
-# For every value alike: which ones were changed is not told.
+# The same for every value: which ones were adjusted is confidential.
 ESTIMATED = "e"
 MEANING = {WITHHELD: LEGEND.partition(": ")[2], ESTIMATED: ADJUSTED}
 
@@ -19,8 +19,7 @@ MEANING = {WITHHELD: LEGEND.partition(": ")[2], ESTIMATED: ADJUSTED}
 def json_stat(publication: Publication) -> dict[str, Any]:
     """Return the data set as a mapping.
 
-    A table that lacks some combinations of codes, such as several linked ones, lists its values by position;
-    combinations that are not in the table are not in the list.
+    If combinations of codes are missing, as in linked tables, values are listed by position.
 
     Examples
     --------
@@ -71,7 +70,7 @@ def json_stat(publication: Publication) -> dict[str, Any]:
 
 
 def write_json_stat(path: Path, publication: Publication) -> None:
-    """Write the data set, codes in the order of the table."""
+    """Write the data set with codes in the order of the table."""
     text = json.dumps(json_stat(publication), ensure_ascii=False, allow_nan=False, indent=1)
     path.write_text(text + "\n", encoding="utf-8")
 
@@ -88,7 +87,7 @@ def _number(value: float) -> float | int | None:
 
 
 def _category(codes: tuple[str, ...], dimension: Dimension | None) -> dict[str, Any]:
-    """Codes, their labels, and which stand below which; a code split in several ways lists all its parts."""
+    """Return codes, labels and children; a code with several hierarchies lists all its parts."""
     category: dict[str, Any] = {"index": list(codes), "label": {code: code for code in codes}}
     if dimension is not None:
         below: dict[str, dict[str, None]] = {}

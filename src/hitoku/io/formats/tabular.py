@@ -1,11 +1,10 @@
-"""Formats with one row per cell: CSV, and the columns and statuses of SDMX as CSV or Parquet.
+"""Formats with one row per cell: CSV, and SDMX columns and statuses as CSV or Parquet.
 
-Statuses are those of the cross-domain code lists CL_OBS_STATUS and CL_CONF_STATUS. What is published says
-``Q`` (missing, suppressed) and ``C`` (confidential) of every withheld cell. The list also has ``D`` for
-secondary confidentiality, and codes for the reason of the primary one. A reader who is told which cells are
-unsafe knows more than the table shows: a cell withheld for too few respondents is small, one withheld only to
-protect others is not. So the distinction goes only into a file for a partner who may see everything: a
-transmission to another office, with the true values.
+Statuses are those of the cross-domain code lists CL_OBS_STATUS and CL_CONF_STATUS. Published files have ``Q``
+(missing, suppressed) and ``C`` (confidential) for every suppressed cell. The list also has ``D`` for
+secondary confidentiality, and codes for the reason of primary confidentiality. Publishing which cells are
+unsafe would reveal more than the table: a cell with too few respondents is small, a secondary one is not.
+This distinction is therefore only written to files with true values for an authorised partner.
 """
 
 from __future__ import annotations
@@ -25,33 +24,33 @@ from hitoku.model import Floats, Labels, Mask
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# CL_OBS_STATUS. Adjusted values have no code of their own; they are not "normal", and were computed.
+# CL_OBS_STATUS. Adjusted values have no code of their own; "estimated" is the closest.
 NORMAL, ESTIMATED, SUPPRESSED = "A", "E", "Q"
 # CL_CONF_STATUS.
 FREE, CONFIDENTIAL, SECONDARY = "F", "C", "D"
 
 COLUMNS = ("OBS_VALUE", "OBS_STATUS", "CONF_STATUS")
-# An attribute of the whole data set; SDMX-CSV repeats these in every row.
+# Attribute of the data set, which SDMX-CSV repeats in every row.
 COMMENT = "COMMENT_DSET"
 
 
 def write_transmission(
     path: Path, labels: Labels, value: Floats, withheld: Mask, secondary: Mask, *, parquet: bool = False
 ) -> None:
-    """Write every true value and what is confidential: for a partner who may see it, never for readers.
+    """Write every true value with its confidentiality status, for an authorised partner only.
 
     Parameters
     ----------
     path
         File to write.
     labels
-        Codes of the cells.
+        Labels of the cells.
     value
         True values.
     withheld, secondary
-        Cells that are not published, and those of them that are not unsafe themselves.
+        Masks of suppressed cells, and of secondary suppressions.
     parquet
-        Write Parquet instead of CSV.
+        Whether to write Parquet instead of CSV. Default: False.
     """
     refuse_taken(path, labels.names)
     status = np.where(secondary, SECONDARY, np.where(withheld, CONFIDENTIAL, FREE))
@@ -69,7 +68,7 @@ def write_transmission(
 
 
 def public_columns(publication: Publication) -> dict[str, Any]:
-    """Return the columns of what leaves; the values come later."""
+    """Return the public columns except the values."""
     withheld = publication.release.withheld
     shown = ESTIMATED if publication.adjusted else NORMAL
     columns: dict[str, Any] = {
@@ -86,7 +85,7 @@ def public_columns(publication: Publication) -> dict[str, Any]:
 
 
 def refuse_taken(path: Path, names: Sequence[str]) -> None:
-    """Raise when a variable has the name of a column."""
+    """Raise an error if a variable has the name of a column."""
     taken = [name for name in names if name in {*COLUMNS, COMMENT}]
     if taken:
         raise OutputError(
@@ -99,17 +98,17 @@ def refuse_taken(path: Path, names: Sequence[str]) -> None:
 
 
 def nullable(value: Floats, *, whole: bool) -> pa.Array:
-    """Return numbers with null where they are withheld."""
+    """Return numbers with null where suppressed."""
     import pyarrow as pa  # noqa: PLC0415 - loaded when a file is written
 
     hidden = np.isnan(value)
-    # Nothing but zeros under the mask: a null has a place in the buffer.
+    # Zeros under the mask: null entries are still stored in the buffer.
     known = np.where(hidden, 0.0, value)
     return pa.array(known.astype(np.int64) if whole else known, mask=hidden)
 
 
 def write_arrow(path: Path, labels: Labels, columns: dict[str, Any], words: dict[str, str]) -> None:
-    """Write cells as Parquet: codes as dictionaries, words in the metadata."""
+    """Write cells as Parquet, with codes as dictionaries and texts in the metadata."""
     import pyarrow as pa  # noqa: PLC0415 - loaded when a file is written
     from pyarrow import parquet  # noqa: PLC0415
 
@@ -124,19 +123,18 @@ def write_arrow(path: Path, labels: Labels, columns: dict[str, Any], words: dict
 
 
 def write_table_csv(path: Path, publication: Publication) -> None:
-    """Write what an outsider may see: codes, value (empty where withheld), status.
+    """Write codes, value (empty where suppressed) and status.
 
-    Of adjusted values the status says so, of every one alike: which ones were changed is confidential.
-
-    Values are printed as the certificate holds them. The file does not tell unsafe cells from those
-    withheld with them: that is confidential. A code that a spreadsheet would run as a formula has a quote
-    before it; other formats have it as it is.
+    For adjusted tables every value has status "adjusted", because it is confidential which ones changed.
+    Values are written as in the certificate. Primary and secondary suppressions are not distinguished,
+    because that is confidential. Codes that a spreadsheet would run as formulas are quoted; other formats
+    contain them unchanged.
     """
     write_rows(path, publication)
 
 
 def write_rows(path: Path, publication: Publication, *, disarmed: bool = True) -> None:
-    """Write one row per cell; with or without a quote before what a spreadsheet would run."""
+    """Write one row per cell, optionally quoting spreadsheet formulas."""
     release = publication.release
     shown = "adjusted" if publication.adjusted else "published"
     status = np.where(release.withheld, "withheld", shown).tolist()
@@ -147,7 +145,7 @@ CSV = Format("csv", ".csv", "codes, value, status; the proof is about this file"
 
 
 def write_csv_plain(path: Path, publication: Publication) -> None:
-    """Write what :func:`write_table_csv` does, without quotes before what a spreadsheet would run."""
+    """Write the same as :func:`write_table_csv` without quoting spreadsheet formulas."""
     write_rows(path, publication, disarmed=False)
 
 

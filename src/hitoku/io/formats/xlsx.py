@@ -1,8 +1,8 @@
-"""An Excel workbook as offices publish it: title, the table crossed, withheld cells marked, notes.
+"""Excel format: a workbook laid out for print, with title, crossed table, marked cells and notes.
 
-It is written from a :class:`Publication` alone, so nothing confidential can be in a hidden sheet, a comment,
-a property or a cached value: there are no formulas, no comments and no hidden parts. Texts are written as
-texts, also those that begin like a formula. The same publication gives the same bytes.
+It is written from a :class:`Publication` alone and has no formulas, comments or hidden parts, so that nothing
+confidential can be hidden in it. Texts are written as texts, including those that look like formulas. The
+same publication gives the same bytes.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from hitoku.errors import OutputError
 from hitoku.io.layout import LayoutSection, StubLine, sheets_of
 from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Format, Publication
 
-# Excel's own limits.
+# Limits of Excel.
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT, DEEPEST = 1_048_576, 16_384, 32_767, 7
-# What Excel allows in the name of a sheet.
+# Length limit and forbidden characters of sheet names.
 LONGEST_NAME = 31
 FORBIDDEN = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
-RESERVED = ("history", "notes")  # one of Excel's, one of ours
-# Beyond this a workbook opens slowly; it is then written only where somebody asks for it.
+RESERVED = ("history", "notes")  # the first by Excel, the second by this writer
+# Larger workbooks open slowly and are written only on request.
 COMFORTABLE_CELLS = 100_000
-# Rows above the table, and what may follow below.
+# Rows above the table, and maximum rows below.
 ABOVE, BELOW = 6, 10
 NARROWEST, WIDEST_CODE, WIDEST_VALUE = 9, 44, 24
 MOST_DECIMALS = 6
-# Characters side by side on a page that can still be read: A4 across, at half the size of the screen.
+# Readable characters per line: A4 landscape at half the screen size.
 READABLE = 260
 A4 = 9
-# A date in the file that does not depend on the day: the same publication, the same bytes.
+# Fixed creation date, so that the same publication gives the same bytes.
 CREATED = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)
-# No temporary files: what is being written is on nobody's disk before it is whole.
+# No temporary files: confidential drafts must not reach the disk.
 OPTIONS = {
     "in_memory": True,
     "strings_to_formulas": False,
@@ -45,18 +45,18 @@ OPTIONS = {
 }
 
 INK, LINE, MARGIN, STRIPE, PALE = "#1B2A38", "#8496A6", "#EEF2F5", "#9FB0BF", "#EEF2F5"
-LIGHT_UP = 14  # a fill of thin diagonal stripes, also on a black and white print
+LIGHT_UP = 14  # thin diagonal stripes, visible in black and white print
 
 
 def write_xlsx(path: Path, publication: Publication) -> None:
-    """Write the workbook; raise when the table does not fit on a sheet."""
+    """Write the workbook; raise an error if the table exceeds Excel's limits."""
     sheets = sheets_of(publication.release)
     _refuse_oversized(path, publication, sheets)
     path.write_bytes(_Workbook(publication).filled(sheets))
 
 
 def comfortable(publication: Publication) -> bool:
-    """Tell whether a table is small enough to be looked at in a workbook."""
+    """Return whether a table is small enough for a workbook."""
     return publication.release.n_cells <= COMFORTABLE_CELLS
 
 
@@ -84,7 +84,7 @@ def _refuse_oversized(path: Path, publication: Publication, sheets: Sequence[Lay
 
 
 def sheet_names(wanted: list[str]) -> list[str]:
-    """Make names that Excel accepts, each once.
+    """Return unique sheet names that Excel accepts.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def sheet_names(wanted: list[str]) -> list[str]:
 
 
 class _Workbook:
-    """One workbook while it is being filled."""
+    """Workbook under construction."""
 
     def __init__(self, publication: Publication) -> None:
         import xlsxwriter  # noqa: PLC0415 - loaded when a workbook is written
@@ -120,12 +120,12 @@ class _Workbook:
         texts = publication.texts
         decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
         self.number = "#,##0" + ("." + "0" * min(decimals, MOST_DECIMALS) if decimals else "")
-        # Thousands are set apart, which takes a third more room.
+        # Thousands separators take a third more space.
         self.width = 4 * max((len(text) for text in texts), default=0) // 3 + 2
         self.styles: dict[tuple[tuple[str, Any], ...], Any] = {}
 
     def style(self, **wanted: Any) -> Any:
-        """Return a format; Excel keeps each of them once."""
+        """Return a cell format; equal formats are shared."""
         key = tuple(sorted(wanted.items()))
         if key not in self.styles:
             look = {"font_name": "Calibri", "font_size": 11, "font_color": INK, **wanted}
@@ -168,7 +168,7 @@ class _Workbook:
         page.set_footer("&C&P / &N")
 
     def _pages_across(self, sheet: LayoutSection) -> int:
-        """Pages side by side on which a sheet is printed so that it can be read."""
+        """Return the number of pages side by side needed to keep the print readable."""
         stub = sum(self._stub_width(sheet, place) for place in range(len(sheet.stubs)))
         values = sum(self._value_width(line) for line in sheet.columns)
         return max(1, ceil(values / max(READABLE - stub, READABLE // 2)))

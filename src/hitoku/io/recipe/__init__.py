@@ -1,7 +1,7 @@
-"""Recipes: everything that goes into a release, in one TOML file that can be kept, checked and run again.
+"""Recipes: all settings of a release in one TOML file.
 
-:class:`Recipe` reads and checks a file without touching data; ``keys`` lists every key with its type;
-:func:`write_draft` guesses a first recipe from a data file. :mod:`hitoku.pipeline.recipe_run` runs them.
+:class:`Recipe` reads and checks a file without touching data; ``keys`` defines every key with its type;
+:func:`write_draft` drafts a recipe from a data file. :mod:`hitoku.pipeline.recipe_run` runs recipes.
 """
 
 from hitoku.lazy import facade

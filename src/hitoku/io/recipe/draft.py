@@ -1,4 +1,4 @@
-"""A first recipe for a data file: which column is what, guessed, and written as commented TOML."""
+"""Draft a recipe for a data file: guess the role of each column, and write commented TOML."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from hitoku.tabulation import (
 )
 from hitoku.toml import toml_key, toml_value
 
-# More codes than this, or fewer records per code, are names of respondents rather than groups of them.
+# Columns with more codes, or fewer records per code, are taken for names of respondents.
 MOST_CODES = 500
 MOST_NUMBER_CODES = 30
 RECORDS_PER_CODE = 10
-# In a small file, fewer records per code will do.
+# Columns with at most this many codes need fewer records per code.
 FEW_CODES = 20
 
 
 def _named(*words: str) -> re.Pattern[str]:
-    """Match a column name that has one of these words in it."""
+    """Return a pattern for column names that contain one of these words."""
     return re.compile(rf"(^|[^a-z])({'|'.join(words)})s?([^a-z]|$)", re.IGNORECASE)
 
 
@@ -52,18 +52,18 @@ LIKE_MARK = _named("status", "mark", "marked", "flag", "secret", "suppressed", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """What each column of a file may be for.
+    """Guessed roles of the columns of a file.
 
     Parameters
     ----------
     codes
-        Columns with codes.
+        Columns of codes.
     quantities
-        Columns with numbers to add up, none with gaps; the likeliest first.
+        Columns of numbers to sum, without gaps, likeliest first.
     unit, holding, weight, mark
-        Columns that name respondents and owners, hold weights, or mark cells.
+        Columns that name respondents and holdings, contain weights, or mark cells.
     others
-        Further columns with numbers.
+        Other columns of numbers.
     """
 
     codes: tuple[Column, ...]
@@ -80,7 +80,7 @@ class Guess:
 
 
 def guessed(n_records: int, columns: Iterable[Column]) -> Guess:
-    """Guess which columns hold codes, a quantity, and names of respondents.
+    """Guess which columns contain codes, a quantity, and names of respondents.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def guessed(n_records: int, columns: Iterable[Column]) -> Guess:
             codes.append(column)
         elif role == "quantity":
             quantities.append(column)
-    # A quantity has many different values; one with gaps could not be added up.
+    # A quantity has many distinct values and no gaps.
     whole = [column for column in quantities if not column.n_missing]
     whole.sort(key=lambda column: (column.n_distinct, column.kind == "number"), reverse=True)
     others = tuple(column.name for column in quantities if column not in whole[:1])
@@ -146,7 +146,7 @@ def _are_codes(column: Column, n_records: int) -> bool:
 
 
 def finest(codes: Iterable[Column], nests: set[tuple[str, str]]) -> list[Column]:
-    """Leave out columns that another one tells; of two that tell each other the first stays."""
+    """Remove columns determined by another one; of two that determine each other the first is kept."""
     left: list[Column] = []
     listed = list(codes)
     for place, column in enumerate(listed):
@@ -161,7 +161,7 @@ def finest(codes: Iterable[Column], nests: set[tuple[str, str]]) -> list[Column]
 
 
 def count_of(guess: Guess) -> Column | None:
-    """Find the column that counts respondents, in a file with one row per cell."""
+    """Return the column of respondent counts in a file with one row per cell; None if there is none."""
     counts = [column for column in guess.quantities if column.kind == "whole" and not column.negative]
     named = [column for column in counts if LIKE_COUNT.search(column.name)]
     alone = counts if len(guess.quantities) == 1 else []
@@ -169,28 +169,28 @@ def count_of(guess: Guess) -> Column | None:
 
 
 def are_cells(n_records: int, n_combinations: int, codes: Iterable[Column]) -> bool:
-    """Tell whether a file has one row per cell: no combination twice, and totals or most of them there."""
+    """Return whether a file has one row per cell: unique combinations, with totals or nearly complete."""
     listed = list(codes)
     full = 2 * n_records >= prod(column.n_distinct for column in listed)
     return n_combinations == n_records and (full or any(column.total for column in listed))
 
 
-# A first table is one that a person can look through.
+# Limits of a drafted table, so that it can be read.
 MOST_CELLS = 20_000
 MOST_VARIABLES = 2
-# Pairs of columns are compared among the first so many that look like codes.
+# Number of code-like columns whose pairs are compared.
 MOST_COMPARED = 12
 
 
 def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
-    """Write a recipe for a data file, with paths relative to a folder; it runs as it is.
+    """Return a recipe for a data file that runs unchanged, with paths relative to a folder.
 
     Parameters
     ----------
     data
-        Records, a CSV or Parquet file; or a CSV file with one row per cell.
+        CSV or Parquet file of records, or CSV file with one row per cell.
     folder
-        Where the recipe will stand.
+        Folder of the recipe.
     """
     path = Path(data)
     with kept_open(path):
@@ -204,7 +204,7 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
         per_cell = are_cells(n_records, n_combinations(path, cells), cells)
     totals = _totals(path, columns, able=counted is not None and per_cell)
     if path.suffix.lower() == ".csv" and counted is not None and per_cell:
-        # Beside counts, whole numbers are codes sooner than values.
+        # In files with counts, other integers are rather codes than values.
         shown = next((column for column in guess.quantities if column.kind == "number"), counted)
         kind, chosen, named = "cells", cells, shown.name
         body = [*totals, *_cell_lines(shown, counted, guess.mark)]
@@ -241,7 +241,7 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
 
 
 def _totals(path: Path, columns: Sequence[Column], *, able: bool) -> list[str]:
-    """Name the code of totals; records have none, so a file with some is never drafted as records."""
+    """Return the lines about the code of totals; raise DataError if records contain totals."""
     marked = [column for column in columns if column.total]
     codes = {column.total: None for column in marked}
     if not codes:
@@ -298,7 +298,7 @@ def _cell_lines(value: Column, counted: Column, mark: str | None) -> list[str]:
 
 
 def _nesting(nests: set[tuple[str, str]]) -> list[str]:
-    # Two columns that tell each other are one variable with two spellings.
+    # Two columns that determine each other are one variable with two spellings.
     pairs = [f"{fine} within {coarse}" for fine, coarse in sorted(nests) if (coarse, fine) not in nests]
     if not pairs:
         return []
@@ -306,7 +306,7 @@ def _nesting(nests: set[tuple[str, str]]) -> list[str]:
 
 
 def _few(codes: Iterable[Column], nests: set[tuple[str, str]]) -> list[Column]:
-    """Take the first variables that make a table of moderate size, none of which tells another."""
+    """Return the first variables that make a table of moderate size, none of which determines another."""
     chosen: list[Column] = []
     size = 1
     for column in codes:
@@ -380,7 +380,7 @@ def _protection(value: Column | None) -> list[str]:
 def _groupings(
     path: Path, chosen: Sequence[Column], codes: Sequence[Column], nests: set[tuple[str, str]]
 ) -> dict[str, list[str]]:
-    """Find by variable the columns that group its codes, fine to coarse, as a hierarchy that can be made."""
+    """Return for each variable the columns that group its codes, fine to coarse, if they form a hierarchy."""
     found: dict[str, list[str]] = {}
     for variable in chosen:
         chain = [variable]
@@ -394,7 +394,7 @@ def _groupings(
                 read_column_tree(path, variable.name, groups)
                 found[variable.name] = groups
         except HitokuError:
-            continue  # the same code for a group and for another of its parts: a person must decide
+            continue  # a group shares the code of another group's part: a person must decide
     return found
 
 
@@ -423,7 +423,7 @@ def _trees(first: Column, groupings: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def write_draft(data: str | Path, out: str | Path) -> Path:
-    """Write a first recipe; a file that exists is left alone."""
+    """Write a drafted recipe; raise OutputError if the file exists."""
     path = Path(out)
     text = draft_recipe(data, path.parent)
     try:

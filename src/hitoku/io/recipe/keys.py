@@ -1,4 +1,4 @@
-"""Every key of a recipe: its name, its type, what it is for, and where it was given."""
+"""Keys of a recipe: name, type, description, and origin."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hitoku.parameters import AtLeastZero, Count, Refused, whole
 from hitoku.tabulation import FileFormat
 from hitoku.toml import Origin
 
-# In a selection of cells to keep: those that a rule calls unsafe are withheld all the same.
+# Marks a selection of cells to keep whose unsafe cells are suppressed nevertheless.
 UNLESS_UNSAFE = "unless_unsafe"
 
 
-# Options whose name is not that of their key.
+# Options whose name differs from their key.
 OPTIONS = {
     "rules": "--rule",
     "formats": "--format",
@@ -35,16 +35,16 @@ OPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class RecipeOrigin(Origin):
-    """Where keys of a recipe were given, in a file or as options of a command."""
+    """Origin of the keys of a recipe: a file, or options of a command."""
 
     options: Mapping[str, str] = field(default_factory=OPTIONS.copy)
 
     def spoken(self, advice: str) -> str:
-        """Say advice that names arguments of Python as the caller would write it."""
+        """Return advice with Python arguments replaced by keys or options."""
         return spoken(advice, recipe=bool(self.name))
 
     def blamed(self, error: HitokuError, path: Sequence[str | int]) -> HitokuError:
-        """Add to an error which key it comes from."""
+        """Return an error with the key that caused it."""
         place = self.place(path)
         more = error.where and error.where != place
         where = Text("{place}; {where}", place=place, where=error.where) if more else place
@@ -52,7 +52,7 @@ class RecipeOrigin(Origin):
 
 
 def _named(given: Any, kind: str, example: str) -> Any:
-    """Take a word, or a table with a name."""
+    """Validate a text, or a table with a name."""
     if isinstance(given, str) or (isinstance(given, dict) and isinstance(given.get("name"), str)):
         return given
     fix = f'write "{example}", or {{name = "{example.partition(":")[0]}", ...}}'
@@ -60,7 +60,7 @@ def _named(given: Any, kind: str, example: str) -> Any:
 
 
 def _texts(given: Any) -> Any:
-    """Take one text or several, as a list."""
+    """Validate one text or several; return a list."""
     listed = [given] if isinstance(given, str) else given
     if isinstance(listed, list) and listed and all(isinstance(one, str) for one in listed):
         return listed
@@ -68,12 +68,12 @@ def _texts(given: Any) -> Any:
 
 
 def _markers(given: Any) -> Any:
-    """Take markers of missing values."""
+    """Validate markers of missing values."""
     return tuple(_texts(given)) if given else ()
 
 
 def _selection(given: Any) -> Any:
-    """Take codes by variable."""
+    """Validate codes by variable."""
     if isinstance(given, dict) and given:
         return {name: _texts(codes) for name, codes in given.items()}
     fix = 'write {region = "North", size = ["1", "2"]}; a variable left out means all its codes'
@@ -81,7 +81,7 @@ def _selection(given: Any) -> Any:
 
 
 def _kept(given: Any) -> Any:
-    """Take codes by variable, and whether an unsafe cell among them may be withheld all the same."""
+    """Validate codes by variable, and whether unsafe cells among them may be suppressed."""
     if not isinstance(given, dict) or UNLESS_UNSAFE not in given:
         return _selection(given)
     yields = given[UNLESS_UNSAFE]
@@ -122,7 +122,7 @@ def _once(given: list[str] | None) -> list[str] | None:
 
 
 def _insiders(given: Any) -> Any:
-    """Take a word for insiders."""
+    """Validate the insiders setting."""
     if not isinstance(given, str):
         raise Refused(
             "recipe_insiders", "insiders is a word", 'write "singletons", or "contributors:coalition=2"'
@@ -135,7 +135,7 @@ def _insiders(given: Any) -> Any:
 
 
 def _against(given: Any) -> Any:
-    """Take words for attackers."""
+    """Validate the names of attackers."""
     listed = _texts(given)
     try:
         parse_scope(listed)
@@ -155,7 +155,7 @@ Cells = Annotated[dict[str, list[str]], BeforeValidator(_selection)]
 
 
 class TableKeys(BaseModel):
-    """What one table is made from. Beside ``tables`` these keys hold for all of them."""
+    """Keys of one table. With ``tables``, these keys hold for all of them."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -223,7 +223,7 @@ class TableKeys(BaseModel):
 
     @property
     def file_format(self) -> FileFormat:
-        """How the file of records or cells is written, as far as it was said."""
+        """Stated format of the file of records or cells."""
         value = () if self.value is None else (self.value,)
         return FileFormat(
             self.encoding,
@@ -236,8 +236,8 @@ class TableKeys(BaseModel):
         )
 
 
-# The keys of a table that name columns of its file: one, a list of them, or codes by column. An error about
-# a column is reported at the first that names it; a column of marks that is also another's is the mistake.
+# Keys that name columns of the file: one, a list, or codes by column. An error about a column is reported at
+# the first key that names it, and a mark column used twice is the mistake.
 COLUMN_KEYS = (
     *("mark", "by", "value", "weight", "unit", "holding", "where"),
     *("frequency", "largest", "cost", "fixed"),
@@ -245,13 +245,13 @@ COLUMN_KEYS = (
 
 
 class LinkedKeys(TableKeys):
-    """One of several linked tables."""
+    """Keys of a linked table."""
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_-]+$", description="names its files in public/")
 
 
 class CountsKeys(BaseModel):
-    """The counts behind a magnitude table: what is withheld there is withheld in the magnitudes too."""
+    """Keys for the counts behind a magnitude table, whose suppressions apply to the magnitudes as well."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -261,7 +261,7 @@ class CountsKeys(BaseModel):
 
 
 class CostKeys(BaseModel):
-    """Cells that are dearer, or cheaper, to withhold than the method's cost says."""
+    """Cells that are more or less expensive to suppress than the method's cost says."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -270,7 +270,7 @@ class CostKeys(BaseModel):
 
 
 class RecipeKeys(TableKeys):
-    """A whole recipe."""
+    """All keys of a recipe."""
 
     title: str = Field("", description="heading of the published table")
     source: str = Field("", description="where the data come from; goes out with the table")

@@ -1,4 +1,4 @@
-"""A recipe: everything that goes into a release, in a file that can be kept, checked and run again.
+"""Recipe: all settings of a release, read from a file and checked.
 
 Reading a recipe touches no data: keys, rules and the method are checked first, and an error names the line.
 """
@@ -19,15 +19,15 @@ from hitoku.rules import RULES, Rule, made, parsed
 from hitoku.tabulation import look_at
 from hitoku.toml import load_toml, toml_text, validated
 
-# Keys that only make sense for one of the two kinds of data.
+# Keys for only one of the two kinds of data.
 OF_RECORDS = ("weight", "unit", "holding", "where", "magnitude", "missing", "unseen", "top", "decimals")
-# Keys for records that say how a table is made, beside what is handed to tabulate.
+# Keys for records that are not passed to tabulate.
 OF_MAKING = ("empty", "engine", "spark")
-# Keys that say how the work is done, not what comes of it.
+# Keys that affect how the work is done, not its result.
 OF_RUNNING = ("jobs", "memory_limit")
 OF_CELLS = ("frequency", "largest", "cost", "fixed", "totals")
 # What to write for a key, whatever was wrong with it.
-# Names that tables cannot have, and why.
+# Reserved table names, with reasons.
 RESERVED = {
     "table": "so all of them are called together",
     "public": "so a folder of every release is called",
@@ -37,7 +37,7 @@ RESERVED = {
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How the counts behind a magnitude table are protected."""
+    """Protection of the counts behind a magnitude table."""
 
     rules: tuple[Rule, ...]
     method: Method | None
@@ -46,22 +46,22 @@ class Counts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recipe:
-    """A recipe that was checked.
+    """Checked recipe.
 
     Parameters
     ----------
     keys
-        What was given.
+        Keys of the recipe.
     tables
-        Keys of each table, those for all of them filled in.
+        Keys of each table, including shared keys.
     rules, method
-        Made from their words; the method does not know its cells yet.
+        Rules and method; the method does not have its cells yet.
     counts
-        The same for the counts behind a magnitude table, where they are protected with it.
+        Protection of the counts behind a magnitude table; None if not required.
     folder
-        What paths are relative to.
+        Folder to which paths are relative.
     origin
-        Where every key was given.
+        Origin of every key.
     text
         The recipe as TOML.
     """
@@ -77,7 +77,7 @@ class Recipe:
 
     @classmethod
     def read(cls, path: str | Path) -> Recipe:
-        """Read a recipe from a TOML file; paths in it are relative to the file."""
+        """Read a recipe from a TOML file; its paths are relative to the file."""
         path = Path(path)
         try:
             text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
@@ -103,7 +103,7 @@ class Recipe:
 
     @classmethod
     def of(cls, given: Mapping[str, Any], folder: str | Path = ".") -> Recipe:
-        """Make a recipe from keys that came some other way, such as options of a command.
+        """Create a recipe from keys, such as options of a command.
 
         Examples
         --------
@@ -206,14 +206,14 @@ def _counts(keys: CountsKeys, origin: RecipeOrigin) -> Counts:
 
 
 def _tables(keys: RecipeKeys, origin: RecipeOrigin) -> dict[str, TableKeys]:
-    """Fill in what holds for all tables, and refuse what contradicts itself."""
+    """Merge shared keys into each table, and raise an error for contradictions."""
     shared = {name: getattr(keys, name) for name in TableKeys.model_fields if name in keys.model_fields_set}
     if not keys.tables:
         _refuse_unclear(keys, (), origin)
         return {"table": keys}
     found: dict[str, TableKeys] = {}
     for place, entry in enumerate(keys.tables):
-        # Each has files of its own, also where upper and lower case are the same in names of files.
+        # Each table has its own files, also on file systems that ignore case.
         taken = entry.name.lower() in map(str.lower, found)
         if taken or entry.name.lower() in RESERVED:
             why = RESERVED.get(entry.name.lower(), "another one is")
@@ -228,12 +228,12 @@ def _tables(keys: RecipeKeys, origin: RecipeOrigin) -> dict[str, TableKeys]:
         own = {name: getattr(entry, name) for name in entry.model_fields_set if name != "name"}
         if "hierarchies" in own:
             own["hierarchies"] = {**keys.hierarchies, **own["hierarchies"]}
-        # One kind of data replaces the other, with the keys that go with it.
+        # One kind of data replaces the other, with its keys.
         other = {"data": ("cells", *OF_CELLS), "cells": ("data", "start", *OF_RECORDS, *OF_MAKING)}
         replaced = {name for kind in own for name in other.get(kind, ())}
         merged = {name: value for name, value in shared.items() if name not in replaced} | own
         by = merged.get("by") or []
-        # A hierarchy for all tables is meant for those that have the variable.
+        # A shared hierarchy applies to the tables that have the variable.
         mine = keys.tables[place].hierarchies
         trees = {n: v for n, v in merged.get("hierarchies", {}).items() if n in by or n in mine}
         table = TableKeys.model_validate({**merged, "hierarchies": trees})
@@ -243,7 +243,7 @@ def _tables(keys: RecipeKeys, origin: RecipeOrigin) -> dict[str, TableKeys]:
 
 
 def _refuse_circles(levels: Mapping[str, Sequence[str]], origin: RecipeOrigin) -> None:
-    """Raise when a variable is, by way of others, a level of itself."""
+    """Raise an error if a variable is, directly or indirectly, a level of itself."""
     for name in levels:
         ways: list[tuple[str, ...]] = [(name, level) for level in levels[name]]
         seen: set[str] = set()
@@ -339,7 +339,7 @@ def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: Recip
 
 
 def read_code_tree(path: str | Path, total: str = TOTAL) -> Hierarchy:
-    """Read columns ``code`` and ``parent``; an empty parent means the total.
+    """Read a hierarchy from columns ``code`` and ``parent``; an empty parent means the total.
 
     Errors name the file and the line.
     """
@@ -355,7 +355,7 @@ def read_code_tree(path: str | Path, total: str = TOTAL) -> Hierarchy:
             fix="its first line names the columns code and parent; an empty parent means the total",
             file=path.name,
         )
-    # A row that names the total itself says nothing new.
+    # A row for the total itself adds nothing.
     pairs = [(row["code"], row["parent"] or total) for row in rows if row["code"] != total]
     try:
         return Hierarchy.from_pairs(pairs, total=total)

@@ -1,8 +1,8 @@
-"""Release folders: ``public/`` is what is published, ``checker/`` is the evidence for the person who signs.
+"""Release folders: ``public/`` contains the published files, ``checker/`` the evidence for approval.
 
-:func:`write_release` writes both, whole or not at all; :func:`read_release` reads them back for another
-audit, :func:`convert` writes what a release shows in another format, :func:`write_publication` sums up
-the releases of several groups of tables.
+:func:`write_release` writes both atomically; :func:`read_release` reads them for another audit,
+:func:`convert` writes the published table in another format, :func:`write_publication` summarises releases of
+several groups of tables.
 """
 
 from hitoku.lazy import facade

@@ -1,4 +1,4 @@
-"""Files of ``checker/`` that are read back: fingerprints, groups, code trees; and steps of a method."""
+"""Files of ``checker/`` that are read back: fingerprints, groups, hierarchies; and steps of a method."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Nested = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
 def write_fingerprints(checker: Path, cells: Sequence[str]) -> None:
-    """Write the fingerprint of every cell, in the order of the table; empty where there is none."""
+    """Write the fingerprint of every cell, in the order of the table; empty if there is none."""
     (checker / FILE).write_text(json.dumps(list(cells), indent=0) + "\n", encoding="utf-8")
 
 
 def read_fingerprints(folder: Path, n_cells: int) -> list[str]:
-    """Read them back; a folder without the file has none."""
+    """Read the fingerprints of all cells; empty if the file does not exist."""
     path = folder / "checker" / FILE
     if not path.is_file():
         return [""] * n_cells
@@ -45,13 +45,13 @@ def read_fingerprints(folder: Path, n_cells: int) -> list[str]:
 
 
 def write_nested(checker: Path, nested: Nested) -> None:
-    """Write, by variable, the columns that group its codes, with the entry of each code."""
+    """Write the columns that group the codes of each variable, with the entry of each code."""
     told = json.dumps(nested, indent=0, ensure_ascii=False, sort_keys=True)
     (checker / NESTED).write_text(told + "\n", encoding="utf-8")
 
 
 def read_nested(folder: Path) -> Nested:
-    """Read them back; a folder without the file has none."""
+    """Read the columns that group codes; empty if the file does not exist."""
     path = folder / "checker" / NESTED
     if not path.is_file():
         return {}
@@ -74,7 +74,7 @@ def read_nested(folder: Path) -> Nested:
 
 
 def write_groups(path: Path, learnt: Attributions) -> None:
-    """Write sums of cells, by their positions in the table, and what each must be able to reach."""
+    """Write requirements for groups: sums of cells by index, and the range each must be able to reach."""
     sums = learnt.sums
     told: dict[str, Any] = {
         "cells": np.split(sums.indices, sums.indptr[1:-1]),
@@ -87,12 +87,12 @@ def write_groups(path: Path, learnt: Attributions) -> None:
 
 
 def write_judged_groups(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write what an audit found out about groups, one row each."""
+    """Write the results of an audit about groups, one row each."""
     write_csv(path, [rows[0], *(row.values() for row in rows)])
 
 
 def read_groups(path: Path, n_cells: int) -> Attributions:
-    """Read them back; a folder without the file asks for nothing of the kind."""
+    """Read the requirements for groups; none if the file does not exist."""
     if not path.is_file():
         return Attributions.none(n_cells)
     try:
@@ -115,18 +115,18 @@ Trees = Mapping[str, tuple[Dimension, ...]]
 
 
 def write_hierarchies(path: Path, tables: Trees) -> None:
-    """Write the trees of every table: by variable a list of groupings, each the parent of every code."""
+    """Write the hierarchies of every table: by variable a list of hierarchies, as parents of codes."""
     told = {
         name: {d.name: [_parents(tree) for tree in d.hierarchies] for d in dimensions}
         for name, dimensions in tables.items()
         if dimensions
     }
-    # Not sorted: codes stand in the order in which they are printed.
+    # Not sorted: codes are in display order.
     path.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_hierarchies(path: Path) -> dict[str, tuple[Dimension, ...]]:
-    """Read the trees back; a folder without the file has none."""
+    """Read the hierarchies; empty if the file does not exist."""
     if not path.is_file():
         return {}
     try:
@@ -156,7 +156,7 @@ STEP_COLUMNS = ("step", "cell", "reason", "protects", "low_before", "high_before
 
 
 def write_steps(path: Path, table: Table, protection: Protection) -> None:
-    """Write what was withheld when, why, and for whom; intervals where the method recorded them."""
+    """Write the steps of a method: suppressed cell, reason, protected cell, and intervals if recorded."""
     rows: list[Sequence[Any]] = [STEP_COLUMNS]
     for number, step in enumerate(protection.steps, 1):
         ends = printed(np.array([*step.before, *step.after]), integer=table.integer)
@@ -169,7 +169,7 @@ EVIDENCE = "checker/table.jj.gz"
 
 
 def release_folders(path: str | Path) -> list[Path]:
-    """Return the releases in a folder: mostly itself, else those of the groups of a publication."""
+    """Return the releases in a folder: the folder itself, or those of the groups of a publication."""
     folder = Path(path)
     if not folder.is_dir() or (folder / EVIDENCE).is_file():
         return [folder]

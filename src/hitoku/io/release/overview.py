@@ -1,7 +1,7 @@
-"""A publication at a glance: which tables link where, what each withholds, and what is left of it.
+"""Overview of a publication: links between tables, suppressed cells, and published shares.
 
-Once as lines of a CSV file, once as a page. Both are confidential: a share of value that is withheld may give
-a single withheld cell away.
+Written as a CSV file and as a page. Both are confidential: a share of suppressed value may reveal a single
+cell.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from hitoku.io.pages import render
 from hitoku.io.report import LIGHTS, row_class
 from hitoku.model import ATTACKERS, Integers, Release, Verdict
 
-# A table by name, with its size and the cells that it shares with others.
+# Name of a table, its number of cells, and the cells shared with others.
 Node = tuple[str, int, Mapping[str, int]]
 
-LABEL = 8.0  # of a letter
+LABEL = 8.0  # width of a letter
 LEAST, MOST = 5.0, 15.0  # radius of a table
-# With more tables than this in a group, pairs that share no more than a grand total have no line.
+# Above this number of tables in a group, no line is drawn for pairs that share only a grand total.
 MANY_TABLES = 12
 
 
 @dataclass(frozen=True)
 class TableSpot:
-    """A table in the picture: where, how large, and its name beside it."""
+    """Table in the picture: position, radius, and label."""
 
     name: str
     x: float
@@ -44,7 +44,7 @@ class TableSpot:
 
 @dataclass(frozen=True)
 class LinkLine:
-    """Two tables that share cells."""
+    """Line between two tables that share cells."""
 
     x1: float
     y1: float
@@ -65,7 +65,7 @@ class LinkPicture:
 
 
 def link_picture(group: Sequence[Node]) -> LinkPicture:
-    """Lay out the tables of a group on a circle.
+    """Return a picture of the tables of a group on a circle.
 
     Examples
     --------
@@ -110,11 +110,11 @@ def _link_lines(group: Sequence[Node], spots: Mapping[str, TableSpot]) -> list[L
     return found
 
 
-# Tables of which less than this share of the value is published are marked.
+# Tables with a lower published share of value are marked.
 LITTLE = 0.2
-# With more tables than this, groups are shown when they are asked for.
+# Above this number of tables, groups are collapsed.
 MANY = 20
-# Other tables that are named beside one, those with most cells in common.
+# Maximum number of linked tables named with a table, those with most shared cells.
 MOST_NAMED = 3
 STYLES = ("style.css", "overview.css")
 NOTICE = """CONFIDENTIAL. This folder is for the person who signs the publication. Do not publish it.
@@ -130,20 +130,20 @@ evidence and certificate: public/ is what leaves, checker/ stays.
 
 @dataclass(frozen=True, kw_only=True)
 class OverviewTable:
-    """One table of a publication, counted.
+    """Key figures of a table in a publication.
 
     Parameters
     ----------
     name, measure, variables
-        What it is.
+        Name, measure and variables.
     n_cells, n_filled
-        Its cells, and those that hold something.
+        Number of cells, and of non-empty cells.
     n_unsafe, n_withheld
-        Cells that a rule hit, and all that are withheld.
+        Number of unsafe cells, and of suppressed cells.
     kept_cells, kept_value
-        Published shares: of the cells that hold something, and of the value in cells that are no sum.
+        Published shares of non-empty cells, and of the value of inner cells.
     shares
-        By the name of another table, how many cells they have in common.
+        Number of cells shared with other tables, by name.
     """
 
     name: str
@@ -159,14 +159,14 @@ class OverviewTable:
 
     @property
     def most_shared(self) -> list[tuple[str, int]]:
-        """The tables with most cells in common, and how many."""
+        """Tables with the most shared cells, and their number."""
         return sorted(self.shares.items(), key=lambda each: -each[1])[:MOST_NAMED]
 
     @classmethod
     def of(
         cls, name: str, outcome: Outcome, release: Release, places: Mapping[str, Integers]
     ) -> OverviewTable:
-        """Count one of the tables of an outcome; ``places`` are those of all of them."""
+        """Return the figures of a table of an outcome; ``places`` are the cell indices of all tables."""
         cells = places[name] if name in places else np.flatnonzero(outcome.table.shown)
         whole, withheld = outcome.table, release.withheld
         value = np.abs(whole.value[cells])
@@ -194,16 +194,16 @@ class OverviewTable:
 
 @dataclass(frozen=True, kw_only=True)
 class OverviewGroup:
-    """Tables that were protected together.
+    """Group of tables protected together.
 
     Parameters
     ----------
     name, folder
-        Of the group, and where its release stands from where the overview does.
+        Name of the group, and path of its release relative to the overview.
     outcome
         What was decided and found.
     tables
-        Its tables.
+        Figures of its tables.
     """
 
     name: str
@@ -220,39 +220,39 @@ class OverviewGroup:
         parts: Mapping[str, Release],
         places: Mapping[str, Integers],
     ) -> OverviewGroup:
-        """Count the tables of an outcome; one that was protected alone is called as the group."""
+        """Return the figures of an outcome; a table protected alone has the name of its group."""
         shown = parts or {name: outcome.public}
         tables = tuple(OverviewTable.of(each, outcome, shown[each], places) for each in shown)
         return cls(name=name, folder=folder, outcome=outcome, tables=tables)
 
     @property
     def linked(self) -> bool:
-        """There are several tables, each with a folder of its own."""
+        """Whether there are several tables, each with its own folder."""
         return len(self.tables) > 1
 
     @property
     def least(self) -> OverviewTable:
-        """The table of which least of the value is left."""
+        """Table with the lowest published share of value."""
         return min(self.tables, key=lambda table: table.kept_value)
 
     @property
     def picture(self) -> LinkPicture:
-        """Which of its tables share cells."""
+        """Picture of its tables and shared cells."""
         return link_picture([(table.name, table.n_cells, table.shares) for table in self.tables])
 
     @property
     def page(self) -> str:
-        """Where the report on the group stands."""
+        """Path of the report on the group."""
         return f"{self.folder}/checker/report.html"
 
     def table_page(self, table: OverviewTable) -> str:
-        """Where a table can be looked at as readers see it."""
+        """Return the path of the published page of a table."""
         name = f"{table.name}/{table.name}" if self.linked else "table"
         return f"{self.folder}/public/{name}.html"
 
 
 def write_overview(path: Path, groups: Sequence[OverviewGroup]) -> None:
-    """Write a line for every table as a CSV file."""
+    """Write a CSV file with one row per table."""
     rows: list[list[object]] = [
         [
             *("table", "group", "measure", "variables", "cells", "filled", "unsafe", "withheld"),
@@ -286,7 +286,7 @@ def _verdict(groups: Sequence[OverviewGroup]) -> Verdict:
 
 
 def overview_page(groups: Sequence[OverviewGroup], title: str) -> str:
-    """Render a page about all tables of a publication."""
+    """Render the page about all tables of a publication."""
     tables = [table for group in groups for table in group.tables]
     remarks = dict.fromkeys(str(remark) for group in groups for remark in group.outcome.remarks)
     verdict = _verdict(groups)
@@ -310,13 +310,13 @@ def overview_page(groups: Sequence[OverviewGroup], title: str) -> str:
 
 
 def write_overview_page(path: Path, groups: Sequence[OverviewGroup], title: str) -> None:
-    """Write the page; an earlier one is replaced."""
+    """Write the page, replacing an earlier one."""
     with new_file(path) as draft:
         draft.write_text(overview_page(groups, title), encoding="utf-8", newline="\n")
 
 
 def write_publication(folder: Path, groups: Sequence[OverviewGroup], title: str) -> None:
-    """Write the folder that stands beside the releases of several groups."""
+    """Write the overview folder of a publication."""
     folder.mkdir()
     write_overview(folder / "overview.csv", groups)
     write_overview_page(folder / "overview.html", groups, title)

@@ -1,6 +1,6 @@
-"""A release folder read back, and written again in another format.
+"""Read release folders, and convert them to other formats.
 
-Truth and requirements come from ``checker/``, what leaves from ``public/``.
+True values and requirements come from ``checker/``, published values from ``public/``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hitoku.model import Dimension, Floats, Hierarchy, Labels, Mask, Need, Relea
 def read_release(path: str | Path) -> tuple[Table, Need, Release]:
     """Read a release folder for a new audit.
 
-    The release is what ``public/table.csv`` shows now: what was changed there by hand is audited as it is.
+    The release is the current content of ``public/table.csv``, including manual changes.
     """
     folder = Path(path)
     table_file, summary_file, public_file = (
@@ -87,16 +87,16 @@ def read_release(path: str | Path) -> tuple[Table, Need, Release]:
 
 
 def read_publication(path: str | Path, name: str = "table") -> Publication:
-    """Read what leaves, with the words that go out with it: for writing it in another format.
+    """Read the published table with its texts, to write it in another format.
 
-    A public file that is not the one that was released is refused: nobody has audited it.
+    Raises DataError if the public file was changed since its release, because it has not been audited.
 
     Parameters
     ----------
     path
-        A release folder.
+        Release folder.
     name
-        Which of several linked tables; "table" is all of them.
+        Name of a linked table; "table" is all of them.
     """
     folder = Path(path)
     _, _, whole = read_release(folder)
@@ -134,9 +134,9 @@ def read_publication(path: str | Path, name: str = "table") -> Publication:
 
 
 def read_cells(folder: Path, labels: Labels) -> dict[str, list[str]]:
-    """Read what the evidence says about every cell: columns by their names, in the order of a table.
+    """Read the evidence about every cell: columns by name, in the order of a table.
 
-    Codes come first, whatever the variables are called: one may be called like another column.
+    Codes come first, because a variable may have the name of another column.
     """
     path, n_codes = folder / "checker" / "cells.csv", len(labels.names)
     try:
@@ -147,7 +147,7 @@ def read_cells(folder: Path, labels: Labels) -> dict[str, list[str]]:
         columns = list(zip(*ordered, strict=True))
         return {name: list(columns[place]) for place, name in enumerate(head) if place >= n_codes}
     except (OSError, ValueError, LookupError, csv.Error):
-        # Not "from error": its message may hold a part of the file.
+        # Not "from error": its message may contain parts of the file.
         raise DataError(
             "release_cells_unreadable",
             "cannot read the cells of the release",
@@ -157,7 +157,7 @@ def read_cells(folder: Path, labels: Labels) -> dict[str, list[str]]:
 
 
 def read_numbers(folder: Path, labels: Labels, name: str) -> Floats | None:
-    """Read a column of numbers of the evidence, zero where it is empty; None where there is none."""
+    """Read a numeric column of the evidence, zero if empty; None if there is no such column."""
     column = read_cells(folder, labels).get(name)
     try:
         return None if column is None else np.array([float(text or 0.0) for text in column])
@@ -172,7 +172,7 @@ def read_numbers(folder: Path, labels: Labels, name: str) -> Floats | None:
 
 
 def _part(folder: Path, name: str, file: Path, whole: Release, summary: dict[str, Any]) -> Release:
-    """Read one of several linked tables as its readers see it."""
+    """Read a linked table as published."""
     labels, published = _shown(file)
     dimensions = read_hierarchies(folder / "checker" / "hierarchies.json").get(name, ())
     cross = Labels.cross(dimensions)
@@ -192,7 +192,7 @@ def _part(folder: Path, name: str, file: Path, whole: Release, summary: dict[str
 
 
 def _with_hidden(path: Path, labels: Labels, published: Floats) -> tuple[Labels, Floats, Mask]:
-    """Add the cells that no public file shows, as the evidence orders all of them."""
+    """Add the cells that no public file shows, in the order of the evidence."""
     n_codes = len(labels.names)
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -217,7 +217,7 @@ def _with_hidden(path: Path, labels: Labels, published: Floats) -> tuple[Labels,
 
 
 def _flat(labels: Labels) -> tuple[Dimension, ...]:
-    """Take every variable for a flat one with its total last, as far as that can be."""
+    """Return every variable as flat with its total last; empty if that is impossible."""
     if min(len(codes) for codes in labels.codes) < 3:
         return ()
     return tuple(
@@ -227,7 +227,7 @@ def _flat(labels: Labels) -> tuple[Dimension, ...]:
 
 
 def _fitting(dimensions: tuple[Dimension, ...], labels: Labels, table: Table) -> tuple[Dimension, ...]:
-    """Return the variables if the table is their full cross, cell by cell and sum by sum; else nothing."""
+    """Return the variables if the table is their full cross; otherwise an empty tuple."""
     sizes = [len(dimension) for dimension in dimensions]
     if not sizes or np.prod(sizes, dtype=np.float64) != table.n_cells:
         return ()
@@ -252,7 +252,7 @@ def _summary(path: Path) -> dict[str, Any]:
 
 
 def _shown(path: Path) -> tuple[Labels, Floats]:
-    """Read what an outsider sees: codes of every cell, and its value, NaN where withheld."""
+    """Read the published table: codes of every cell, and its value, NaN where suppressed."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             head, *rows = read_csv(file)
@@ -260,7 +260,7 @@ def _shown(path: Path) -> tuple[Labels, Floats]:
         columns = list(zip(*rows, strict=True))
         published = np.array([float(text) if text else np.nan for text in columns[len(names)]])
     except (OSError, ValueError, IndexError, csv.Error):
-        # Not "from error": its message may hold a line of the file.
+        # Not "from error": its message may contain a line of the file.
         raise DataError(
             "published_table_unreadable",
             "cannot read the published table",
@@ -271,7 +271,7 @@ def _shown(path: Path) -> tuple[Labels, Floats]:
 
 
 def _labels(names: Sequence[str], columns: Sequence[Sequence[str]]) -> Labels:
-    """Name cells by columns of codes, which come first."""
+    """Return labels from columns of codes, which come first."""
     codes = [tuple(dict.fromkeys(column)) for column in columns[: len(names)]]
     positions = [
         [place[code] for code in column]
@@ -292,21 +292,21 @@ def convert(
     table: str = "table",
     confidential: bool = False,
 ) -> Path:
-    """Write what a release shows in another format, with nothing confidential in it; return the file.
+    """Write the published table of a release in another format; return the path.
 
     Parameters
     ----------
     release
-        A release folder as it was written; a public table that was changed since is refused.
+        Release folder; its public table must be unchanged.
     to
         Name of the format, see :data:`hitoku.io.formats.FORMATS`.
     out
-        File to write, which must not exist; the name of the table and the format's suffix where left out.
+        File to write, which must not exist. Default: name of the table with the format's suffix.
     table
-        Which of several linked tables; all their cells where left out.
+        Name of a linked table. Default: all their cells.
     confidential
-        Instead, for a partner who may see everything (``sdmx-csv`` and ``parquet``): all true values, with
-        ``CONF_STATUS`` telling unsafe cells (C) from those withheld to protect them (D).
+        Whether to write all true values for an authorised partner (``sdmx-csv`` and ``parquet``), with
+        ``CONF_STATUS`` for primary (C) and secondary (D) suppressions. Default: False.
     """
     chosen = known_format(to)
     file = Path(out) if out is not None else Path(f"{table}{'-confidential' * confidential}{chosen.suffix}")

@@ -1,8 +1,8 @@
-"""A release as two folders: what leaves the house, and the evidence that stays.
+"""Write a release as two folders: public files, and confidential evidence.
 
-``public/`` holds the table in one format or several, and a folder for each of several linked tables.
-``checker/`` is confidential: every cell with its true value, its contributors, the rules that hit it and what
-they ask for; the audit, the certificate, the recipe.
+``public/`` contains the table in one or more formats, and a folder for each linked table. ``checker/`` is
+confidential: every cell with its true value, contributors, rules and requirements; the audit, the
+certificate, the recipe.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from hitoku.model import Release
 from hitoku.rules import Rule, name_of
 
 NOTICE = "CONFIDENTIAL. This folder is for the person who signs the release. Do not publish it.\n\n"
-# What may be in the folder; the notice names the files that are.
+# Possible files of the folder; the notice lists those written.
 FILES = {
     "report.html": "all of it on one page, to read in a browser, print and sign",
     "cells.csv": "every cell: true value, contributors, rules, required levels, decision",
@@ -69,19 +69,18 @@ Do not publish it. checker/report.html shows what is disclosed, checker/audit.cs
 
 
 def write_release(path: str | Path, outcome: Outcome, publication: PublicationPlan | None = None) -> Path:
-    """Write a release with its evidence; the folder appears whole or not at all.
+    """Write a release with its evidence, atomically and reproducibly.
 
-    The same outcome and publication give the same bytes. A release that is not safe is marked as such, in
-    a file at the top and in the heading of everything that has one.
+    A release that is not safe is marked as such, in a file at the top and in all headings.
 
     Parameters
     ----------
     path
-        Folder to write; must not hold anything yet.
+        Folder to write, which must not exist or be empty.
     outcome
-        What was decided and found.
+        Outcome of the protection.
     publication
-        Title, words, formats, linked tables, recipe.
+        Title, texts, formats, linked tables and recipe. Default: none.
     """
     plan = publication or PublicationPlan()
     folder = Path(path)
@@ -122,7 +121,7 @@ def write_release(path: str | Path, outcome: Outcome, publication: PublicationPl
 
 
 def _notice(checker: Path, outcome: Outcome, left_out: Mapping[str, str]) -> str:
-    """Say which files are there, which are not, and what the proof leaves open."""
+    """Return the notice: files written and not written, and limits of the proof."""
     width = max(map(len, FILES)) + 2
     listed = "".join(f"{name:<{width}}{what}\n" for name, what in FILES.items() if (checker / name).exists())
     missing = "".join(f"\npublic/{name} was not written: {why}\n" for name, why in left_out.items())
@@ -131,7 +130,7 @@ def _notice(checker: Path, outcome: Outcome, left_out: Mapping[str, str]) -> str
 
 
 def _write_warning(draft: Path, outcome: Outcome) -> str:
-    """Write a file at the top where the release must not be published; return the words for its headings."""
+    """Write a warning file if the release must not be published; return the warning for headings."""
     if outcome.verdict.refused:
         text = NOT_SAFE + "".join(f"{line}\n" for line in (outcome.verdict, *outcome.verdict.lines))
         (draft / "NOT_SAFE.txt").write_text(text, encoding="utf-8")
@@ -209,7 +208,7 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
 
 
 def _parameters(rule: Rule) -> dict[str, Any]:
-    """Return the name of a rule, and its parameters as far as they are single words or numbers."""
+    """Return the name of a rule, and its parameters that are texts or numbers."""
     names: list[str] = [field.name for field in fields(rule)] if is_dataclass(rule) else []
     given: dict[str, Any] = {name: getattr(rule, name) for name in names}
     plain = {name: one for name, one in given.items() if isinstance(one, bool | int | float | str)}
@@ -218,7 +217,7 @@ def _parameters(rule: Rule) -> dict[str, Any]:
 
 def _write_audit(path: Path, audit: Audit) -> None:
     frame = nw.from_native(audit.cells, eager_only=True)
-    # As numbers are printed elsewhere: NaN, the only entry that differs from itself, is left empty.
+    # As elsewhere, NaN, the only entry different from itself, is left empty.
     rows = ([None if entry != entry else entry for entry in row] for row in frame.iter_rows())  # noqa: PLR0124
     write_csv(path, chain([frame.columns], rows))
 

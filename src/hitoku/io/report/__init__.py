@@ -1,7 +1,7 @@
-"""``checker/report.html``: all the evidence on one page, for the person who signs a release.
+"""The report ``checker/report.html``: all evidence on one page, for the person who approves a release.
 
-``report`` fills the template, ``findings`` puts the verdict and the steps of the audit into words,
-``pictures`` draws intervals and sums that disclose a cell.
+``report`` renders the template, ``findings`` describes the verdict and the steps of the audit, ``pictures``
+draws intervals and sums that disclose a cell.
 """
 
 from hitoku.lazy import facade

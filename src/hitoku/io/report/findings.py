@@ -1,4 +1,4 @@
-"""The findings of a report: verdict's colour, key figures, steps of the audit, and what is disclosed."""
+"""Findings of a report: colour of the verdict, key figures, steps of the audit, and disclosures."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hitoku.messages import Text
 from hitoku.metrics import loss
 from hitoku.model import Colour, Finding, Row, Severity, Status, Verdict
 
-# How often a requirement is met, in classes; the first one fails.
+# Class limits for how many times a requirement is met; the first class fails.
 CLASSES = (1.0, 1.5, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Light:
-    """A colour of the verdict on a page: class of the box, sign, name and meaning."""
+    """Display of a verdict's colour: class of the box, sign, name and meaning."""
 
     kind: str
     sign: str
@@ -30,14 +30,14 @@ class Light:
     meaning: str
 
 
-# A sign and a sentence for each colour: colour is never the only difference.
+# Sign and sentence of each colour, so that colour is not the only difference.
 LIGHTS = {
     Colour.GREEN: Light("good", "✓", "Green", "every attacker in scope was considered, and none succeeds"),
     Colour.AMBER: Light("review", "?", "Amber", "an attacker in scope was not considered, or not decided"),
     Colour.RED: Light("bad", "✗", "Red", "an attacker in scope succeeds: do not publish this release"),
 }
 CAUTION = Light("bad", "✗", "Not for publication", "")
-# Classes of the rows, by their result.
+# CSS classes of the rows, by result.
 KINDS = {
     Status.PROVED: "good",
     Status.PASSED: "good",
@@ -48,19 +48,19 @@ KINDS = {
 
 
 def light(verdict: Verdict, caution: str = "") -> Light:
-    """Return how the verdict is shown; a caution of the method overrules a verdict that is not red."""
+    """Return the display of the verdict; a caution of the method overrides a verdict that is not red."""
     found = LIGHTS[verdict.colour]
     return replace(CAUTION, meaning=caution) if caution and verdict.colour is not Colour.RED else found
 
 
 def row_class(row: Row) -> str:
-    """Return the classes of a row of the verdict; rows outside the scope are grey."""
+    """Return the CSS class of a verdict's row; grey outside the scope."""
     return KINDS[row.status] if row.applies and row.in_scope else "out"
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One key figure with its unit and what stands behind it."""
+    """Key figure with its unit and notes."""
 
     name: str
     value: str
@@ -69,7 +69,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class AuditStep:
-    """One step of the audit: what this attacker does, and what came out; ``kind`` is good, bad or review."""
+    """Step of the audit: attacker, and outcome; ``kind`` is good, bad or review."""
 
     name: str
     attacker: str
@@ -78,12 +78,12 @@ class AuditStep:
 
     @property
     def sign(self) -> str:
-        """The outcome in words, with a symbol."""
+        """Outcome as text with a symbol."""
         return {"good": "✓ no disclosure", "bad": "✗ disclosure", "review": "? inconclusive"}[self.kind]
 
 
 def figures(cells: Cells) -> tuple[Figure, ...]:
-    """Count what was found and what is lost."""
+    """Return the key figures: unsafe cells, and loss."""
     table, need, protection, audit = cells.table, cells.need, cells.protection, cells.audit
     lost = loss(table, protection)
     n = lost.n_cells
@@ -152,7 +152,7 @@ def figures(cells: Cells) -> tuple[Figure, ...]:
 
 
 def classes(cells: Cells) -> tuple[tuple[str, int], ...]:
-    """Count the unsafe cells by how many times their requirement is met."""
+    """Return the number of unsafe cells by how many times their requirement is met."""
     found = cells.reached[cells.need.unsafe]
     failing = cells.failing[cells.need.unsafe]
     found = np.where(failing, 0.0, np.maximum(found, 1.0))
@@ -170,7 +170,7 @@ def classes(cells: Cells) -> tuple[tuple[str, int], ...]:
 
 
 def _not_gone_into(cells: Cells) -> str:
-    """Say of a large table that intervals are longer than what is shown."""
+    """Return a note if intervals of a large table were not computed."""
     found = cells.inferable
     n = 0 if found is None else int((found.unknown & cells.protection.withheld).sum())
     shown = "for unsafe ones the report shows how far witnesses go, which is less"
@@ -178,7 +178,7 @@ def _not_gone_into(cells: Cells) -> str:
 
 
 def steps(cells: Cells) -> tuple[AuditStep, ...]:
-    """Say what the audit did, step by step."""
+    """Return the steps of the audit."""
     audit = cells.audit
     s = audit.summary
     if cells.adjusted is not None:
@@ -249,14 +249,14 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
 
 
 def remarks(cells: Cells) -> list[Finding]:
-    """Return what else deserves a look; cells that fail are in the list of cells already."""
+    """Return further remarks; failing cells are in the list of cells."""
     named = {cells.table.describe(int(cell)) for cell in np.flatnonzero(cells.failing)}
     found = [*cells.remarks, *cells.audit.findings]
     return [f for f in found if f.severity is not Severity.PASS and f.place not in named]
 
 
 def _knowledge(cells: Cells) -> str:
-    """Say what an outsider is assumed to know beforehand."""
+    """Describe the assumed prior knowledge of an outsider."""
     table = cells.table
     known = ["values are whole numbers"] if table.integer else []
     if np.all(table.lower == 0) and np.all(np.isinf(table.upper)):
@@ -275,24 +275,24 @@ def _share(part: int, whole: int) -> float:
 
 
 UNITS, ELSEWHERE = "number of units", "units of the group that may be elsewhere"
-# Sums that are drawn for each row of the verdict, and findings that are listed after them.
+# Maximum number of sums drawn for each row of the verdict, and of further findings listed.
 MAX_PICTURES, MAX_LISTED = 3, 50
 
 
 @dataclass(frozen=True, slots=True)
 class SumPicture:
-    """A cell or a group that is disclosed, and the sums that do it.
+    """Disclosed cell or group, with the sums that disclose it.
 
     Parameters
     ----------
     name
-        The cell, or the group.
+        Name of the cell or group.
     places
-        Cells that the picture is about, as findings name them.
+        Cells in the picture, as named in findings.
     sums
         Sums of published cells that disclose it.
     rules, required
-        Rules that a cell breaks, and how uncertain it must stay; for a group, what is counted.
+        Rules that a cell breaks, and its requirement; for a group, the counted quantity.
     """
 
     name: str
@@ -304,18 +304,18 @@ class SumPicture:
 
 @dataclass(frozen=True, slots=True)
 class DisclosedRow:
-    """What one attacker finds.
+    """Disclosures found by one attacker.
 
     Parameters
     ----------
     row
-        The row of the verdict.
+        Row of the verdict.
     pictures
-        The first cells, with the sums that disclose them.
+        First cells, with the sums that disclose them.
     listed
-        Other findings: reason, advice, and the cells or groups that they are about.
+        Other findings: reason, advice, and cells or groups.
     n_more
-        Findings that are not listed.
+        Number of findings not listed.
     """
 
     row: Row
@@ -325,7 +325,7 @@ class DisclosedRow:
 
 
 def disclosed(cells: Cells, rows: Iterable[Row]) -> list[DisclosedRow]:
-    """Return what is disclosed, for every row that failed."""
+    """Return the disclosures of every failed row."""
     found = []
     for row in rows:
         if row.status is not Status.FAILED or not row.applies:
@@ -342,7 +342,7 @@ def disclosed(cells: Cells, rows: Iterable[Row]) -> list[DisclosedRow]:
 
 
 def _pictures(cells: Cells, row: Row) -> tuple[SumPicture, ...]:
-    """Draw the sums behind the first findings of a row; only exact numbers are drawn."""
+    """Draw the sums behind the first findings of a row; exact numbers only."""
     if not cells.audit.additive or cells.adjusted is not None:
         return ()
     drawn = {"outsider": _of_cells, "groups": _of_units, "attributes": _of_attributes}.get(row.attacker)
@@ -361,7 +361,7 @@ def _of_cells(cells: Cells) -> Iterable[SumPicture]:
 
 
 def _of_units(cells: Cells) -> Iterable[SumPicture]:
-    """Draw groups of too few units: numbers are units, also where amounts are published."""
+    """Draw groups with too few units; numbers are units, also for magnitude tables."""
     drawn: set[tuple[int, ...]] = set()
     for audit in () if cells.groups is None else cells.groups.audits:
         for reasons in audit.disclosures.values():
@@ -380,7 +380,7 @@ def _of_units(cells: Cells) -> Iterable[SumPicture]:
 
 
 def _of_attributes(cells: Cells) -> Iterable[SumPicture]:
-    """Draw how many people of a group can be elsewhere than where the published values show them."""
+    """Draw how many units of a group can be outside the cells where published values place them."""
     groups, labels = cells.audit.groups, cells.table.labels
     if groups is None:
         return

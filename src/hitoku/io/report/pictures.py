@@ -1,6 +1,6 @@
-"""Pictures of the report: what can be inferred about a cell, and sums that disclose one.
+"""Pictures of the report: feasibility interval of a cell, and sums that disclose one.
 
-A picture is a few coordinates on a strip of fixed size; the template draws them.
+A picture is a few coordinates on a strip of fixed size, drawn by the template.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from hitoku.io.number_texts import MINUS, number
 from hitoku.messages import Text, join
 
 BAR_WIDTH, EDGE = 200.0, 6.0
-# So many times the requirement is shown on either side of the value; what reaches further gets an arrow.
+# Visible range on either side of the value, in multiples of the requirement; beyond it an arrow is drawn.
 REACH = 2.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """Positions on the strip, in tenths of what is visible; a part that is not there is None.
+    """Positions on the strip; None for parts that do not exist.
 
     Parameters
     ----------
     value
-        The true value.
+        True value.
     have
-        What can be inferred: both ends. An end that is cut off has an arrow.
+        Ends of the feasibility interval. A cut-off end has an arrow.
     cut_low, cut_high
-        It goes on beyond the strip.
+        Whether the interval continues beyond the strip.
     need
-        From the required lower to the required upper level.
+        Range from the required lower to the required upper level.
     missing
-        Stretches of the requirement that are not covered.
+        Parts of the required range that are not covered.
     ruler
-        The required width, laid out from the lower end of what can be inferred.
+        Required width, drawn from the lower end of the interval.
     shown
-        What is published instead, where values were adjusted.
+        Published value, for adjusted tables.
     """
 
     value: float
@@ -64,13 +64,13 @@ class _Scale:
 
 
 def _scale(value: float, ends: tuple[float, ...], span: float) -> _Scale:
-    """Show the ends, and of those far away as much as is needed to see that they are far."""
+    """Return a scale that shows the ends, or enough to see that they are far away."""
     far = REACH * span if span > 0 else math.inf
     seen = [min(max(end, value - far), value + far) for end in (*ends, value)]
     known = [end for end in seen if math.isfinite(end)]
     left, right = min(known), max(known)
     room = (right - left) or abs(value) or 1.0
-    # An end at infinity and nothing required: as much again as is known.
+    # Infinite end without requirement: extend by the known range.
     left = left - room if -math.inf in seen else left
     right = right + room if math.inf in seen else right
     return _Scale(left, right) if right > left else _Scale(left - room, right + room)
@@ -79,12 +79,12 @@ def _scale(value: float, ends: tuple[float, ...], span: float) -> _Scale:
 def interval_bar(
     value: float, low: float, high: float, *, lower: float = 0.0, upper: float = 0.0, width: float = 0.0
 ) -> Bar:
-    """Draw an interval against the levels and the width that were required.
+    """Draw an interval with the required levels and width.
 
     Examples
     --------
-    A value of 50 must be blurred by 10 either way. It can be inferred to lie between 45 and 200: above that
-    is more than enough, below it is not.
+    A value of 50 must be uncertain by 10 in both directions. It can be inferred to lie between 45 and 200:
+    above that is more than enough, below it is not.
 
     >>> bar = interval_bar(50, 45, 200, lower=10, upper=10)
     >>> bar.cut_high, bar.need, bar.missing
@@ -109,14 +109,14 @@ def interval_bar(
         cut_low=known and low < scale.left,
         cut_high=known and high > scale.right,
         need=(scale(need[0]), scale(need[1])) if need else None,
-        # Less than a tenth of a unit is rounding of the solver, and would not be seen.
+        # Less than a tenth of a unit is solver rounding, and invisible.
         missing=tuple((scale(a), scale(b)) for a, b in missing if scale(b) > scale(a)),
         ruler=(scale(start), scale(start + width)) if width > 0 else None,
     )
 
 
 def adjusted_bar(value: float, shown: float, *, down: float, up: float) -> Bar:
-    """Draw what is published against the stretch around the true value that it must keep out of.
+    """Draw an adjusted value and the range around the true value that it must leave.
 
     Examples
     --------
@@ -130,15 +130,15 @@ def adjusted_bar(value: float, shown: float, *, down: float, up: float) -> Bar:
 
 
 SUM_WIDTH = 520.0
-# A bar that is not zero stays visible.
+# Non-zero bars stay visible.
 MIN_WIDTH = 1.5
-# Longer sums are shortened: their smallest terms are one bar.
+# Maximum number of terms; the smallest terms of longer sums are merged.
 MAX_TERMS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class SumBar:
-    """One row of the picture.
+    """Row of the picture.
 
     Parameters
     ----------
@@ -147,11 +147,11 @@ class SumBar:
     sign
         "+", a minus sign, "=" or nothing.
     label
-        Codes of the cell; empty where the bar stands for several.
+        Codes of the cell; empty for merged cells.
     note
-        What else a reader must know: the factor, the bound, how many cells the bar stands for.
+        Factor, bound, or number of merged cells.
     shown
-        The number.
+        Number to show.
     start, width
         Position on the strip.
     """
@@ -167,16 +167,16 @@ class SumBar:
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """The sum that discloses a cell.
+    """Sum that discloses a cell.
 
     Parameters
     ----------
     word
         "exactly", "at most" or "at least".
     shown
-        The result.
+        Result.
     bars
-        The sum, its result last; empty where the bound needs no sum.
+        Bars of the sum, the result last; empty if the bound needs no sum.
     """
 
     word: str
@@ -185,9 +185,10 @@ class Waterfall:
 
 
 def group_sum(found: Arithmetic) -> tuple[Arithmetic, tuple[int, ...]]:
-    """Return a bound on one cell as the sum of all withheld cells in it, and these cells.
+    """Return a bound on one cell as the sum of all suppressed cells in it, and these cells.
 
-    A bound that puts other withheld cells at zero is the sum of all of them. Any other is returned as it is.
+    If the bound sets the other suppressed cells to zero, it equals the sum of all of them. Other bounds are
+    returned unchanged.
 
     Examples
     --------
@@ -231,7 +232,7 @@ def waterfall(found: Arithmetic, name: Callable[[int], str]) -> Waterfall:
     shown = number(float(found.bound))
     if not found.terms:
         return Waterfall(found.word, shown, ())
-    # What is added comes first, so that the picture goes up once and then down.
+    # Positive terms first, so that the bars rise once and then fall.
     steps = sorted(_steps(found.terms, name), key=lambda step: not step.added)
     runs = [Fraction(0), *accumulate(step.amount for step in steps)]
     left, right = min(runs), max(runs)
@@ -266,7 +267,7 @@ class _Step(NamedTuple):
 
 
 def _steps(terms: Sequence[Summand], name: Callable[[int], str]) -> Iterator[_Step]:
-    """Turn the terms into steps; the smallest ones of a long sum are one step for each kind."""
+    """Yield the steps of a sum; the smallest terms of a long sum are merged by kind."""
     largest = sorted(terms, key=lambda term: (-abs(term.share * term.number), term.cell))
     own = set(largest if len(terms) <= MAX_TERMS else largest[: MAX_TERMS - 1])
     others: dict[str, list[Summand]] = {}

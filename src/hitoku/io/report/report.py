@@ -1,7 +1,7 @@
-"""The report for the person who signs a release: one file, no network, the same bytes for the same release.
+"""Report on a release: one self-contained page, reproducible byte for byte.
 
-The page is confidential: it shows true values. Its style and script are named in its security policy by their
-hashes, so a browser runs nothing else in it, whatever a code of the data may contain, and asks nobody.
+The page is confidential: it shows true values. Its security policy allows only the embedded style and script,
+by their hashes; it makes no network requests.
 """
 
 from __future__ import annotations
@@ -33,21 +33,22 @@ from hitoku.io.report.findings import classes, disclosed, figures, light, remark
 from hitoku.io.report.pictures import adjusted_bar, interval_bar
 from hitoku.model import Mask, Verdict
 
-# Beyond this the table itself is left to the CSV file, and the page shows what a checker must look at.
+# Above this number of cells, the page shows only the cells to be checked; the table is in the CSV file.
 MOST_CELLS = 20_000
-# So many withheld and unsafe cells are listed, those in danger first; audit.csv and cells.csv have them all.
+# Maximum number of suppressed and unsafe cells listed, least protected first; audit.csv and cells.csv have
+# all.
 MOST_ROWS = 1_500
-# Paper is for signing, not for looking things up.
+# Printed rows and cells are limited: paper is for signing.
 MOST_PRINTED_ROWS, MOST_PRINTED_CELLS = 300, 3_000
-# A4 without its margins, either way; a letter and the room around a column in the size of style.css.
+# A4 without margins in both orientations; width of a letter and of column padding in style.css.
 PORTRAIT_MM, LANDSCAPE_MM, LETTER_MM, COLUMN_MM = 186, 273, 1.75, 4.5
 MOST_REMARKS = 50
-# Made-up cells for the legend, by whether values were adjusted.
+# Example cells for the legend, for suppressed and adjusted tables.
 SAMPLES = (interval_bar(50, 38, 90, lower=9, upper=9, width=45), adjusted_bar(50, 65, down=10, up=10))
 NOTHING, UNKNOWN = "·", "not computed"
-# Layers with words in them.
+# Layers with translated texts.
 SAID = ("interval", "required")
-# What the script says.
+# Texts of the script.
 WORDS = (
     "adjusted",
     "decision",
@@ -70,16 +71,16 @@ def write_report(
     versions: Mapping[str, str] | None = None,
     sha256: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write the report; an earlier one is replaced.
+    """Write the report, replacing an earlier one.
 
     Parameters
     ----------
     path
-        The HTML file.
+        Path of the HTML file.
     outcome
-        What was decided and found.
+        Outcome of the protection.
     publication
-        Title (the measure where it is empty), recipe, names of the tables that were protected together.
+        Title (default: the measure), recipe, and names of tables protected together.
     versions, sha256
         Programs and their versions; files of the release and their hashes.
     """
@@ -117,13 +118,13 @@ def page(
     Parameters
     ----------
     cells
-        The evidence, cell by cell.
+        Evidence, cell by cell.
     title
         Title of the release.
     verdict
-        The verdict on the release; left out, it is computed from the audit alone.
+        Verdict on the release. Default: computed from the audit alone.
     asked, versions, sha256, linked
-        The recipe, programs, files and tables that the report names.
+        Recipe, programs, files and tables shown in the report.
     lang
         Language of the page.
 
@@ -190,7 +191,7 @@ def page(
 
 
 def _verifiers(audit: Any) -> dict[str, str]:
-    """Name the files that check the release, with their hashes; further claims take further ones."""
+    """Return the verifier files and their hashes; further claims need further files."""
     modules = [verify, verify_files, verify_premises, verify_rows]
     known_method = getattr(audit, "known_method", None)
     if getattr(audit, "beside", None) is not None:
@@ -204,7 +205,7 @@ def _verifiers(audit: Any) -> dict[str, str]:
 
 
 def fingerprint(sha256: Mapping[str, str]) -> str:
-    """One number for all files of a release: the hash of what ``sha256sum`` prints about them.
+    """Return a combined hash of all files of a release: the SHA-256 of the output of ``sha256sum``.
 
     Examples
     --------
@@ -216,9 +217,9 @@ def fingerprint(sha256: Mapping[str, str]) -> str:
 
 
 def _layers(cells: Cells, order: list[int]) -> list[tuple[str, str, dict[int, str]]]:
-    """List what can stand in the cells instead: a key, a name, and texts by place on the page.
+    """Return the layers of the table: key, name, and texts by position on the page.
 
-    A cell without a text shows what it shows anyway.
+    A cell without a text shows its published value.
     """
     table, count, share, adjusted = cells.table, cells.count, cells.share, cells.adjusted
     low, high = cells.ends
@@ -252,9 +253,9 @@ def _signed(change: float) -> str:
 
 
 def _section(cells: Cells, section: LayoutSection) -> dict[str, Any]:
-    """Join a table with what the template asks about it."""
+    """Return the values that the template needs about a table."""
     inside, wide = section.cells, _width_mm(cells, section)
-    # Of a long table the part with the grand total, which is the last cell, is printed if it is short.
+    # Of a long table, the part with the grand total (the last cell) is printed if it is short.
     chosen = cells.table.n_cells <= MOST_PRINTED_CELLS or cells.table.n_cells - 1 in inside
     return {
         "section": section,
@@ -267,7 +268,7 @@ def _section(cells: Cells, section: LayoutSection) -> dict[str, Any]:
 
 
 def _width_mm(cells: Cells, section: LayoutSection) -> float:
-    """Estimate how wide a table is on paper, from the longest text of each column."""
+    """Return the estimated printed width of a table, from the longest text of each column."""
     withheld, value = cells.protection.withheld, cells.protection.value
     heads = [[len(row.heads[k].code) for row in section.rows] for k in range(len(section.stubs))]
     numbers = [
@@ -280,7 +281,7 @@ def _width_mm(cells: Cells, section: LayoutSection) -> float:
 
 
 def _columns(cells: Cells) -> list[tuple[str, str, str]]:
-    """Columns of the list of cells: a key, a heading, and how they are sorted."""
+    """Return the columns of the list of cells: key, heading, and sort order."""
     counts = [("count", "contributors", "number")] if cells.count is not None else []
     adjusted = cells.adjusted is not None
     return [
@@ -297,7 +298,7 @@ def _columns(cells: Cells) -> list[tuple[str, str, str]]:
 
 
 def _row(cells: Cells, cell: int) -> dict[str, Any]:
-    """One line of the list of withheld and unsafe cells."""
+    """Return a row of the list of suppressed and unsafe cells."""
     sign, word = cells.verdict(cell)
     low, high = (float(end[cell]) for end in cells.ends)
     quotient = float(cells.reached[cell])
@@ -328,7 +329,7 @@ def _row(cells: Cells, cell: int) -> dict[str, Any]:
 def _data(
     cells: Cells, order: list[int], layers: dict[str, dict[int, str]], say: Callable[[str], str]
 ) -> dict[str, Any]:
-    """Collect what the script needs: layers, and for the panel codes, rules, verdicts and reasons."""
+    """Return the data of the script: layers, and details for the panel."""
     labels, rules = cells.table.labels, list(cells.need.rules)
     columns = [labels.column(variable) for variable in range(len(labels.names))]
     told = {place: cells.why(cell) for place, cell in enumerate(order) if cells.decision[cell] != "published"}

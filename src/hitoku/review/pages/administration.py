@@ -48,7 +48,7 @@ def add_user(call: Call) -> Response:
 
 
 def change_user(call: Call) -> Response:
-    """Sign somebody out everywhere, shut them out, or let them in."""
+    """End all sessions of a user, disable them, or enable them."""
     row = call.connection.execute(
         sa.select(person).where(person.c.id == int(call.http.path_params["person"]))
     ).first()
@@ -67,7 +67,7 @@ def change_user(call: Call) -> Response:
 
 
 def metrics(call: Call) -> Response:
-    """Say how much is done and how quickly, as Prometheus reads it; to this machine and to administrators."""
+    """Return metrics in Prometheus format; restricted to this machine and administrators."""
     if not is_loopback(call.http) and not call.may("administer"):
         found = None if call.person is None else (call.person, call.token)
         return problem(call.context, call.http, 404, NO_PAGE, TO_BEGINNING, found)
@@ -91,12 +91,12 @@ def metrics(call: Call) -> Response:
 
 
 def show_policies(call: Call) -> Response:
-    """Show every version."""
+    """Show all policy versions."""
     return call.page("policies.html", versions=policies.versions(call.connection))
 
 
 def show_policy(call: Call) -> Response:
-    """Show one version, what changed, and the last dry run."""
+    """Show a policy version, its changes, and the last dry run."""
     number = int(call.http.path_params["policy"])
     row = policies.version(call.connection, number)
     if row is None:
@@ -112,13 +112,13 @@ def show_policy(call: Call) -> Response:
 
 
 def add_policy(call: Call) -> Response:
-    """Add a version."""
+    """Add a policy version."""
     number = policies.add_version(call.connection, field_of(call, "text"), call.who.login)
     return call.go(f"/policies/{number}", "policy-added")
 
 
 def dry_run(call: Call) -> Response:
-    """Find out which outputs that left would fail now."""
+    """Start a dry run: which released outputs would fail now."""
     number = int(call.http.path_params["policy"])
     if policies.version(call.connection, number) is None:
         raise DataError("no_such_policy", "no such policy", where="policy", fix="choose one of the list")
@@ -127,7 +127,7 @@ def dry_run(call: Call) -> Response:
 
 
 def statistics(call: Call) -> Response:
-    """Show the numbers of the team."""
+    """Show the statistics of the team."""
     days = call.context.settings.turnaround_days
     return call.page("statistics.html", numbers=team_numbers(call.connection, days), days=days)
 

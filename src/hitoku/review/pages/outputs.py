@@ -1,4 +1,4 @@
-"""The page of an output: table with layers, a drawer for each cell, vote, decision; and pairs of outputs."""
+"""Pages of outputs: table with layers, cell details, vote and decision; differences between outputs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hitoku.review.submitting import previous
 from hitoku.review.tables import output, submission
 from hitoku.web import page_number
 
-# Rows of a table on one page, and fewer of a wide one; a checker scrolls, but not for ever.
+# Rows of a table per page, and fewer for a wide one.
 ROWS, FEWEST_ROWS, MOST_CELLS = 60, 20, 3_000
-# A side of a difference is shown whole up to so many rows; of a longer one those beside the cells.
+# Maximum number of rows shown for one side of a difference; of longer ones, those around the cells.
 WHOLE, BESIDE = 30, 2
-# Cells that a comparison of turns lists.
+# Maximum number of cells listed when turns are compared.
 MOST_CHANGES = 500
 
 
@@ -36,7 +36,7 @@ def _read(path: Path) -> Any:
 
 
 def view_of(call: Call, turn: int, place: int) -> dict[str, Any]:
-    """Read what the worker drew of an output."""
+    """Return the drawing of an output, as the worker wrote it."""
     path = call.context.checked(turn) / f"{place:03}.json"
     if not path.is_file():
         raise DataError(
@@ -108,7 +108,7 @@ def _picture(call: Call, row: Any) -> Path:
 
 
 def drawer(call: Call) -> Response:
-    """Show everything about a cell."""
+    """Show the details of a cell."""
     row = _row(call)
     view = view_of(call, row.submission, row.place)
     cell = int(call.http.path_params["cell"])
@@ -150,7 +150,7 @@ def cast(call: Call) -> Response:
 
 
 def decide(call: Call) -> Response:
-    """Decide about an output, in phase 2."""
+    """Store a decision of phase 2."""
     row, choice = _row(call), call.form.get("choice", "")
     if choice not in {"approve", "refuse"}:
         raise ParameterError("no_such_decision", "no such decision", where="choice", fix="approve or refuse")
@@ -172,7 +172,7 @@ def decide(call: Call) -> Response:
 
 
 def show_pairs(call: Call) -> Response:
-    """Show outputs that single somebody out together, side by side, with the cells to subtract."""
+    """Show outputs that single out a group together, side by side, with the cells to subtract."""
     turn = call.connection.execute(
         sa.select(submission)
         .where(submission.c.request == call.number)
@@ -221,7 +221,7 @@ def _row(call: Call) -> Any:
 
 
 def _paged(grid: list[dict[str, Any]], page: int) -> tuple[list[dict[str, Any]], int]:
-    """Cut a long table into pages, section by section."""
+    """Split a long table into pages, section by section."""
     total = sum(len(section["rows"]) for section in grid)
     wide = max((len(section["columns"]) for section in grid), default=1)
     high = min(ROWS, max(FEWEST_ROWS, MOST_CELLS // max(wide, 1)))
@@ -237,7 +237,7 @@ def _paged(grid: list[dict[str, Any]], page: int) -> tuple[list[dict[str, Any]],
 
 
 def _around(view: dict[str, Any], wanted: set[int]) -> list[dict[str, Any]]:
-    """Keep the sections that have one of some cells; of long ones their rows, with those beside them."""
+    """Return the sections that contain given cells; of long sections the rows around them."""
     found = []
     for section in view["grid"]:
         rows = section["rows"]
@@ -250,7 +250,7 @@ def _around(view: dict[str, Any], wanted: set[int]) -> list[dict[str, Any]]:
 
 
 def _changed(call: Call, row: Any, view: dict[str, Any]) -> dict[str, Any] | None:
-    """Compare an output with itself in the turn before; None when there is nothing to compare."""
+    """Return the changes of an output since the previous turn; None if there is nothing to compare."""
     before = previous(call.connection, call.number)
     if before is None or row.turn != before.turn + 1:
         return None

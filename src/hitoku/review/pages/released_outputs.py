@@ -1,4 +1,4 @@
-"""Release: what leaves, with its receipt and a letter; and the log that remembers it."""
+"""Pages for releases (files, receipt, letter) and for the log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENTRIES = 100
 
 
 def show(call: Call) -> Response:
-    """Show what is about to leave, or has left."""
+    """Show the outputs to be released, or already released."""
     made = deciding.docket(call.connection, call.number)
     listed = reviewing.outputs_of(call.connection, call.number)
     folder = call.context.released(call.number)
@@ -35,13 +35,13 @@ def show(call: Call) -> Response:
 
 
 def go(call: Call) -> Response:
-    """Let what was approved leave."""
+    """Enqueue the release of approved outputs."""
     ask_release(call.connection, call.number, call.who)
     return call.go(f"/requests/{call.number}/release", "releasing")
 
 
 def archive(call: Call) -> Response:
-    """Hand out what left."""
+    """Download the released files."""
     name = f"request-{call.number}.zip"
     return Response(
         packed(call.connection, call.context, call.number),
@@ -51,7 +51,7 @@ def archive(call: Call) -> Response:
 
 
 def receipt(call: Call) -> Response:
-    """Hand out the receipt."""
+    """Download the receipt."""
     path = call.context.released(call.number) / RECEIPT
     return Response(
         path.read_bytes() if path.is_file() else b"{}",
@@ -61,12 +61,12 @@ def receipt(call: Call) -> Response:
 
 
 def show_letter(call: Call) -> Response:
-    """Hand out the letter to the researcher."""
+    """Download the letter to the researcher."""
     return PlainTextResponse(letter(call.connection, call.context, call.number))
 
 
 def show_log(call: Call) -> Response:
-    """Show the log, the newest entries first."""
+    """Show the log, newest entries first."""
     asked = call.http.query_params
     about = asked.get("request", "")
     event = asked.get("event", "")[:40]
@@ -99,7 +99,7 @@ def show_log(call: Call) -> Response:
 
 
 def check_log(call: Call) -> Response:
-    """Verify the chain, and that it tells what the tables say."""
+    """Verify the log, and compare it with the tables."""
     found = list(log.entries(call.connection))
     heads = log.released_heads(call.connection)
     wrong = [*log.faults(found, heads), *log.differences(call.connection, found)]
@@ -107,7 +107,7 @@ def check_log(call: Call) -> Response:
 
 
 def export_log(call: Call) -> Response:
-    """Hand out the whole log."""
+    """Download the complete log."""
     return Response(
         log.to_csv(log.entries(call.connection)),
         media_type="text/csv",

@@ -1,4 +1,4 @@
-"""The queue, the form of a submission, the page of a request, and what is done to it as a whole."""
+"""Pages of requests: queue, submission form, request, and actions on it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hitoku.web import page_number, whole_number
 
 
 def show_queue(call: Call) -> Response:
-    """Show what waits."""
+    """Show the queue."""
     asked = call.http.query_params
     tab = asked.get("tab") if asked.get("tab") in TABS else opening_tab(call.who)
     chosen = {
@@ -79,7 +79,7 @@ def show_form(call: Call) -> Response:
 
 
 def upload(call: Call) -> object:
-    """Unpack an upload in quarantine, outside of any transaction."""
+    """Unpack an upload in quarantine, outside any transaction."""
     packed = call.files.get("submission")
     if packed is None or not packed.size:
         raise ParameterError(
@@ -102,7 +102,7 @@ def upload(call: Call) -> object:
 
 
 def nonce_of(call: Call) -> str:
-    """Return the number that a form may be used once with."""
+    """Return a nonce, with which a form can be submitted once."""
     nonce = call.form.get("nonce", "")
     if not (8 <= len(nonce) <= 64 and nonce.replace("-", "").replace("_", "").isalnum()):
         raise ParameterError(
@@ -112,7 +112,7 @@ def nonce_of(call: Call) -> str:
 
 
 def submit(call: Call) -> Response:
-    """Take in a new request."""
+    """Create a request."""
     folder, digest = call.prepared
     project_id = call.form.get("project", "")
     number = new_request(
@@ -131,7 +131,7 @@ def submit(call: Call) -> Response:
 
 
 def claim(call: Call) -> Response:
-    """Say that one works on a request, so that others take another."""
+    """Claim a request, so that others choose another."""
     connection, number = call.connection, call.number
     connection.execute(sa.update(request).where(request.c.id == number).values(claimed_by=call.who.id))
     log.append(connection, call.who.login, "claim", request=number, person=call.who.id)
@@ -139,7 +139,7 @@ def claim(call: Call) -> Response:
 
 
 def unclaim(call: Call) -> Response:
-    """Leave a request to others."""
+    """Give up the claim on a request."""
     connection, number = call.connection, call.number
     connection.execute(sa.update(request).where(request.c.id == number).values(claimed_by=None))
     log.append(connection, call.who.login, "unclaim", request=number, person=call.who.id)
@@ -147,7 +147,7 @@ def unclaim(call: Call) -> Response:
 
 
 def overview(call: Call) -> dict[str, Any]:
-    """Gather what the page of a request shows."""
+    """Return the values for the page of a request."""
     connection, number, what = call.connection, call.number, call.standing
     row = connection.execute(
         sa.select(request, project.c.name.label("project_name"), person.c.name.label("author_name"))
@@ -192,7 +192,7 @@ def show(call: Call) -> Response:
 
 
 def progress(call: Call) -> Response:
-    """Show how far the worker is; the page comes anew when it is done."""
+    """Show the progress of a job; the page reloads when it is done."""
     turn = latest(call.connection, call.number)
     job = jobs.of(call.connection, Job.CHECK, turn.id) if turn is not None else None
     leaving = jobs.of(call.connection, Job.RELEASE, call.number)
@@ -210,13 +210,13 @@ def progress(call: Call) -> Response:
 
 
 def submit_review(call: Call) -> Response:
-    """Freeze one's votes."""
+    """Submit the user's review."""
     reviewing.submit_review(call.connection, call.number, call.who)
     return call.go(f"/requests/{call.number}", "review-submitted")
 
 
 def settle(call: Call) -> Response:
-    """Hand over to phase 2."""
+    """Settle the votes and move the request to phase 2."""
     choices = {
         number: value
         for name, value in call.form.items()
