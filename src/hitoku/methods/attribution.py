@@ -46,7 +46,7 @@ from hitoku.solver.linear import LinearProgram, solve
 # Factor on levels of values that are adjusted, so that rounding does not miss a level.
 MOVED = 1 + LEVEL
 # Integers may need slightly more slack than reals; beyond this many units the cause is another one.
-MOST_MORE = 3
+MAX_MORE = 3
 
 
 def open_groups(
@@ -198,7 +198,7 @@ def _added_to(method: Any, table: Table, need: Need, found: Protection) -> Prote
             one = short.take(np.array([place]))
             extra = more.get(_key(one, 0), 0)
             more[_key(one, 0)] = extra + 1
-            moved = None if extra > MOST_MORE else _pushed(table, one, withheld, stay, price, extra)
+            moved = None if extra > MAX_MORE else _pushed(table, one, withheld, stay, price, extra)
             if moved is None:
                 raise unreachable(table, one)
             inside = one.inside(0)[0]

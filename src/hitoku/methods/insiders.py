@@ -1,15 +1,16 @@
-"""Contributors as attackers: withhold more until none of them comes too close to an unsafe cell.
+"""Contributors as attackers: suppress more cells until no contributor comes too close to an unsafe cell.
 
-A contributor knows their own amounts, so to them the release is another one: cells of which they are the only
-contributor are as good as published, and others are no less than their own amount in them. That release
-must blur the unsafe cells as far as the need asks, too. Where it does not, the method runs again on the table
-as that contributor sees it, starting from what is withheld already. In large tables boxes are looked for
-first, for everybody who comes too close at once: a run for each of hundreds would not end.
+A contributor knows their own contributions: cells of which they are the only contributor are as good as
+published, and other cells are at least their own contribution. The release as they see it must also protect
+the unsafe cells as the need requires. If it does not, the method runs again on the table as that contributor
+sees it, starting from the current pattern. In large tables hypercubes are searched first, for all coalitions
+that come too close: a run for each of hundreds would take too long.
 
-Withholding more never tells anybody more: whoever has been dealt with stays dealt with, and cells withheld
-for somebody's sake were published before, so their contributors learn nothing from knowing them. Only those
-who came too close are tried again, and every round withholds more or ends in an error, so it ends. That it
-was enough is not assumed: the audit attacks the final release afresh, with everybody.
+Suppressing more cells reveals nothing: a coalition that has been dealt with stays dealt with, and a cell
+added for a coalition was published before, so its contributors learn nothing by knowing it. Only coalitions
+that came too close are tried again, and every round suppresses more or ends in an error, so the process ends.
+The result is not assumed to be sufficient: the audit attacks the final release independently, with all
+coalitions.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from hitoku.methods.redundant_suppressions import redundant_suppressions
 from hitoku.model import Floats, Mask, Need, Protection, Release, Step, Table
 from hitoku.solver.work import CountedWork
 
-# Cells of the tables that the method may run on for one coalition after the other: some minutes.
+# Limit on the cells of all tables on which the method runs for one coalition after another: some minutes.
 MAX_WORK = 1e7
 STOPPED = "stopped at its work limit before it had protected every cell from contributors"
 
@@ -47,34 +48,34 @@ def against_insiders(
     attack: Insider,
     progress: Progress | None = None,
 ) -> Protection:
-    """Withhold more until no coalition comes closer to an unsafe cell than the need allows.
+    """Suppress more cells until no coalition comes closer to an unsafe cell than the need allows.
 
-    Cells that everybody can infer too closely are not looked after here: that is for the method to do, and
-    for the audit to find out.
+    Cells that the public can infer too closely are not handled here: the method must protect them, and the
+    audit checks it.
 
     Parameters
     ----------
     table, need
-        What to protect.
+        Table, and its requirements.
     protection
-        What a method has decided without thinking of insiders.
+        Pattern of a method that did not consider insiders.
     method
-        The method, which goes on from there.
+        The method, which continues from there.
     attack
-        Who knows what, and how many may pool it.
+        Knowledge of insiders, and the size of coalitions.
     progress
-        Told how many coalitions are dealt with, of how many.
+        Called with the number of coalitions dealt with and their total.
 
     Raises
     ------
     NeedError
-        When some cell cannot be protected from somebody, whatever else is withheld; it names the cells.
+        If a cell cannot be protected from some coalition by any pattern; the error names the cells.
     """
     withheld = np.array(protection.withheld)
     steps = protection.steps
     search = CoalitionSearch(table, need, _released(table, need, withheld), attack)
     found = [one for one in _examined(search, search.coalitions(), progress) if len(one.cells)]
-    # Cells that witnesses move: none of them is a point.
+    # Cells that witnesses move: none of them has a single possible value.
     moving = np.zeros(table.n_cells, dtype=np.bool_)
     if found and traits_of(method).hypercubes and _by_hypercubes(table):
         hypercubes = _hypercubes_for(table, need, method, withheld, search, found)
@@ -119,16 +120,16 @@ def extended(
     steps: tuple[Step, ...],
     purpose: str,
 ) -> Protection:
-    """Return a protection that withholds more than the method chose, with its cost and gap.
+    """Return a protection that suppresses more than the method chose, with its cost and gap.
 
     Parameters
     ----------
     table, need, protection, method
-        What was protected, the decision, and who took it.
+        Problem, pattern and method.
     withheld, steps
         The larger pattern, and the steps that led to it.
     purpose
-        Against what more is withheld, in a word for the note.
+        Reason for the additional suppressions, a word for the note.
     """
     cost = cost_of(table, method, withheld)
     # A pattern that is safe for the purpose is safe without it, so it costs no less than the known bound.
@@ -160,9 +161,9 @@ def _released(table: Table, need: Need, withheld: Mask) -> Release:
 
 
 def _by_hypercubes(table: Table) -> bool:
-    """Tell whether what is withheld for insiders comes from boxes, as does all that the method withholds.
+    """Return whether suppressions for insiders come from hypercubes, like all those of the method.
 
-    In smaller tables the method makes more of few cells than boxes do: linear programs over the whole table.
+    In smaller tables the method uses linear programs over the whole table, which need fewer cells.
     """
     return table.n_cells > LARGEST_SWEPT and cross_table_of(table) is not None
 
@@ -175,7 +176,7 @@ def _hypercubes_for(
     search: CoalitionSearch,
     found: Sequence[TooClose],
 ) -> CoalitionDeviations:
-    """Look for boxes in the eyes of coalitions, through cells that may be withheld besides."""
+    """Find hypercubes as seen by coalitions, through cells that may be suppressed in addition."""
     stay = staying(table, method) & ~withheld
     movable = ~stay & (table.upper > table.lower)
     price = prices(table, need, prices_of(table, method), withheld)
@@ -190,9 +191,9 @@ class Seen:
     Parameters
     ----------
     lower, upper
-        Bounds that it knows without any release.
+        Bounds that the coalition knows without any release.
     need
-        The cells to which it comes too close.
+        Cells to which it comes too close.
     """
 
     lower: Floats
@@ -201,7 +202,7 @@ class Seen:
 
     @classmethod
     def by(cls, table: Table, need: Need, found: TooClose) -> Seen:
-        """See a table as somebody does who comes too close."""
+        """Return the table as seen by a coalition that comes too close."""
         unsafe = np.zeros(table.n_cells, dtype=np.bool_)
         unsafe[found.cells] = True
         lower, upper = found.known.of_all()
@@ -215,7 +216,7 @@ class Seen:
         return cls(lower, upper, asked)
 
     def protect_with(self, table: Table, method: Method, withheld: Mask) -> Protection:
-        """Run a method on the table as it is seen here; what is withheld already stays so."""
+        """Run a method on the table as seen here; suppressed cells stay suppressed."""
         known = self.lower == self.upper
         fixed = known if table.fixed is None else known | table.fixed
         seen = replace(table, lower=self.lower, upper=self.upper, fixed=fixed)
@@ -226,13 +227,13 @@ class Seen:
 
 
 def go_on(method: Method, table: Table, withheld: Mask) -> Method:
-    """Return a method that continues from cells that are withheld already.
+    """Return a method that continues from cells that are suppressed already.
 
-    Those that cannot, and those that promise no intervals, hand over to the greedy one.
+    Methods that cannot, and methods that do not guarantee intervals, are replaced by Greedy.
     """
     traits = traits_of(method)
     if traits.hypercubes and _by_hypercubes(table):
-        # Few cells are left: nothing is gained by going through the whole pattern for each of them.
+        # Few cells are left: another pass over the whole pattern for each of them gains nothing.
         return Circulation(
             cost=prices_of(table, method), keep=staying(table, method) & ~withheld, start=withheld, rounds=0
         )
@@ -243,7 +244,7 @@ def go_on(method: Method, table: Table, withheld: Mask) -> Method:
 
 
 def cost_of(table: Table, method: Method, withheld: Mask) -> float:
-    """Return the cost of withheld cells in a method's own terms."""
+    """Return the cost of suppressed cells in a method's own terms."""
     return float(prices_of(table, method)[withheld].sum())
 
 

@@ -1,4 +1,4 @@
-"""Cells that stay published, whatever happens."""
+"""Cells that stay published in any case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Keep = Literal["margins"]
 
 
 def kept(table: Table, keep: Keep | ArrayLike | None) -> Mask:
-    """Return the cells that may not be withheld: the table's fixed ones and those a caller names.
+    """Return the cells that must not be suppressed: the table's fixed ones and those named by the caller.
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ def kept(table: Table, keep: Keep | ArrayLike | None) -> Mask:
 
 
 def by_hand(table: Table, start: ArrayLike | Protection | None, stay: Mask) -> Mask:
-    """Return the cells that somebody withheld already; none of them may be among those that stay published.
+    """Return the cells suppressed by the caller; none of them may be among those that stay published.
 
     Parameters
     ----------
     table
         The table.
     start
-        A mask, or the protection that a method decided on before; or None.
+        A mask, or the protection of an earlier method; or None.
     stay
         Cells that stay published.
     """
@@ -79,7 +79,7 @@ def by_hand(table: Table, start: ArrayLike | Protection | None, stay: Mask) -> M
 
 
 def staying(table: Table, method: Any) -> Mask:
-    """Return the cells that a method never withholds, by any of its parameters."""
+    """Return the cells that a method never suppresses, by any of its parameters."""
     keeps = traits_of(method).keeps
     stay = kept(table, method.keep if "keep" in keeps else None)
     forced = np.asarray(method.forced if "forced" in keeps else ())
@@ -92,7 +92,7 @@ def staying(table: Table, method: Any) -> Mask:
 
 
 def refuse_unsafe(table: Table, need: Need, stay: Mask) -> None:
-    """Raise when a need is not for this table, or an unsafe cell is among those that stay published."""
+    """Raise if a need is not for this table, or an unsafe cell is among those that stay published."""
     if len(need) != table.n_cells:
         raise NeedError(
             "need_of_other_table",

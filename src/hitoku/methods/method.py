@@ -1,4 +1,4 @@
-"""The protocol of methods: a few validated parameters and one verb, traits, and methods written as text."""
+"""Protocol of methods: validated parameters and ``protect``; traits; and methods given as specs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from hitoku.errors import ParameterError
 from hitoku.model import Need, Protection, Table
 from hitoku.rules import Rule, from_spec, made
 
-# Called with how much is done and how much there is in all; what is counted is the method's own.
+# Called with the amount of work done and the total; the unit depends on the method.
 Progress = Callable[[float, float], None]
 
 
-# Words for the cost of withholding a cell, the same for every method.
+# Names for the cost of suppressing a cell, the same for every method.
 COSTS = ("unit", "value", "frequency", "own", "log")
 
 
 class Promise(StrEnum):
-    """What a method answers for; one that declares nothing answers for every interval of the need."""
+    """Guarantee of a method; one that declares nothing guarantees every interval of the need."""
 
     INTERVALS = "intervals"
-    EXACT_ONLY = "exact only"  # no unsafe cell can be worked out exactly; intervals may be narrow
-    ADJUSTED = "adjusted"  # nothing is withheld; unsafe cells are published with other values, sums hold
+    EXACT_ONLY = "exact only"  # no unsafe cell can be derived exactly; intervals may be narrow
+    ADJUSTED = "adjusted"  # nothing is suppressed; unsafe cells get other values, relations hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Traits:
     Parameters
     ----------
     promise
-        What the method answers for.
+        Guarantee of the method.
     scope
-        The tables that it treats, in words; it refuses others with a ``ScopeError``. Empty: all.
+        Tables that it supports, in words; it raises a ``ScopeError`` for others. Empty: all.
     secret
         Whether the guarantee holds only while attackers do not know the method.
     adds_cells
@@ -46,9 +46,9 @@ class Traits:
     decides_again
         Whether it decides again with a cell for each disclosed group, by ``with_sums(table, learnt)``.
     may_refuse
-        Whether it may refuse a table of its scope that can be protected, because it finds no proof.
+        Whether it may raise for a table of its scope that could be protected, because it finds no proof.
     informed
-        Whether it must know how unsafe cells are found: parameters ``rules`` and ``width``.
+        Whether it must know how unsafe cells are determined: parameters ``rules`` and ``width``.
     hypercubes
         Whether its patterns of large cross tables come from hypercubes.
     prices
@@ -56,9 +56,9 @@ class Traits:
     keeps
         Parameters that name cells that stay published.
     start
-        Parameter that takes cells withheld already; empty for a method that cannot extend a pattern.
+        Parameter for cells suppressed already; empty for a method that cannot extend a pattern.
     width
-        Parameter with a least interval width that is promised beside the need.
+        Parameter with a minimum interval width that is guaranteed in addition to the need.
     """
 
     promise: Promise = Promise.INTERVALS
@@ -77,18 +77,18 @@ class Traits:
 
 @runtime_checkable
 class Method(Protocol):
-    """A way to protect: it looks at a table and its need, and decides what is published.
+    """A protection method: for a table and its need, it decides what is published.
 
     A method that differs from the defaults of :class:`Traits` declares them in ``traits``.
     """
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Return a protection under which every unsafe cell is blurred as far as the need asks."""
+        """Return a protection under which every unsafe cell is protected as the need requires."""
         ...
 
 
 def traits_of(method: Any) -> Traits:
-    """Return what a method declares about itself; a plug-in that declares nothing has the defaults."""
+    """Return the traits that a method declares; a plug-in that declares none has the defaults."""
     declared: Traits = getattr(method, "traits", Traits())
     return declared
 
@@ -96,7 +96,7 @@ def traits_of(method: Any) -> Traits:
 def requires_groups(method: Method) -> bool:
     """Return whether a method can be required to keep derivable groups large enough.
 
-    Methods with promises of their own cannot: ``Gauss`` does not promise intervals, ``Adjust`` withholds
+    Methods with guarantees of their own cannot: ``Gauss`` does not guarantee intervals, ``Adjust`` suppresses
     nothing, and ``Blocks`` and ``Randomised`` must not depend on more than they state.
 
     Examples
@@ -110,7 +110,7 @@ def requires_groups(method: Method) -> bool:
 
 
 def promised(method: Any, need: Need) -> Need | None:
-    """Return the intervals that a method answers for; None if it answers for none."""
+    """Return the intervals that a method guarantees, or None if it guarantees none."""
     traits = traits_of(method)
     if traits.promise is Promise.INTERVALS:
         return need
@@ -122,7 +122,7 @@ def promised(method: Any, need: Need) -> Need | None:
 
 
 def informed(method: Method, rules: Sequence[Rule], width: Any) -> Method:
-    """Return a method that knows how unsafe cells are found, if it must know.
+    """Return a method with the rules and width that it must know, if any.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def informed(method: Method, rules: Sequence[Rule], width: Any) -> Method:
 
 
 def rules_and_width(method: Any, *, without_width: bool = False) -> tuple[Sequence[Rule], Any]:
-    """Return what an informed method must know, or raise; some tables need no width."""
+    """Return the rules and width of an informed method, or raise; some tables need no width."""
     if method.rules is None or (method.width is None and not without_width):
         raise ParameterError(
             "method_lacks_rules_and_width",
@@ -155,7 +155,7 @@ def rules_and_width(method: Any, *, without_width: bool = False) -> tuple[Sequen
     return method.rules, method.width
 
 
-# Words for parameters whose type does not list them; every method understands the same ones.
+# Names for parameters whose type does not list them, the same for every method.
 CHOICES = {"cost": COSTS}
 
 
@@ -182,6 +182,6 @@ def method_from_spec(spec: str, registry: Mapping[str, type[Method]]) -> Method:
 def method_from_parts(
     name: str, given: Mapping[str, Any], registry: Mapping[str, type[Method]], *, where: str
 ) -> Method:
-    """Make a method from its name and parameters that were given one by one."""
+    """Make a method from its name and individual parameters."""
     method: Method = made(name, given, registry, "method", CHOICES, where=where)
     return method

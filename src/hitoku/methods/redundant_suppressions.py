@@ -1,7 +1,7 @@
-"""Withheld cells that everybody can tell all the same: they hide nothing, and are published again.
+"""Publish redundant secondary suppressions.
 
-A secondary cell of which every table that fits says the same number is lost for nothing. To print that number
-rules out no table, so no interval gets narrower and no group is given away.
+A suppressed cell that has the same value in every feasible table protects nothing. Publishing it excludes no
+feasible table, so no interval narrows and no group is disclosed.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import numpy as np
 from hitoku.attacks import Interval
 from hitoku.model import BOUND, Floats, Mask, Need, Protection, Reason, Release, Step, Table
 
-# A cell that cannot move by this share of the least that is asked of any (of one, where that is smaller) is a
-# point; a hundred times what the attack takes for rounding. Its own size does not matter: beside a count of
-# three a million that can move by two is no point.
+# Minimum movement of a cell, as a share of the smallest requirement (or of one, if that is smaller). A
+# hundred times the rounding tolerance of the attack. The cell's own size does not matter: next to a count of
+# three, a million that can move by two is not redundant.
 STIR = 100 * BOUND
 
 
 def redundant_suppressions(table: Table, withheld: Mask, among: Mask, least: float = 1.0) -> Mask:
-    """Tell which withheld cells have only one possible value.
+    """Return which suppressed cells have only one possible value.
 
     Parameters
     ----------
     table, withheld
-        The table, and its withheld cells.
+        Table, and its suppressed cells.
     among
-        Cells to be asked about.
+        Cells to test.
     least
-        The least that an unsafe cell must be able to move.
+        Smallest required movement of an unsafe cell.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def redundant_suppressions(table: Table, withheld: Mask, among: Mask, least: flo
     asked = withheld & among
     if not asked.any():
         return asked
-    # Differences from the true table: values of any size leave no rounding.
+    # Deviations from the true table: values of any size cause no rounding.
     differences = Table(
         value=np.zeros(table.n_cells),
         relations=table.relations,
@@ -56,16 +56,16 @@ def redundant_suppressions(table: Table, withheld: Mask, among: Mask, least: flo
 
 
 def publish_redundant(table: Table, need: Need, found: Protection, cost: Floats, stay: Mask) -> Protection:
-    """Publish secondary cells that everybody can tell, other than those that must stay withheld.
+    """Publish secondary cells that can be derived, except those that must stay suppressed.
 
     Parameters
     ----------
     table, need, found
-        What was to be protected, and what a method decided.
+        Problem, and the pattern of a method.
     cost
-        Cost of withholding each cell.
+        Cost of suppressing each cell.
     stay
-        Cells that stay withheld, such as those that somebody withheld by hand.
+        Cells that stay suppressed, such as those in ``start``.
     """
     level = np.maximum(np.maximum(need.lower, need.upper), need.width)
     least = float(level[level > 0].min(initial=1.0))

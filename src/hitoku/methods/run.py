@@ -1,10 +1,10 @@
-"""The whole sequence of protecting a table with a method, and tables with small levels beside large values.
+"""The steps that protect a table with a method, and tables with small levels next to large values.
 
-Doubles hold sixteen digits and solvers tell about nine apart. So where levels and values are further apart,
-methods are shown a table whose bounds are near its values, far beyond what is required but no further: a
-pattern that is safe from an attacker who knows such bounds is safe from all. Where levels are of very
-different size themselves, each size is judged by itself in the end, and what is not shown to be wide enough
-is refused with the scale named.
+Doubles have sixteen digits, and solvers resolve about nine. So if levels and values are further apart,
+methods receive a table whose bounds are near its values, far beyond what is required but no further: a
+pattern that is safe from an attacker who knows such bounds is safe from all. If levels are of very
+different size themselves, each size is checked separately in the end, and an error that names the scale is
+raised for cells that are not shown to be wide enough.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hitoku.solver.linear import LinearProgram, SolverStatus, opened
 
 
 def orders_apart(table: Table, need: Need) -> float:
-    """Return how many times the smallest level asked for goes into the largest value; 0 where none is.
+    """Return the ratio of the largest value to the smallest required level; 0 without levels.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def orders_apart(table: Table, need: Need) -> float:
 
 
 def within_scale(table: Table, need: Need) -> Table:
-    """Return the table with bounds that leave the room that is needed; mostly the table itself.
+    """Return the table with bounds that leave the required slack; usually the table itself.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def within_scale(table: Table, need: Need) -> Table:
 
 
 def refuse_cramped(table: Table, need: Need, withheld: Mask) -> None:
-    """Raise when levels and values are far apart and some cell is not shown to be wide enough."""
+    """Raise if levels and values are far apart and some cell is not shown to be wide enough."""
     if orders_apart(table, need) * SUM_ROUNDING <= 1:
         return
     cells = [
@@ -63,7 +63,7 @@ def refuse_cramped(table: Table, need: Need, withheld: Mask) -> None:
 
 
 def out_of_scale(table: Table, need: Need, error: SolverError) -> NeedError | SolverError:
-    """Return the error for a solver that gave up: the scale, where that is to blame."""
+    """Return the error for a solver that failed: the scale, if that is the cause."""
     if orders_apart(table, need) * SUM_ROUNDING <= 1:
         return error
     return _refusal(table, need, f"{int(need.unsafe.sum()):,} unsafe cells of {table.n_cells:,}")
@@ -85,7 +85,7 @@ def _levels(need: Need) -> Floats:
 
 
 def _groups(table: Table, need: Need) -> list[tuple[Integers, float]]:
-    """Return unsafe cells in groups of like size, small first, and how far cells need move for each."""
+    """Return unsafe cells in groups of similar level, small first, with the movement needed for each."""
     asked = np.where(_levels(need) > 0, _levels(need), float(table.integer))
     cells = np.flatnonzero(need.unsafe & (asked > 0))
     room = float(np.abs(table.value).max(initial=0.0))
@@ -101,7 +101,7 @@ def _nearer(table: Table, far: float) -> Table:
 
 
 def _cramped(table: Table, need: Need, withheld: Mask, unsafe: Integers, far: float) -> list[int]:
-    """Return the unsafe cells that withheld ones do not let move as far as they must, with so much room."""
+    """Return the unsafe cells that cannot move as required within the limited slack."""
     cells = np.flatnonzero(withheld & (table.upper > table.lower))
     place = {int(cell): number for number, cell in enumerate(cells)}
     down = np.minimum(table.value - table.lower, far)[cells]
@@ -117,7 +117,7 @@ def _cramped(table: Table, need: Need, withheld: Mask, unsafe: Integers, far: fl
                     ends[side, number] = np.inf
                 elif solution.status is SolverStatus.OPTIMAL and solution.x is not None:
                     ends[side, number] = abs(float(solution.x[place[cell]]))
-    # Rounding is a share of what is asked: beside a large value a small level would be forgiven whole.
+    # Tolerance is relative to the level: relative to a large value it would cover the whole level.
     met = need.met_by(ends[0], ends[1], slack(_levels(need)[unsafe]), unsafe)
     return [int(cell) for cell in unsafe[~met]]
 
@@ -135,9 +135,9 @@ def run(method: Decides, table: Table, need: Need, progress: Progress | None = N
     1. Tighten bounds that are far wider than the levels (:mod:`hitoku.methods.run`).
     2. Let the method decide.
     3. Extend the pattern until no group is disclosed that the need names (:mod:`hitoku.methods.attribution`).
-    4. Extend the pattern of counts until intervals are wide enough over whole numbers
+    4. Extend the pattern of counts until intervals are wide enough over integers
        (:mod:`hitoku.methods.whole_numbers`).
-    5. Refuse levels that are too small beside the values to be told from rounding.
+    5. Raise for levels that are too small relative to the values to be distinguished from rounding.
 
     Raises
     ------
@@ -152,7 +152,8 @@ def run(method: Decides, table: Table, need: Need, progress: Progress | None = N
         near = within_scale(table, need) if traits_of(method).adds_cells else table
         found = method.decide(near, need, progress)
         if near is not table:
-            # Tighter bounds leave fewer safe patterns, so the cheapest of them need not be the cheapest.
+            # Tighter bounds leave fewer safe patterns, so the cheapest of them need not be the cheapest of
+            # all.
             found = replace(found, proven=False, gap=float("nan"))
         if len(need.attributions):
             found = open_groups(method, table, need, found, progress)
@@ -163,7 +164,7 @@ def run(method: Decides, table: Table, need: Need, progress: Progress | None = N
     except SolverError as error:
         raise out_of_scale(table, need, error) from error
     except KeyboardInterrupt as stopped:
-        # A method that has a safe pattern when it is interrupted returns it, and does not raise.
+        # A method with a safe pattern returns it when interrupted, and does not raise.
         told = f"{type(method).__name__.lower()} had not protected every cell yet, so it keeps nothing"
         raise KeyboardInterrupt(str(stopped) or told) from None
     else:

@@ -1,10 +1,10 @@
-"""Counts beyond two dimensions: every method goes on until whole numbers leave as much open as it promised.
+"""Counts beyond two dimensions: every method continues until its guarantee also holds over integers.
 
-Methods blur cells over real numbers, and readers know that counts are whole. In two dimensions that makes no
-difference; beyond, a cell that may be anything from 0 to 1.5 for a linear program can be 0 or 1 in truth. So
-where the withheld cells of a table of counts form no network, the intervals of the unsafe ones are looked at
-once more over whole numbers, and as long as one is too narrow, the cheapest cell near it is withheld with it.
-Withholding more never narrows an interval, so what is met stays met.
+Methods protect cells over the reals, but attackers know that counts are integers. In two dimensions that
+makes no difference; beyond, a cell with the interval 0 to 1.5 in a linear program can only be 0 or 1. So if
+the suppressed cells of a table of counts do not form a network, the intervals of the unsafe ones are computed
+again over integers, and while one is too narrow, the cheapest cell near it is suppressed as well. Suppressing
+more never narrows an interval, so requirements that are met stay met.
 """
 
 from __future__ import annotations
@@ -37,19 +37,20 @@ from hitoku.solver.work import SECONDS, CountedWork, Deadline
 
 
 def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protection) -> Protection:
-    """Withhold more cells until every unsafe count is wide enough over whole numbers, or refuse.
+    """Suppress more cells until every unsafe count is wide enough over integers, or raise.
 
     Parameters
     ----------
     method
-        What decided; one that answers for no intervals is left alone.
+        The method that decided; one that guarantees no intervals changes nothing.
     table, need, found
-        What was to be protected, and what was decided.
+        The problem, and the pattern.
 
     Raises
     ------
     NeedError
-        When a cell stays too narrow though everything near it is withheld that may be; it names the cells.
+        If a cell stays too narrow although every eligible cell near it is suppressed; the error names the
+        cells.
     """
     asked = promised(method, need)
     if asked is None or not table.integer or not (found.withheld & need.unsafe).any():
@@ -87,17 +88,17 @@ def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protect
 
 
 def _gap_left(found: Protection, total: float) -> float:
-    """Return by which share something cheaper may exist, once cells were added; not a number if unknown.
+    """Return by which share a cheaper pattern may exist after cells were added; NaN if unknown.
 
-    What is open over whole numbers is open over real ones: no decision costs less than the bound that was
-    proven over these.
+    A pattern that is safe over integers is safe over the reals: no pattern costs less than the bound
+    proven over the reals.
     """
     bound = found.cost * (1.0 - (0.0 if found.proven else found.gap))
     return (total - bound) / total if total else 0.0
 
 
 def shown_by_moves(table: Table, need: Need, found: Protection) -> bool:
-    """Tell whether the changes that a method leaves are whole, fit, and take every unsafe cell far enough.
+    """Return whether the deviations of a method are integer, fit, and move every unsafe cell far enough.
 
     Examples
     --------
@@ -127,9 +128,9 @@ def shown_by_moves(table: Table, need: Need, found: Protection) -> bool:
 def narrow_in_whole_numbers(
     table: Table, need: Need, withheld: Mask, limit: Deadline | None = None
 ) -> Integers:
-    """Return the unsafe cells of which whole numbers leave too little open; none where all is a network.
+    """Return the unsafe cells that are too narrow over integers; none if the suppressed cells are a network.
 
-    Cells that the limit leaves undecided are not returned: the audit says that they are.
+    Cells that the limit leaves undecided are not returned: the audit reports them.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def narrow_in_whole_numbers(
     array([], dtype=int64)
     """
     release = Release.of(table, Protection.withhold(replace(table, fixed=None), withheld))
-    # Hidden cells are withheld in every release, whatever a pattern says of them.
+    # Hidden cells are suppressed in every release, whatever the pattern contains.
     withheld = release.withheld
     unsafe = need.unsafe & withheld
     equations = Problem.of(release, whole=True)
@@ -146,7 +147,7 @@ def narrow_in_whole_numbers(
     if parts_of(settled.rest.matrix).network.all():
         return np.zeros(0, dtype=np.int64)
     attack, value = Interval(integer=True), table.value
-    # Mostly a cell can rise as far as all of its width asks for; a point never protects.
+    # Usually a cell can rise by its whole required width; a point never protects.
     fall = np.ceil(need.lower)
     rise = np.ceil(np.maximum(np.maximum(need.upper, need.width - fall), fall == 0))
     down, up = attack.meets(
@@ -158,7 +159,7 @@ def narrow_in_whole_numbers(
     doubtful = unsafe & ~(up & (down | (fall == 0)))
     if not doubtful.any():
         return np.zeros(0, dtype=np.int64)
-    # Of the others, how far they can move at all, up to what could matter.
+    # For the others, compute how far they can move at all, up to the relevant distance.
     asked, far = doubtful[withheld], np.ceil(np.maximum(np.maximum(need.lower, need.upper), need.width)) + 1
     low = np.maximum(settled.lower, equations.in_units((value - far)[withheld]))
     high = np.minimum(settled.upper, equations.in_units((value + far)[withheld]))
@@ -171,7 +172,7 @@ def narrow_in_whole_numbers(
 
 
 def _nearest(table: Table, cell: int, candidates: Mask, cost: Floats) -> int | None:
-    """Find the cheapest candidate in the relations of a cell, else one relation further, and so on."""
+    """Return the cheapest candidate in the relations of a cell, else one relation further, and so on."""
     relations, users = table.relations, table.relations.tocsc()
     reached, ring = np.zeros(table.n_cells, dtype=bool), np.array([cell])
     while len(ring):
@@ -184,7 +185,7 @@ def _nearest(table: Table, cell: int, candidates: Mask, cost: Floats) -> int | N
         )
         good = near[candidates[near]]
         if len(good):
-            # A structural zero withheld fools nobody: zeros come last.
+            # Suppressed structural zeros protect nothing: zeros come last.
             return int(good[np.lexsort((good, cost[good], table.value[good] == 0))[0]])
         ring = near[~reached[near]]
     return None

@@ -92,7 +92,7 @@ def too_narrow(terms, groups):
 
 
 # Totals with more tables than this are not listed; with structural zeros each of them takes flows.
-MOST, MOST_BESIDE_ZEROS = 30_000, 300
+MOST, MAX_BESIDE_ZEROS = 30_000, 300
 
 
 def random_examples(seed, *, structural=False):
@@ -109,7 +109,7 @@ def random_examples(seed, *, structural=False):
         row, column, n = example.sum(axis=1)[:, None], example.sum(axis=0)[None], example.sum()
         if np.any(np.minimum(row, column) - np.maximum(0, row + column - n) < width) or n > 24:
             continue
-        limit = MOST_BESIDE_ZEROS if structural else MOST
+        limit = MAX_BESIDE_ZEROS if structural else MOST
         listed = list(islice(oracle.tables(row.ravel().tolist(), column.ravel().tolist()), limit + 1))
         if len(listed) > limit:
             continue

@@ -28,17 +28,17 @@ from hitoku.methods.optimal import (
 )
 from hitoku.model import Need, Table
 
-MOST_FREE = 8
+MAX_FREE = 8
 
 
 @st.composite
 def instances(draw):
     """A small problem, and its safe patterns over the cells of the instance."""
     table = draw(count_tables(max_side=3, max_count=6) | count_tables(dims=3, max_side=2, max_count=6))
-    inner = np.flatnonzero(table.inner)[:MOST_FREE]
+    inner = np.flatnonzero(table.inner)[:MAX_FREE]
     keep = np.ones(table.n_cells, dtype=bool)
     keep[inner] = False
-    keep[np.flatnonzero(~table.inner)[: max(0, MOST_FREE - len(inner))]] = False
+    keep[np.flatnonzero(~table.inner)[: max(0, MAX_FREE - len(inner))]] = False
     unsafe = np.zeros(table.n_cells, dtype=bool)
     unsafe[draw(st.lists(st.sampled_from(inner.tolist()), min_size=1, max_size=2))] = True
     side = draw(st.sampled_from(["width", "upper", "lower"]))

@@ -65,7 +65,7 @@ def test_large_instance_is_not_enumerated(monkeypatch):
     instance = tiny(1, (4, 4), 12)
     goal, start = Objective(instance.weight, 1.0), np.ones(len(instance), dtype=bool)
     expected = search(instance, goal, Budget(), start).value
-    for name in ("MOST_ATTACKS", "TINY"):
+    for name in ("MAX_ATTACKS", "TINY"):
         with monkeypatch.context() as patch:
             patch.setattr(small, name, 1)
             assert cheapest_by_enumeration(instance, goal, Budget(), start, Cuts.of([])) is None

@@ -71,7 +71,7 @@ def test_tables_too_large_for_a_tableau_get_the_same_pattern(monkeypatch):
     table, need = cube(7, (3, 3, 3), 2)
     cost = np.maximum(table.value, 1.0)
     fast = Optimal(cost=cost).protect(table, need)
-    monkeypatch.setattr(attacker_subproblems, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(attacker_subproblems, "MAX_ENTRIES", 0)
     assert not isinstance(subproblems_for(prepared(table, need), Budget()), TableauSubproblems)
     slow = Optimal(cost=cost).protect(table, need)
     assert slow.proven

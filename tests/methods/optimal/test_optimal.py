@@ -16,11 +16,11 @@ from hitoku.methods import costs
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Need, Table
 
-MOST_FREE = 9
+MAX_FREE = 9
 
 
 @st.composite
-def problems(draw, tables, most_free: int = MOST_FREE):
+def problems(draw, tables, most_free: int = MAX_FREE):
     """One to three unsafe cells, random levels, bounds and costs, and few cells to decide on."""
     table = draw(tables)
     n = table.n_cells

@@ -61,7 +61,7 @@ def test_dropped_pool_row_is_not_added(monkeypatch):
     before = relaxation.master.n_rows
     # Known by their numbers, when a new row makes the pool forget all that was of little use.
     known = list(range(9))
-    monkeypatch.setattr(row_pool, "MOST_ENTRIES", 4)
+    monkeypatch.setattr(row_pool, "MAX_ENTRIES", 4)
     relaxation.add([*known, (np.array([1, 5, 8]), np.ones(3))])
     added = relaxation.master.rows[before:].toarray()
     assert 0 < len(added) < 10

@@ -8,7 +8,7 @@ import pytest
 from hitoku.kernels.sparse_rows import measure_rows, perhaps_short, write_dense
 from hitoku.methods.optimal import RowPool, factor, row_pool
 from hitoku.methods.optimal.cuts import FACTORS, WHOLE
-from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, PARALLEL
+from hitoku.methods.optimal.row_pool import MAX_AT_ONCE, PARALLEL
 
 
 def some_rows(rng: np.random.Generator, n: int, n_rows: int):
@@ -27,7 +27,7 @@ def deepest(rows, x, least):
     chosen: list[int] = []
     for k in np.argsort(-short / norm, kind="stable").tolist():
         cosines = [dense[k] @ dense[j] / norm[k] / norm[j] for j in chosen]
-        if short[k] > least and max(cosines, default=0.0) <= PARALLEL and len(chosen) < MOST_AT_ONCE:
+        if short[k] > least and max(cosines, default=0.0) <= PARALLEL and len(chosen) < MAX_AT_ONCE:
             chosen.append(k)
     return chosen
 
@@ -51,10 +51,10 @@ def test_dense_scan_misses_no_violated_row():
     assert np.all(idle[found] == np.where(found < 100, 0, 9))
 
 
-@pytest.mark.parametrize("most_dense", [0, row_pool.MOST_DENSE], ids=["one by one", "at a glance"])
+@pytest.mark.parametrize("most_dense", [0, row_pool.MAX_DENSE], ids=["one by one", "at a glance"])
 @pytest.mark.parametrize("seed", range(5))
 def test_hands_out_the_deepest_rows_none_parallel_to_another(seed, most_dense, monkeypatch):
-    monkeypatch.setattr(row_pool, "MOST_DENSE", most_dense)
+    monkeypatch.setattr(row_pool, "MAX_DENSE", most_dense)
     rng = np.random.default_rng(seed)
     pool = RowPool()
     given = some_rows(rng, 40, 120)
@@ -86,7 +86,7 @@ def test_rows_are_measured_as_the_plain_function_does():
 
 
 def test_full_pool_drops_unused_rows(monkeypatch):
-    monkeypatch.setattr(row_pool, "MOST_ENTRIES", 60)
+    monkeypatch.setattr(row_pool, "MAX_ENTRIES", 60)
     pool, one = RowPool(), np.ones(1)
     numbers = pool.add([(np.array([k]), one) for k in range(50)])
     x = (np.arange(100) >= 10).astype(np.float64)
@@ -105,7 +105,7 @@ def test_full_pool_drops_unused_rows(monkeypatch):
 
 
 def test_rows_that_hold_a_point_in_its_place_are_not_forgotten(monkeypatch):
-    monkeypatch.setattr(row_pool, "MOST_ENTRIES", 60)
+    monkeypatch.setattr(row_pool, "MAX_ENTRIES", 60)
     pool, everything = RowPool(), np.ones(100)
     numbers = pool.add([(np.array([k]), np.ones(1)) for k in range(50)])
     for _ in range(5):

@@ -9,7 +9,7 @@ from hitoku.attacks import Interval
 from hitoku.errors import ProtectionError
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal, Trace
-from hitoku.methods.optimal.instance import MOST_POINTS
+from hitoku.methods.optimal.instance import MAX_POINTS
 from hitoku.model import Need, Release, Table
 from hitoku.testing import covers
 
@@ -73,8 +73,8 @@ def test_trace_improves_and_ends_with_the_search(problem, best):
 
 def test_long_trace_is_thinned_and_keeps_ends():
     trace = Trace()
-    for k in range(5 * MOST_POINTS):
+    for k in range(5 * MAX_POINTS):
         trace.note(k, float(k), 1e6)
-    assert len(trace.points) <= MOST_POINTS + 1
+    assert len(trace.points) <= MAX_POINTS + 1
     assert trace.points[0] == (0, 0.0, 1e6)
-    assert trace.points[-1] == (5 * MOST_POINTS - 1, 5.0 * MOST_POINTS - 1, 1e6)
+    assert trace.points[-1] == (5 * MAX_POINTS - 1, 5.0 * MAX_POINTS - 1, 1e6)

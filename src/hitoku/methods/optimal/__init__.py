@@ -1,4 +1,4 @@
-"""Secondary suppression at the least cost, proven: a branch and cut over attackers' problems.
+"""Secondary suppression at proven minimum cost: a branch and cut over attackers' problems.
 
 :class:`Optimal` reduces a table to the cells that can help and to connected parts, finds good patterns by
 heuristics and large neighbourhood search, and proves the best by a master problem with Benders cuts after

@@ -1,9 +1,9 @@
 """The attacker subproblems of Fischetti and Salazar: how far a pattern lets each unsafe cell move.
 
-Patterns may be fractional. All engines give the same answers: maximum flow where every cell stands between
-two relations (all flat two-way tables), a tableau kept between calls, linear programs anywhere. A subproblem
-that falls short of its protection level comes with dual multipliers of the relations, rounded to a grid of
-whole numbers; the capacity constraint that they prove is recomputed in :mod:`hitoku.methods.optimal.cuts`.
+Patterns may be fractional. All engines give the same answers: maximum flow if every cell is in two
+relations (all flat two-way tables), a tableau kept between calls, linear programs otherwise. A subproblem
+that misses its protection level returns dual multipliers of the relations, rounded to a grid of
+integers; the capacity constraint that they prove is recomputed in :mod:`hitoku.methods.optimal.cuts`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 from hitoku.solver.covering import SparseRows
 
-# Entries of a tableau at most, and turns after which it is set up anew against the drift of rounding.
-MOST_ENTRIES, MOST_TURNS = 1_500_000, 1_000
+# Maximum number of entries of a tableau, and of pivots after which it is rebuilt against rounding errors.
+MAX_ENTRIES, MAX_TURNS = 1_500_000, 1_000
 
 
 class Tableau:
@@ -59,17 +59,17 @@ class Tableau:
 
     @classmethod
     def of(cls, instance: Instance) -> Tableau | None:
-        """Set up a tableau; None where the numbers of the relations do not allow it, or it is too large."""
+        """Set up a tableau; None if the coefficients of the relations do not allow it, or it is too large."""
         from hitoku.kernels.attacker_cuts import echelon  # noqa: PLC0415 - numba loads slowly
 
         relations = instance.relations
         n_rows, n = relations.shape
         whole = np.array_equal(relations.data, np.rint(relations.data))
-        if not whole or n_rows * n > 2 * MOST_ENTRIES:
+        if not whole or n_rows * n > 2 * MAX_ENTRIES:
             return None
         dense, pivots = relations.astype(np.int64).toarray(), np.empty(n_rows, dtype=np.int64)
         rank = echelon(dense, _pivot_order(relations), pivots)
-        if rank <= 0 or rank * (n - rank) > MOST_ENTRIES:
+        if rank <= 0 or rank * (n - rank) > MAX_ENTRIES:
             return None
         return cls(instance, sparse.csr_array(dense[pivots >= 0]), pivots[pivots >= 0])
 
@@ -92,7 +92,7 @@ class Tableau:
         from hitoku.kernels.attacker_tableau import push_levels  # noqa: PLC0415 - numba loads slowly
         from hitoku.kernels.pivoting import PIVOT  # noqa: PLC0415 - numba loads slowly
 
-        if self._turns > MOST_TURNS:
+        if self._turns > MAX_TURNS:
             self._reset()
         instance, n_levels = self._instance, len(chosen)
         levels = instance.levels.take(chosen)
@@ -115,7 +115,7 @@ class Tableau:
 
 
 def _pivot_order(relations: sparse.csr_array) -> Integers:
-    """Totals first, and of these the ones in the fewest relations: the echelon form stays sparse."""
+    """Return totals first, and of these the ones in the fewest relations: the echelon form stays sparse."""
     n_rows, n = relations.shape
     row = np.repeat(np.arange(n_rows), np.diff(relations.indptr))
     plus = np.bincount(row[relations.data > 0], minlength=n_rows)
@@ -128,18 +128,18 @@ def _pivot_order(relations: sparse.csr_array) -> Integers:
     return order
 
 
-# Slacks larger than this many times a level are no limit.
+# A slack above this multiple of a level is no restriction.
 FAR = 1e9
 # With more pushes than this, all are first tried at once.
 MANY = 8
-# Cuts of a tableau are handed out when the point violates them by this much.
+# Cuts of a tableau are returned if the point violates them by at least this much.
 LEAST_VIOLATION = 1e-4
-# So many problems on a tableau count as one unit of work.
+# This many problems on a tableau count as one unit of work.
 PER_WORK = 4
 
 
 def subproblems_for(instance: Instance, budget: Budget) -> Subproblems:
-    """Choose the engine that fits the relations."""
+    """Return the engine that suits the relations."""
     network = FlowSubproblems.of(instance, budget)
     if network is not None:
         return network
@@ -165,7 +165,7 @@ class FlowSubproblems:
 
     @classmethod
     def of(cls, instance: Instance, budget: Budget) -> FlowSubproblems | None:
-        """Sign the relations so that every column has one plus and one minus one; None: no network."""
+        """Sign the relations so that every column has one plus and one minus one; None: not a network."""
         relations = Incidence.of(instance.relations)
         parts = relations.parts
         if not parts.network.all() or np.any(relations.degree < 1):
@@ -177,7 +177,7 @@ class FlowSubproblems:
     def push(
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
     ) -> Pushed:
-        """Push; whole patterns reach as far with rooms clipped at the level, so ``exact`` changes nothing."""
+        """Push; clipping slacks at the level does not change the result for whole patterns (``exact``)."""
         # Numba takes a second to load.
         from hitoku.kernels.capacity_cuts import multipliers_of_sides  # noqa: PLC0415
         from hitoku.kernels.mincut import push_arcs  # noqa: PLC0415
@@ -213,7 +213,7 @@ class FlowSubproblems:
             moves,
         )
         if flows:
-            # Whoever asks how cells move asks for no cuts.
+            # Callers that request movements need no cuts.
             spread = np.zeros((len(level), len(x)))
             spread[:, used] = moves
             return Pushed(level, sense, reach, no_multipliers(len(level)), None, 1, spread)
@@ -231,7 +231,7 @@ def no_multipliers(n_pushes: int) -> SparseRows:
 
 
 class LinearSubproblems:
-    """Linear programs, warm-started one from the other, over the cells that are withheld at all."""
+    """Linear programs over the suppressed cells, each warm-started from the last."""
 
     network: ClassVar[bool] = False
     tableau: ClassVar[bool] = False
@@ -261,7 +261,7 @@ class LinearSubproblems:
     ) -> Pushed:
         """Push one by one; a cell that an earlier push moved far enough is not pushed again.
 
-        ``exact`` uses the true rooms, as whether a pattern is safe demands; otherwise rooms are clipped at
+        ``exact`` uses the true slacks, as required for deciding safety; otherwise slacks are clipped at
         the level, which makes stronger rows from fractional patterns.
         """
         instance = self.instance
@@ -315,7 +315,7 @@ class LinearSubproblems:
     def _together(
         self, share: Floats, cells: Integers, amount: Floats, sense: Integers, seen: dict[int, Floats]
     ) -> None:
-        """Push all cells up at once, then all down, each no further than wanted: one point may serve many."""
+        """Push all cells up at once, then all down, each as far as required: one point may serve many."""
         instance, unit = self.instance, float(np.median(amount))
         high = np.minimum(instance.up[self._used] / unit, FAR) * share
         low = np.minimum(instance.down[self._used] / unit, FAR) * share
@@ -351,7 +351,7 @@ class PartedSubproblems(LinearSubproblems):
     def push(
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
     ) -> Pushed:
-        """Push; cells that cannot move by counting alone are left out first."""
+        """Push; cells that cannot move by counting alone are removed first."""
         instance = self.instance
         stuck, left = self._relations.stuck(x > MOVED), x > MOVED
         left[stuck[0]] = False
@@ -388,13 +388,13 @@ class PartedSubproblems(LinearSubproblems):
     def _part(
         self, x: Floats, alive: Mask, level: Integers, sense: Integers, *, exact: bool, flows: bool
     ) -> tuple[Pushed, Integers, Integers]:
-        """Push within some of the cells; return answers, and which relations and cells they are about."""
+        """Push within some of the cells; return answers, and the relations and cells that they concern."""
         instance = self.instance
         asked, place = np.unique(level, return_inverse=True)
         inside = replace(instance, levels=instance.levels.take(asked)).kept(alive)
         network = FlowSubproblems.of(inside, self.budget)
         if network is None:
-            # The model of all cells is kept from call to call.
+            # The model of all cells is kept between calls.
             only = np.where(alive, x, 0.0)
             pushed = super().push(only, level, sense, exact=exact, flows=flows)
             return pushed, np.arange(instance.relations.shape[0]), np.arange(len(x))
@@ -405,7 +405,7 @@ class PartedSubproblems(LinearSubproblems):
 
 
 class TableauSubproblems(LinearSubproblems):
-    """A tableau kept between calls; linear programs where it does not come to an end."""
+    """A tableau kept between calls; linear programs if it does not terminate."""
 
     tableau: ClassVar[bool] = True
 
@@ -416,7 +416,7 @@ class TableauSubproblems(LinearSubproblems):
     def push(
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
     ) -> Pushed:
-        """Push; without multipliers, for :meth:`separate` gives the cuts themselves."""
+        """Push without multipliers, because :meth:`separate` returns the cuts themselves."""
         instance = self.instance
         chosen, place = np.unique(level, return_inverse=True)
         if flows and np.any(instance.levels.side[chosen] == WIDTH):
@@ -435,7 +435,7 @@ class TableauSubproblems(LinearSubproblems):
         reach, settled, rows = self._all(x, everything, exact=exact, least=LEAST_VIOLATION, flows=none)
         met = reach.sum(axis=1) >= instance.levels.amount * (1 - SHORT)
         if exact:
-            # A pattern is called unsafe only where a cut or a linear program says so.
+            # A pattern is unsafe only if a cut or a linear program shows it.
             unsure = np.flatnonzero(~settled | (~met & (len(rows) == 0)))
             if len(unsure):
                 pushed = super().push(x, *pushes_for(instance, unsure), exact=True)
@@ -447,6 +447,6 @@ class TableauSubproblems(LinearSubproblems):
     ) -> tuple[Floats, Mask, list[Row]]:
         self.budget.spend(0)
         reach, settled, rows, solved = self._tableau.push(x, chosen, exact=exact, least=least, flows=flows)
-        # Cheap as they are, some count as one.
+        # They are cheap, so several count as one.
         self.budget.work += 1 + solved // PER_WORK
         return reach, settled, rows

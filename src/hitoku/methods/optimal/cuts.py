@@ -20,11 +20,11 @@ from hitoku.methods.optimal.instance import GRID, Instance, Pushed, Row, Subprob
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import SparseRows
 
-# A row whose right-hand side is a smaller share of the level than this says nothing: rounding ate it.
+# A row whose right-hand side is a smaller share of the level than this is lost to rounding.
 NOTHING = 1e-9
-# Coefficients this small are raised to it, which keeps a row valid and its numbers sound.
+# Smaller coefficients are raised to this, which keeps a row valid and numerically stable.
 LEAST_COEFFICIENT = 1e-6
-# Rounding a right-hand side up by more than one minus this is left alone: tiny errors would be magnified.
+# A right-hand side is not rounded up if its fraction is smaller than this: tiny errors would be magnified.
 LEAST_FRACTION = 0.02
 
 
@@ -32,7 +32,7 @@ LEAST_FRACTION = 0.02
 class Cuts:
     """Cuts ``coefficients @ x >= 1`` over the free cells, by their position in the instance.
 
-    The first ``lively`` ones were of use lately; None for all of them.
+    The first ``lively`` ones were used recently; None for all of them.
     """
 
     indptr: Integers
@@ -63,7 +63,7 @@ class Cuts:
 
 
 def capacity_separation(engine: Subproblems, x: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
-    """Push all levels at a point; return capacity constraints of unreached levels, and which are reached."""
+    """Push all levels at a point; return capacity constraints of missed levels, and a mask of met levels."""
     instance = engine.instance
     pushed = engine.push(x, *pushes_for(instance, np.arange(len(instance.levels))), exact=exact)
     reached = levels_met(instance, pushed)
@@ -71,7 +71,7 @@ def capacity_separation(engine: Subproblems, x: Floats, *, exact: bool) -> tuple
 
 
 def capacity_cuts(instance: Instance, pushed: Pushed, short: Mask) -> list[Row]:
-    """Return one or two capacity constraints for every level in ``short``, coefficients cut down."""
+    """Return one or two capacity constraints for every level in ``short``, with reduced coefficients."""
     rows: list[Row] = []
     for multipliers in (pushed.multipliers, pushed.others):
         if multipliers is not None:
@@ -103,8 +103,8 @@ def _rows(instance: Instance, pushed: Pushed, multipliers: SparseRows, short: Ma
 def strengthen(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Floats]:
     """Return the cut, or one implied by it that the fractional pattern ``x`` violates more.
 
-    Knapsack covers: grant some cells and ask the others for the rest, again cut down to it. Rounding: divide
-    by one of the coefficients and round up. Both hold for whole patterns only, which is the point.
+    Knapsack covers: fix some cells at one and reduce the right-hand side and coefficients of the others.
+    Rounding: divide by one of the coefficients and round up. Both hold for integral patterns only.
     """
     at = x[cells]
     best_cells, best, score = cells, c, violated(c, at)
@@ -124,7 +124,7 @@ def strengthen(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Floats]
     base_cells, base = best_cells, best
     base_at = x[base_cells]
     for divisor in divisors:
-        # Mixed-integer rounding: what the right-hand side gains by rounding up, coefficients share in.
+        # Mixed-integer rounding: coefficients share in what the right-hand side gains by rounding up.
         fraction = 1 / divisor - np.floor(1 / divisor)
         if fraction < LEAST_FRACTION:
             continue
@@ -143,20 +143,20 @@ def violated(c: Floats, at: Floats) -> float:
 
 
 def filled(c: Floats, at: Floats) -> float:
-    """Return ``c @ at``; a library for linear algebra would wake its threads for rows this short."""
+    """Return ``c @ at`` without a linear algebra library, whose threads are slow for rows this short."""
     return float((c * at).sum())
 
 
-# Rows are scaled to whole coefficients by one of these factors, or not used.
+# Rows are scaled to integer coefficients by one of these factors, or not used.
 FACTORS = 12
 WHOLE = 1e-7
 FRACTIONAL = 1e-5
 LEAST_VIOLATION = 0.02
-MOST_FOUND, MOST_KEPT = 400, 20
+MAX_FOUND, MAX_KEPT = 400, 20
 
 
 def factor(coefficients: Floats) -> int:
-    """Return the smallest factor that makes a row ``coefficients @ x >= 1`` whole; zero if there is none.
+    """Return the smallest factor that makes a row ``coefficients @ x >= 1`` integral, or zero.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def zero_half_cuts(rows: SparseRows, times: Integers, x: Floats) -> list[tuple[I
     rows
         All rows.
     times
-        The factor that makes each of them whole, zero for rows to be left out.
+        Factor that makes each of them integral, zero for rows to be ignored.
     x
         The point to cut off.
     """
@@ -215,16 +215,16 @@ def zero_half_cuts(rows: SparseRows, times: Integers, x: Floats) -> list[tuple[I
             here,
             first_to_last,
             LEAST_VIOLATION,
-            MOST_FOUND,
+            MAX_FOUND,
         )
         for k in range(count):
             found.setdefault(members[k].tobytes(), float(gain[k]))
-    best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[: 4 * MOST_KEPT]
+    best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[: 4 * MAX_KEPT]
     if not best:
         return []
     members = np.frombuffer(b"".join(some for some, _ in best), dtype=np.uint64).reshape(len(best), -1).copy()
     ptr, index, data, score = halved(members, tuple(rows), times, usable, x, LEAST_VIOLATION)
-    ends = [slice(ptr[k], ptr[k + 1]) for k in np.argsort(-score, kind="stable")[:MOST_KEPT]]
+    ends = [slice(ptr[k], ptr[k + 1]) for k in np.argsort(-score, kind="stable")[:MAX_KEPT]]
     return [(index[here].copy(), data[here].copy()) for here in ends]
 
 
@@ -243,7 +243,7 @@ def star_cuts(instance: Instance) -> Cuts:
     for k in range(count.max(initial=0)):
         has = np.flatnonzero(count > k)
         at = columns.indptr[cell[has]] + k
-        # The multiplier that takes the cell itself out; any other would be true too, but weaker.
+        # The multiplier that cancels the cell itself; others are valid too, but weaker.
         y = np.rint(-sense[has] * GRID / columns.data[at]).astype(np.int64)
         multipliers = SparseRows(np.arange(len(has) + 1), columns.indices[at].astype(np.int64), y)
         pushed = Pushed(level[has], sense[has], np.zeros(len(has)), multipliers, None, GRID, None)

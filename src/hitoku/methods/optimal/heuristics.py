@@ -31,8 +31,8 @@ from hitoku.methods.optimal.instance import (
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 
-# Pushes granted to tidying up.
-MOST_PUSHES = 3000
+# Limit on the pushes of tidying.
+MAX_PUSHES = 3000
 
 
 def repair_pattern(
@@ -43,10 +43,10 @@ def repair_pattern(
     *,
     spare: Mask | None = None,
 ) -> Mask | None:
-    """Return a safe pattern among the cells that ``x`` withholds at all, and some others; None if in vain.
+    """Return a safe pattern among the cells that ``x`` suppresses at all, and some others, or None.
 
-    Cells in ``spare`` are given back where they turn out unnecessary; left out, those that ``x`` does not
-    fully withhold.
+    Cells in ``spare`` are published again if they are redundant. Default: those that ``x`` does not
+    fully suppress.
     """
     pattern = complete_pattern(engine, x, cost, also)
     if pattern is None:
@@ -57,10 +57,10 @@ def repair_pattern(
 def complete_pattern(
     engine: Subproblems, x: Floats, cost: Floats, also: Integers | None = None
 ) -> Mask | None:
-    """Add to the cells that ``x`` withholds what is missing to a safe pattern; None if in vain.
+    """Extend the cells that ``x`` suppresses to a safe pattern; None if that fails.
 
-    Each level is pushed by a linear program whose price for using a cell is its cost, less where ``x`` nearly
-    withholds it already and nothing where the pattern holds it (Kelly, Golden and Assad).
+    Each level is pushed by a linear program whose price for using a cell is its cost, less if ``x`` nearly
+    suppresses it already and zero if it is in the pattern (Kelly, Golden and Assad).
     """
     instance = engine.instance
     pattern = instance.forced | (x > 1 - INTEGRAL)
@@ -91,7 +91,7 @@ def complete_pattern(
 
 
 class _Prices:
-    """Linear programs over the candidates, each cell split into a rise and a fall."""
+    """Linear programs over the candidates, with columns for the rise and the fall of each cell."""
 
     def __init__(self, engine: Subproblems, candidates: Integers, price: Floats) -> None:
         instance = engine.instance
@@ -128,7 +128,7 @@ class _Prices:
         rise = np.minimum(instance.up[cells] / amount, 1e6)
         fall = np.minimum(instance.down[cells] / amount, 1e6)
         price = np.where(pattern[cells], 0.0, self._price)
-        # Per unit of the level: a cell with little room is dear for what it carries.
+        # Per unit of the level: a cell with little slack is expensive for what it carries.
         rise_price = price / np.maximum(np.minimum(rise, 1.0), 1e-3)
         fall_price = price / np.maximum(np.minimum(fall, 1.0), 1e-3)
         low, high = np.zeros(2 * len(cells)), np.concatenate([rise, fall])
@@ -147,14 +147,14 @@ class _Prices:
 
 
 def drop_redundant(engine: Subproblems, pattern: Mask, cost: Floats, spare: Mask) -> Mask:
-    """Drop redundant cells: publish again, of some cells the dearest first, what no level needs.
+    """Publish redundant cells again, the most expensive first.
 
-    Stops after so many pushes that a large table does not wait for it; at a limit, with what it has.
+    Stops after ``MAX_PUSHES`` pushes, so that large tables do not wait for it, and returns the result so far.
     """
     instance = engine.instance
     if not np.any(pattern & spare & ~instance.forced):
         return pattern
-    # Over the cells of the pattern alone: what is remembered below is levels by cells.
+    # Over the cells of the pattern alone: the memory below is levels by cells.
     inside = subproblems_for(instance.kept(pattern), engine.budget)
     kept = np.ones(len(inside.instance), dtype=bool)
     with suppress(Stopped):
@@ -165,9 +165,9 @@ def drop_redundant(engine: Subproblems, pattern: Mask, cost: Floats, spare: Mask
 
 
 def _give_back(engine: Subproblems, cost: Floats, spare: Mask, kept: Mask) -> None:
-    """Take cells of an instance out of ``kept``, which is a safe pattern at every moment.
+    """Remove cells of an instance from ``kept``, which is a safe pattern at every moment.
 
-    A way to reach each level is remembered; giving a cell back touches only the levels whose way uses it.
+    One solution for each level is stored; removing a cell affects only the levels whose solution uses it.
     """
     instance = engine.instance
     given = np.flatnonzero(spare & ~instance.forced)
@@ -179,9 +179,9 @@ def _give_back(engine: Subproblems, cost: Floats, spare: Mask, kept: Mask) -> No
     pattern = Pattern(instance.relations, np.ones(len(kept), dtype=bool), kept)
     asked = np.zeros(len(kept), dtype=bool)
     asked[instance.levels.cell] = True
-    # The push that failed last is the likeliest to fail next.
+    # The push that failed last is the most likely to fail next.
     recent = np.zeros(len(level), dtype=np.int64)
-    most = engine.budget.work + MOST_PUSHES
+    most = engine.budget.work + MAX_PUSHES
     for turn, cell in enumerate(given[np.lexsort((given, -cost[given]))], 1):
         if engine.budget.work > most:
             break
@@ -206,24 +206,24 @@ def _give_back(engine: Subproblems, cost: Floats, spare: Mask, kept: Mask) -> No
             pattern.publish(int(cell))
 
 
-# How often prices are set anew at most, and how often cells left behind are moved once more.
+# Maximum number of price updates, and of further movements for cells left behind.
 ROUNDS, AGAIN = 8, 3
-# Levels times cells from which on prices are shaken: how often, between two patterns, until which share of a
-# limit, how many of the prices, and the rounds that follow.
+# Levels times cells from which prices are perturbed; number of perturbations, number between two patterns,
+# share of a limit at which they end, share of prices perturbed, and rounds that follow.
 LARGE, SHAKES, CHUNK, SHAKE_UNTIL, SHAKEN, SETTLE = 15_000_000, 40, 10, 0.5, 0.1, 3
-# In units of the middle level: a cell that did not move counts as moved this far, and no cell moves further.
+# In units of the median level: movement assumed for a cell that did not move, and the largest movement.
 UNMOVED, FAR_MOVED = 1e-2, 1e6
-# Prices differ by at most this factor, so that a solver keeps them apart from the reward for moving.
+# Prices differ by at most this factor, so that a solver distinguishes them from the reward for moving.
 SPAN, REWARD = 1e4, 1e3
 
 
 def first_patterns(engine: Subproblems, cost: Floats) -> Iterator[Mask]:
-    """Yield safe patterns, found quickly; later ones are the better ones."""
+    """Yield safe patterns, found quickly, in order of improving cost."""
     instance, budget = engine.instance, engine.budget
     amounts = wanted(instance)
     cells = np.flatnonzero((amounts[0] > 0) | (amounts[1] > 0))
     moves = Movements(instance, cells, amounts, np.where(instance.forced, 0.0, cost), budget)
-    # Networks are searched so fast that a rough start will do.
+    # Networks are searched so fast that a rough start is enough.
     rough = engine.network
     best = moves.first(1 if rough else ROUNDS)
     shakes = 0 if rough or len(instance.levels) * len(instance) < LARGE else SHAKES
@@ -260,7 +260,7 @@ def _without_stragglers(
 
 
 def wanted(instance: Instance) -> tuple[Floats, Floats]:
-    """Say how far every cell is to be moved up and down; a width is divided evenly where there is room."""
+    """Return the required movement of every cell up and down; a width is split evenly if slack allows."""
     levels = instance.levels
     up, down = np.zeros(len(instance)), np.zeros(len(instance))
     for side, amount in ((UP, up), (DOWN, down)):
@@ -274,7 +274,7 @@ def wanted(instance: Instance) -> tuple[Floats, Floats]:
 
 
 def balanced(instance: Instance, cells: Integers, amount: Floats) -> Floats:
-    """Choose for each of some cells, the largest amount first, the way that evens its relations out."""
+    """Choose a direction for each of some cells, largest first, that balances its relations."""
     columns = sparse.csc_array(instance.relations)
     tilt, way = np.zeros(instance.relations.shape[0]), np.ones(len(cells))
     for k in np.argsort(-amount, kind="stable"):
@@ -288,7 +288,7 @@ def balanced(instance: Instance, cells: Integers, amount: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moved:
-    """How far every cell moved, there or back; which unsafe cells got as far as wanted; the cost of it."""
+    """Movement of every cell in two opposite moves, unsafe cells that moved as required, and cost."""
 
     distance: Floats
     far: Mask
@@ -299,10 +299,10 @@ class Moved:
 
 
 class Movements:
-    """Movements of some cells, there and back, over the same columns.
+    """Pairs of opposite movements of some cells, over the same columns.
 
-    Every other cell has a rise and a fall. A cell to be moved has two columns: as far as wanted, which is
-    rewarded, and beyond, which is free.
+    Every other cell has a rise and a fall. A cell to be moved has two columns: up to its requirement, which
+    is rewarded, and beyond, which is free.
     """
 
     def __init__(
@@ -328,17 +328,17 @@ class Movements:
         columns = sparse.csc_array(instance.relations)
         one, own = columns[:, self._others], columns[:, cells]
         matrix = sparse.csr_array(sparse.hstack([one, -one, own, own], "csr"))
-        # One model for each way: only prices change, so the last point is a good start.
+        # One model for each direction: only prices change, so the last point is a good start.
         self._random = np.random.default_rng(SEED)
         self._attackers = AttackerProblem(matrix), AttackerProblem(matrix)
 
     def first(self, rounds: int) -> Moved | None:
-        """Move at prices that spread each cell's cost over the room it has."""
+        """Move at prices that spread each cell's cost over its slack."""
         room = np.maximum(self._up, self._down)[self._others]
         return self._settled(self._cost / np.clip(room, UNMOVED, 1.0), None, rounds)
 
     def shaken(self, best: Moved, times: int) -> Moved:
-        """Look for something cheaper near the best."""
+        """Search for something cheaper near the best."""
         for _ in range(times):
             if self._budget.spent() > SHAKE_UNTIL:
                 break
@@ -349,7 +349,7 @@ class Movements:
         return best
 
     def _settled(self, price: Floats, best: Moved | None, rounds: int) -> Moved | None:
-        """Set prices anew as long as that helps; return the better of what comes out and ``best``."""
+        """Update prices while that helps; return the better of the result and ``best``."""
         last: Moved | None = None
         for _ in range(rounds):
             moved = self._there_and_back(price)
@@ -372,7 +372,7 @@ class Movements:
         return Moved(distance, far, float(self._cost[distance[self._others] > MOVED].sum()))
 
     def _move(self, turn: int, price: Floats) -> tuple[Floats, Mask] | None:
-        """Move all cells one way; return the differences and which cells got there."""
+        """Move all cells one way; return the deviations and the cells that moved as required."""
         way = -self._way if turn else self._way
         k, m, n = self._cells, len(self._others), len(self._cells)
         ahead = way > 0

@@ -1,8 +1,8 @@
 """Secondary suppression as arrays: the cells that can move, the levels to reach, pushes, and the limits.
 
-Only cells that can help are kept. The unknowns are differences ``d`` from the true table: zero outside the
-withheld cells, ``relations @ d == 0``, ``-down <= d <= up``. A *push* moves one cell one way, as far as a
-pattern lets it go; engines for pushes follow :class:`Subproblems`.
+Only cells that can help are kept. The unknowns are deviations ``d`` from the true table: zero outside the
+suppressed cells, ``relations @ d == 0``, ``-down <= d <= up``. A *push* moves one cell one way, as far as a
+pattern allows; engines for pushes implement :class:`Subproblems`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import SparseRows
 
 
-class Stopped(Exception):  # noqa: N818 - a limit is no failure
-    """A limit was hit, or somebody interrupted."""
+class Stopped(Exception):  # noqa: N818 - a limit is not a failure
+    """A limit was reached, or the user interrupted."""
 
 
-# A trace holds at most so many points; when it is full, every second one is forgotten.
-MOST_POINTS = 512
+# Maximum number of points of a trace; when it is full, every second one is dropped.
+MAX_POINTS = 512
 
 
 @dataclass(slots=True)
 class Trace:
-    """Bound and cost of the best pattern over the work done, noted where one of them changed.
+    """Bound and cost of the best pattern over the work done, recorded whenever one of them changes.
 
     Examples
     --------
@@ -43,31 +43,31 @@ class Trace:
     points: list[tuple[int, float, float]] = field(default_factory=list)
 
     def note(self, work: int, bound: float, cost: float) -> None:
-        """Add a point; a bound once proven stays, a pattern once known too."""
+        """Add a point; bounds only rise, and costs only fall."""
         if self.points:
             _, known, best = self.points[-1]
             bound, cost = max(bound, known), min(cost, best)
             if (bound, cost) == (known, best):
                 return
-            if len(self.points) >= MOST_POINTS:
+            if len(self.points) >= MAX_POINTS:
                 del self.points[1:-1:2]
         self.points.append((work, bound, cost))
 
 
 @dataclass(slots=True)
 class Budget:
-    """What all parts of one search share: the work done, and the limits.
+    """Work and limits, shared by all parts of one search.
 
     Parameters
     ----------
     used
-        Tells which share of the limits is used up, given the work done; zero where there is none.
+        Returns the share of the limits that is used up, given the work done; zero without limits.
     report
         Called with the bound and the cost of the best pattern.
     gap
-        Stop when no pattern can be cheaper by a larger share than this.
+        Stop if no pattern can be cheaper by more than this share.
     work
-        Attacker's problems and relaxations solved so far.
+        Attacker subproblems and relaxations solved so far.
     """
 
     used: Callable[[int], float] = lambda _work: 0.0
@@ -77,7 +77,7 @@ class Budget:
     interrupted: bool = False
 
     def spend(self, work: int = 1) -> None:
-        """Count work about to be done; raise when it is time to stop."""
+        """Count work about to be done; raise if a limit is reached."""
         if self.interrupted or self.spent() >= 1:
             raise Stopped
         self.work += work
@@ -89,26 +89,27 @@ class Budget:
 
 UP, DOWN, WIDTH = 1, -1, 0
 
-# A share of a cell or a cut this near to a whole number is whole.
+# A share of a cell or a cut this near to an integer is integral.
 INTEGRAL = 1e-6
-# Movements below this share of a level, and cells withheld to a smaller share, are a solver's rounding.
+# Movements below this share of a level, and cells suppressed to a smaller share, are rounding errors of a
+# solver.
 MOVED = 1e-7
-# Random choices begin from a fixed seed: one table has one answer under a work limit.
+# Fixed seed of random choices: one table has one answer under a work limit.
 SEED = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProtectionLevels:
-    """What must be reached, one entry per cell and side.
+    """Levels to reach, one entry per cell and side.
 
     Parameters
     ----------
     cell
-        Which cell must move.
+        Cell that must move.
     side
         ``UP``: by ``amount`` up; ``DOWN``: down; ``WIDTH``: the two ways together.
     amount
-        How far, above zero.
+        Required movement, above zero.
     """
 
     cell: Integers
@@ -129,19 +130,19 @@ class Instance:
     Parameters
     ----------
     cells
-        Their positions in the table.
+        Positions of the cells in the table.
     relations
-        Rows with at least two of them.
+        Relations with at least two of them.
     up, down
-        How far an outsider believes each cell can lie above and below its value.
+        How far each cell can lie above and below its value, for an outsider without the release.
     forced
-        Cells that are withheld in any case.
+        Cells that are suppressed in any case.
     weight
-        Cost of withholding each cell.
+        Cost of suppressing each cell.
     tie
-        Small whole numbers that decide between patterns of equal cost.
+        Small integers that decide between patterns of equal cost.
     levels
-        What must be reached.
+        Levels to reach.
     """
 
     cells: Integers
@@ -162,11 +163,11 @@ class Instance:
         return len(self.cells)
 
     def kept(self, alive: Mask) -> Instance:
-        """Give up all other cells; those in ``levels`` must be kept."""
+        """Return the instance over some cells; those in ``levels`` must be among them."""
         if alive.all():
             return self
         place = np.cumsum(alive) - 1
-        # By hand: hundreds of small parts are taken out, and a library's slicing takes longer than a search.
+        # Manually: hundreds of small parts are extracted, and a library's slicing takes longer than a search.
         rows = self.relations
         there = alive[rows.indices]
         lengths = np.diff(np.concatenate([[0], np.cumsum(there)])[rows.indptr])
@@ -184,19 +185,19 @@ class Instance:
         )
 
     def with_levels(self, chosen: Mask) -> Instance:
-        """Ask for some of the levels only."""
+        """Return the instance with some of the levels only."""
         return replace(self, levels=self.levels.take(chosen))
 
 
-# Reaching this share less than a level is rounding, not a shortfall.
+# Missing a level by less than this share is rounding, not a shortfall.
 SHORT = 1e-8
 # Multipliers of tables are fractions with small denominators; 720720 is divisible by 1 to 16.
 GRID = 720_720
 # A cut: cells of the instance, and their coefficients.
 Row = tuple[Integers, Floats]
 
-# Cells that cannot move, in the order in which multipliers take them out of a cut; the relation that each is
-# alone in, and its entry there.
+# Cells that cannot move, in the order in which multipliers remove them from a cut; the relation in which each
+# is alone, and its entry there.
 Peeling = tuple[Integers, Integers, Floats]
 NOTHING_PEELED: Peeling = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
 
@@ -208,18 +209,18 @@ class Pushed:
     Parameters
     ----------
     level, sense
-        Which level each push served and its direction.
+        Level and direction of each push.
     reach
-        How far it got, in the table's units; never further than the level's amount.
+        Distance reached, in the table's units; at most the level's amount.
     multipliers
-        Whole multiples of ``1 / grid``, pushes by relations; empty rows where nothing but the cell's own
-        room stopped it.
+        Integer multiples of ``1 / grid``, pushes by relations; empty rows if only the cell's own slack
+        limited it.
     others
         A second set of multipliers, or None.
     flows
-        Pushes by cells: the differences found; None unless asked for. Multipliers may then be left out.
+        Pushes by cells: the deviations found; None unless requested. Multipliers may then be missing.
     peeled
-        Cells that the multipliers do not know of: the last to drop out comes first.
+        Cells that the multipliers do not cover, the last to drop out first.
     """
 
     level: Integers
@@ -260,7 +261,7 @@ class Subproblems(Protocol):
 
 
 def pushes_for(instance: Instance, chosen: Integers) -> tuple[Integers, Integers]:
-    """Write each level as pushes: one for a side, two for a width."""
+    """Return pushes for levels: one for a side, two for a width."""
     side = instance.levels.side[chosen].astype(np.int64)
     wide = chosen[side == WIDTH]
     level = np.concatenate([chosen[side != WIDTH], wide, wide])
@@ -269,7 +270,7 @@ def pushes_for(instance: Instance, chosen: Integers) -> tuple[Integers, Integers
 
 
 def levels_met(instance: Instance, pushed: Pushed) -> Mask:
-    """Tell of every level whether the pushes reach it; false for those that were not pushed."""
+    """Return for every level whether the pushes reach it; False for those that were not pushed."""
     total = np.zeros(len(instance.levels))
     np.add.at(total, pushed.level, pushed.reach)
     asked = np.zeros(len(total), dtype=bool)

@@ -1,4 +1,4 @@
-"""Large neighbourhood search: most of the best pattern stays, a part of it around one cell is searched again.
+"""Large neighbourhood search: a part of the best pattern around one cell is searched again, the rest stays.
 
 Three drivers share the choice of cells: :class:`NeighbourhoodSearch` makes a small problem of every
 neighbourhood, :class:`IncumbentSearch` works on the linear program and the rows of a tree, and
@@ -32,26 +32,26 @@ from hitoku.solver.covering import Relaxed
 if TYPE_CHECKING:
     from hitoku.methods.optimal.tree import BranchAndCut
 
-# How many more cells are set free after every quarter of the failures that are the end.
+# Number of additional cells released after each quarter of the allowed failures.
 MORE = 5
-# So many failures in a row are the end, at least.
+# Stop after at least this many consecutive failures.
 FAILURES = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far neighbourhoods go.
+    """Size of neighbourhoods.
 
     Parameters
     ----------
     freed
-        Cells of the pattern that are set free at first.
+        Cells of the pattern that are released at first.
     candidates
-        Cells that may come in beside them, by reduced cost.
+        Other cells that may be added, by reduced cost.
     per_failure
-        One failure in a row for so many cells of the pattern is the end.
+        Cells of the pattern for each allowed consecutive failure.
     share
-        No more than this share of the pattern is set free.
+        Largest share of the pattern that is released.
     """
 
     freed: int = 20
@@ -60,19 +60,19 @@ class Extent:
     share: float = 1.0
 
 
-# For when rows and reduced costs are so good that a wide neighbourhood is settled at its root.
+# If rows and reduced costs are so good that a wide neighbourhood is decided at its root.
 WIDE = Extent(freed=60, candidates=300, per_failure=4, share=0.5)
 
 
 class Neighbourhoods:
-    """Parts of patterns, the ones around each cell first.
+    """Parts of patterns, nearest to a centre first.
 
     Parameters
     ----------
     instance
-        Whose relations say which cells are near each other.
+        Instance whose relations determine which cells are near each other.
     extent
-        How many cells are drawn, and for how long.
+        Number of cells drawn, and of failures allowed.
     """
 
     def __init__(self, instance: Instance, extent: Extent | None = None) -> None:
@@ -84,7 +84,7 @@ class Neighbourhoods:
         self._failures = 0
 
     def draw(self, pattern: Mask) -> Mask | None:
-        """Return cells of a pattern to set free; None when it was in vain for long."""
+        """Return cells of a pattern to release, or None after too many failures."""
         cells = np.flatnonzero(pattern)
         most = max(FAILURES, len(cells) // self.extent.per_failure)
         if self._failures >= most or len(cells) < 2:
@@ -96,20 +96,20 @@ class Neighbourhoods:
         return self.around(centre, cells, size)
 
     def near(self, cells: Mask) -> Mask:
-        """Return cells that share a relation with some of these, and these."""
+        """Return these cells and those that share a relation with them."""
         return np.asarray(self._columns @ (self._rows @ cells.astype(np.float64)) > 0) | cells
 
     def found(self) -> None:
-        """Take note of a better pattern."""
+        """Record that a better pattern was found."""
         self._failures = 0
 
     def around(self, centre: int, cells: Integers, size: int) -> Mask:
-        """Return the cells nearest to one, by steps from relation to relation, ties by chance."""
+        """Return the cells nearest to one, by steps between relations, ties at random."""
         distance = np.full(self._rows.shape[1], np.inf)
         here = np.zeros(len(distance))
         here[centre] = 1.0
         chosen = np.zeros(len(distance), dtype=bool)
-        # The pattern's own cells carry the search on: what hangs together is searched together.
+        # Steps go through the pattern's own cells: connected cells are searched together.
         inside = np.zeros(len(distance))
         inside[cells] = 1.0
         for step in range(len(cells)):
@@ -128,7 +128,7 @@ class Neighbourhoods:
 
 
 Engine = Subproblems
-# Searches a part: instance, which cells of the whole it holds, its starting pattern, its rows.
+# Searches a part: instance, mask of its cells in the whole, its starting pattern, its rows.
 SearchPart = Callable[[Instance, Mask, Mask, Cuts], Mask]
 
 
@@ -138,15 +138,15 @@ class NeighbourhoodSearch:
     Parameters
     ----------
     engine
-        Attackers of the whole problem.
+        Engine of the whole problem.
     search
-        What searches a part.
+        Searches a part.
     pattern
-        The safe pattern to begin with.
+        The initial safe pattern.
     rows
         Rows of the relaxation over the free cells.
     reduced
-        Reduced costs of all cells: the cheapest of those near are let in.
+        Reduced costs of all cells: the cheapest nearby ones are added.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class NeighbourhoodSearch:
         self.settled = self._witness(engine, np.arange(len(self._instance.levels)), np.arange(len(pattern)))
 
     def _witness(self, engine: Engine, levels: Integers, cells: Integers) -> bool:
-        """Remember how the pattern reaches some levels; false when it does not.
+        """Store how the pattern reaches some levels; return False if it does not.
 
         ``engine`` has the instance over ``cells`` and these levels, in this order.
         """
@@ -177,7 +177,7 @@ class NeighbourhoodSearch:
         return True
 
     def improve(self, around: Neighbourhoods, freed: Mask) -> bool:
-        """Search the pattern anew where some of its cells are set free; tell whether it changed."""
+        """Search the pattern again with some of its cells released; return whether it changed."""
         instance, kept = self._instance, self.pattern & ~freed
         touched = np.flatnonzero(self._used[:, freed].any(axis=1))
         if not len(touched):
@@ -188,7 +188,7 @@ class NeighbourhoodSearch:
         alive &= self._relations.movable(alive)
         levels = instance.levels.take(touched)
         if not alive[levels.cell].all():
-            # Movements so small that they were left out held something up.
+            # Movements that were dropped as too small were needed.
             return False
         part = replace(instance, forced=kept, levels=levels).kept(alive)
         found = self._search(part, alive, self.pattern[alive], self._rows_for(kept, alive))
@@ -204,7 +204,7 @@ class NeighbourhoodSearch:
         return True
 
     def _candidates(self, around: Neighbourhoods, freed: Mask) -> Mask:
-        """Return cells outside the pattern that may come in, half of them beside the ones set free."""
+        """Return cells outside the pattern that may be added, half of them adjacent to the released ones."""
         chosen = np.zeros(len(freed), dtype=bool)
         near, candidates = around.near(freed), around.extent.candidates
         for some, most in ((near, candidates // 2), (around.near(near), candidates)):
@@ -214,7 +214,7 @@ class NeighbourhoodSearch:
         return chosen
 
     def _rows_for(self, kept: Mask, alive: Mask) -> Cuts:
-        """Rewrite the relaxation's rows for a part, with all cells withheld that stay."""
+        """Rewrite the relaxation's rows for a part, with all cells that stay suppressed."""
         free = self._instance.free
         left = 1.0 - self._rows @ kept[free].astype(np.float64)
         there = np.flatnonzero(
@@ -228,14 +228,14 @@ class NeighbourhoodSearch:
         return Cuts(part.indptr.astype(np.int64), cells, part.data)
 
 
-# Cells set free at first, at least, and by which factor more when a neighbourhood came to its end, or not.
+# Cells released at first, minimum number, and factors after a neighbourhood that ended, or did not.
 FREED, LEAST, WIDEN, NARROW = 18.0, 8.0, 1.1, 0.85
-# Nodes of a neighbourhood; failures in a row before the search begins anew elsewhere.
+# Nodes of a neighbourhood; consecutive failures before the search restarts elsewhere.
 NEIGHBOURHOOD_NODES, RESTART_AFTER = 15, 15
-# Anew: the share of cells set free, of those the share that is barred, and how dear a pattern may be.
+# Restart: share of cells released, share of those that is excluded, and factor on the allowed cost.
 ANEW_FREED, BARRED, DEARER = 0.4, 1 / 3, 2.0
-# The share of all work that may go into this, and how many times the work of the root at first. While the
-# pattern is so far above the bound that no tree will end, more.
+# Share of all work for this search, and multiple of the work of the root at first. A higher share while the
+# pattern is so far above the bound that no tree will finish.
 SHARE, AT_FIRST = 0.4, 5
 VERY_FAR, SHARE_VERY_FAR = 0.1, 0.8
 
@@ -246,9 +246,9 @@ class IncumbentSearch:
     Parameters
     ----------
     tree
-        Whose linear program, rows and best pattern are used; its pattern gets cheaper or stays.
+        Tree whose linear program, rows and best pattern are used; its pattern gets cheaper or stays.
     relaxed, rows
-        The end of its root: reduced costs bar dear cells, the rows that were active are what to begin with.
+        Result of its root: reduced costs exclude expensive cells, and the active rows are the first ones.
     """
 
     def __init__(self, tree: BranchAndCut, relaxed: Relaxed, rows: Integers) -> None:
@@ -262,12 +262,12 @@ class IncumbentSearch:
         self._began, self._work = tree.budget.work, 0
 
     def begin(self) -> None:
-        """Search until this took some times the work of all before."""
+        """Search until this took a multiple of all earlier work."""
         while self._work < AT_FIRST * self._began and self._tree.far_off():
             self.step()
 
     def catch_up(self) -> bool:
-        """Search until this took its share of the work; tell whether there was anything to do."""
+        """Search until this took its share of the work; return whether anything was done."""
         tree, done = self._tree, False
         while tree.far_off():
             share = SHARE_VERY_FAR if tree.far_off(VERY_FAR) else SHARE
@@ -281,7 +281,7 @@ class IncumbentSearch:
         """Search one neighbourhood."""
         tree = self._tree
         if tree.value < self._known:
-            # The tree found something itself.
+            # The tree found a pattern itself.
             self._pattern, self._value, self._known = tree.best, tree.value, tree.value
             self._failures = 0
         before, best = tree.budget.work, (tree.best, tree.value)
@@ -299,7 +299,7 @@ class IncumbentSearch:
             self._work += tree.budget.work - before
 
     def _improve(self) -> None:
-        """Set some cells free; dear ones stay out."""
+        """Release some cells; expensive ones stay published."""
         tree, value = self._tree, self._value
         allowed = self._pattern.copy()
         allowed[tree.relaxation.free] |= self._reduced <= (value - self._bound) / 2
@@ -308,7 +308,7 @@ class IncumbentSearch:
         self._freed = max(self._freed * (WIDEN if ended else NARROW), LEAST)
 
     def _begin_anew(self) -> None:
-        """Search half of the pattern without some of its cells."""
+        """Search half of the pattern again without some of its cells."""
         freed = self._draw(round(ANEW_FREED * np.count_nonzero(self._pattern & ~self._tree.instance.forced)))
         cells = self._random.permutation(np.flatnonzero(freed))
         allowed = np.ones(len(freed), dtype=bool)
@@ -321,7 +321,7 @@ class IncumbentSearch:
         """Return the cells of the pattern nearest to one of them."""
         cells = np.flatnonzero(self._pattern & ~self._tree.instance.forced)
         if not len(cells):
-            # What is withheld must be: there is nothing to set free, and the tree will say so.
+            # All suppressed cells are forced, so nothing can be released; the tree will prove it.
             return np.zeros(len(self._pattern), dtype=np.bool_)
         centre = int(cells[self._random.integers(len(cells))])
         return self._around.around(centre, cells, size)

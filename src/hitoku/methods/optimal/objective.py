@@ -1,8 +1,8 @@
 """The objective of the branch and cut, the tie-break between patterns of equal cost, and the result.
 
-Every cell gets a small whole number from a hash of its codes. Of all cheapest patterns the one with the least
-sum is taken, and of those the lexicographically smallest: at the first cell, in the order of the table, where
-two patterns differ, the one that publishes it. So the answer depends on codes, not on values.
+Every cell gets a small integer from a hash of its codes. Among all cheapest patterns the one with the least
+sum is chosen, and among those the lexicographically smallest: at the first cell, in the order of the table,
+where two patterns differ, the one that publishes it. So the answer depends on codes, not on values.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.model import Floats, Integers, Labels, Mask
 
-# Numbers below this. Wider ones would ask more of a solver's tolerance than it gives.
+# Upper bound of the numbers. Larger ones would exceed a solver's tolerance.
 NUMBERS = 1000
 
 
 def number(codes: Iterable[str]) -> int:
-    """Draw the number of one cell from its codes.
+    """Return the number of one cell from its codes.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def number(codes: Iterable[str]) -> int:
 
 
 def numbers(labels: Labels, cells: Integers) -> Integers:
-    """Draw the numbers of some cells."""
+    """Return the numbers of some cells."""
     columns = [
         [codes[place] for place in labels.column(variable)[cells].tolist()]
         for variable, codes in enumerate(labels.codes)
@@ -42,7 +42,7 @@ def numbers(labels: Labels, cells: Integers) -> Integers:
 
 
 def smaller(one: Mask, other: Mask) -> bool:
-    """Tell whether one pattern comes before another of the same cost and sum.
+    """Return whether one pattern comes before another of the same cost and sum.
 
     Examples
     --------
@@ -53,13 +53,13 @@ def smaller(one: Mask, other: Mask) -> bool:
     return bool(len(differ) and not one[differ[0]])
 
 
-# Real costs that differ by a smaller share than this are equal.
+# Real costs that differ by less than this share are equal.
 REAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """What is minimised, and what must not be exceeded.
+    """Function to be minimised, and an optional limit on a second cost.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ class Objective:
     step
         Two patterns cost the same or differ by at least this; zero for real costs.
     ties
-        Look for every pattern of the least cost and keep the lexicographically smallest.
+        Search every pattern of the least cost and keep the lexicographically smallest.
     other, most
-        A second cost, and how much of it a pattern may have; None for no such limit.
+        A second cost, and its limit; None for no limit.
     """
 
     cost: Floats
@@ -83,11 +83,11 @@ class Objective:
         return float(self.cost[pattern].sum())
 
     def allows(self, pattern: Mask) -> bool:
-        """Tell whether a pattern keeps to the second cost."""
+        """Return whether a pattern satisfies the limit on the second cost."""
         return self.other is None or float(self.other[pattern].sum()) <= self.most
 
     def hopeless(self, bound: float, best: float) -> bool:
-        """Tell whether a node with this dual bound can be pruned; ``best`` is the value of the incumbent."""
+        """Return whether a node with this dual bound can be pruned; ``best``: value of the incumbent."""
         return bound > self.enough(best)
 
     def enough(self, best: float) -> float:
@@ -95,7 +95,7 @@ class Objective:
         return best + 0.5 * self.step if self.ties else best - self.gain(best)
 
     def gain(self, best: float) -> float:
-        """Return what a better pattern gains at least."""
+        """Return the minimum gain of a better pattern."""
         return self.step * (1 - 1e-6) if self.step else REAL * best
 
     def within(self, best: float) -> float:
@@ -110,22 +110,22 @@ class Objective:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchResult:
-    """The incumbent, the dual bound, and the cuts when a search ended.
+    """Incumbent, dual bound and cuts at the end of a search.
 
     Parameters
     ----------
     pattern, value
-        The best pattern and what it costs.
+        Best pattern and its cost.
     bound
         The dual bound: no safe pattern costs less.
     finished
-        The search ran to its end.
+        Whether the search was completed.
     possible
-        Cells that patterns of the same cost may withhold.
+        Cells that patterns of the same cost may suppress.
     rows
         Cuts: valid for all safe patterns.
     canonical
-        The pattern is the one that the tie-break picks.
+        Whether the pattern is the one that the tie-break selects.
     """
 
     pattern: Mask

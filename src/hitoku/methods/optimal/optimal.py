@@ -1,7 +1,7 @@
-"""The cheapest pattern of withheld cells that meets every requirement, proven.
+"""The cheapest suppression pattern that meets every requirement, with proof.
 
-In stages: starting pattern and root bound, least cost, the tie-break at that cost, and the attack that the
-audit uses, because the result of the search is not trusted.
+The stages are: starting pattern and root bound, least cost, the tie-break at that cost, and the attack that
+the audit uses, because the result of the search is not trusted.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from hitoku.methods.run import run
 from hitoku.model import Attributions, Floats, Mask, Need, Protection, Release, Table, frozen, level_slack
 from hitoku.parameters import Count, Gap, Limit, check_parameters
 
-# Added to whole costs where a linear program compares them.
+# Added to integer costs when a linear program compares them.
 WHOLE_SLACK = 1e-3
-# Up to here cost and tie-break are minimised as one sum, exact in doubles with room for a bound's rounding.
+# Up to this sum cost and tie-break are minimised together, exact in doubles with a margin for rounding.
 LARGEST_SUM = 2.0**46
 
 
 def minimise(instance: Instance, grid: CostScale, budget: Budget, start: Mask | None = None) -> SearchResult:
     """Minimise the cost, then the tie-break among patterns of that cost.
 
-    A limit or an interruption at any point leaves the best pattern known by then: finished, when its cost is
-    proven already; canonical, when the tie-break is settled too.
+    At any limit or interruption the best known pattern is returned: finished, if its cost is
+    proven already; canonical, if the tie-break is decided too.
     """
     goal = Objective(instance.weight, 1.0 if grid.whole else 0.0)
     everything = np.ones(len(instance), dtype=bool)
@@ -52,7 +52,7 @@ def minimise(instance: Instance, grid: CostScale, budget: Budget, start: Mask | 
         everything, goal.value(everything), goal.value(instance.forced), False, everything, rows
     )
     try:
-        # Neither bound nor pattern costs much; both are there before anything long begins.
+        # Bound and pattern are cheap; both are available before any long computation.
         bound = Relaxation(instance, goal, Budget(), rows).solve()[1]
         found = replace(found, bound=min(bound, found.value))
         for pattern in _patterns(instance, goal, budget, start):
@@ -72,10 +72,10 @@ def minimise(instance: Instance, grid: CostScale, budget: Budget, start: Mask | 
 
 
 def _patterns(instance: Instance, goal: Objective, budget: Budget, start: Mask | None) -> Iterator[Mask]:
-    """Yield safe patterns: from the one that was given, then our own."""
+    """Yield safe patterns: from the given start, then from heuristics."""
     engine = subproblems_for(instance, budget)
     if start is not None:
-        # What somebody gave is made use of whatever the limit: only tidying it up is counted.
+        # A given start is used at any limit; only its tidying is counted.
         patient = subproblems_for(instance, Budget())
         given = (start | instance.forced).astype(np.float64)
         safe = complete_pattern(patient, given, goal.cost, instance.free)
@@ -86,7 +86,7 @@ def _patterns(instance: Instance, goal: Objective, budget: Budget, start: Mask |
 
 
 def break_ties(instance: Instance, goal: Objective, first: SearchResult, budget: Budget) -> SearchResult:
-    """Return, of all patterns that cost as much as the one found, the one that the tie-break picks."""
+    """Return, of all patterns that cost as much as the one found, the one that the tie-break selects."""
     narrow = fix_cells(instance, first.possible | first.pattern, np.zeros(0, dtype=np.int64))
     if narrow is None:
         raise SolverError(
@@ -96,10 +96,10 @@ def break_ties(instance: Instance, goal: Objective, first: SearchResult, budget:
     start = first.pattern[cells]
     known = float(narrow.tie[start].sum())
     if goal.step and first.value * (known + 1) < LARGEST_SUM:
-        # No pattern costs less, so one unit of cost need only outweigh the sum that is known.
+        # No pattern costs less, so one unit of cost need only outweigh the known sum.
         second_goal = Objective(narrow.weight * (known + 1) + narrow.tie, 1.0, ties=True)
     else:
-        # Whole costs tie exactly; the fraction only keeps the solver's tolerance out of it.
+        # Integer costs tie exactly; the fraction only absorbs the solver's tolerance.
         most = first.value + WHOLE_SLACK if goal.step else first.value * (1 + REAL)
         second_goal = Objective(narrow.tie.astype(np.float64), 1.0, ties=True, other=narrow.weight, most=most)
     rows = restrict_cuts(first.rows, instance, narrow)
@@ -110,7 +110,7 @@ def break_ties(instance: Instance, goal: Objective, first: SearchResult, budget:
 
 
 def refuse_unprotected(table: Table, need: Need, found: Protection) -> None:
-    """Raise when a pattern leaves an unsafe cell short of what it needs."""
+    """Raise if a pattern does not meet the requirement of an unsafe cell."""
     low, high, wide = _targets(table, need, found)
     below, above = Interval().meets(Release.of(table, found), low, high)
     short = np.flatnonzero(need.unsafe & ~(below & above & wide))
@@ -126,10 +126,10 @@ def refuse_unprotected(table: Table, need: Need, found: Protection) -> None:
 
 
 def _targets(table: Table, need: Need, found: Protection) -> tuple[Floats, Floats, Mask]:
-    """Say how far down and up every unsafe cell must reach, and whether that is as wide as it must be.
+    """Return required bounds of every unsafe cell, and whether they satisfy its requirements.
 
-    Where between its ends a width lies, the search's own pushes tell: the attack then need only confirm two
-    values, which for a large table is much less than to find all ends.
+    The search's own pushes determine how a width is split: the attack then only confirms two
+    values, which for a large table is much less work than finding all ends.
     """
     low = np.where(need.unsafe, table.value - need.lower, np.nan)
     high = np.where(need.unsafe, table.value + need.upper, np.nan)
@@ -154,7 +154,7 @@ def _targets(table: Table, need: Need, found: Protection) -> tuple[Floats, Float
         cell, up = levels.cell[pushed.level], pushed.sense == UP
         np.maximum.at(high, cell[up], table.value[cell[up]] + pushed.reach[up])
         np.minimum.at(low, cell[~up], table.value[cell[~up]] - pushed.reach[~up])
-    # The attack confirms both ends; here it remains whether ends like these are what the cell needs.
+    # The attack confirms both ends; here it is checked that such ends meet the need of the cell.
     with np.errstate(invalid="ignore"):
         asked = np.maximum(np.maximum(need.lower, need.upper), need.width)
         rounding = level_slack(table.value, asked)
@@ -163,41 +163,41 @@ def _targets(table: Table, need: Need, found: Protection) -> tuple[Floats, Float
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Optimal:
-    """Withhold the cells of least total cost such that every unsafe cell is blurred as far as it needs.
+    """Suppress the cells of least total cost such that every unsafe cell is protected as required.
 
     Any linear relations, real costs. One input has one answer: of several cheapest patterns the one with the
-    least sum of numbers hashed from the cells' codes is taken, then the lexicographically smallest
+    least sum of numbers hashed from the cells' codes is chosen, then the lexicographically smallest
     (:mod:`hitoku.methods.optimal.objective`).
 
     Parameters
     ----------
     cost
-        What withholding a cell costs: "unit", "value", "frequency", "own" (the table's cost column), "log",
+        Cost of suppressing a cell: "unit", "value", "frequency", "own" (the table's cost column), "log",
         or one number per cell.
     power
-        Raises costs to this power; zero stands for log(1 + cost).
+        Exponent of the costs; zero stands for log(1 + cost).
     keep
-        Cells that stay published besides the table's fixed ones: a mask, or "margins" for every cell that is
-        a sum.
+        Cells that stay published, in addition to the table's fixed ones: a mask, or "margins" for every
+        total.
     withhold
-        Mask of further cells that are withheld in any case.
+        Mask of additional cells that are suppressed in any case.
     time_limit_s
-        Seconds after which the best pattern known is returned: with ``proven=False`` and its gap, or, when
-        only the tie-break was left, with a proven cost but ``canonical=False``: perhaps another one of the
+        Seconds after which the best known pattern is returned: with ``proven=False`` and its gap or, if
+        only the tie-break was left, with a proven cost but ``canonical=False``: possibly another one of the
         cheapest patterns.
     gap
-        Stop as soon as no pattern can be cheaper by a larger share than this.
+        Stop as soon as no pattern can be cheaper by more than this share.
     work_limit
-        The same in attacker's problems and relaxations solved: a limit that is equal on every computer.
+        The same in attacker subproblems and relaxations solved: a limit that is equal on every computer.
     start
-        A pattern to begin with, from another method or from yesterday: a mask or a protection. What it lacks
-        is added; a search that a limit ends never returns a dearer one. The answer of a search that runs to
-        its end does not depend on it.
+        Initial pattern, from another method or an earlier run: a mask or a protection. Missing cells are
+        added; a search that reaches a limit never returns a more expensive one. The answer of a completed
+        search does not depend on it.
 
     Examples
     --------
     Table 1 of the matching attack's paper: the 4 and the 5 are too small to publish, and an outsider must
-    not know either to within 9.
+    not be able to infer either within 9.
 
     >>> table = Table.from_array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 0]])
     >>> need = Need(unsafe=table.value == 0, width=9)
@@ -227,15 +227,15 @@ class Optimal:
         Parameters
         ----------
         table, need
-            What to protect.
+            Table, and its requirements.
         progress
-            Called with the bound and the cost of the best pattern known: what is proven so far, and what
+            Called with the bound and the cost of the best known pattern: what is proven so far, and what
             is to be proven.
         """
         return run(self, table, need, progress)
 
     def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
+        """Decide over the reals; :func:`hitoku.methods.run.run` does the rest."""
         began = time.monotonic()
         cost = costs(table, self.cost, self.power)
         stay = kept(table, self.keep)
@@ -251,7 +251,7 @@ class Optimal:
         try:
             refuse_unprotected(table, need, found)
         except KeyboardInterrupt:
-            # The pattern is worth judging all the same; whoever insists interrupts once more.
+            # The pattern is checked even after an interruption; a second one ends the check.
             refuse_unprotected(table, need, found)
         except SolverError as error:
             return self._mended(table, need, found, cost, error)
@@ -260,7 +260,7 @@ class Optimal:
     def _mended(
         self, table: Table, need: Need, found: Protection, cost: Floats, error: SolverError
     ) -> Protection:
-        """Go on cell by cell from a pattern that rounding called safe and the attack does not."""
+        """Continue cell by cell from a pattern that rounding called safe and the attack does not."""
         try:
             onwards = Greedy(cost=cost, keep=self.keep, start=found.withheld, prefer="closing")
             more = onwards.protect(table, need)
@@ -272,7 +272,7 @@ class Optimal:
         return replace(mended, note=note)
 
     def with_sums(self, table: Table, learnt: Attributions) -> Optimal:
-        """Return the same method for a table with further cells, which are withheld at no cost."""
+        """Return the method for a table with additional cells, which are suppressed at no cost."""
         nothing = np.zeros(len(learnt), dtype=np.bool_)
         stay = kept(table, self.keep)
         start = None if self.start is None else by_hand(table, self.start, stay)
@@ -286,7 +286,7 @@ class Optimal:
         )
 
     def two_way(self, table: Table) -> TwoWay | None:
-        """Say how patterns of a small two-way table of counts compare; for attackers who know this method."""
+        """Return the comparison of patterns of a small two-way table; for attackers who know this method."""
         if self.power is not None or self.withhold is not None:
             return None
         return two_way(table, self.cost, kept(table, self.keep))
@@ -356,7 +356,7 @@ def protection(
     gap: float = 0.0,
     canonical: bool = True,
 ) -> Protection:
-    """Wrap a pattern."""
+    """Return the protection of a pattern."""
     return Protection(
         withheld=withheld,
         value=table.value,

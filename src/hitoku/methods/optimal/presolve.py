@@ -1,4 +1,4 @@
-"""Reductions: from a table to the cells that can help, to connected components, to cells not yet fixed."""
+"""Reductions: from a table to the relevant cells, to connected components, to cells not yet fixed."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from hitoku.methods.optimal.instance import (
 from hitoku.methods.optimal.objective import numbers
 from hitoku.model import Floats, Integers, Mask, Need, Table
 
-# An unsafe cell of which nothing is required must still not be a single point to an outsider: whole numbers
-# must leave two values, real ones this share of their size.
+# An unsafe cell without levels must still not have a single possible value for an outsider: integers
+# must leave two values, reals this share of their size.
 POINT = 1e-6
-# Beside large numbers so little is rounding: no less is asked than this share of what cells usually hold, or
-# of what those hold that are tied to the cell.
+# Next to large numbers a small distance is rounding: at least this share of the usual size of cells is
+# required, or of the size of cells related to the cell.
 LEAST = 1e-2
 
 
 def levels_of(table: Table, need: Need) -> ProtectionLevels:
-    """List what must be reached, by positions in the table."""
+    """List the required levels, by positions in the table."""
     unsafe = np.flatnonzero(need.unsafe)
     up, down = need.upper[unsafe], need.lower[unsafe]
     width = need.width[unsafe]
@@ -46,7 +46,7 @@ def levels_of(table: Table, need: Need) -> ProtectionLevels:
         usual = _usual(table, size, unsafe, nothing)
         least = np.maximum(POINT * np.maximum(1.0, size[unsafe]), LEAST * usual)
     width = np.where(nothing, np.minimum(least, rooms[0] + rooms[1]), width)
-    # A point stays a point: asking for nothing would hide that.
+    # A point stays a point: requiring nothing would not detect that.
     width = np.where(nothing & (width == 0), least, width)
     wide = width > up + down
     cell = np.concatenate([unsafe[up > 0], unsafe[down > 0], unsafe[wide]])
@@ -57,7 +57,7 @@ def levels_of(table: Table, need: Need) -> ProtectionLevels:
 
 
 def _usual(table: Table, size: Floats, unsafe: Integers, nothing: Mask) -> Floats:
-    """Return what cells of the table hold, no more than what each relation of a cell has beside it."""
+    """Return the usual size of cells, limited by the other cells in each relation of a cell."""
     found = np.zeros(len(unsafe))
     if not nothing.any() or not size.any():
         return found
@@ -73,9 +73,9 @@ def _usual(table: Table, size: Floats, unsafe: Integers, nothing: Mask) -> Float
 
 
 def presolve(table: Table, need: Need, weight: Floats, *, keep: Mask, withhold: Mask) -> Instance:
-    """Reduce the problem to cells that can move and levels that take deciding.
+    """Reduce the problem to cells that can move and levels that are undecided.
 
-    Raises :class:`NeedError` where a level cannot be reached even when every cell that may be withheld is.
+    Raises :class:`NeedError` if a level cannot be reached even if every eligible cell is suppressed.
     """
     forced = need.unsafe | withhold
     _refuse(table, np.flatnonzero(forced & keep), "must be withheld and must stay published",
@@ -126,7 +126,7 @@ def _room(levels: ProtectionLevels, up: Floats, down: Floats) -> Floats:
 
 
 def _lean(instance: Instance) -> Instance:
-    """Drop relations that say the same as others: rows without cells, and repetitions."""
+    """Drop redundant relations: rows without cells, and duplicates."""
     relations = instance.relations
     kept = np.diff(relations.indptr) > 0
     seen: set[tuple[bytes, bytes]] = set()
@@ -149,7 +149,7 @@ def _lean(instance: Instance) -> Instance:
 
 
 def _reached(instance: Instance, x: Floats) -> Mask:
-    # By counting alone, most cells cannot move when only the unsafe ones are withheld.
+    # By counting alone, most cells cannot move if only the unsafe ones are suppressed.
     able = Incidence.of(instance.relations).movable(x > 0)
     asked = np.flatnonzero(able[instance.levels.cell])
     if not len(asked):
@@ -173,9 +173,9 @@ def _refuse(table: Table, cells: Integers, what: str, fix: str) -> None:
 
 
 def components(instance: Instance) -> list[Mask]:
-    """Return the cells of every part in which something must be reached.
+    """Return the cells of every part that has a level.
 
-    Cells in none of them cannot move, or have nobody to protect.
+    Cells in none of them cannot move, or have no cell to protect.
 
     Examples
     --------
@@ -209,9 +209,9 @@ def part_of(instance: Instance, cells: Mask) -> Instance:
 
 
 def rows_by_part(rows: Cuts, groups: list[Mask]) -> list[Cuts]:
-    """Divide rows among parts; those that count cells of two of them say nothing about either.
+    """Divide rows among parts; rows with cells of two parts are valid for neither.
 
-    Cells are numbered as before.
+    Cells keep their numbers.
 
     Examples
     --------
@@ -236,18 +236,18 @@ def rows_by_part(rows: Cuts, groups: list[Mask]) -> list[Cuts]:
 
 
 def fix_cells(instance: Instance, alive: Mask, certain: Integers) -> Instance | None:
-    """Publish all but ``alive`` cells, withhold ``certain`` ones; None when a level's cell is then stuck."""
+    """Publish all but ``alive`` cells, suppress ``certain`` ones; None if a level's cell cannot move then."""
     forced = instance.forced.copy()
     forced[certain] = True
     still = Incidence.of(instance.relations).movable(alive | forced)
     if not still[instance.levels.cell].all():
         return None
-    # Cells that are withheld anyway stay in the books, even where they cannot move.
+    # Cells that are suppressed anyway are kept even if they cannot move.
     return replace(instance, forced=forced).kept(still | forced)
 
 
 def restrict_cuts(rows: Cuts, old: Instance, new: Instance) -> Cuts:
-    """Rewrite cuts for an instance with fewer cells, some of them now withheld for certain."""
+    """Rewrite cuts for an instance with fewer cells, some of which are now certainly suppressed."""
     place = np.full(len(old), -1)
     place[np.isin(old.cells, new.cells)] = np.arange(len(new))
     at, row = place[rows.cells], np.repeat(np.arange(len(rows)), np.diff(rows.indptr))

@@ -1,6 +1,6 @@
-"""All rows that a search has found, in one place: looked through before anything is separated anew.
+"""Pool of all rows found by a search, examined before new rows are separated.
 
-A node of the tree remembers its rows by their numbers here, so that the search can come back to it.
+A node of the tree stores its rows by their numbers here, so that the search can return to it.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from hitoku.methods.optimal.cuts import FACTORS, WHOLE
 from hitoku.model import Floats, Integers
 from hitoku.solver.covering import SparseRows
 
-# Rows taken at once, and the cosine above which a second one says nearly the same.
-MOST_AT_ONCE, PARALLEL = 20, 0.7
-# A row that was looked at in vain so often is set aside until it is found again.
+# Number of rows taken at once, and the cosine above which two rows are nearly the same.
+MAX_AT_ONCE, PARALLEL = 20, 0.7
+# After this many examinations without a violation a row is set aside until it is found again.
 PATIENCE = 1000
-# Entries of all rows at most; beyond that the half that was of use least recently is forgotten.
-MOST_ENTRIES = 4_000_000
-# Entries of a dense matrix of all rows at most; rows of larger pools are looked at one by one.
-MOST_DENSE = 12_000_000
+# Maximum number of entries of all rows; above it the least recently used half is dropped.
+MAX_ENTRIES = 4_000_000
+# Maximum number of entries of a dense matrix of all rows; rows of larger pools are examined one by one.
+MAX_DENSE = 12_000_000
 
 Row = tuple[Integers, Floats]
 
 
 class RowPool:
-    """Rows ``coefficients @ x >= 1`` over some columns, each kept once.
+    """Distinct rows ``coefficients @ x >= 1`` over some columns.
 
     Examples
     --------
@@ -38,24 +38,24 @@ class RowPool:
 
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, bytes], int] = {}
-        # Numbers given out so far, and where each row stands; -1 for those that were forgotten.
+        # Numbers assigned so far, and the position of each row; -1 for dropped ones.
         self._place = np.zeros(0, dtype=np.int64)
         self._number = np.zeros(0, dtype=np.int64)
-        # Entries stand in arrays with room to grow.
+        # Arrays of entries have spare capacity.
         self._ptr = np.zeros(1, dtype=np.int64)
         self._index, self._data = np.zeros(1024, dtype=np.int64), np.zeros(1024)
         self._norm, self._idle = np.zeros(0), np.zeros(0, dtype=np.int64)
         self._times = np.zeros(0, dtype=np.int64)
-        # Looks at all rows so far, and at which of them a linear program stood on each row.
+        # Number of scans so far, and the last one at which each row was active in a linear program.
         self._looks, self._stood_on = 0, np.zeros(0, dtype=np.int64)
-        # Columns by the first so many rows, for a glance at all of them.
+        # Columns by the rows written so far, for a fast scan of all of them.
         self._dense, self._n_dense = np.zeros((0, 0), dtype=np.float32), 0
 
     def __len__(self) -> int:
         return len(self._number)
 
     def add(self, rows: list[Row]) -> Integers:
-        """Keep rows; return their numbers, the old one for a row that is known."""
+        """Add rows; return their numbers, the old one for a known row."""
         numbers: list[int] = []
         new: list[Row] = []
         for columns, c in rows:
@@ -70,7 +70,7 @@ class RowPool:
             numbers.append(number)
         if new:
             self._append(new)
-        if self._ptr[-1] > MOST_ENTRIES:
+        if self._ptr[-1] > MAX_ENTRIES:
             self._forget()
         return np.array(numbers, dtype=np.int64)
 
@@ -98,7 +98,7 @@ class RowPool:
         self._stood_on = np.append(self._stood_on, np.full(len(rows), self._looks))
 
     def _forget(self) -> None:
-        """Keep the half of the rows that was of use most recently, violated or stood on."""
+        """Keep the half of the rows that was violated or active most recently."""
         order = np.argsort(np.minimum(self._idle, self._looks - self._stood_on), kind="stable")
         kept = np.sort(order[: len(order) // 2])
         numbers, stay = self._number[kept], SparseRows(self._ptr, self._index, self._data).take(kept)
@@ -108,7 +108,7 @@ class RowPool:
         self._dense, self._n_dense = np.zeros((0, 0), dtype=np.float32), 0
         self._norm, self._idle, self._times = self._norm[kept], self._idle[kept], self._times[kept]
         self._stood_on = self._stood_on[kept]
-        # Into the same arrays, which have room for more.
+        # Into the same arrays, which have spare capacity.
         self._ptr, end = stay.indptr, int(stay.indptr[-1])
         self._index[:end], self._data[:end] = stay.indices, stay.data
         left = set(numbers.tolist())
@@ -119,9 +119,9 @@ class RowPool:
         return self._index[here], self._data[here]
 
     def violated(
-        self, x: Floats, least: float, most: int = MOST_AT_ONCE, among: Integers | None = None
+        self, x: Floats, least: float, most: int = MAX_AT_ONCE, among: Integers | None = None
     ) -> Integers:
-        """Return the numbers of the rows that a point violates most, so many at most, of some or of all."""
+        """Return the numbers of at most ``most`` rows that a point violates most, of some or of all."""
         from hitoku.kernels.sparse_rows import deepest_rows  # noqa: PLC0415 - numba takes a second to load
 
         which = self._perhaps(x, least) if among is None else np.unique(self._place[among])
@@ -132,32 +132,32 @@ class RowPool:
         return np.asarray(self._number[found])
 
     def _perhaps(self, x: Floats, least: float) -> Integers:
-        """Return rows that a point may violate, at a glance; all where a matrix of them were too large."""
+        """Return rows that a point may violate, by a fast scan; all rows if a matrix of them is too large."""
         from hitoku.kernels.sparse_rows import perhaps_short, write_dense  # noqa: PLC0415 - numba loads slowly
 
         self._looks += 1
         n_rows = len(self)
-        if n_rows * len(x) > MOST_DENSE:
+        if n_rows * len(x) > MAX_DENSE:
             self._dense = np.zeros((0, 0), dtype=np.float32)
             return np.arange(n_rows)
         if n_rows > self._dense.shape[1]:
-            room = min(2 * n_rows, MOST_DENSE // len(x))
+            room = min(2 * n_rows, MAX_DENSE // len(x))
             self._dense, self._n_dense = np.zeros((len(x), room), dtype=np.float32), 0
         write_dense(self._dense, self._n_dense, self._ptr, self._index, self._data)
         self._n_dense = n_rows
         return np.asarray(perhaps_short(self._dense, n_rows, x, least, self._idle, PATIENCE))
 
     def touch(self, numbers: Integers) -> None:
-        """Take note that rows are of use where they are: what holds a point in its place is not violated."""
+        """Record that rows are active: an active row is not violated, but in use."""
         places = self._place[numbers]
         self._stood_on[places[places >= 0]] = self._looks
 
     def still(self, numbers: Integers) -> Integers:
-        """Return those of some numbers whose rows are not forgotten."""
+        """Return the numbers whose rows have not been dropped."""
         return numbers[self._place[numbers] >= 0]
 
     def times(self, numbers: Integers) -> Integers:
-        """Return the factors that make rows whole."""
+        """Return the factors that make rows integral."""
         return np.asarray(self._times[self._place[numbers]])
 
     def rows(self, numbers: Integers) -> list[Row]:
@@ -165,10 +165,10 @@ class RowPool:
         return [self._row(k) for k in self._place[numbers].tolist()]
 
     def together(self, numbers: Integers) -> SparseRows:
-        """Return rows one below the other."""
+        """Return rows as one matrix."""
         return SparseRows(self._ptr, self._index, self._data).take(self._place[numbers])
 
     def latest(self, most: int) -> list[Row]:
-        """Return rows, the ones that were of use most recently first."""
+        """Return rows, the most recently used first."""
         order = np.argsort(self._idle, kind="stable")[:most]
         return [self._row(k) for k in order.tolist()]

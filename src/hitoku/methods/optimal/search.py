@@ -1,4 +1,4 @@
-"""The search for the best pattern: what comes before the tree, to find a good pattern and give cells up."""
+"""The search for the best pattern: the steps before the tree, which find a good pattern and fix cells."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from hitoku.methods.optimal.tree import FAR_OFF, NO_LIMIT, BranchAndCut, Report
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed
 
-# After the root, go on with the cells that may still matter, when they are fewer than this share.
+# After the root, continue with the cells that may still matter, if they are fewer than this share.
 FEWER = 0.8
-# The same after a few rounds at the root, and how many.
+# The same after a few rounds at the root, and the number of rounds.
 MUCH_FEWER, ROUGH_ROUNDS = 0.6, 15
-# A first search is confined to this many cells, and to some nodes.
+# Limits on cells and nodes of a first search.
 CORE, CORE_NODES = 150, 200
-# In networks of more cells than this, whose pattern is seldom far off, neighbourhoods are always searched.
+# In networks with more cells than this, whose pattern is seldom far off, neighbourhoods are always searched.
 LARGE_NETWORK = 5000
 # Rounds of rows at the root.
 ROOT_ROUNDS = 400
-# Nodes granted to each, and until which share of a limit this goes on.
+# Nodes of each neighbourhood, and the share of a limit at which the search ends.
 NODES, UNTIL = 15, 0.5
 
 
@@ -51,25 +51,25 @@ def search(
     core: bool = False,
     wide: bool = False,
 ) -> SearchResult:
-    """Find the best pattern: component by component where no relation connects them.
+    """Find the best pattern: by connected component.
 
     Parameters
     ----------
     instance, goal, budget
-        The problem, what is minimised, when to stop.
+        Problem, objective and limits.
     start
-        A safe pattern.
+        A safe initial pattern.
     rows
         Cuts: valid for all safe patterns.
     most_nodes
-        Stop after so many in one part.
+        Limit on the nodes in one part.
     report
-        Called with the bound and the value of the best pattern; left out where the bound holds for some of
+        Called with the bound and the value of the best pattern; None if the bound applies to some of
         the cells only.
     core
-        The starting pattern may be far off: look for a good one first.
+        The initial pattern may be far off: find a good one first.
     wide
-        Look for a better one in wide neighbourhoods once the root is done.
+        Search for a better one in wide neighbourhoods after the root.
     """
     groups = components(instance) if goal.other is None else []
     options: dict[str, Any] = {"most_nodes": most_nodes, "core": core, "wide": wide}
@@ -114,7 +114,7 @@ def _search_connected(
     report: Report | None,
     **options: Any,
 ) -> SearchResult:
-    """Search a connected instance: by enumeration where it is tiny, else in a tree."""
+    """Search a connected instance: by enumeration if it is tiny, otherwise in a tree."""
     rows = Cuts.of([]) if rows is None else rows
     found = None
     try:
@@ -139,12 +139,12 @@ class PatternSearch(BranchAndCut):
         super().__init__(*problem, **options)
         self._look, self._wide = core, wide
         if core and self.relaxation.network and len(self.relaxation.free) > LARGE_NETWORK:
-            # Neighbourhoods find a pattern that leaves fewer columns; halves come then.
+            # Neighbourhoods find a pattern that leaves fewer columns; halves are separated after that.
             self.relaxation.halving = False
         self._incumbents: IncumbentSearch | None = None
 
     def run(self) -> SearchResult:
-        """Search until done or stopped."""
+        """Search until complete or stopped."""
         try:
             return self._run()
         except KeyboardInterrupt:
@@ -181,14 +181,14 @@ class PatternSearch(BranchAndCut):
         return self._after_root(relaxed, bound)
 
     def _after_root(self, relaxed: Relaxed, bound: float) -> SearchResult:
-        """Go on with the cells that are undecided: alone where they are fewer, else in a tree."""
+        """Continue with the undecided cells: alone if they are fewer, otherwise in a tree."""
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
         free = self.relaxation.free
         self.possible[free[upper == 0]] = False
         if not np.any(lower < upper):
             return self._result(finished=True)
         if (lower < upper).sum() < FEWER * len(free):
-            # Where halves come only now, they make wide neighbourhoods worth searching.
+            # If halves are separated only now, they make wide neighbourhoods worth searching.
             wide = self._look and self.relaxation.network and not self.relaxation.halving
             found = self._search_subset(self.possible, free[lower == 1], report=self._report, wide=wide)
             if found is not None:
@@ -197,17 +197,17 @@ class PatternSearch(BranchAndCut):
         return self._result(finished=self._branch_and_bound(bound))
 
     def _between_nodes(self) -> bool:
-        """Look for a better pattern as long as that takes a small part of the work."""
+        """Search for a better pattern while that takes a small part of the work."""
         return self._incumbents is not None and self._incumbents.catch_up()
 
     def _narrow_early(self) -> SearchResult | None:
-        """Look for a pattern after a few rounds; where it rules most cells out, go on without them."""
+        """Find a pattern after a few rounds; if it excludes most cells, continue without them."""
         relaxed = self._cutting_planes(ROUGH_ROUNDS, root=True)
         if relaxed is None:
             return None
         self._repair(self.relaxation.pattern(relaxed.x), self._promising(relaxed))
         if not self.relaxation.engine.tableau:
-            # Too large for a tableau: rounds are slow, and a good pattern rules out more than they do.
+            # Too large for a tableau: rounds are slow, and a good pattern excludes more cells than they do.
             self._search_neighbourhoods(relaxed)
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
         free = self.relaxation.free
@@ -217,7 +217,7 @@ class PatternSearch(BranchAndCut):
         return self._search_subset(self.possible, free[lower == 1], report=self._report, core=True)
 
     def _report_pattern(self, _bound: float, value: float) -> None:
-        """Say what a search over some of the cells found; what it proves holds for these alone."""
+        """Report the result of a search over some of the cells; its bound holds for these alone."""
         if self._report is not None:
             self._report(self.bound, min(value, self.value))
 
@@ -230,7 +230,7 @@ class PatternSearch(BranchAndCut):
     def _search_core(self, relaxed: Relaxed) -> None:
         """Find a good incumbent: repair the relaxed point, then search among the most promising cells alone.
 
-        Its cost is what rules most other cells out.
+        Its cost excludes most other cells.
         """
         relaxation = self.relaxation
         promising = self._promising(relaxed)
@@ -239,7 +239,7 @@ class PatternSearch(BranchAndCut):
         enough = 1.5 * len(promising)
         if relaxation.network and len(relaxation.free) > LARGE_NETWORK:
             self._search_neighbourhoods(relaxed, 0.0)
-            # Where halves are looked for, they rule out more than a better pattern.
+            # If halves are separated, they exclude more cells than a better pattern.
             enough = max(enough, HALVED_COLUMNS)
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
         if (lower < upper).sum() >= enough:
@@ -250,9 +250,9 @@ class PatternSearch(BranchAndCut):
     def _search_neighbourhoods(
         self, relaxed: Relaxed, far_off: float = FAR_OFF, extent: Extent | None = None
     ) -> None:
-        """Set parts of the best pattern free and search them anew, again and again, while that pays.
+        """Release parts of the best pattern and search them again, repeatedly, while that pays off.
 
-        Only while its free part is this share above the bound: nearer, the search itself does better.
+        Only while its free part is this share above the bound: nearer, the tree itself is better.
         """
         instance, relaxation = self.instance, self.relaxation
         if not self.far_off(far_off):
@@ -267,7 +267,7 @@ class PatternSearch(BranchAndCut):
         rows = sparse.csr_array(relaxation.master.rows[relaxation.standing :])
         around = Neighbourhoods(instance, extent)
         inside = NeighbourhoodSearch(relaxation.engine, part, self.best, rows, reduced)
-        # Wide ones are many nodes each: no more work than all before.
+        # Wide ones have many nodes each: limit them to the work done before.
         most = NO_LIMIT if extent is None else 2 * self.budget.work
         while inside.settled and self.budget.spent() < UNTIL and self.budget.work < most:
             freed = around.draw(inside.pattern & ~instance.forced)
@@ -287,7 +287,7 @@ class PatternSearch(BranchAndCut):
         core: bool = False,
         wide: bool = False,
     ) -> SearchResult | None:
-        """Search over some of the cells; None when the incumbent needs others."""
+        """Search over some of the cells; None if the incumbent needs others."""
         forced = self.instance.forced.copy()
         forced[certain] = True
         if np.any(self.best & ~alive & ~forced) or np.any(forced & ~self.best):
@@ -300,7 +300,7 @@ class PatternSearch(BranchAndCut):
             instance,
             self.goal.over(cells),
             self.budget,
-            # What cannot move any more is not missed.
+            # Cells that cannot move any more are not needed.
             self.best[cells],
             rows=restrict_cuts(self.relaxation.rows(), self.instance, instance),
             most_nodes=most_nodes,

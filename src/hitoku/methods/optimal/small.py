@@ -16,19 +16,19 @@ from hitoku.methods.optimal.objective import NUMBERS, Objective, SearchResult, n
 from hitoku.methods.optimal.presolve import levels_of
 from hitoku.model import Floats, Integers, Mask, Need, Table
 
-MOST_CELLS = 256
+MAX_CELLS = 256
 # Longer lines do not fit the kernel's masks.
 LONGEST = 62
-# Beyond this the search is not small, and the general way may be quicker.
+# Above this the search is not small, and the general search may be faster.
 NODES = 200_000
-# Slacks and levels up to here are whole numbers in doubles, and sums of them fit the kernel's integers.
+# Slacks and levels up to this are exact integers in doubles, and sums of them fit the kernel's integers.
 LARGEST = 2.0**40
-# So do weights up to here.
+# The same for weights.
 HEAVIEST = 2.0**60
 
 
-def fits(table: Table, keep: Mask, most_cells: int = MOST_CELLS) -> bool:
-    """Tell whether a table is two-way, flat, small and whole, with all its margins published."""
+def fits(table: Table, keep: Mask, most_cells: int = MAX_CELLS) -> bool:
+    """Return whether a table is two-way, flat, small and integer, with all its margins published."""
     if len(table.dimensions) != 2 or not table.integer or any(len(d.groups) != 1 for d in table.dimensions):
         return False
     rows, columns = (len(d.leaves) for d in table.dimensions)
@@ -42,7 +42,7 @@ def fits(table: Table, keep: Mask, most_cells: int = MOST_CELLS) -> bool:
 
 
 def pattern_of_small(table: Table, need: Need, cost: Floats, keep: Mask, withhold: Mask) -> Mask | None:
-    """Return the cheapest pattern; None when there is none, or when the search takes too long."""
+    """Return the cheapest pattern; None if there is none, or if the search takes too long."""
     inner = np.flatnonzero(table.inner)
     forced = (need.unsafe | withhold)[inner]
     up, down = (table.upper - table.value)[inner], (table.value - table.lower)[inner]
@@ -62,7 +62,7 @@ def pattern_of_small(table: Table, need: Need, cost: Floats, keep: Mask, withhol
     place[inner] = np.arange(len(inner))
     for at, side in enumerate((UP, DOWN, WIDTH)):
         mine = levels.side == side
-        # Flows of whole rooms are whole: a level between two whole numbers takes the upper one.
+        # Flows with integer slacks are integer: a level between two integers is rounded up.
         wanted[place[levels.cell[mine]], at] = np.ceil(levels.amount[mine] - 1e-9).astype(np.int64)
     from hitoku.kernels.patterns import FAR, cheapest  # noqa: PLC0415 - numba takes a second to load
 
@@ -78,21 +78,21 @@ def pattern_of_small(table: Table, need: Need, cost: Floats, keep: Mask, withhol
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TwoWay:
-    """What decides between two patterns of a two-way table of counts, whatever its withheld counts are.
+    """Order of patterns of a two-way table of counts, independent of its suppressed counts.
 
-    The lighter pattern is taken, of equally light ones the lexicographically smaller. A cell weighs
-    ``fixed + per_value * count``; weights are in an order of their own, not in the costs of the method.
+    The lighter pattern is chosen, of equally light ones the lexicographically smaller. The weight of a cell
+    is ``fixed + per_value * count``; weights have a scale of their own, unlike the costs of the method.
 
     Parameters
     ----------
     inner
         Positions of the inner cells, row by row.
     columns
-        Inner cells in a row.
+        Number of inner cells in a row.
     fixed, per_value
-        What each inner cell weighs.
+        Weight of each inner cell.
     allowed
-        Inner cells that may be withheld.
+        Inner cells that may be suppressed.
     """
 
     inner: Integers
@@ -103,7 +103,7 @@ class TwoWay:
 
 
 def two_way(table: Table, cost: str | ArrayLike, keep: Mask) -> TwoWay | None:
-    """Say how patterns of a table compare; None where the search over bit patterns does not apply.
+    """Return how patterns of a table compare; None if the search over bit patterns does not apply.
 
     The answer is the same for all tables with these cells and margins.
     """
@@ -133,19 +133,19 @@ def two_way(table: Table, cost: str | ArrayLike, keep: Mask) -> TwoWay | None:
     return TwoWay(inner, len(table.dimensions[1].leaves), fixed, per_value, ~keep[inner])
 
 
-# Cells to decide at most.
+# Maximum number of undecided cells.
 TINY = 14
-# Patterns attacked before the tree is asked after all.
-MOST_ATTACKS = 100
+# Maximum number of patterns attacked before the tree is used.
+MAX_ATTACKS = 100
 
 
 def cheapest_by_enumeration(
     instance: Instance, goal: Objective, budget: Budget, start: Mask, rows: Cuts
 ) -> SearchResult | None:
-    """Return the best pattern of a tiny part; None when it is not tiny, or rows say too little about it.
+    """Return the best pattern of a tiny part; None if it is not tiny, or if rows exclude too few patterns.
 
-    Parameters as in :func:`hitoku.methods.optimal.search.search`. Every pattern that is not dearer than the
-    starting one is either ruled out by a row, or by an attack, or is the answer.
+    Parameters as in :func:`hitoku.methods.optimal.search.search`. Every pattern no more expensive than the
+    starting one is either excluded by a row, or by an attack, or is the answer.
     """
     free = instance.free
     if len(free) > TINY:
@@ -153,7 +153,7 @@ def cheapest_by_enumeration(
     budget.spend()
     patterns, value = _listed(len(free)), goal.value(instance.forced) + _sums(goal.cost[free])
     best, most = start, goal.value(start)
-    # Patterns of the same cost say which cells the tie-break must look at.
+    # Patterns of the same cost determine which cells the tie-break must consider.
     near = np.flatnonzero(value <= most + goal.within(most))
     near = near[np.lexsort((near, value[near]))]
     near = near[_filled(patterns[near], free, len(instance), rows)]
@@ -161,13 +161,13 @@ def cheapest_by_enumeration(
     possible[free] |= patterns[near].any(axis=0)
     hopeless = np.array([goal.hopeless(one, most) for one in value[near].tolist()], dtype=bool)
     if goal.ties:
-        # Of the same value only those that come before.
+        # Among those of the same value only earlier ones.
         own = int(start[free] @ (1 << np.arange(len(free))[::-1]))
         hopeless |= (np.abs(value[near] - most) < 0.5 * goal.step) & (near >= own)
     candidates = near[~hopeless]
     found: list[tuple[Integers, Floats]] = []
     engine = subproblems_for(instance, budget) if len(candidates) else None
-    for _ in range(MOST_ATTACKS):
+    for _ in range(MAX_ATTACKS):
         if engine is None or not len(candidates):
             made = Cuts.of([*map(rows.row, range(len(rows))), *found], rows.n_lively)
             return SearchResult(best, goal.value(best), goal.value(best), True, possible, made)
@@ -178,7 +178,7 @@ def cheapest_by_enumeration(
             best, candidates = pattern, candidates[:0]
             continue
         found += new
-        # A pattern that is not safe needs a cell it does not have: true whatever rounding did.
+        # A pattern that is not safe needs another cell: valid despite rounding.
         lacking = ~patterns[candidates[0]]
         candidates = candidates[(patterns[candidates] & lacking).any(axis=1)]
         candidates = candidates[_filled(patterns[candidates], free, len(instance), Cuts.of(new))]
@@ -200,7 +200,7 @@ def _listed(n: int) -> Mask:
 
 
 def _sums(cost: Floats) -> Floats:
-    """Return what each pattern costs, in the same order.
+    """Return the cost of each pattern, in the same order.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def _sums(cost: Floats) -> Floats:
 
 
 def _filled(patterns: Mask, free: Integers, n_cells: int, rows: Cuts) -> Mask:
-    """Tell which patterns fill all rows."""
+    """Return which patterns satisfy all rows."""
     place = np.full(n_cells, -1)
     place[free] = np.arange(len(free))
     fits = np.ones(len(patterns), dtype=bool)

@@ -20,16 +20,16 @@ from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.master import Master
 from hitoku.solver.solution import SolverStatus
 
-# A column is tried until each answer was seen so often; then the memory is trusted.
+# A column is tried until each answer was observed this many times; then the stored averages are used.
 RELIABLE = 4
 CANDIDATES = 10
 TRIAL_STEPS = 60
-LEAST_LIFT, MOST_LIFT = 1e-6, 1e9
+LEAST_LIFT, MAX_LIFT = 1e-6, 1e9
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A column to branch on, and bounds for publishing and for withholding it."""
+    """A column to branch on, and bounds for publishing and for suppressing it."""
 
     column: int
     published: float = -np.inf
@@ -46,12 +46,12 @@ class Branching:
         self._tried = np.zeros((2, n), dtype=np.int64)
 
     def choose(self, relaxed: Relaxed, lower: Floats, upper: Floats, enough: float) -> Choice | None:
-        """Pick a column, at once one with a child bound above ``enough``; None when all are decided."""
+        """Choose a column, immediately if a child bound is above ``enough``; None if all are decided."""
         undecided = lower < upper
         part = np.where(undecided, np.minimum(relaxed.x, 1 - relaxed.x), 0.0)
         fractional = np.flatnonzero(part > INTEGRAL)
         if not len(fractional):
-            # Whole already, but others may cost the same: decide a cell that this pattern withholds.
+            # Integral already, but others may cost the same: decide a cell that this pattern suppresses.
             left = np.flatnonzero(undecided & (relaxed.x > 0.5))
             left = left if len(left) else np.flatnonzero(undecided)
             return Choice(int(left[0])) if len(left) else None
@@ -64,7 +64,7 @@ class Branching:
             if self._tried[:, column].min() < RELIABLE:
                 bounds = [self._try(column, answer, relaxed, lower, upper, here) for answer in (0, 1)]
                 choice = Choice(column, *bounds)
-                lifts = np.clip(np.array(bounds) - relaxed.bound, LEAST_LIFT, MOST_LIFT)
+                lifts = np.clip(np.array(bounds) - relaxed.bound, LEAST_LIFT, MAX_LIFT)
                 value = float(lifts.prod()) if max(bounds) <= enough else np.inf
             if value > best_score:
                 best, best_score = choice, value
@@ -75,7 +75,7 @@ class Branching:
         return best
 
     def _score(self, x: Floats) -> Floats:
-        """Estimate what each column gains, from what it gained before."""
+        """Estimate the gain of each column from its past gains."""
         rates = []
         for gain, tried in zip(self._gain, self._tried, strict=True):
             seen = tried > 0
@@ -86,7 +86,7 @@ class Branching:
     def _try(
         self, column: int, answer: int, relaxed: Relaxed, lower: Floats, upper: Floats, here: Any
     ) -> float:
-        """Bound of one child after a few simplex steps; such a bound is weak but true."""
+        """Return a bound of one child after a few simplex steps; it is weak but valid."""
         self._master.thaw(here)
         low, high = lower.copy(), upper.copy()
         (low if answer else high)[column] = answer
@@ -100,14 +100,14 @@ class Branching:
         return child.bound
 
 
-# Rounds of rows in a node; stalled when the bound gains less than a share of the gap.
+# Rounds of rows in a node; stalled if the bound gains less than a share of the gap.
 NODE_ROUNDS = 12
 STALL_ROUNDS, STALL_SHARE, SHORT_STALL = 6, 0.005, 2
-# At a root with so many columns at most: the tree, which may come to its end, gains more than rounds do.
+# At a root with at most this many columns the tree, which may finish, gains more than rounds.
 ROOT_STALL_SHARE, ROOT_COLUMNS = 0.03, 800
-# Nodes between two attempts to repair a relaxed point, once the first few are done.
+# Nodes between two attempts to repair a relaxed point, after the first few.
 REPAIR_EVERY = 64
-# On a dense tableau go on with a child while its bound is within this share of the gap.
+# On a dense tableau continue with a child while its bound is within this share of the gap.
 PLUNGE = 0.3
 # Neighbourhoods are searched while the free part of the pattern is this share above the bound.
 FAR_OFF = 0.05
@@ -118,7 +118,7 @@ Report = Callable[[float, float], None]
 
 @dataclass(order=True, slots=True)
 class Node:
-    """A node of the tree: the patterns with some cells withheld and some published."""
+    """A node of the tree: the patterns with some cells suppressed and some published."""
 
     bound: float
     number: int
@@ -153,9 +153,9 @@ class BranchAndCut:
         n_free = len(self.relaxation.free)
         self._lower, self._upper = np.zeros(n_free), np.ones(n_free)
         self._last: Relaxed | None = None
-        # Whether this is a search inside the search, for a better pattern alone.
+        # Whether this is a nested search, for a better pattern alone.
         self._inside = False
-        # Points are repaired to find the least cost; a tie is hardly ever broken that way.
+        # Points are repaired to find the least cost; this hardly ever breaks a tie.
         self._repairs = not goal.ties
 
     def _result(self, *, finished: bool, bound: float | None = None) -> SearchResult:
@@ -163,7 +163,7 @@ class BranchAndCut:
         return SearchResult(self.best, self.value, bound, finished, self.possible, self.relaxation.rows())
 
     def report_progress(self) -> None:
-        """Say what is proven and known by now; a search inside proves nothing and may begin with less."""
+        """Report bound and value; a nested search has no bound of its own and may start from less."""
         self._least = min(self._least, self.value)
         if self._report is not None:
             self._report(self._bound_outside if self._inside else self.bound, self._least)
@@ -181,7 +181,7 @@ class BranchAndCut:
     def _fix_columns(
         self, relaxed: Relaxed, lower: Floats, upper: Floats, *, ties: bool
     ) -> tuple[Floats, Floats]:
-        """Reduced-cost fixing: columns whose other value lifts the bound to the incumbent; what follows."""
+        """Fix columns whose other value lifts the bound to the incumbent, by reduced cost, and propagate."""
         slack = self.value - relaxed.bound - self.relaxation.paid
         slack += self.goal.within(self.value) if ties else -self.goal.gain(self.value)
         upper = np.where((lower == 0) & (relaxed.reduced > slack), 0.0, upper)
@@ -195,7 +195,7 @@ class BranchAndCut:
         halved = relaxation.network or relaxation.dense is None
         relaxation.begin_node()
         while True:
-            # Reduced costs at the end of a root rule cells out: that one is solved to the end.
+            # Reduced costs at the end of a root exclude cells, so the root is solved to the end.
             relaxed, bound = relaxation.solve(np.inf if root else self.goal.enough(self.value))
             if root:
                 self._last = relaxed
@@ -212,7 +212,7 @@ class BranchAndCut:
                 self._update_incumbent(relaxation.pattern(x) > 0.5)
                 return None if self.goal.hopeless(bound, self.value) else relaxed
             if not whole:
-                # On a dense tableau they save more nodes than they cost time in the trees of networks only.
+                # On a dense tableau they save more nodes than they cost time only in the trees of networks.
                 if (root or halved) and (len(rows) < FEW or self._stalled(history, SHORT_STALL)):
                     rows += relaxation.halves(x)
                 share = ROOT_STALL_SHARE if root and len(x) <= ROOT_COLUMNS else STALL_SHARE
@@ -222,9 +222,9 @@ class BranchAndCut:
             relaxation.add(rows)
 
     def _stalled(self, history: list[float], rounds: int, share: float = STALL_SHARE) -> bool:
-        """Tell whether the bound gained little of late.
+        """Return whether the bound gained little recently.
 
-        Before a pattern is known the gap says nothing; then the bound itself is the yardstick.
+        Before a pattern is known the gap is meaningless; then the bound itself is the reference.
         """
         if len(history) <= rounds:
             return False
@@ -236,13 +236,13 @@ class BranchAndCut:
         self._update_incumbent(repair_pattern(self.relaxation.engine, x, self.goal.cost, also, spare=spare))
 
     def far_off(self, share: float = FAR_OFF) -> bool:
-        """Tell whether the free part of the pattern is this share above the bound."""
+        """Return whether the free part of the pattern is this share above the bound."""
         return self.value - self.bound >= share * (self.value - self.relaxation.paid)
 
     def explore(self, lower: Floats, upper: Floats, rows: Integers, nodes: int, *, repairs: bool) -> bool:
-        """Look for a better pattern within bounds of the columns, from some rows on; tell whether it ended.
+        """Search for a better pattern within bounds of the columns, from some rows; return whether it ended.
 
-        What is proven within these bounds says nothing about other patterns and is not kept.
+        Bounds proven within these limits do not apply to other patterns and are not kept.
         """
         outside = self._lower, self._upper, self.bound, self.nodes, self._most_nodes, self._repairs
         self._lower, self._upper, self.nodes, self._most_nodes = lower, upper, 0, nodes
@@ -256,11 +256,11 @@ class BranchAndCut:
             self._inside = False
 
     def _between_nodes(self) -> bool:
-        """Do something else for a while; tell whether the linear program has left the last node."""
+        """Run other work between nodes; return whether the linear program has left the last node."""
         return False
 
     def _branch_and_bound(self, bound: float) -> bool:
-        """Branch and bound, the node of least dual bound first; tell whether the tree came to its end."""
+        """Branch and bound, the node of least dual bound first; return whether the tree was completed."""
         none = np.zeros(0, dtype=np.int64)
         heap, count = [Node(bound, 0, none, none, none)], 0
         dive: Node | None = None
@@ -286,14 +286,14 @@ class BranchAndCut:
                 children.append(Node(max(child, node.bound), count, withheld, published, rows))
             children.sort()
             if dense and children and children[0].bound <= least + PLUNGE * (self.value - least):
-                # Near in every way: the solver need not go far for it.
+                # Near in every way: a warm start for the solver.
                 dive = children.pop(0)
             for child_node in children:
                 heapq.heappush(heap, child_node)
         return True
 
     def _expand(self, node: Node, *, jump: bool) -> list[tuple[float, Integers, Integers, Integers]]:
-        """Solve a node; return its children, none when it is pruned."""
+        """Solve a node; return its children, none if it is pruned."""
         lower, upper = self._lower.copy(), self._upper.copy()
         lower[node.withheld] = 1.0
         upper[node.published] = 0.0
@@ -318,7 +318,7 @@ class BranchAndCut:
         choice = self.branching.choose(relaxed, lower, upper, enough)
         withheld, published = np.flatnonzero(lower == 1), np.flatnonzero(upper == 0)
         if choice is None:
-            # One pattern is left: this point, which is settled, or another, which is looked at next.
+            # One pattern is left: this point, which is decided, or another, which is examined next.
             here = np.array_equal(lower, relaxed.x)
             return [] if here else [(bound, withheld, published, relaxation.active(relaxed))]
         children = [

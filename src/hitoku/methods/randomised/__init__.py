@@ -1,7 +1,7 @@
-"""A pattern drawn by lot, so that knowing the method helps an attacker little.
+"""A pattern drawn at random, so that knowing the method helps an attacker little.
 
-:class:`Randomised` draws a safe pattern from a distribution that public knowledge fixes, and audits the draw
-against an attacker who knows how it was drawn.
+:class:`Randomised` draws a safe pattern from a distribution that depends on public knowledge, and audits the
+draw against an attacker who knows how it was drawn.
 """
 
 from hitoku.lazy import facade

@@ -1,8 +1,8 @@
-"""The distribution of a single draw, and the audit that a draw has to pass.
+"""The distribution of a single draw, and the audit that a draw must pass.
 
 ``q0(Z | x)`` is proportional to ``exp(-strength * |Z|)`` over the acceptable patterns of ``x`` that have at
-most ``levels`` cells more than its smallest one. Everything is worked out by going through all patterns and,
-for the audit, through all tables that fit a release.
+most ``levels`` cells more than its smallest one. Everything is computed by enumerating all patterns and,
+for the audit, all tables consistent with a release.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hitoku.model import ADDITIVITY, Floats, Integers, Mask
 
 @dataclass(frozen=True, eq=False)
 class PatternSizes:
-    """Acceptable patterns of one table by size: the smallest, and how many there are from that size on."""
+    """Acceptable patterns of one table by size: the smallest size, and counts from that size on."""
 
     smallest: int
     counts: Integers
@@ -28,7 +28,7 @@ class PatternSizes:
 
     @property
     def chances(self) -> Floats:
-        """Probability of every size."""
+        """Probability of each size."""
         share = self.counts * self.worth
         return np.asarray(share / share.sum())
 
@@ -40,11 +40,11 @@ class PatternDistribution:
     Parameters
     ----------
     public
-        What everybody knows.
+        Public knowledge.
     strength
-        By which power of e every further cell makes a pattern less likely.
+        Factor ``exp(-strength)`` on the probability for every additional cell.
     levels
-        How many cells more than the smallest pattern a pattern may have.
+        Maximum number of cells above the smallest pattern.
     """
 
     public: PublicKnowledge
@@ -57,7 +57,7 @@ class PatternDistribution:
         return np.exp(-self.strength * np.arange(len(self.public.inner) + 1.0))
 
     def sizes(self, values: Integers) -> PatternSizes:
-        """Count the patterns that a table can draw."""
+        """Count the patterns that may be drawn for a table."""
         tally = np.zeros(len(values) + 1, dtype=np.int64)
         smallest = int(self.public.unsafe(values[None]).sum())
         self._survey(values, smallest, tally)
@@ -69,7 +69,7 @@ class PatternDistribution:
         return PatternSizes(smallest, tally[smallest : top + 1].copy(), self.worth[: top + 1 - smallest])
 
     def draw(self, values: Integers, sizes: PatternSizes, dice: random.Random) -> Mask:
-        """Draw a pattern: first its size, then one of those of that size."""
+        """Draw a pattern: first its size, then one of the patterns of that size."""
         level = dice.choices(range(len(sizes.counts)), weights=sizes.chances.tolist())[0]
         return self.pattern(values, sizes.smallest + level, dice.randrange(int(sizes.counts[level])))
 
@@ -78,14 +78,14 @@ class PatternDistribution:
         return self._survey(values, cells, np.zeros(len(values) + 1, dtype=np.int64), cells, number)
 
     def patterns(self, values: Integers) -> Iterator[tuple[Mask, float]]:
-        """List all patterns that a table can draw, each with its probability."""
+        """List all patterns that may be drawn for a table, each with its probability."""
         sizes = self.sizes(values)
         for level, chance in enumerate(sizes.chances):
             for number in range(int(sizes.counts[level])):
                 yield self.pattern(values, sizes.smallest + level, number), chance / sizes.counts[level]
 
     def acceptable(self, pattern: Mask, values: Integers) -> bool:
-        """Tell whether a pattern leaves every cell that it withholds a wide enough interval."""
+        """Return whether a pattern leaves every cell that it suppresses a wide enough interval."""
         from hitoku.kernels.acceptable import survey  # noqa: PLC0415 - numba takes a second to load
 
         tally, public = np.zeros(len(values) + 1, dtype=np.int64), self.public
@@ -97,7 +97,7 @@ class PatternDistribution:
         return bool(tally[n] == 1 and not np.any(pattern & ~public.allowed))
 
     def likelihoods(self, pattern: Mask, candidates: Integers) -> Floats:
-        """Probability that each of several tables draws a pattern; all of them fit the same release."""
+        """Return the probability of drawing a pattern for each of several tables of the same release."""
         from hitoku.kernels.acceptable import weights  # noqa: PLC0415 - numba takes a second to load
 
         found = np.zeros(len(candidates))
@@ -109,11 +109,11 @@ class PatternDistribution:
         return found
 
     def passes(self, pattern: Mask, values: Integers, ratio: float, limit: int) -> bool:
-        """Audit a release: tell whether what a likelihood-ratio attacker leaves is wide enough everywhere.
+        """Audit a release: return whether a likelihood-ratio attacker is left with enough width everywhere.
 
-        The tables that fit and are at most ``ratio`` times less likely than the likeliest must leave every
-        withheld cell that is unsafe in any table that fits the width it needs. The verdict depends on the
-        release only: any table that fits gives the same. A pattern must be acceptable.
+        The tables that fit and are at most ``ratio`` times less likely than the likeliest must leave the
+        required width to every suppressed cell that is unsafe in any table that fits. The result depends on
+        the release only: it is the same for all tables that fit. The pattern must be acceptable.
         """
         from hitoku.kernels.acceptable import spread, weights  # noqa: PLC0415 - numba takes a second to load
         from hitoku.kernels.fibre import list_tables  # noqa: PLC0415 - as above
@@ -129,12 +129,12 @@ class PatternDistribution:
         problem = self._problem(pattern, candidates)
         total = np.zeros(len(candidates))
         weights(*problem, True, total)
-        # Likelihoods are sums of rounded numbers: stay on the strict side of the ratio.
+        # Likelihoods are sums of rounded numbers: use the strict side of the ratio.
         enough = total.min() * ratio * (1 - ADDITIVITY)
         return bool(np.isfinite(enough) and spread(*problem, enough, pattern & unsafe.any(axis=0)))
 
     def _problem(self, pattern: Mask, candidates: Integers) -> tuple[Any, ...]:
-        """Put together what the kernels take to weigh candidates that may have drawn a pattern."""
+        """Return the kernels' arguments for weighing candidates that may have drawn a pattern."""
         public = self.public
         return (
             public.rows, public.columns, candidates, public.width, public.unsafe(candidates), public.allowed,

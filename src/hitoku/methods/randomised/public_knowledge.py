@@ -1,7 +1,7 @@
-"""What everybody knows before anything is drawn: shape, totals, rules, required width.
+"""Public knowledge before the draw: shape, totals, rules, required width.
 
-Nothing here depends on an inner cell of the table, only on its totals. That is what the proof of the method
-rests on (docs/reference/methods/randomised.md): a refusal, too, must not depend on what is to be hidden.
+Nothing here depends on an inner cell of the table, only on its totals. The proof of the method relies on that
+(docs/reference/methods/randomised.md): an error, too, must not depend on confidential cells.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from hitoku.methods.optimal import fits
 from hitoku.model import Integers, Mask, Table
 from hitoku.rules import Rule, assess
 
-# Counts up to here are shown to the rules one by one.
+# Largest count that is tested with the rules individually.
 MAX_COUNT = 10_000
-# Steps from cell to cell in the mixtures that show whether rules judge cell by cell.
+# Steps between cells in the mixtures that test whether rules assess cells separately.
 MIXTURES = (1, 2, 3, 7, 11)
 
 
 @dataclass(frozen=True, eq=False)
 class PublicKnowledge:
-    """What everybody knows before the draw, and what the probabilities of patterns may depend on.
+    """Public knowledge before the draw, which determines the probabilities of patterns.
 
     Parameters
     ----------
     rows, columns
-        Inner cells stand row by row.
+        Shape of the inner cells, row by row.
     inner
-        Their places in the table.
+        Positions of the inner cells in the table.
     width
-        What the interval of each inner cell must reach if it is withheld; zero for cells that the totals fix.
+        Required width of each inner cell if it is suppressed; zero for cells that the totals determine.
     verdict
         Inner cells by counts: whether this count in this cell is unsafe.
     """
@@ -47,7 +47,7 @@ class PublicKnowledge:
 
     @classmethod
     def of(cls, table: Table, rules: Sequence[Rule], width: ArrayLike) -> PublicKnowledge:
-        """Work it out, or refuse; only the totals of the table are looked at.
+        """Derive it, or raise; depends only on the totals of the table.
 
         Examples
         --------
@@ -84,23 +84,23 @@ class PublicKnowledge:
 
     @property
     def allowed(self) -> Mask:
-        """Cells that may be withheld: all that their totals leave open. All of them is total suppression."""
+        """Cells that may be suppressed: all that the totals do not determine."""
         return np.asarray(self.width > 0)
 
     def unsafe(self, values: Integers) -> Mask:
-        """Judge tables by inner cells."""
+        """Return which inner cells of tables are unsafe."""
         return self.verdict[np.arange(len(self.inner)), values]
 
 
 def reach(table: Table, rows: int, columns: int) -> tuple[Integers, Integers]:
-    """Least and largest value of every inner cell when only the totals are known."""
+    """Return least and largest value of every inner cell, given the totals only."""
     printed = np.rint(table.value).astype(np.int64).reshape(rows + 1, columns + 1)
     row, column, total = printed[:-1, -1:], printed[-1:, :-1], printed[-1, -1]
     return np.maximum(0, row + column - total).ravel(), np.minimum(row, column).ravel()
 
 
 def judge_counts(table: Table, inner: Integers, numbers: int | Integers, rules: Sequence[Rule]) -> Mask:
-    """Ask the rules about a table with its own totals and these numbers in its inner cells."""
+    """Assess a table with its own totals and these numbers in its inner cells."""
     value = table.value.copy()
     value[inner] = numbers
     probe = Table(
@@ -113,12 +113,12 @@ def judge_counts(table: Table, inner: Integers, numbers: int | Integers, rules: 
         additive=False,
         measure=table.measure,
     )
-    # A width, whatever it is, keeps rules from asking for levels that depend on the value.
+    # With any width, rules do not set levels that depend on the value.
     return assess(probe, rules, width=0, groups=False).unsafe
 
 
 def refuse_other_kinds(table: Table) -> None:
-    """Raise unless the table is flat, two-way, small, and of counts that nobody knows anything about."""
+    """Raise unless the table is flat, two-way, small, and of counts without fixed cells or known bounds."""
     fix = "use optimal, and measure what the matching attack learns"
     if not fits(table, ~table.inner, most_cells=64):
         raise ScopeError(
@@ -163,7 +163,7 @@ def refuse_telling_totals(table: Table, cells: Integers) -> None:
 
 
 def refuse_other_rules(table: Table, inner: Integers, verdict: Mask, rules: Sequence[Rule]) -> None:
-    """Raise when a rule looks at other inner cells, as a few mixtures of numbers show."""
+    """Raise if a rule depends on other inner cells, as tested with a few mixtures of numbers."""
     cells = np.arange(len(inner))
     for step in MIXTURES:
         numbers = cells * step % verdict.shape[1]
@@ -177,7 +177,7 @@ def refuse_other_rules(table: Table, inner: Integers, verdict: Mask, rules: Sequ
 
 
 def whole_width(width: ArrayLike, table: Table) -> Integers:
-    """One required width per cell of the table; counts move by whole numbers."""
+    """Return one required width per cell of the table; counts move by integers."""
     asked = np.asarray(width, dtype=np.float64)
     if asked.ndim and asked.shape != (table.n_cells,):
         raise ParameterError(

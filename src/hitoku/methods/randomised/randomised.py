@@ -1,4 +1,4 @@
-"""A pattern drawn by lot, audited against an attacker who knows how it was drawn."""
+"""A pattern drawn at random, audited against an attacker who knows how it was drawn."""
 
 from __future__ import annotations
 
@@ -24,47 +24,47 @@ CAUTION = (
     "The pattern was drawn with a fixed seed, for an experiment. Whoever knows or guesses the seed can undo "
     "the protection: draw again without one."
 )
-# Levels that are drawn from unless somebody says otherwise: larger tables have many more patterns on each.
+# Default levels by number of inner cells: larger tables have many more patterns on each level.
 LEVELS = ((36, 3), (64, 2))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Randomised:
-    """Withhold a pattern drawn by lot such that an attacker who knows the method learns little.
+    """Suppress a pattern drawn at random such that an attacker who knows the method learns little.
 
-    Flat two-way tables of counts, all totals published. A pattern is acceptable when it withholds the unsafe
-    cells and leaves *every* cell it withholds an interval as wide as required. One is drawn, a further cell
-    making it less likely by a constant factor, and audited: what is left to an attacker who discards every
-    table that is much less likely to have led to this release must be as wide as required, too. A draw that
-    fails is drawn again; when no draw is left, all inner cells are withheld. What follows for a reader, and
-    why, is in docs/reference/methods/randomised.md.
+    For flat two-way tables of counts with all totals published. A pattern is acceptable if it suppresses the
+    unsafe cells and leaves *every* cell it suppresses an interval as wide as required. One is drawn, each
+    additional cell making it less likely by a constant factor, and audited: an attacker who discards every
+    table that is much less likely to have led to this release must also be left with the required width. A
+    draw that fails is repeated; if no draw is left, all inner cells are suppressed. The guarantee and its
+    proof are in docs/reference/methods/randomised.md.
 
     Parameters
     ----------
     rules, width
-        As given to :func:`hitoku.assess`. The method weighs the true table against all others that fit, so
-        it must know how their unsafe cells would have been found. The rules must judge an inner cell by its
+        As passed to :func:`hitoku.assess`. The method compares the true table with all others that fit, so
+        it must know how their unsafe cells would be determined. The rules must assess an inner cell by its
         count and the totals alone. :func:`hitoku.protect` fills them in.
     strength
-        Every further cell makes a pattern less likely by this power of e. Small: more cells are withheld than
-        necessary. Large: more draws fail.
+        Each additional cell makes a pattern less likely by the factor ``exp(-strength)``. Small: more cells
+        are suppressed than necessary. Large: more draws fail.
     ratio
-        The attacker against whom a release is protected discards a table when another one is more than this
+        The assumed attacker discards a table if another one is more than this
         many times as likely to have led to the release.
     draws
-        Patterns drawn at most. Redrawing can tell something by itself, at most a factor of ``draws``; so each
-        is audited at ``ratio / draws``.
+        Maximum number of draws. Redrawing itself may reveal something, at most a factor of ``draws``; so each
+        draw is audited at ``ratio / draws``.
     levels
-        Patterns have at most so many cells more than the smallest acceptable one. None: three up to 36 inner
-        cells, two beyond.
+        Maximum number of cells above the smallest acceptable pattern. Default: three up to 36 inner
+        cells, two above.
     total
-        Probability with which everything is withheld, whatever the table. With at least ``1 / ratio`` the
-        promise holds for that release, too.
+        Probability of suppressing all inner cells, for any table. With at least ``1 / ratio`` the
+        guarantee also holds for that release.
     limit
-        Releases that more tables fit than this are not audited: the draw fails.
+        Releases consistent with more tables than this are not audited: the draw fails.
     seed
-        For experiments: the same draws every time. Whoever knows it can run the method on every table that
-        fits, so the protection says that it is worth nothing. None: the operating system's entropy.
+        For experiments: the same draws every time. An attacker who knows it can run the method on every table
+        that fits, so the protection is marked as worthless. Default: the operating system's entropy.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Randomised:
     Protection(7 of 25 cells withheld, 6 of them secondary, by randomised, seeded: for experiments only)
     """
 
-    # The pattern must stay as it was drawn.
+    # The pattern must not change after the draw.
     traits: ClassVar[Traits] = Traits(
         scope="flat two-way tables of counts with published totals",
         secret=False,
@@ -110,14 +110,14 @@ class Randomised:
         Parameters
         ----------
         table, need
-            What to protect; the need is the one that ``rules`` and ``width`` give.
+            Table and need; the need must follow from ``rules`` and ``width``.
         progress
-            Called with the draws done and the draws that there are.
+            Called with the number of draws done and their maximum.
         """
         return run(self, table, need, progress)
 
     def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        """Decide over real numbers; :func:`hitoku.methods.run.run` does the rest."""
+        """Decide over the reals; :func:`hitoku.methods.run.run` does the rest."""
         distribution = self._distribution(table)
         values = np.rint(table.value[distribution.public.inner]).astype(np.int64)
         refuse_other_needs(table, need, distribution.public, values)
@@ -133,7 +133,7 @@ class Randomised:
         )
 
     def _draw(self, distribution: PatternDistribution, values: Integers, progress: Progress | None) -> Mask:
-        # Of two kinds on purpose: a seeded generator is predictable, the system's is not.
+        # Two generators on purpose: a seeded one is predictable, the system's is not.
         dice = random.SystemRandom() if self.seed is None else random.Random(self.seed)  # noqa: S311
         everything = distribution.public.allowed
         if dice.random() < self.total:
@@ -148,18 +148,18 @@ class Randomised:
         return everything
 
     def likelihoods(self, release: Release, candidates: ArrayLike, *, exact: bool = False) -> Floats:
-        """Tell how probable this very release is for each table that fits it, up to a common factor.
+        """Return the probability of this release for each table that fits it, up to a common factor.
 
         Parameters
         ----------
         release
-            What the method published.
+            A release of this method.
         candidates
-            Tables by all cells, whole numbers, that agree with the release.
+            Tables by all cells, in integers, that agree with the release.
         exact
             False: the probability of drawing the pattern, which the redraws change by a factor between 1 and
-            ``draws``. True: this factor is worked out as well, by auditing everything that each candidate
-            could draw; for very small tables. A release that withholds everything always takes the long way.
+            ``draws``. True: include this factor, by auditing every pattern that each candidate
+            could draw; for very small tables. A release that suppresses everything always uses this.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class Randomised:
     def _passing(
         self, distribution: PatternDistribution, values: Integers, known: dict[tuple[bytes, bytes], bool]
     ) -> float:
-        """Probability that a draw from a table passes the audit."""
+        """Return the probability that a draw from a table passes the audit."""
         chances = [
             chance
             for pattern, chance in distribution.patterns(values)
@@ -206,7 +206,7 @@ class Randomised:
         known: dict[tuple[bytes, bytes], bool] | None = None,
     ) -> bool:
         if np.array_equal(pattern, distribution.public.allowed):
-            # The suggested fix when all draws fail; it needs no audit of its own.
+            # Used when all draws fail; it needs no audit of its own.
             return False
         if known is None:
             return distribution.passes(pattern, values, self.ratio / self.draws, self.limit)
@@ -225,7 +225,7 @@ class Randomised:
 
 
 def refuse_other_needs(table: Table, need: Need, public: PublicKnowledge, values: Integers) -> None:
-    """Raise when a need is not the one that the rules and the width give."""
+    """Raise if a need is not the one that the rules and the width give."""
     if len(need) != table.n_cells:
         raise NeedError(
             "need_of_other_table",
