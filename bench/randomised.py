@@ -28,7 +28,7 @@ RULES = [MinFrequency(5)]
 WIDTH = 9
 RATIO = 20.0
 # Attacking a release in full takes long where many tables fit; those with more are left out and counted.
-MOST_CANDIDATES = 3_000
+MAX_CANDIDATES = 3_000
 
 
 def tables(side: int, n: int) -> list[tuple[Table, Need]]:
@@ -71,7 +71,7 @@ def measure(side: int, n: int, strength: float, *, attack: bool) -> dict[str, ob
             found = {"optimal": attacked(optimal, Release.of(table, best), need)}
             if not last_resort:
                 found["randomised"] = attacked(
-                    method, Release.of(table, drawn), need, attacker=Likelihood(RATIO), limit=MOST_CANDIDATES
+                    method, Release.of(table, drawn), need, attacker=Likelihood(RATIO), limit=MAX_CANDIDATES
                 )
             for name, pair in found.items():
                 hits[name] = [a + b for a, b in zip(hits[name], pair, strict=True)]

@@ -36,7 +36,7 @@ DRAFT = ".draft"
 ATTEMPTS = 20
 
 # A packed file may become so large, or so many times as long as it is.
-LEAST_UNPACKED, MOST_GROWTH = 64 * 2**20, 100
+LEAST_UNPACKED, MAX_GROWTH = 64 * 2**20, 100
 
 # A workbook, and after the sign # a sheet, a range or both.
 SHEET = re.compile(r"(.+\.xls[xm])#(.*)", re.IGNORECASE | re.DOTALL)
@@ -391,7 +391,7 @@ def unpacked(raw: bytes) -> bytes:
     """
     if raw[:2] != b"\x1f\x8b":
         return raw
-    most = max(LEAST_UNPACKED, MOST_GROWTH * len(raw))
+    most = max(LEAST_UNPACKED, MAX_GROWTH * len(raw))
     with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
         plain = file.read(most + 1)
     if len(plain) > most:

@@ -158,12 +158,12 @@ def test_work_limit_leaves_cells_undecided_not_safe(register, monkeypatch):
     release = ht.Release.of(table, protection)
     assert audit(table, need, release).safe
     monkeypatch.setattr(prover, "SMALL", 0)
-    monkeypatch.setattr(nearby, "MOST_WORK", 0)
+    monkeypatch.setattr(nearby, "MAX_WORK", 0)
     monkeypatch.setattr(WitnessSearch, "push_hypercubes", lambda *_: None)
     found = audit(table, need, release)
     undecided = [cell for cell, outcome in found.outcomes.items() if outcome is CellOutcome.UNDECIDED]
     assert not found.safe
     assert found.certificate is None
     assert len(undecided) > 0.5 * need.unsafe.sum()
-    monkeypatch.setattr(nearby, "MOST_WORK", 10**9)
+    monkeypatch.setattr(nearby, "MAX_WORK", 10**9)
     assert audit(table, need, release).safe

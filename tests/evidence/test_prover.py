@@ -67,7 +67,7 @@ def test_without_a_release_no_boxes_are_looked_for(monkeypatch, tried):
 
 def test_cells_abandoned_nearby_skip_the_full_program(monkeypatch, tried):
     monkeypatch.setattr(prover, "SMALL", 7)
-    monkeypatch.setattr(nearby, "MOST_WORK", -1)
+    monkeypatch.setattr(nearby, "MAX_WORK", -1)
     problem, _ = asked(CUBE, 9, lower=2.0, upper=1.0)
     assert prove(problem).undecided == tuple(problem.demands)
     assert tried == ["settle_nearby"]

@@ -15,7 +15,7 @@ import numpy as np
 STAGE = Path(__file__).with_name("stage")
 SRC = Path(__file__).resolve().parents[2] / "src"
 # At how many of its changes each command is struck; FAULT_POINTS=100 for nearly all of them.
-MOST_POINTS = int(os.environ.get("FAULT_POINTS", "3"))
+MAX_POINTS = int(os.environ.get("FAULT_POINTS", "3"))
 PROTECT = [
     "protect",
     "firms.csv",
@@ -105,7 +105,7 @@ def bytes_of(path: Path) -> dict[str, bytes] | None:
 
 def points(n_changes: int) -> list[int]:
     """Give the first change, the last one, and some between."""
-    return sorted(set(np.linspace(1, n_changes, MOST_POINTS).astype(int).tolist()))
+    return sorted(set(np.linspace(1, n_changes, MAX_POINTS).astype(int).tolist()))
 
 
 def names(folder: Path) -> set[str]:

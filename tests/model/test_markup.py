@@ -8,7 +8,7 @@ import numpy as np
 
 from hitoku.evidence import audit
 from hitoku.model import Need, Protection, Release, Table
-from hitoku.model.release import MOST_IN_A_NOTEBOOK
+from hitoku.model.release import MAX_IN_A_NOTEBOOK
 
 EVIL = "<script>alert(1)</script>"
 TABLE = Table.from_array(
@@ -73,5 +73,5 @@ def test_audit_markup_shows_failures_and_remedies():
 def test_long_release_markup_is_summarised():
     table = Table.from_array(np.ones((60, 60), dtype=int))
     release = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))
-    assert release.n_cells > MOST_IN_A_NOTEBOOK
+    assert release.n_cells > MAX_IN_A_NOTEBOOK
     assert shown(release).texts == []

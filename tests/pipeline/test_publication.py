@@ -333,7 +333,7 @@ def test_alone_the_two_filters_give_the_rest_away(house):
 def test_filters_that_cross_each_other_are_not_called_proved_where_their_cross_is_too_large(
     house, monkeypatch
 ):
-    monkeypatch.setattr("hitoku.tabulation.linked.MOST_CROSSED", 1)
+    monkeypatch.setattr("hitoku.tabulation.linked.MAX_CROSSED", 1)
     crossing = WHERE.replace(
         'by = ["A21", "NUTS2"]\n[[tables]]', 'by = ["A21"]\nwhere = {SIZE = ["small"]}\n[[tables]]'
     )

@@ -240,7 +240,7 @@ def test_cells_with_the_same_records_are_joined_though_nothing_says_so():
 
 
 def test_filters_that_cut_across_each_other_are_reported_where_the_cover_is_too_large(monkeypatch):
-    monkeypatch.setattr(linking, "MOST_CROSSED", 1)
+    monkeypatch.setattr(linking, "MAX_CROSSED", 1)
     linked = link(
         register(),
         {

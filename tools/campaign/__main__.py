@@ -32,13 +32,13 @@ from hitoku.model import Need, Protection, Release
 
 TRIED = Path(".campaign") / "tried.jsonl"
 # Ends that are compared in one table; a program of its own each.
-MOST_ENDS = 8
+MAX_ENDS = 8
 # How far two right answers may lie apart, as a share of the largest value that matters.
 NEAR = 1e-6
 # Problems that an exact search may solve: a table that takes more has its pattern judged, without a proof.
 WORK = 3_000
 # A cheapest pattern is looked for once more where whole tables are this small.
-MOST_CELLS, MOST_UNSAFE, MOST_VALUE = 36, 5, 1e4
+MAX_CELLS, MAX_UNSAFE, MAX_VALUE = 36, 5, 1e4
 
 
 def main(words: list[str] | None = None) -> int:
@@ -240,9 +240,9 @@ def dear(instance: Instance, need: Need, protection: Protection) -> list[str]:
     Whole numbers may ask for more cells than a program of real ones, but in networks.
     """
     table = instance.table
-    small = table.n_cells <= MOST_CELLS and 0 < need.unsafe.sum() <= MOST_UNSAFE
+    small = table.n_cells <= MAX_CELLS and 0 < need.unsafe.sum() <= MAX_UNSAFE
     # Beyond, a binary that a solver takes for zero lets a whole unit through.
-    if not small or np.abs(table.value).max() > MOST_VALUE:
+    if not small or np.abs(table.value).max() > MAX_VALUE:
         return []
     least = cheapest(instance.sums, table.value, table.lower, need.unsafe, need.lower, need.upper, need.width)
     if least is None:
@@ -255,9 +255,9 @@ def dear(instance: Instance, need: Need, protection: Protection) -> list[str]:
 
 
 def chosen(cells: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    if len(cells) <= MOST_ENDS:
+    if len(cells) <= MAX_ENDS:
         return cells
-    return np.sort(generator.choice(cells, MOST_ENDS, replace=False))
+    return np.sort(generator.choice(cells, MAX_ENDS, replace=False))
 
 
 def shown(rows: list[dict[str, Any]]) -> str:

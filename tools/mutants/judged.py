@@ -30,7 +30,7 @@ from tools.mutants.proposed import Mutant, constants_of, functions_of
 import hitoku
 
 # CPU seconds of tests that a mutant is put before at most, by what they take unmutated.
-MOST_SECONDS = 4.0
+MAX_SECONDS = 4.0
 # A mutant may take so many times what its tests take, and so much more; a sleeping one ends by the clock.
 TIMES, MORE, CLOCK, BYTES = 4, 4, 300, 6 << 30
 
@@ -76,7 +76,7 @@ class Judge:
             asked &= items.keys()
             chosen, spent = [], 0.0
             for test in sorted(asked, key=lambda test: (seconds[test], test)):
-                if chosen and spent + seconds[test] > MOST_SECONDS:
+                if chosen and spent + seconds[test] > MAX_SECONDS:
                     break
                 chosen.append(test)
                 spent += seconds[test]

@@ -34,10 +34,10 @@ Scatter = Literal["unsafe", "cell", "all"]
 # Hits are counted for each of these at once: another tolerance needs no new attack.
 TOLERANCES = (1e-9, EXACT, 1e-3)
 # Larger instances are left out: each is attacked some hundred times, softened squares take seconds.
-MOST_CELLS, MOST_ROWS = 5_000, 1_000
+MAX_CELLS, MAX_ROWS = 5_000, 1_000
 # A change that brings the tables closer by less than this, in percent of the estimates, explains nothing.
 HELPS = 0.5
-MOST_ROUNDS = 4
+MAX_ROUNDS = 4
 RESAMPLES = 200
 # Changes when an answer would.
 EDITION = 1
@@ -276,7 +276,7 @@ class TriedReading:
 
 def searchable(instances: Sequence[TableInstance]) -> list[TableInstance]:
     """Return the instances of the paper that are small enough to search on."""
-    return [i for i in instances if i.name in shares()["B1", "l1"] and i.relations.shape[0] <= MOST_ROWS]
+    return [i for i in instances if i.name in shares()["B1", "l1"] and i.relations.shape[0] <= MAX_ROWS]
 
 
 class ReadingSearch:
@@ -285,7 +285,7 @@ class ReadingSearch:
     Parameters
     ----------
     instances
-        Those of the paper among them are attacked, up to ``MOST_CELLS`` and ``MOST_ROWS``.
+        Those of the paper among them are attacked, up to ``MAX_CELLS`` and ``MAX_ROWS``.
     folder, replications, seed, jobs, progress
         As in :func:`hitoku_papers.castro_2012.run`.
     norms
@@ -370,7 +370,7 @@ def search(lookup: ReadingSearch, changes: Sequence[Mapping[str, Any]] = CHANGES
     """
     rounds: list[list[TriedReading]] = []
     best = lookup.tried(AS_PRINTED)
-    while len(rounds) < MOST_ROUNDS:
+    while len(rounds) < MAX_ROUNDS:
         kept = best.reading
         others = [replace(kept, **change) for change in changes]
         rounds.append([best, *(lookup.tried(other) for other in others if other != kept)])

@@ -19,7 +19,7 @@ from hitoku.solver.closest import DeviationProgram
 
 Floats = NDArray[np.float64]
 
-MOST_ITERATIONS = 80
+MAX_ITERATIONS = 80
 # Rows and bounds are kept to this, as a share of the largest lower bound; only the gap is left open.
 RESIDUAL = 1e-8
 # Relations of a table depend on each other: a trace on the diagonal keeps the factors regular.
@@ -174,7 +174,7 @@ def stopped(problem: DeviationProgram, gap: float) -> Floats | None:
         problem.upper[moving] / unit,
     )
     at = path.start()
-    for _ in range(MOST_ITERATIONS):
+    for _ in range(MAX_ITERATIONS):
         objective = 1.0 + float(at.x @ at.x)
         target, now = gap * objective / path.n_bounds, path.gap(at) / path.n_bounds
         missing, gradient, apart = path.residuals(at)

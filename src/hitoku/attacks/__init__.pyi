@@ -12,7 +12,7 @@ from hitoku.attacks.contribution import pooled as pooled
 from hitoku.attacks.contribution import shares_of as shares_of
 from hitoku.attacks.group import Group as Group
 from hitoku.attacks.group import Pinned as Pinned
-from hitoku.attacks.insider import MOST_COALITIONS as MOST_COALITIONS
+from hitoku.attacks.insider import MAX_COALITIONS as MAX_COALITIONS
 from hitoku.attacks.insider import Insider as Insider
 from hitoku.attacks.interval import Interval as Interval
 from hitoku.attacks.interval import exposed as exposed

@@ -20,7 +20,7 @@ from hitoku.solver.work import MINUTES, Deadline
 
 __all__ = ["Contribution", "Insider", "Worst"]
 
-MOST_COALITIONS = 10_000
+MAX_COALITIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +94,7 @@ class Insider:
     coalition: Count = 1
     integer: bool = False
     time_limit_s: LimitOrZero | None = None
-    limit: Count = MOST_COALITIONS
+    limit: Count = MAX_COALITIONS
     work_limit: LimitOrZero | None = MINUTES
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks import MOST_COALITIONS, Contribution, Insider
+from hitoku.attacks import MAX_COALITIONS, Contribution, Insider
 from hitoku.errors import NeedError, ParameterError, did_you_mean
 from hitoku.messages import Text
 from hitoku.model import Integers, Table
@@ -70,7 +70,7 @@ def choose_insiders(table: Table, given: Any, *, with_intervals: bool = True) ->
     if word == "singletons":
         known = tuple(one for one in known if one.sole)
     # All single contributors are tried; the number of larger coalitions is limited by the attack.
-    attack = Insider(known, coalition=size, limit=max(MOST_COALITIONS, len(known)))
+    attack = Insider(known, coalition=size, limit=max(MAX_COALITIONS, len(known)))
     return Insiders(attack, word if size == 1 else _because(word, Text("up to {n} together", n=size)))
 
 

@@ -21,7 +21,7 @@ from hitoku.solver.linear import opened
 # Nodes of integer programs near one cell.
 NEARBY_NODES = 200
 # Cells of all programs together, after which the rest is left undecided.
-MOST_WORK = 40_000_000
+MAX_WORK = 40_000_000
 
 
 def settle_nearby(search: WitnessSearch) -> bool:
@@ -32,7 +32,7 @@ def settle_nearby(search: WitnessSearch) -> bool:
     around, work = CellSurroundings(search.problem), 0
     for most_cells in NEARBY_CELLS:
         for place in search.unsettled():
-            if work > MOST_WORK:
+            if work > MAX_WORK:
                 return False
             work += _settle(search, place, around, most_cells)
             search.tell()

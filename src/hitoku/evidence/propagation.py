@@ -22,7 +22,7 @@ ROUNDS = 40
 # A bound is narrowed when that gains this share of it, and half a step: less leads round in circles.
 GAIN, STEP = 1e-3, 0.5
 # A proof of more relations than this is left to a linear program.
-MOST_RELATIONS = 2_000
+MAX_RELATIONS = 2_000
 
 LOW, HIGH = range(2)
 
@@ -96,7 +96,7 @@ class BoundPropagation:
                 entries = self.problem.rows[row]
                 times = _divided(share, entries[cell])
                 rows[row] = rows.get(row, 0) + times
-                if len(rows) > MOST_RELATIONS:
+                if len(rows) > MAX_RELATIONS:
                     return None
                 for other, coefficient in entries.items():
                     if other == cell:

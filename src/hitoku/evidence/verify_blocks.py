@@ -28,7 +28,7 @@ Node = tuple[list[int], list[int], int, int, list[Any]]
 PARTS = 1024
 MILLIONTH = Fraction(1, 10**6)
 # Cells of witnesses on which the method is run again: all of small tables, a few of large ones.
-MOST_RERUN = 100_000
+MAX_RERUN = 100_000
 
 
 def middle(sums: list[int], split: str) -> int:
@@ -314,7 +314,7 @@ def without_theorem(
     ends = {
         need["cell"]: {values[need["cell"] // across][need["cell"] % across]} for need in content["unsafe"]
     }
-    most = max(1, MOST_RERUN // (len(values) * across))
+    most = max(1, MAX_RERUN // (len(values) * across))
     for witness in content["witnesses"][:most]:
         moved = [list(line) for line in values]
         if witness["denominator"] != 1:

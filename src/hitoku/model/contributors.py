@@ -93,7 +93,7 @@ class Contributors:
 
 
 # Maximum number of shares in memory. A record has a share in every total of its table.
-MOST_SHARES = 50_000_000
+MAX_SHARES = 50_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,12 +127,12 @@ class Shares:
         for dimension, leaf in zip(dimensions, places, strict=True):
             above = dimension.closure.tocsc()
             often = np.diff(above.indptr)[leaf[share]]
-            if often.sum() > MOST_SHARES:
+            if often.sum() > MAX_SHARES:
                 raise TableError(
                     "too_many_shares",
                     "the records have too many totals: more than {most:_} shares",
                     fix="use a table with fewer levels, or fewer records",
-                    most=MOST_SHARES,
+                    most=MAX_SHARES,
                 )
             step = np.arange(int(often.sum())) - np.repeat(np.cumsum(often) - often, often)
             code = above.indices[np.repeat(above.indptr[leaf[share]], often) + step]

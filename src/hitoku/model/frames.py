@@ -13,7 +13,7 @@ from hitoku.errors import DataError, did_you_mean, some
 from hitoku.model.arrays import Floats, Integers
 
 # Codes with more digits are sorted as text.
-MOST_DIGITS = 300
+MAX_DIGITS = 300
 
 
 def opened(frame: Any) -> nw.DataFrame[Any]:
@@ -157,7 +157,7 @@ def code_list(codes: np.ndarray[Any, Any]) -> list[str]:
     """Return the distinct codes, in numerical order if all are numbers, else in alphabetical order."""
     distinct = [str(code) for code in np.unique(codes)]
     # isdecimal, not isdigit, which accepts superscripts. Very long codes are sorted as text.
-    if all(code.isdecimal() and len(code) <= MOST_DIGITS for code in distinct):
+    if all(code.isdecimal() and len(code) <= MAX_DIGITS for code in distinct):
         distinct.sort(key=lambda code: (int(code), code))
     return distinct
 

@@ -17,7 +17,7 @@ from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 
 # Maximum number of cells displayed in notebooks.
-MOST_IN_A_NOTEBOOK = 2_000
+MAX_IN_A_NOTEBOOK = 2_000
 NOTEBOOK_STYLE = (
     "<style>.hitoku td.withheld { font-style: italic; background: "
     "repeating-linear-gradient(135deg, #8883 0 6px, #8886 6px 8px); }</style>"
@@ -201,7 +201,7 @@ class Release:
         return f"Release({self.n_cells:_} cells, {int(self.withheld.sum()):_} withheld)"
 
     def _repr_html_(self) -> str:
-        shown = release_markup(self) if self.n_cells <= MOST_IN_A_NOTEBOOK else ""
+        shown = release_markup(self) if self.n_cells <= MAX_IN_A_NOTEBOOK else ""
         return (
             f"<div class=hitoku>{NOTEBOOK_STYLE}<b>Release of {escape(self.measure)}</b>: "
             f"{self.n_cells:,} cells, {int(self.withheld.sum()):,} withheld ({self.withheld.mean():.1%})"

@@ -53,7 +53,7 @@ BATCH_STEPS = {
     **STAGES,
     "write": "writing files",
 }
-MOST_FINDINGS = 20
+MAX_FINDINGS = 20
 
 
 def run_batch(
@@ -355,9 +355,9 @@ def _decided(asked: Suppress, word: str, outcome: Outcome) -> list[str]:
 
 def _audited(outcome: Outcome) -> list[str]:
     findings = outcome.audit.findings
-    more = [f"audit: and {len(findings) - MOST_FINDINGS} more"] if len(findings) > MOST_FINDINGS else []
+    more = [f"audit: and {len(findings) - MAX_FINDINGS} more"] if len(findings) > MAX_FINDINGS else []
     verdict = f"audit: {'safe' if outcome.audit.safe else 'NOT safe'}"
-    return [verdict, *(f"audit: {finding}" for finding in findings[:MOST_FINDINGS]), *more]
+    return [verdict, *(f"audit: {finding}" for finding in findings[:MAX_FINDINGS]), *more]
 
 
 def _within(table: str, where: str) -> Text:

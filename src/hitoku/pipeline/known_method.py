@@ -43,7 +43,7 @@ from hitoku.rules import Rule
 from hitoku.solver.closest import Norm
 
 # The matching attack is tried in full up to so many withheld cells, and candidates or nodes of its search.
-MOST_WITHHELD, MOST_CANDIDATES, MOST_NODES = 40, 300, 1_000_000
+MAX_WITHHELD, MAX_CANDIDATES, MAX_SEARCH_NODES = 40, 300, 1_000_000
 # Cells of a table up to which all these nodes are looked at.
 SMALL = 100
 
@@ -88,7 +88,7 @@ def against_known_method(
     steps: int = 60,
     seed: int = 0,
     n_jobs: int | None = None,
-    nodes: int = MOST_NODES,
+    nodes: int = MAX_SEARCH_NODES,
     groups: bool = True,
 ) -> KnownMethod:
     """Tell what is known about an attacker who knows the method, its rules and its width.
@@ -132,13 +132,13 @@ def against_known_method(
     method = informed(method, rules, width)
     wide = np.zeros(table.n_cells, dtype=np.bool_)
     narrow = wide.copy()
-    if release.integer and release.withheld.sum() <= MOST_WITHHELD:
+    if release.integer and release.withheld.sum() <= MAX_WITHHELD:
         # A node of a large table takes longer.
         nodes = nodes * SMALL // max(SMALL, table.n_cells)
         suppressor = Suppressor(method, rules, width, groups)
         try:
             shaves = not suppressor.random and Board.of(release, suppressor) is not None
-            limit = nodes if shaves else MOST_CANDIDATES
+            limit = nodes if shaves else MAX_CANDIDATES
             attack = Matching(method=method, rules=rules, width=width, groups=groups, limit=limit)
             bounds = attack.bounds(release)
         except HitokuError:

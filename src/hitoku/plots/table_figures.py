@@ -184,7 +184,7 @@ def _strip(axes: Any, held: Floats) -> None:
 
 
 # Maximum number of codes whose names do not overlap.
-MOST_NAMES = 60
+MAX_NAMES = 60
 
 
 def heat_map(release: Release, *, title: str = "") -> Figure:
@@ -252,6 +252,6 @@ def heat_map(release: Release, *, title: str = "") -> Figure:
 
 def _named(codes: tuple[str, ...]) -> tuple[list[int], list[str]]:
     """Return positions and labels of ticks, a selection if there are many codes."""
-    step = -(-len(codes) // MOST_NAMES)
+    step = -(-len(codes) // MAX_NAMES)
     places = list(range(0, len(codes), step))
     return places, [codes[place] for place in places]

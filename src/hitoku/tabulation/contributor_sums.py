@@ -17,7 +17,7 @@ from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.exact_sums import Numbers
 
 LONGEST_LIST = 64
-MOST_SHARES = 8
+MAX_SHARES = 8
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class State:
         """
         cube = self.cube
         widest = max(cube.dimensions, key=lambda d: d.closure.nnz / len(d.leaves))
-        n_shares = min(threads, MOST_SHARES, len(widest.leaves))
+        n_shares = min(threads, MAX_SHARES, len(widest.leaves))
         shape = np.array(cube.leaf_shape, dtype=np.uint32)
         by_size, bits = self.ranking.absolute, leaf_bits(cube)
 

@@ -84,7 +84,7 @@ def _filter_key(where: Where | None) -> frozenset[tuple[str, tuple[str, ...]]]:
 # A rest (None where nothing is left), and the tables, by position, that divide with it a wider filter.
 Division = tuple[TableSpec | None, tuple[int, ...]]
 # Combinations of filters that are looked through for what is left open: four of up to 17 filters.
-MOST_COMBINED = 20_000
+MAX_COMBINED = 20_000
 
 
 def common_filter(specs: Sequence[TableSpec], atoms: RecordAtoms) -> dict[str, Sequence[str]]:
@@ -187,7 +187,7 @@ def unjudged(
         classes = np.unique(rows, axis=1)
         known = sorted({_bits(row) for row in classes} - {0}, reverse=True)
         for n in range(2, 5):
-            if math.comb(len(places), n) * 2 ** (n - 1) > MOST_COMBINED:
+            if math.comb(len(places), n) * 2 ** (n - 1) > MAX_COMBINED:
                 break
             for chosen in combinations(range(len(places)), n):
                 for signs in product((1, -1), repeat=n - 1):

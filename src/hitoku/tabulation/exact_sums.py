@@ -10,7 +10,7 @@ from typing import Protocol
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import infinite
 
-MOST_DECIMALS = 4
+MAX_DECIMALS = 4
 EXACT = 2**53  # whole numbers up to here are doubles
 ROOM = 122  # bits of the largest sums, as integers
 SPREAD_BITS = 30
@@ -115,7 +115,7 @@ def numbers_of(engine: Measured, decimals: int | None = None) -> Numbers:
         if weight and value and scale * weight_scale * facts.weighted >= EXACT:
             weight_scale = 1.0
         whole = {
-            "sum": facts.digits <= MOST_DECIMALS and 10.0**facts.digits * facts.size < EXACT,
+            "sum": facts.digits <= MAX_DECIMALS and 10.0**facts.digits * facts.size < EXACT,
             "weighted_count": 10.0**facts.weight_digits == weight_scale and facts.weights < EXACT,
         }
         whole["weighted_sum"] = all(whole.values()) and scale * weight_scale * facts.weighted < EXACT
@@ -216,11 +216,11 @@ def decimals_sql(column: str, nearest: str) -> str:
     """
     cases = "".join(
         f" WHEN abs({column}) * 1e{d} < {EXACT} AND {nearest}({column} * 1e{d}) / 1e{d} = {column} THEN {d}"
-        for d in range(MOST_DECIMALS + 1)
+        for d in range(MAX_DECIMALS + 1)
     )
     return f"CASE {cases} ELSE 99 END"
 
 
 def _scale(digits: int, size: float) -> float:
-    scale = 10.0**digits if digits <= MOST_DECIMALS else math.inf
+    scale = 10.0**digits if digits <= MAX_DECIMALS else math.inf
     return scale if scale * size < EXACT else 1.0

@@ -123,7 +123,7 @@ def _sums(text: str) -> str:
 
 
 # Columns looked at: a file of thousands has few classifications among them.
-MOST_COLUMNS = 200
+MAX_COLUMNS = 200
 # By variable and column, the entry of the column that every code of the variable comes with.
 Nested = dict[str, dict[str, dict[str, str]]]
 
@@ -148,7 +148,7 @@ def nested_columns(
     >>> nested_columns(file, ["town", "size"])
     {'town': {'county': {'a': 'A', 'b': 'A', 'c': 'B'}}}
     """
-    every = sorted(column_names(data, file))[:MOST_COLUMNS]
+    every = sorted(column_names(data, file))[:MAX_COLUMNS]
     aliases = {f"c{number}": name for number, name in enumerate(every)}
     found: Nested = {}
     with open_source(data, aliases, file=file, again=True) as source:

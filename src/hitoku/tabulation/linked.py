@@ -32,9 +32,9 @@ from hitoku.tabulation.engines import given_to, opened_once
 from hitoku.tabulation.placement import RecordAtoms
 
 # A cover with more leaf cells than this is not made; that the tables form a ring is said instead.
-MOST_COVERED = 100_000
+MAX_COVERED = 100_000
 # Nor one with more than this for filters that cut across each other: mostly the person can do without them.
-MOST_CROSSED = 20_000
+MAX_CROSSED = 20_000
 COVER = "cover"
 
 
@@ -147,7 +147,7 @@ def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str,
     for measure in dict.fromkeys(measures):
         same = [spec for spec, its in zip(told, measures, strict=True) if its == measure]
         if not acyclic(_edges(same, atoms)):
-            covered[measure] = _add_cover(make, same, atoms, MOST_COVERED, made, told)
+            covered[measure] = _add_cover(make, same, atoms, MAX_COVERED, made, told)
             remarks += [] if covered[measure] else [_too_large()]
     found = _joined(made, told, divisions, atoms)
     # What cuts a rest cuts one of the tables that it is the difference of.
@@ -155,7 +155,7 @@ def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str,
     n_joined = len(made)
     for measure in sorted(crossed - set(covered)):
         same = [spec for spec, its in zip(told, measures, strict=True) if its == measure]
-        covered[measure] = _add_cover(make, same, atoms, MOST_CROSSED, made, told)
+        covered[measure] = _add_cover(make, same, atoms, MAX_CROSSED, made, told)
     if len(made) > n_joined:
         found = _joined(made, told, divisions, atoms)
     open_cuts = {

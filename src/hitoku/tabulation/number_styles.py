@@ -27,9 +27,9 @@ PLAIN = "0123456789.,+----"
 NARROW = str.maketrans(WIDE, PLAIN)
 SIGNS = {".": "point", ",": "comma", " ": "blank", "'": "apostrophe"}
 NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
-MOST_SHAPES = 5000
+MAX_SHAPES = 5000
 # Digits of a whole number that surely fits into 64 bits.
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def style_of(
 def whole(shapes: Iterable[str], style: NumberStyle) -> bool:
     """Tell whether all entries are whole numbers of moderate size."""
     digits = [style.plain(shape).lstrip("+-") for shape in shapes if shape]
-    return all(text.isdigit() and len(text) <= MOST_DIGITS for text in digits)
+    return all(text.isdigit() and len(text) <= MAX_DIGITS for text in digits)
 
 
 def _allowed(given: FileFormat) -> list[NumberStyle]:
@@ -170,7 +170,7 @@ def _pattern(decimal: str, thousands: str) -> re.Pattern[str]:
 
 
 # As many different texts are quoted, and as many lines named; a column with more kinds of texts holds names.
-MOST_QUOTED, MOST_LINES, MOST_KINDS, LONGEST_MARKER = 5, 5, 20, 12
+MAX_QUOTED, MAX_LINES, MAX_KINDS, LONGEST_MARKER = 5, 5, 20, 12
 
 
 def text_in_numbers(text: TextFile, names: Iterable[str]) -> DataError | None:
@@ -204,7 +204,7 @@ def _text_in_column(text: TextFile, name: str) -> DataError | None:
             shape = shape_of(entry)
             entries[shape] += 1
             lines = first.setdefault(shape, [])
-            if len(lines) < MOST_LINES:
+            if len(lines) < MAX_LINES:
                 lines.append(line)
     style = max(
         _allowed(text.file),
@@ -215,8 +215,8 @@ def _text_in_column(text: TextFile, name: str) -> DataError | None:
         return None
     texts = [shape for shape in bad if not NOT_FINITE.fullmatch(shape)]
     # A few short texts are markers; many or long ones may be names of respondents, and are not quoted.
-    kinds = len(bad) <= MOST_KINDS and max(map(len, bad)) <= LONGEST_MARKER
-    quoted = some((f"{shape!r} ({n:,})" for shape, n in bad.most_common()), MOST_QUOTED) if kinds else ""
+    kinds = len(bad) <= MAX_KINDS and max(map(len, bad)) <= LONGEST_MARKER
+    quoted = some((f"{shape!r} ({n:,})" for shape, n in bad.most_common()), MAX_QUOTED) if kinds else ""
     markers = ",".join(shape for shape in texts if not re.search(r"[0-9,]", shape))
     fix: str = Text("correct these entries, or name another column")
     if kinds and markers:
@@ -235,5 +235,5 @@ def _text_in_column(text: TextFile, name: str) -> DataError | None:
         m=entries.total(),
         quoted=quoted,
         file=text.path.name,
-        lines=some(sorted(line for shape in bad for line in first[shape]), MOST_LINES),
+        lines=some(sorted(line for shape in bad for line in first[shape]), MAX_LINES),
     )

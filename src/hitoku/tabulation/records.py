@@ -19,7 +19,7 @@ from hitoku.errors import DataError
 from hitoku.files import spill_folder, split_sheet
 from hitoku.tabulation.database import connect, literal, quoted, translate_errors
 from hitoku.tabulation.number_styles import (
-    MOST_SHAPES,
+    MAX_SHAPES,
     NumberStyle,
     present_sql,
     shape_sql,
@@ -242,7 +242,7 @@ def style_among(
     shapes = shapes_of(connection, column, text.path.name, table, text.file.na)
     if not any(shapes):
         return shapes, None
-    style = style_of(shapes, name, text.path.name, text.file) if len(shapes) < MOST_SHAPES else None
+    style = style_of(shapes, name, text.path.name, text.file) if len(shapes) < MAX_SHAPES else None
     if style is None:
         error = text_in_numbers(text, [name])
         if error is not None:
@@ -282,7 +282,7 @@ def shapes_of(
 ) -> list[str]:
     """Return the shapes of the entries of a column; as many as may be looked at."""
     there = present_sql(column, na) if na else f"{column} IS NOT NULL"
-    query = f"SELECT DISTINCT {shape_sql(column)} FROM {table} WHERE {there} LIMIT {MOST_SHAPES}"
+    query = f"SELECT DISTINCT {shape_sql(column)} FROM {table} WHERE {there} LIMIT {MAX_SHAPES}"
     with translate_errors(where):
         return [row[0] for row in connection.sql(query).fetchall()]
 
@@ -393,7 +393,7 @@ def _styles(
     styles: dict[str, NumberStyle] = {}
     unclear: list[str] = []
     for name, own in shapes.items():
-        if not any(own) or len(own) >= MOST_SHAPES or any(map(PADDED.match, own)):
+        if not any(own) or len(own) >= MAX_SHAPES or any(map(PADDED.match, own)):
             continue  # 01 is a code
         try:
             style = style_of(own, name, where, file)

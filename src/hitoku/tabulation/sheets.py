@@ -19,7 +19,7 @@ RANGE = re.compile(r"\$?[A-Z]{1,3}\$?\d+:\$?[A-Z]{1,3}\$?\d+", re.IGNORECASE)
 # Numbers shown with this many digits: 7 stands as 007.
 PADDED = re.compile("00+")
 # Whole numbers above this are not exact in a sheet.
-MOST_EXACT = 2**53
+MAX_EXACT = 2**53
 
 Line = tuple[int, tuple[str, ...]]
 
@@ -122,7 +122,7 @@ def _text(cell: Any, decimal: str, *, indents: bool) -> str:
     value = cell.value
     if value is None or isinstance(value, bool):
         return "" if value is None else str(value).lower()
-    if isinstance(value, float) and value.is_integer() and abs(value) < MOST_EXACT:
+    if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT:
         value = int(value)
     if isinstance(value, int):
         shown = PADDED.fullmatch(cell.number_format or "")

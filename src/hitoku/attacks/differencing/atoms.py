@@ -22,7 +22,7 @@ from hitoku.model import Floats, Integers, Labels, Mask, Release, rational
 from hitoku.solver.linear import LinearProgram, SolverStatus, solve
 
 # Combinations of codes beyond this many are not looked at one by one.
-MOST_ATOMS = 200_000
+MAX_ATOMS = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +206,7 @@ class Atoms:
         return covers
 
 
-def number_of_atoms(points: Sequence[int], most: int = MOST_ATOMS) -> int:
+def number_of_atoms(points: Sequence[int], most: int = MAX_ATOMS) -> int:
     """Multiply what can be told apart in each variable; refuse when that is too much to look at."""
     n_atoms = int(np.prod(points, dtype=np.float64))
     if n_atoms > most:

@@ -20,7 +20,7 @@ RANGE = re.compile(r"[\[(]?\s*(\d+)\s*(?:(?:-|\N{EN DASH}|to|\.\.)\s*(\d+)|(\+))
 # The end of a range without one; no classification counts this far.
 ENDLESS = 10**9
 # Codes beyond this many are counted, not named.
-MOST_NAMED = 8
+MAX_NAMED = 8
 
 Meanings = Mapping[str, Mapping[str, Sequence[str]]]
 
@@ -159,7 +159,7 @@ def ranges(codes: Sequence[str]) -> str:
     """
     found = [as_range(code) for code in codes]
     if not all(found):
-        return " or ".join(codes) if len(codes) <= MOST_NAMED else some(codes, MOST_NAMED)
+        return " or ".join(codes) if len(codes) <= MAX_NAMED else some(codes, MAX_NAMED)
     runs: list[tuple[int, int]] = []
     for first, last in sorted(each for each in found if each):
         if runs and first <= runs[-1][1] + 1:

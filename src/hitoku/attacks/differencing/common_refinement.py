@@ -15,7 +15,7 @@ from hitoku.attacks.differencing.partition import Codes, Partition
 from hitoku.model import Integers
 
 # With more blocks than this, going through them takes as long as going through the units.
-MOST = 512
+MAX_BLOCKS = 512
 # Pairs of a combination and a cell up to this many are counted in a matrix of all of them.
 DENSE = 2**20
 
@@ -71,7 +71,7 @@ class CommonRefinement:
         taken, self._n = [parts[0]], len(sizes)
         for part in parts[1:]:
             finer = _finer(self._combination, codes, self._n, part)
-            if finer[2] > MOST:
+            if finer[2] > MAX_BLOCKS:
                 break
             self._combination, codes, self._n = finer
             taken.append(part)

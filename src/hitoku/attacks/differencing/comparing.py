@@ -30,7 +30,7 @@ DERIVING = 20
 # Nodes and edges that the flows of one search look at: half a minute.
 FLOW_WORK = 2e10
 # What follows from an output is kept in so many partitions at most, the shortest sums first.
-MOST_DERIVED = 250
+MAX_DERIVED = 250
 # With fewer units than this, going through them takes no longer than finding out which are alike.
 FEW_UNITS = 10_000
 NONE: Hashes = np.empty(0, dtype=np.uint64)
@@ -197,7 +197,7 @@ class _Turns:
 
     def has_room(self) -> bool:
         """Tell whether more of what follows can be kept; where not, it is left out."""
-        full = len(self.fresh) >= MOST_DERIVED or self._effort >= self._search.effort
+        full = len(self.fresh) >= MAX_DERIVED or self._effort >= self._search.effort
         self.left_out += full
         return not full
 

@@ -17,7 +17,7 @@ from hitoku.attacks.differencing.joint_partition import dense, looked_up
 from hitoku.attacks.differencing.partition import LISTED, Hashes, Partition
 
 # With more blocks than this, or than a part of the units, going through blocks gains little.
-MOST = 2**15
+MAX_BLOCKS = 2**15
 PART = 8
 
 
@@ -39,7 +39,7 @@ def divided(alike: Alike | None, parts: Sequence[Partition]) -> Alike | None:
         if alike is None:
             return None
         block, first = refine(alike.block, part.codes, len(alike), len(part) + 1)
-        small = len(first) <= min(MOST, len(block) // PART)
+        small = len(first) <= min(MAX_BLOCKS, len(block) // PART)
         alike = Alike(block, first, alike.unit_keys) if small else None
     return alike
 

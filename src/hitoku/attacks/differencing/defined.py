@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.differencing.atoms import MOST_ATOMS, Atoms, Disclosed, number_of_atoms
+from hitoku.attacks.differencing.atoms import MAX_ATOMS, Atoms, Disclosed, number_of_atoms
 from hitoku.attacks.differencing.disclosure_basis import (
     covered_by,
     merge_axes,
@@ -56,7 +56,7 @@ def defined_differences(
     *,
     threshold: float = 10,
     nested: Sequence[Nested] = (),
-    most: int = MOST_ATOMS,
+    most: int = MAX_ATOMS,
 ) -> list[Disclosed]:
     """Find groups that several outputs single out together, all of them at once.
 

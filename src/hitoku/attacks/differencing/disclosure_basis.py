@@ -19,7 +19,7 @@ from hitoku.attacks.differencing.partition import Certificate
 from hitoku.model import Integers
 
 # Combinations beyond this many are not looked at one by one.
-MOST_POINTS = 2_000_000
+MAX_POINTS = 2_000_000
 # Stands for the base codes that only a filter leaves out.
 OTHERS = "any other"
 # Said of a group that differs between two deliveries of the data, and not by its definition.
@@ -87,7 +87,7 @@ def classify_certificate(
     nested = [*nested, *(each for definition in given for each in definition.nested)]
     axes = merge_axes(list(known.values()), nested)
     shape = tuple(axis.n for axis in axes)
-    if np.prod(shape, dtype=np.float64) > MOST_POINTS:
+    if np.prod(shape, dtype=np.float64) > MAX_POINTS:
         return ClassifiedGroup(DisclosureBasis.NOT_CLASSIFIED)
     total, added = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.bool_)
     for (output, part, cell), times in certificate.items():

@@ -22,7 +22,7 @@ from hitoku.rules import MinFrequency
 # Lines longer than this do not fit the kernels' masks.
 LONGEST = 62
 # Counts up to here are told one by one.
-MOST_COUNTS = 10_000
+MAX_COUNTS = 10_000
 # Candidates listed and looked at one by one, or counted where they are not listed.
 CANDIDATES = 200_000
 # Boxes and patterns looked at. A candidate that is not settled by then counts as no match: the walk that asks
@@ -165,7 +165,7 @@ def shaved(release: Release, board: Board, *, nodes: int, values: bool) -> Match
 
     hidden, cells, feasible = board.hidden, board.cells, board.feasible(release)
     largest = int(feasible.upper[cells].max(initial=0))
-    told = largest + 2 if values and largest < MOST_COUNTS else 0
+    told = largest + 2 if values and largest < MAX_COUNTS else 0
     seen = np.zeros((len(board.inner), told), dtype=np.bool_)
     met, least, most, low, high, unknown, _ = shave(*board.arguments, seen, nodes)
     if not met and not unknown.any():

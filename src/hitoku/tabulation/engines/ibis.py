@@ -22,7 +22,7 @@ from hitoku.model import Floats, Integers, not_numbers
 from hitoku.tabulation.contributor_sums import LeafSums, Ranking, State
 from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.database import allowed_memory, arrow_kind, codes_of
-from hitoku.tabulation.exact_sums import EXACT, MOST_DECIMALS, NumberFacts, Numbers
+from hitoku.tabulation.exact_sums import EXACT, MAX_DECIMALS, NumberFacts, Numbers
 from hitoku.tabulation.source import Where, filter_columns, records_changed, refuse_filter
 from hitoku.tabulation.text_files import require
 
@@ -110,7 +110,7 @@ class Ibis:
             column=self.names[column],
             where="value" if column == "x" else "weight",
             fix="give decimals=2 to round every record first, or bring the records to DuckDB or Spark",
-            most=MOST_DECIMALS,
+            most=MAX_DECIMALS,
         )
 
     def codes(self, column: str) -> tuple[Mapping[str | None, int], str]:
@@ -361,7 +361,7 @@ def _nearest(number: Any, *, even: bool) -> Any:
 def _digits(size: Any) -> Any:
     """Return the fewest decimals that give a number of this size exactly; 99 when there are too many."""
     cases = []
-    for digits in range(MOST_DECIMALS + 1):
+    for digits in range(MAX_DECIMALS + 1):
         large = size * 10.0**digits
         nearest = _nearest(ibis.least(large, float(EXACT)), even=False).cast("float64")
         cases.append(((large < float(EXACT)) & (nearest / 10.0**digits == size), digits))
