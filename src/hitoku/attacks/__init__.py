@@ -1,12 +1,12 @@
-"""Attacks on a release: what a reader can infer from published information alone.
+"""Attacks on a release: what an attacker can infer from published information alone.
 
-An attack is a few validated parameters, a statement of what its reader knows, and one verb,
+An attack has a few validated parameters, a statement of the attacker's knowledge, and the method
 ``bounds(release)`` (:class:`Attack`, :class:`Inference`). :class:`Interval` knows the release only,
-:class:`Insider` own contributions, :class:`Group` pools the knowledge of several people,
-:class:`~hitoku.attacks.matching.Matching` knows the method that made the release,
+:class:`Insider` its own contributions, :class:`Group` the pooled knowledge of several people,
+:class:`~hitoku.attacks.matching.Matching` the method that made the release, and
 :class:`~hitoku.attacks.adjustment.Adjustment` how a table was adjusted. ``ATTACKS`` lists them by name; a new
 attack is a line there. :mod:`hitoku.attacks.differencing` compares outputs about the same units. An attack
-never sees a true table; one that needs the method gets it as an argument.
+never receives the true table; one that needs the method gets it as a parameter.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What every attack is: a few validated parameters, what its reader is assumed to know, and one verb.
+"""Protocol of attacks: validated parameters, the assumed knowledge, and ``infer``.
 
-An attack is handed a :class:`Release` and nothing else about the table; what its reader knows beside it (own
-contributions, the suppressor, the levels of an adjustment) is among its parameters. So no attack can see the
-truth, and none judges: whether what it infers comes too close to an unsafe cell takes the true values, and is
-asked in :mod:`hitoku.evidence.attacked`.
+An attack receives a :class:`Release` and nothing else about the table; additional knowledge of the attacker
+(own contributions, the suppressor, the levels of an adjustment) is passed as parameters. So no attack can see
+the true table, and none decides whether its inference comes too close to an unsafe cell: that requires the
+true values, and is done in :mod:`hitoku.evidence.attacked`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from hitoku.model import Bounds, Estimates, Finding, Release
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inference:
-    """What an attack infers from a release; an attack gives the parts that it has.
+    """Inference of an attack from a release; parts that an attack does not provide are empty.
 
     Parameters
     ----------
     bounds
-        An interval for every cell that is proved, given what the reader is assumed to know: the true value
-        lies inside, except perhaps where ``bounds.unknown``.
+        Proved interval of every cell, under the assumed knowledge of the attacker: the true value
+        lies inside, except possibly where ``bounds.unknown``.
     estimates
-        Values that the reader arrives at; nothing is proved about them.
+        Values that the attacker estimates, without proof.
     findings
-        What holds in every table that fits, in words, where intervals do not say it.
+        Statements that hold in every feasible table, in words, if intervals do not express them.
 
     Examples
     --------
@@ -48,16 +48,16 @@ class Inference:
 
 @runtime_checkable
 class Attack(Protocol):
-    """A reader of a release: parameters in a frozen dataclass, three things about its kind, one verb.
+    """Protocol of an attack: parameters in a frozen dataclass, three class attributes, and ``infer``.
 
     Attributes
     ----------
     name
-        Registry key, command-line word, file and page.
+        Registry key, command-line name, file and page.
     assumes
-        What the reader is assumed to know, and so when the attack matters; one sentence.
+        Assumed knowledge of the attacker, and so when the attack is relevant; one sentence.
     adjusted
-        It is about adjusted releases, which publish other values; otherwise about withheld cells.
+        True for attacks on adjusted releases, which publish other values; False for suppressed cells.
     """
 
     name: ClassVar[str]
@@ -65,5 +65,5 @@ class Attack(Protocol):
     adjusted: ClassVar[bool]
 
     def infer(self, release: Release) -> Inference:
-        """Return what the reader can infer; the same release gives the same answer."""
+        """Return what the attacker can infer; deterministic."""
         ...

@@ -1,4 +1,4 @@
-"""What insiders know: their own contributions, cell by cell."""
+"""Knowledge of insiders: their own contributions, cell by cell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from hitoku.errors import ParameterError
 from hitoku.model import numbers, opened, texts, whole_numbers
 
-# An amount in a cell, whether nobody else is in it, and how many are, where that is public.
+# Contribution to a cell, whether it is the only one, and the public number of contributors, if known.
 Share = tuple[float, bool, int | None]
 # Contributors by number, in the order in which they are first named.
 Coalition = tuple[int, ...]
@@ -19,20 +19,20 @@ Coalition = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Contribution:
-    """One contributor's own amount in one cell.
+    """One contributor's own contribution to one cell.
 
     Parameters
     ----------
     contributor
-        Who; the same name in several cells is the same respondent.
+        Identity; the same name in several cells is the same respondent.
     cell
         Position of the cell in the release.
     amount
-        What the contributor added to the cell, and so knows.
+        The contribution, known to the contributor.
     sole
-        Nobody else contributed to the cell, and the contributor knows that.
+        Whether it is the only contribution to the cell, and the contributor knows that.
     among
-        How many contributed to the cell, where that is public; a coalition of all of them knows its value.
+        Number of contributors of the cell, if public; a coalition of all of them knows its value.
     """
 
     contributor: Hashable
@@ -62,15 +62,15 @@ class Contribution:
             )
 
     def __repr__(self) -> str:
-        # Neither the contributor nor the amount: a repr is safe to paste into a mail.
+        # Neither the contributor nor the amount, so that a repr reveals nothing.
         return f"Contribution(cell {self.cell}{', sole' if self.sole else ''})"
 
 
 def contributions_of(given: Any) -> tuple[Contribution, ...]:
     """Read contributions from a list of them or from a frame with a column per field.
 
-    The frame has the columns ``contributor``, ``cell`` and ``amount``, and may have ``sole`` (0 or 1) and
-    ``among`` (0 where it is not public).
+    The frame has the columns ``contributor``, ``cell`` and ``amount``, and optionally ``sole`` (0 or 1) and
+    ``among`` (0 if it is not public).
     """
     if isinstance(given, Iterable) and not hasattr(given, "columns"):
         listed = tuple(given)
@@ -97,7 +97,7 @@ def contributions_of(given: Any) -> tuple[Contribution, ...]:
 
 
 def shares_of(contributions: Sequence[Contribution], n_cells: int) -> list[dict[int, Share]]:
-    """Return what each contributor has in which cell, contributors in the order of their first appearance."""
+    """Return the contributions by cell of each contributor, in the order of first appearance."""
     numbers: dict[object, int] = {}
     shares: list[dict[int, Share]] = []
     for item in contributions:
@@ -119,7 +119,7 @@ def shares_of(contributions: Sequence[Contribution], n_cells: int) -> list[dict[
 
 
 def pooled(shares: Sequence[Mapping[int, Share]]) -> Iterator[tuple[int, float, bool]]:
-    """Return the cells of several contributors, their amount, and whether that is all of the cell.
+    """Return the cells of several contributors, their joint contribution, and whether it is the whole cell.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Groups that can be pinned to one value: what k people who put their knowledge together learn of the others.
+"""Groups that can be pinned to one value: what k people who pool their knowledge infer about the others.
 
-Everybody in a group has some value of a sensitive variable. If at most k of them can have another value than
-one (or than one of a set), then k people who know themselves can be sure of all the others. The count itself
-may stay unknown: a row whose only cell that is not zero is withheld together with its total tells the value
-of everybody in it.
+Every member of a group has some value of a sensitive variable. If at most k of them can have a value other
+than one (or than one of a set), then k people who know themselves can be sure of all the others. The count
+itself may stay unknown: a row whose only nonzero cell is suppressed together with its total reveals the value
+of all its members.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from hitoku.solver.work import MINUTES, Deadline
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """A group and the values that all but at most k of its people must have.
+    """A group and the values that all but at most k of its members must have.
 
     ``total`` is the cell of the whole group, ``inside`` the cells of those values, ``outside`` the others.
     """
@@ -56,33 +56,32 @@ class Group:
     Parameters
     ----------
     k
-        How many people share what they know; 0 stands for an attacker who knows nobody.
+        Number of people who share their knowledge; 0 for an attacker who is not a member.
     sensitive
-        Variables whose values must not be learnt; None means all of them. Codes at the lowest level are
+        Variables whose values must not be inferred. Default: all of them. Codes at the lowest level are
         single values.
     forbidden
-        Further sets of codes that must not be learnt: ``{"injury": [("Light", "Serious")]}``. A code that is
-        a group of others counts as its own set: ``{"injury": ["Injured"]}``.
+        Additional sets of codes that must not be inferred: ``{"injury": [("Light", "Serious")]}``. A code
+        that is a group of others is its own set: ``{"injury": ["Injured"]}``.
     harmless
-        Codes that may be learnt: ``{"injury": "None"}``.
+        Codes that may be inferred: ``{"injury": "None"}``.
     unknown
-        Codes that say nothing and place nobody: ``{"injury": "Unknown"}``. They may be learnt, and a group
-        described by one of them is nobody in particular.
+        Codes that carry no information and identify no person: ``{"injury": "Unknown"}``. They may be
+        inferred, and a group described by one of them cannot be identified.
     identifying
-        Variables by which people can be told apart; None means all of them. A group described by a code of
-        another variable is nobody in particular.
+        Variables that identify people. Default: all of them. A group described by a code of
+        another variable cannot be identified.
     share
-        Instead of k: find groups of which more than this share must be in one cell, in every table that
-        fits and has somebody in the group: it is enough to know that. Groups within groups count as cells,
+        Instead of k: find groups of which more than this share must be in one cell, in every feasible table
+        with a nonempty group. Groups within groups count as cells,
         too.
     work_limit
-        Numbers that flows and programs may look at: a limit that is the same on every computer. Groups that
-        were not decided by then are among those found, and the report calls them so. None for no limit.
+        Limit on the work of flows and programs, the same on every computer. Groups that are undecided
+        then are among those found, and the report says so. None: no limit.
 
-    Examples
-    --------
-    The second table of Figure 1 of Lupp and Langsrud: for nobody in the first row is the injury in doubt,
-    nor, for the one driver of the second row who was not hurt, that of the others, there or in all.
+    Examples -------- The second table of Figure 1 of Lupp and Langsrud: the injury of all drivers of the
+    first row is known and, for the one driver of the second row who was not hurt, that of the others, there
+    and overall.
 
     >>> from hitoku.model import Protection
     >>> from hitoku.model import Table
@@ -115,29 +114,29 @@ class Group:
         check_parameters(self)
 
     def infer(self, release: Release) -> Inference:
-        """Return the groups that are pinned, in words; intervals of counts do not show them."""
+        """Return the pinned groups, in words; intervals of counts do not show them."""
         return Inference(findings=self.report(release))
 
     def find(self, release: Release) -> tuple[Pinned, ...]:
-        """Return the groups that are pinned, or not decided, in the order of their totals."""
+        """Return the groups that are pinned, or undecided, in the order of their totals."""
         return self._search(release, self._deadline())
 
     def _deadline(self) -> Deadline:
         return Deadline.of(work_limit=self.work_limit)
 
     def _search(self, release: Release, deadline: Deadline) -> tuple[Pinned, ...]:
-        """Return the groups that are pinned; where the deadline is over, those not decided, too."""
+        """Return the groups that are pinned; after the deadline, undecided ones, too."""
         if self.share is not None:
             return self._crowded(release, self.share, deadline)
         groups = sorted(self._groups(release), key=lambda group: (group.total, group.inside))
         return tuple(groups[i] for i in np.flatnonzero(self._pinned(release, groups, deadline)))
 
     def bounds(self, release: Release) -> Bounds:
-        """Return the intervals of all cells: what pins a group says nothing more about counts."""
+        """Return the intervals of all cells; pinned groups imply nothing more about counts."""
         return Interval(work_limit=self.work_limit).bounds(release)
 
     def report(self, release: Release) -> tuple[Finding, ...]:
-        """Describe the groups that are pinned, or not decided, by their codes."""
+        """Describe the groups that are pinned, or undecided, by their codes."""
         deadline = self._deadline()
         found = self._search(release, deadline)
         reason = (
@@ -173,14 +172,14 @@ class Group:
         return f"{name}={' or '.join(code[place] for code in codes)}"
 
     def _pinned(self, release: Release, groups: Sequence[Pinned], deadline: Deadline) -> Mask:
-        """Tell which groups can have no more than k people elsewhere, and somebody beside those."""
+        """Return which nonempty groups can have no more than k people elsewhere."""
         if not groups:
             return np.zeros(0, dtype=bool)
         n, m = release.n_cells, len(groups)
         wider = _with_outside(release, groups)
         total = np.array([g.total for g in groups], dtype=np.int64)
         size = release.published[total]
-        # Where the whole group is no larger than k, it is enough that all may be elsewhere.
+        # If the whole group is no larger than k, it is enough that all may be elsewhere.
         goal = np.where(np.isnan(size), self.k + 1.0, np.minimum(size, self.k + 1.0))
         high = np.full(n + m, np.nan)
         high[n:] = goal
@@ -197,7 +196,7 @@ class Group:
         return pinned
 
     def _crowded(self, release: Release, share: float, deadline: Deadline) -> tuple[Pinned, ...]:
-        """Return groups of which more than a share is in one cell, in every table that fits."""
+        """Return groups of which more than a share is in one cell, in every feasible table."""
         labels, sums, exact = release.labels, _Sums.of(release), rational(share)
         harmless = self._carries(labels, self.harmless, "harmless")
         harmless |= self._carries(labels, self.unknown, "unknown")
@@ -213,7 +212,7 @@ class Group:
         inside = np.array([group.inside[0] for group in found], dtype=np.int64)
         wider = Attributions.within(n, total, inside, 0.0, weights).extend_release(release)
         bounds = Interval().bounds(release, deadline)
-        # Of an empty group no share is anywhere. Where nobody may be in it, the sum must exceed zero, which
+        # An empty group has no shares. If a group may be empty, the sum must exceed zero, which
         # it cannot in an empty one.
         empty = bounds.lower[total] <= slack(bounds.lower[total])
         goal = np.append(np.full(n, np.nan), np.where(empty, 1.0, 0.0))
@@ -232,14 +231,14 @@ class Group:
         nobody = self._carries(labels, self.unknown, "unknown")
         harmless = self._carries(labels, self.harmless, "harmless") | nobody
         sums = _Sums.of(release)
-        # People who are certainly there; with more than k of them outside nobody can be sure.
+        # People who are certainly there; with more than k of them outside no member can be sure.
         least = np.where(release.withheld, np.maximum(release.lower, 0.0), release.published)
         found: list[Pinned] = []
         for variable in labels.names if self.sensitive is None else self.sensitive:
             place = _place(labels, variable, "sensitive")
             rows = sums.along(labels.column(place).astype(np.int64))
             rows = rows[~nobody[sums.total[rows]] & self._placeable(labels, sums, variable)[sums.total[rows]]]
-            # By the variable's own tree: sums that linked tables add make no group of a cell.
+            # By the variable's own hierarchy: relations added by linked tables do not define groups.
             group = np.zeros(release.n_cells, dtype=bool)
             group[sums.total[rows[sums.tree[rows] >= 0]]] = True
             certain = sums.add(least)
@@ -256,7 +255,7 @@ class Group:
         ]
 
     def _placeable(self, labels: Labels, sums: _Sums, sensitive: str) -> Mask:
-        """Tell which cells are described by identifying variables alone, the sensitive one aside."""
+        """Return which cells are described by identifying variables alone, except for the sensitive one."""
         found = np.ones(len(labels), dtype=bool)
         for variable in labels.names if self.identifying is not None else ():
             if variable != sensitive and variable not in (self.identifying or ()):
@@ -281,7 +280,7 @@ class Group:
         return found
 
     def _carries(self, labels: Labels, given: Mapping[str, Any] | None, what: str) -> Mask:
-        """Mask of the cells that have one of these codes."""
+        """Return the cells that have one of these codes."""
         found = np.zeros(len(labels), dtype=bool)
         for variable, codes in (given or {}).items():
             place = _place(labels, variable, what)
@@ -293,7 +292,7 @@ class Group:
 class _Sums:
     """Relations of the form "parts add up to a total", as CSR parts.
 
-    ``tree`` is the variable in whose tree a relation stands, -1 where it ties several.
+    ``tree`` is the variable whose hierarchy contains a relation, -1 if it connects several.
     """
 
     relations: Any
@@ -316,7 +315,7 @@ class _Sums:
         return cls(relations, total, plain, tree)
 
     def along(self, column: Integers) -> Integers:
-        """Relations whose parts differ from their total in a variable."""
+        """Return relations whose parts differ from their total in a variable."""
         relations = self.relations
         row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
         differs = column[relations.indices] != column[self.total[row]]
@@ -337,7 +336,7 @@ class _Sums:
 
 
 def _with_outside(release: Release, groups: Sequence[Pinned]) -> Release:
-    """Add to a release, for each group, a withheld cell for everybody outside."""
+    """Add to a release, for each group, a suppressed cell for all people outside."""
     n, m = release.n_cells, len(groups)
     row = [i for i, group in enumerate(groups) for _ in range(len(group.outside) + 1)]
     cell = [c for i, group in enumerate(groups) for c in (*group.outside, n + i)]
@@ -368,7 +367,7 @@ def _place(labels: Labels, variable: str, what: str) -> int:
 
 
 def _numbers(labels: Labels, place: int, codes: Any, what: str) -> list[int]:
-    """Positions of one code or several among the codes of a variable."""
+    """Return positions of one or several codes of a variable."""
     known = labels.codes[place]
     listed = [codes] if isinstance(codes, str) else list(codes)
     for code in listed:

@@ -1,4 +1,4 @@
-"""Feasibility intervals for somebody inside: a contributor, or a few who pool what they know."""
+"""Feasibility intervals for an insider: a contributor, or a coalition that pools its knowledge."""
 
 from __future__ import annotations
 
@@ -25,51 +25,49 @@ MAX_COALITIONS = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Worst:
-    """Who learns most about each cell; contributors are numbered as they first appear in what was given."""
+    """Coalitions that infer most about each cell; contributors are numbered by first appearance."""
 
     lower_by: tuple[Coalition, ...]
     upper_by: tuple[Coalition, ...]
-    """The coalition that proves the lower and the upper bound; empty where an outsider proves as much."""
+    """Coalition that proves the lower and the upper bound; empty if an outsider proves as much."""
     narrowest: tuple[Coalition, ...]
-    """The coalition with the shortest interval, both ends from the same people; empty likewise."""
+    """Coalition with the shortest interval, both ends from the same people; empty likewise."""
     width: Floats
     """Length of that shortest interval."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Insider:
-    """What contributors can infer about cells that are not their own.
+    """Infer values of cells from own contributions.
 
-    A sole contributor knows the value of a withheld cell and takes it out of the sums; what protected the
-    other cells of a relation may be gone with it. Any contributor knows that a cell is no less than the own
-    amount.
-    A respondent behind several cells knows them all at once; a coalition knows what its members know.
+    A sole contributor knows the value of a suppressed cell and subtracts it from the totals; other cells of
+    the relation may lose their protection. Any contributor knows that a cell is at least the own
+    contribution.
+    A respondent in several cells knows them all; a coalition knows what its members know.
 
     Parameters
     ----------
     contributions
-        Own amounts, as :class:`Contribution` objects or a frame with columns ``contributor``, ``cell``,
-        ``amount``, ``sole``, ``among``. Only withheld cells matter.
+        Own contributions, as :class:`Contribution` objects or a frame with columns ``contributor``, ``cell``,
+        ``amount``, ``sole``, ``among``. Only suppressed cells matter.
     coalition
-        How many contributors may pool what they know; smaller groups are included.
+        Number of contributors who may pool their knowledge; smaller groups are included.
     integer, time_limit_s
         As in :class:`Interval`.
     limit
-        Most coalitions to try.
+        Maximum number of coalitions to try.
     work_limit
-        Numbers that flows and programs for all coalitions may look at: a limit that is the same on every
-        computer. Cells not decided for every coalition by then are marked ``unknown``. None for no limit.
+        Limit on the work of flows and programs for all coalitions, the same on every
+        computer. Cells undecided for some coalition by then are marked ``unknown``. None: no limit.
 
     Notes
     -----
-    A cell that a coalition knows by itself is no disclosure: for that coalition it does not count. The own
-    amount bounds a cell from below where the release has a lower bound of at least zero, as contributions are
-    not negative then.
+    A cell that a coalition knows by itself is not a disclosure to that coalition. The own
+    contribution bounds a cell from below if the release has a lower bound of at least zero, because
+    contributions are nonnegative then.
 
-    Examples
-    --------
-    Two cells of a row are withheld, and two more below them. Firm A is alone in the first and can tell the
-    rest.
+    Examples -------- Two cells of a row are suppressed, and two more below them. Firm A is alone in the first
+    and can derive the rest.
 
     >>> from hitoku.model import Protection
     >>> from hitoku.model import Table
@@ -109,14 +107,14 @@ class Insider:
         return Inference(bounds=self.bounds(release))
 
     def bounds(self, release: Release) -> Bounds:
-        """Tightest bounds that any coalition proves about a cell it does not know by itself.
+        """Return the tightest bounds that any coalition proves about cells it does not know by itself.
 
-        The two ends may come from different coalitions: each is a risk of its own. :meth:`worst` tells whose.
+        The two ends may come from different coalitions: each is a separate risk. See :meth:`worst`.
         """
         return self._attack(release)[0]
 
     def worst(self, release: Release) -> Worst:
-        """Tell which coalition proves each bound."""
+        """Return the coalition that proves each bound."""
         return self._attack(release)[1]
 
     def _attack(self, release: Release) -> tuple[Bounds, Worst]:
@@ -142,7 +140,7 @@ class Insider:
 
 
 class _Knowledge:
-    """Who contributes what to the cells that are still open to an outsider."""
+    """Contributions to the cells that are still open to an outsider."""
 
     def __init__(self, attack: Insider, release: Release) -> None:
         self.attack = attack
@@ -150,9 +148,9 @@ class _Knowledge:
         settled = settle(self.equations)
         self.group = parts_of(settled.rest.matrix).cell
         self.open = settled.cells
-        # Right-hand sides once the settled cells are moved over.
+        # Right-hand sides after substitution of the settled cells.
         self.rhs = self.equations.rhs - self.equations.matrix @ np.where(settled.known, settled.value, 0.0)
-        # Where each open cell stands in its group, and the groups' cells.
+        # Position of each open cell in its group, and the groups' cells.
         order = np.argsort(self.group, kind="stable")
         ends = np.searchsorted(self.group[order], np.arange(self.group.max(initial=-1) + 2))
         self.cells = [order[first:last] for first, last in pairwise(ends.tolist())]
@@ -172,13 +170,13 @@ class _Knowledge:
         ]
 
     def _units(self, amount: float) -> float:
-        """Count an amount in units; 0.07 in hundredths is 7, not 7.000000000000001."""
+        """Convert a contribution to units; 0.07 in hundredths is 7, not 7.000000000000001."""
         units = amount * self.equations.scale
         near = abs(units - round(units)) <= 4 * np.finfo(float).eps * abs(units)
         return float(round(units)) if near else units
 
     def coalitions(self, low: Floats) -> Iterator[tuple[Coalition, int]]:
-        """Coalitions that know something of a group of cells that hang together, with the group."""
+        """Yield coalitions that know something about a connected group of cells, with the group."""
         members: dict[int, list[int]] = {}
         for member, own in enumerate(self.own):
             for group in sorted({int(self.group[place]) for place in own}):
@@ -202,21 +200,21 @@ class _Knowledge:
                         yield coalition, group
 
     def _news(self, coalition: Coalition, group: int, low: Floats) -> bool:
-        """Tell whether a coalition knows more than an outsider has found."""
+        """Return whether a coalition knows more than an outsider infers."""
         return any(
             known or amount > low[self.open[place]] for place, amount, known in self._known(coalition, group)
         )
 
     def _known(self, coalition: Coalition, group: int) -> Iterator[tuple[int, float, bool]]:
-        """Open cells to which a coalition contributes, its amount, and whether that is all of the cell."""
+        """Yield open cells of a coalition, its contribution, and whether that is the whole cell."""
         for place, amount, known in pooled([self.own[member] for member in coalition]):
             if self.group[place] == group:
-                # In a table of whole numbers the rest of the cell is whole too.
+                # In an integer table the rest of the cell is an integer too.
                 rounded = self.attack.integer and not known
                 yield place, float(np.ceil(amount - BOUND)) if rounded else amount, known
 
     def of(self, coalition: Coalition, group: int) -> tuple[Problem, Integers, Mask]:
-        """Problem of a group as a coalition sees it, its cells, and those it knows by itself."""
+        """Return the problem of a group as seen by a coalition, its cells, and those it knows by itself."""
         cells = self.open[self.cells[group]]
         lower, upper = self.equations.lower[cells].copy(), self.equations.upper[cells].copy()
         own = np.zeros(len(cells), dtype=np.bool_)
@@ -228,13 +226,13 @@ class _Knowledge:
             elif lower[rank] >= 0:
                 lower[rank] = max(lower[rank], amount)
         part = self.equations.part(cells, self.rhs, lower, upper)
-        # An amount between two units takes the numbers off the grid.
+        # A contribution between two units takes the numbers off the grid.
         finite = lower[np.isfinite(lower)]
         return replace(part, exact=part.exact and np.array_equal(finite, np.round(finite))), cells, own
 
 
 class _Record:
-    """The best bounds so far, and whose they are."""
+    """Best bounds so far, and their coalitions."""
 
     def __init__(self, low: Floats, high: Floats, unknown: Mask, near: Floats) -> None:
         self.low, self.high, self.unknown, self.near = low.copy(), high.copy(), unknown.copy(), near
@@ -246,7 +244,7 @@ class _Record:
         self.narrowest: dict[int, Coalition] = {}
 
     def take(self, coalition: Coalition, cells: Integers, low: Floats, high: Floats, unknown: Mask) -> None:
-        """Keep what is better than before by more than rounding."""
+        """Keep bounds that improve by more than rounding."""
         self.unknown[cells[unknown]] = True
         for cell, down, up in zip(cells.tolist(), low.tolist(), high.tolist(), strict=True):
             near = self.near[cell]

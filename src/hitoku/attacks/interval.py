@@ -1,8 +1,8 @@
-"""Feasibility intervals: the least and largest value of every withheld cell over all tables that fit.
+"""Feasibility intervals: the least and largest value of every suppressed cell over all feasible tables.
 
-And linear disclosure: a withheld cell is exposed when some combination of relations has it as its only
-withheld cell. Whoever adds and subtracts the right published numbers has its value then, whatever bounds are
-known.
+And linear disclosure: a suppressed cell is exposed if some combination of relations has it as its only
+suppressed cell. Its value then follows from published numbers by addition and subtraction, for any known
+bounds.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from hitoku.solver.work import Deadline
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What follows about each withheld cell from everything else in a release.
+    """Compute the feasibility interval of each suppressed cell.
 
-    Every table that adds up, agrees with the published cells and keeps the known bounds might be the true
-    one; the interval of a cell runs over all of them. Only withheld cells are unknowns, groups of them that
-    no relation joins are worked on apart, tables that are networks (two-dimensional ones are) go by maximum
+    Every table that adds up, agrees with the published cells and satisfies the known bounds may be the true
+    one; the interval of a cell is its range over all of them. Only suppressed cells are unknowns. Groups of
+    them without a common relation are solved separately, networks (such as two-dimensional tables) by maximum
     flow, the others by linear programs.
 
     Parameters
     ----------
     integer
-        Look for tables of whole numbers only. Where the withheld cells form a network that is no restriction;
-        elsewhere intervals may become narrower.
+        Consider integer tables only. If the suppressed cells form a network this is not a restriction;
+        otherwise intervals may become narrower.
     mode
         "exact" chooses between flows and linear programs; "linear" uses linear programs throughout and gives
         the same answers, slower.
     time_limit_s
-        Seconds; None for as long as it takes. Cells not reached in time are marked ``unknown`` in the bounds,
-        which then hold what follows from single relations.
+        Limit in seconds. Default: no limit. Cells not reached in time are marked ``unknown`` in the bounds,
+        which are then those implied by single relations.
     most_cells
-        Groups of more cells that hang together and are no network are not gone into, and marked the same way:
-        every end takes a linear program over the whole group. None for no limit.
+        Connected groups of more cells that are not a network are not solved, and marked the same way:
+        every end takes a linear program over the whole group. None: no limit.
     work_limit
-        Numbers that flows and linear programs may look at in all: a limit that is the same on every computer.
-        Cells not reached by then are marked the same way. None for no limit.
+        Limit on the total work of flows and linear programs, the same on every computer.
+        Cells not reached by then are marked the same way. None: no limit.
 
     Examples
     --------
-    Four cells of a table are withheld; the first of them may be anything from 0 to 17.
+    Four cells of a table are suppressed; the first of them may be anything from 0 to 17.
 
     >>> from hitoku.model import Protection
     >>> from hitoku.model import Table
@@ -79,9 +79,9 @@ class Interval:
         return Inference(bounds=self.bounds(release))
 
     def bounds(self, release: Release, deadline: Deadline | None = None) -> Bounds:
-        """Least and largest value of every cell; a published cell is its own interval.
+        """Return the least and largest value of every cell; a published cell is its own interval.
 
-        A ``deadline`` is a limit that is shared with other calls; left out, the limits of the attack count.
+        A ``deadline`` is a limit shared with other calls; default: the limits of the attack.
         """
         equations = Problem.of(release, whole=self.integer)
         low, high, unknown = self._search.ends(equations, deadline or self._deadline)
@@ -95,23 +95,23 @@ class Interval:
     def meets(
         self, release: Release, low: ArrayLike, high: ArrayLike, deadline: Deadline | None = None
     ) -> tuple[Mask, Mask]:
-        """Tell which cells reach down to a target, and which reach up to one.
+        """Return which cells attain a lower target, and which attain an upper one.
 
         Cheaper than the intervals themselves: the search for a cell stops at its target, all cells are pushed
-        at once, and one table that fits serves many cells.
+        at once, and one feasible table serves many cells.
 
         Parameters
         ----------
         release
             What is published.
         low, high
-            Targets for every cell; NaN where nothing is asked.
+            Targets for every cell; NaN for none.
         deadline
-            A limit that is shared with other calls; left out, the limits of the attack count.
+            A limit shared with other calls; default: the limits of the attack.
 
         Returns
         -------
-        Cells with a low target that some table that fits reaches or passes, and the same for high targets.
+        Cells whose low target is attained or passed by some feasible table, and the same for high targets.
 
         Examples
         --------
@@ -127,7 +127,7 @@ class Interval:
         targets = [frozen(t, np.float64, shape=(release.n_cells,), what="targets") for t in (low, high)]
         equations = Problem.of(release, whole=self.integer)
         withheld = release.withheld
-        # Rounding up to BOUND is forgiven; a search stops half way there, safe from its own rounding.
+        # Rounding up to BOUND is tolerated; a search stops half way there, safe from its own rounding.
         slack = [BOUND * np.maximum(1.0, np.abs(target)) for target in targets]
         goal_low = equations.in_units((targets[0] + slack[0] / 2)[withheld])
         goal_high = equations.in_units((targets[1] - slack[1] / 2)[withheld])
@@ -148,7 +148,7 @@ class Interval:
 
 
 def exposed(release: Release) -> Mask:
-    """Mask of the withheld cells that can be recomputed by adding and subtracting published ones.
+    """Return the suppressed cells that can be derived by adding and subtracting published ones.
 
     Examples
     --------
@@ -166,9 +166,9 @@ def exposed(release: Release) -> Mask:
 
 
 def null_dimension(release: Release) -> int:
-    """Count the independent ways in which the withheld cells can move: withheld cells minus rank.
+    """Return the null-space dimension of the suppressed cells: their number minus the rank of the relations.
 
-    The fewer there are, the easier a release is attacked; zero means that every withheld cell is exposed.
+    The smaller it is, the easier a release is attacked; zero means that every suppressed cell is exposed.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The audit of an adjusted release: nothing is withheld, so what is published must differ from the truth.
+"""Audit of an adjusted release: no cell is suppressed, so published values must differ from the true ones.
 
 Published values must add up as the table does, and every unsafe cell must lie outside the interval that its
-need draws around the true value. All of it is compared in exact numbers.
+need defines around the true value. All comparisons are in exact numbers.
 """
 
 from __future__ import annotations
@@ -54,33 +54,32 @@ FRACTIONS, DECIMALS = "whole numbers became fractions", "there are more decimals
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class AdjustedAudit(Audit):
-    """The result of :func:`hitoku.audit` for a release that withholds nothing and changes values."""
+    """Result of :func:`hitoku.audit` for a release that suppresses nothing and changes values."""
 
     shown: Grid
     """Published values in exact numbers."""
     levels: Mapping[int, tuple[Fraction, Fraction]]
-    """For each unsafe cell how far below or above its value it must be published; zero closes that way."""
+    """For each unsafe cell the required distance below or above its value; zero excludes that direction."""
     n_broken: int
-    """Relations in which published values do not add up as the true ones do, beyond the rounding of doubles.
-    """
+    """Number of relations in which published values do not add up as the true ones do, beyond rounding."""
     exact: bool
-    """Published values and table add up to the last digit, so there is a certificate."""
+    """Whether published values and table add up to the last digit, so that there is a certificate."""
     learnt: Attributions
     asked: Floats
-    """Sums of cells that are too small in the true table, and what the published values must show instead."""
+    """Sums of cells that are too small in the true table, and their required size in the published values."""
 
     @property
     def safe(self) -> bool:
-        """Every unsafe cell is published with a value far enough from its own, and sums still hold.
+        """Whether every unsafe cell is published far enough from its true value, and relations still hold.
 
-        And no group that the need speaks of stands, in what is published, where it must not.
+        Includes the groups of the need: in the published values none is where it must not be.
         """
         cells = all(outcome is CellOutcome.SAFE for outcome in self.outcomes.values())
         return self.n_broken == 0 and cells and not self.given_away.any()
 
     @cached_property
     def given_away(self) -> Mask:
-        """Groups that, read as published, have too few people elsewhere."""
+        """Groups that, in the published values, have too few people elsewhere."""
         rows = required_of(self.learnt, self.asked)
         return np.array([self._elsewhere(row) < Fraction(row["goal"]) for row in rows], dtype=np.bool_)
 
@@ -90,7 +89,7 @@ class AdjustedAudit(Audit):
 
     @cached_property
     def certificate(self) -> AdjustedCertificate | None:
-        """The proof; None when the release is not safe, or does not add up to the last digit."""
+        """The proof; None if the release is not safe, or does not add up to the last digit."""
         if not self.safe or not self.exact:
             return None
         return AdjustedCertificate(
@@ -105,39 +104,39 @@ class AdjustedAudit(Audit):
 
     @property
     def rounding_base(self) -> Fraction | None:
-        """The base to which the published values seem to be rounded; None where they do not.
+        """Base to which the published values seem to be rounded; None if there is none.
 
-        They do where all of them are multiples of a number of which the true values are not multiples.
+        It is a number of which all published values are multiples, and the true values are not.
         """
         shown, true = (Fraction(gcd(*grid.units), grid.scale) for grid in (self.shown, self.grid))
         return shown if shown > true > 0 else None
 
     @cached_property
     def deviation(self) -> Floats:
-        """Published less true value of every cell; confidential."""
+        """Published minus true value of every cell; confidential."""
         return np.asarray(self.release.published - self.table.value)
 
     @cached_property
     def relative(self) -> Floats:
-        """Deviation as a share of the true value; of a zero, the deviation itself; confidential."""
+        """Deviation as a share of the true value; for a zero, the deviation itself; confidential."""
         size = np.abs(self.table.value)
         return np.asarray(self.deviation / np.where(size == 0, 1.0, size))
 
     @property
     def reached(self) -> Floats:
-        """For each unsafe cell, how many times what was required it moved; 1 is just enough."""
+        """Movement of each unsafe cell, as a multiple of the requirement; 1 is just enough."""
         moved = self.deviation[list(self.levels)]
         levels = np.array([(float(down), float(up)) for down, up in self.levels.values()]).reshape(-1, 2)
         asked = np.where(moved < 0, levels[:, 0], levels[:, 1])
-        # A side without a level protects nothing; without any level, every move is enough.
+        # A direction without a level protects nothing; without any level, every movement is enough.
         free = np.where(levels.any(axis=1) | (moved == 0), 0.0, np.inf)
         return np.divide(np.abs(moved), asked, out=free, where=asked > 0)
 
     @property
     def utility(self) -> Mapping[str, float]:
-        """What a reader loses: cells changed, and relative deviations, over all cells and the safe ones.
+        """Loss of utility: cells changed, and relative deviations, over all cells and the safe ones.
 
-        ``largest`` may be published, and an attacker who reads it starts from there.
+        ``largest`` may be published, but helps an attacker.
         """
         share, safe = np.abs(self.relative), ~self.need.unsafe
         found = {
@@ -171,7 +170,7 @@ class AdjustedAudit(Audit):
 
     @cached_property
     def cells(self) -> Any:
-        """One row per unsafe cell: what was required, how far it moved, and whether that is enough."""
+        """One row per unsafe cell: the requirement, its movement, and whether that is enough."""
         order = np.array(list(self.outcomes), dtype=np.int64)
         columns = self._codes(order)
         rows = [self._moved_row(int(cell)) for cell in order]
@@ -205,13 +204,13 @@ class AdjustedAudit(Audit):
         }
 
     def why(self, cell: int) -> str:
-        """Return the reason why a cell is not safe; empty where it is."""
+        """Return the reason why a cell is not safe; empty if it is."""
         outcome = self.outcomes[cell]
         return "" if outcome is CellOutcome.SAFE else REASONS[outcome][0]
 
     @property
     def findings(self) -> list[Finding]:
-        """Remarks for the checker."""
+        """Findings for the checker."""
         found = self.failing(REASONS)
         found += [
             Finding(
@@ -252,7 +251,7 @@ class AdjustedAudit(Audit):
                 )
             )
         if self.shown.scale > self.grid.scale:
-            # Unsafe cells often stand at the edge of their interval, with as few decimals as the truth.
+            # Unsafe cells are often at the edge of their interval, with as few decimals as the true value.
             whole = self.grid.scale == 1
             found.append(
                 Finding(
@@ -294,7 +293,7 @@ ROW = (
 def audit_adjusted(
     table: Table, need: Need, release: Release, grid: Grid, insiders: Insider | None
 ) -> AdjustedAudit:
-    """Audit a release that withholds nothing and shows other values; see :func:`hitoku.audit`."""
+    """Audit a release that suppresses nothing and shows other values; see :func:`hitoku.audit`."""
     if insiders is not None:
         raise ParameterError(
             "insiders_need_withheld_cells",
@@ -329,7 +328,7 @@ def audit_adjusted(
 
 
 def _levels(need: Need, cell: int) -> tuple[Fraction, Fraction]:
-    """Distances below and above; both raised alike until they span the required width."""
+    """Return distances below and above, both raised equally until they span the required width."""
     lower, upper, width = (rational(float(level[cell])) for level in (need.lower, need.upper, need.width))
     missing = max(width - lower - upper, Fraction(0)) / 2
     return lower + missing, upper + missing
@@ -345,7 +344,7 @@ def _outcome(levels: tuple[Fraction, Fraction], value: Fraction, shown: Fraction
 
 
 def _broken(table: Table, release: Release) -> int:
-    """Count relations that published values break; of a table that does not add up, its own errors apart."""
+    """Return the number of relations that published values break, apart from those broken in the table."""
     if table.additive:
         return len(broken(release.relations, release.published))
     sizes = abs(release.relations) @ (np.abs(release.published) + np.abs(table.value))

@@ -1,6 +1,6 @@
-"""What an attack infers, held against what the unsafe cells of the true table need.
+"""Comparison of what an attack infers with the requirements of the unsafe cells of the true table.
 
-Attacks see a release and never judge; here the truth is known.
+Attacks receive a release only and do not decide; here the true values are known.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from hitoku.model import Bounds, Estimates, Finding, Need, Release, Severity, Ta
 
 @singledispatch
 def judge_attack(attack: Attack, table: Table, need: Need, release: Release) -> list[Finding]:
-    """Run an attack on a release; say what it finds by itself, and to which unsafe cells it comes too close.
+    """Run an attack on a release; return its own findings, and the unsafe cells to which it comes too close.
 
     Parameters
     ----------
     attack
-        Any attack.
+        The attack.
     table, need
-        The true values, and how far each unsafe cell must be blurred.
+        True values, and the required protection of each unsafe cell.
     release
-        What the attack sees.
+        The release under attack.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def judge_attack(attack: Attack, table: Table, need: Need, release: Release) -> 
 
 @judge_attack.register
 def _(attack: Insider, table: Table, need: Need, release: Release) -> list[Finding]:
-    """Judge coalition by coalition: what one knows without any release is not held against the release."""
+    """Compare by coalition: prior knowledge of a coalition is not a disclosure by the release."""
     verdict = CoalitionSearch(table, need, release, attack).verdict()
     found = [_too_close(attack.name, release, cell) for cell in verdict.cells]
     return found + [one for one in verdict.findings(release.describe) if one.severity is Severity.REVIEW]
@@ -73,7 +73,7 @@ def _narrow(name: str, bounds: Bounds, table: Table, need: Need, release: Releas
 
 
 def _recovered(estimates: Estimates, table: Table, need: Need, release: Release) -> list[Finding]:
-    """Tell which true values are arrived at in most replications."""
+    """Return findings for true values that are recovered in most replications."""
     found = errors(table, need, estimates)
     hits = np.count_nonzero(found.error <= 100 * found.tolerance, axis=0)
     draws = len(found.error)

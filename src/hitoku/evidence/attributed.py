@@ -1,8 +1,8 @@
-"""Does a release leave open where the people of a group are? The answer for every group, and its proof.
+"""Whether a release leaves open where the members of a group are: the answer for every group, with proof.
 
-What must be able to become large is a sum of cells. As a cell of its own, never published, it is audited like
-any other: a witness is a table that fits the release and in which enough people of the group are elsewhere.
-Somebody must be in the group there: an empty one says nothing of where its people are.
+A sum of cells must be able to become large. As an additional, unpublished cell it is audited like
+any other: a witness is a feasible table in which enough members of the group are elsewhere.
+The group must not be empty there: an empty group reveals nothing about its members.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ ADVICE = "withhold another cell of the group, so that more of its people could b
 
 @dataclass(frozen=True, eq=False)
 class Attributed:
-    """What became of the groups about which the true table by itself would tell too much."""
+    """Result for the groups about which the true table by itself would reveal too much."""
 
     learnt: Attributions
     """Sums that must be able to become large, one for each group."""
     asked: Floats
-    """What each of them must be able to reach."""
+    """Required size of each of them."""
     release: Release
     grid: Grid
     problem: AuditProblem
     proof: Proof
-    """The release with a cell for each sum, the same in exact numbers, and what was found out about it."""
+    """The release with a cell for each sum, the same in exact numbers, and its proof."""
     safe: Mask
     """For each of them whether a witness shows that it can."""
 
@@ -51,7 +51,7 @@ class Attributed:
         return int((~self.safe).sum())
 
     def findings(self, labels: Labels) -> list[Finding]:
-        """Remark on every group about which too much can be learnt."""
+        """Return a finding for every group about which too much can be inferred."""
         return [
             Finding(
                 severity=Severity.FAIL,
@@ -63,7 +63,7 @@ class Attributed:
         ]
 
     def rows(self, labels: Labels, *, additive: bool) -> list[dict[str, Any]]:
-        """Say of each group what was required, how far witnesses go, and why it fails; confidential."""
+        """Return requirement, size in witnesses and reason of failure of each group; confidential."""
         n = len(labels)
         places = {int(cell) - n: place for place, cell in enumerate(self.problem.cells.tolist())}
         reasons = explain_recomputable(self.problem, self.proof.exposed)
@@ -92,7 +92,7 @@ class Attributed:
         return found
 
     def written(self, first: int) -> dict[str, Any]:
-        """Write what every group requires, and the witnesses, numbered from ``first``."""
+        """Return the requirement of every group, and the witnesses, numbered from ``first``."""
         places = {int(cell): place for place, cell in enumerate(self.problem.cells.tolist())}
         n = self.release.n_cells - len(self)
         groups = []
@@ -115,7 +115,7 @@ class Attributed:
 
 
 def required_of(learnt: Attributions, asked: Floats) -> list[dict[str, Any]]:
-    """Write sums of cells in whole numbers, the cell of the group, and what each must be able to reach."""
+    """Return sums of cells with integer weights, the cell of the group, and the required size."""
     written = []
     rows = exact_rows(learnt.sums)
     for number, (cells, weights) in enumerate(rows):
@@ -128,7 +128,7 @@ def required_of(learnt: Attributions, asked: Floats) -> list[dict[str, Any]]:
 
 
 def open_groups(table: Table, need: Need, release: Release) -> tuple[Attributions, Floats]:
-    """Return sums of cells that are too small in the true table, and what each must be able to reach."""
+    """Return sums of cells that are too small in the true table, and the required size of each."""
     learnt = need.attributions.take(need.attributions.open(table.value, release.withheld))
     return learnt, learnt.asked(table.value, release.withheld)
 
@@ -136,14 +136,14 @@ def open_groups(table: Table, need: Need, release: Release) -> tuple[Attribution
 def attributed(
     table: Table, need: Need, release: Release, proof: Proof, cells: list[int]
 ) -> Attributed | None:
-    """Find out for every group of a need whether its people could be elsewhere; None where there is none.
+    """Decide for every group of a need whether its members could be elsewhere; None without groups.
 
     Parameters
     ----------
     table, need, release
-        What is audited.
+        Table, need and release under audit.
     proof, cells
-        Witnesses that are known already, and to which cells of the table their places belong.
+        Known witnesses, and the cells of the table for their positions.
     """
     learnt, asked = open_groups(table, need, release)
     if not len(learnt):
@@ -164,14 +164,14 @@ def attributed(
 
 
 def _with_sums(differences: Mapping[int, int], cells: list[int], learnt: Attributions) -> dict[int, int]:
-    """Add to a move of cells what it does to the sums."""
+    """Add to a deviation of cells its effect on the sums."""
     n = learnt.sums.shape[1]
     moved = {cells[place]: change for place, change in differences.items()}
     change = np.zeros(n)
     change[list(moved)] = [float(d) for d in moved.values()]
     sums = learnt.sums @ change
     whole = np.rint(sums)
-    # Weights that are no whole numbers: what the sum does is no whole number either, so it proves nothing.
+    # With weights that are not integers the effect on the sum is not an integer, so it proves nothing.
     if not np.array_equal(sums, whole):
         return {}
     return moved | {n + int(i): int(whole[i]) for i in np.flatnonzero(whole)}

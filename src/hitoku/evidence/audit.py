@@ -1,7 +1,7 @@
-"""Does a release blur every unsafe cell as far as it must? The answer, cell by cell, and its proof.
+"""Audit: whether a release protects every unsafe cell as required, cell by cell, with proof.
 
-The prover is the audit: the linear programs that decide also leave the witnesses, and where they fail, the
-sum of published numbers that gives the cell away.
+The prover is the audit: the linear programs that decide also provide the witnesses or, if they fail, the
+sum of published numbers that discloses the cell.
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ def audit(
     known_method: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """Check that a release blurs every unsafe cell as far as the need asks, and prove it.
+    """Check that a release protects every unsafe cell as the need requires, and prove it.
 
-    An unsafe cell that is published, or that can be worked out exactly, is never safe, whatever the need.
-    Tables of counts are held against whole-number tables only. A release that withholds nothing and shows
+    An unsafe cell that is published, or that can be derived exactly, is never safe, for any need.
+    Tables of counts are compared with integer tables only. A release that suppresses nothing and shows
     other values is an adjusted one: see :class:`hitoku.evidence.adjusted.AdjustedAudit`.
 
     Parameters
     ----------
     table
-        The true values; the release must be one of this table.
+        True values; the release must be one of this table.
     need
-        Unsafe cells and how far each must be blurred.
+        Unsafe cells and their required protection.
     release
-        What an outsider sees and knows.
+        Published values and public knowledge.
     intervals
-        Also work out the exact interval of every withheld cell; the answer does not depend on it. Or the
-        bounds of all cells, where an attack has them already.
+        Also compute the exact interval of every suppressed cell; the verdict does not depend on it. Or the
+        bounds of all cells, if an attack has computed them already.
     insiders
-        An attack by contributors that the release must withstand as well. The certificate is about outsiders.
+        An attack by contributors that the release must also withstand. The certificate covers outsiders.
     deviations
-        Where to look for witnesses first: ``protection.deviations``, which ``Gauss(prove=True)`` leaves. They
-        are checked like any other; the answer does not depend on them.
+        Candidates for witnesses: ``protection.deviations``, as provided by ``Gauss(prove=True)``. They
+        are checked like any other; the verdict does not depend on them.
     known_method
-        A claim about an attacker who knows the method, ``protection.known_method``. The certificate carries
-        it, and :func:`hitoku.verify` checks it; the verdict of the audit is about a reader who does not.
+        Claim about an attacker who knows the method, ``protection.known_method``. The certificate includes
+        it, and :func:`hitoku.verify` checks it; the verdict of the audit is about an attacker who does not.
     progress
-        Called with the number of unsafe cells that are settled, and of all of them, where that takes long.
+        Called with the number of unsafe cells that are settled, and their total, if that takes long.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def _outcome(place: int | None, proof: Proof) -> CellOutcome:
 
 
 def _refuse_strangers(table: Table, need: Need, release: Release, grid: Grid) -> bool:
-    """Raise when need or release belong to another table; tell whether its values were adjusted."""
+    """Raise if need or release belong to another table; return whether its values were adjusted."""
     if len(need) != table.n_cells:
         raise NeedError(
             "need_of_other_table",

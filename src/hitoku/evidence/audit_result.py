@@ -1,4 +1,4 @@
-"""What an audit found: the verdict, its reasons cell by cell, and the proof."""
+"""Result of an audit: the verdict, its reasons cell by cell, and the proof."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from hitoku.model import Bounds, Finding, Need, Release, Severity, Table, small_
 
 
 class CellOutcome(StrEnum):
-    """What became of one unsafe cell."""
+    """Result for one unsafe cell."""
 
     SAFE = "safe"
     PUBLISHED = "published"
@@ -36,9 +36,9 @@ class CellOutcome(StrEnum):
     UNDECIDED = "undecided"
 
 
-# So many cells get the shortest reason there is; for the others the first one found is shown.
+# The shortest reason is searched for this many cells; for the others the first one found is shown.
 SHORT_REASONS = 50
-# A notebook shows so many remarks.
+# Maximum number of findings shown in a notebook.
 SHOWN_FINDINGS = 10
 REASONS = {
     CellOutcome.PUBLISHED: ("unsafe, and published", "withhold it"),
@@ -59,29 +59,29 @@ REASONS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """The result of :func:`audit`; prints counts only, the frame is for the checker.
+    """Result of :func:`audit`. The repr shows counts only.
 
     Parameters
     ----------
     table, need, release
-        What was audited.
+        The audited objects.
     grid, problem, proof
-        The same in exact numbers, and what was found out about it.
+        The same in exact numbers, and the proof.
     outcomes
-        For each unsafe cell what became of it.
+        Result for each unsafe cell.
     additive
-        The table adds up exactly.
+        Whether the table adds up exactly.
     intervals
-        Bounds of all cells, where they were asked for.
+        Bounds of all cells, if requested.
     groups
-        What can be learnt about whole groups, where the need speaks of any.
+        Result for groups, if the need names any.
     insiders
-        What contributors can do who know their own amounts; None when that was not asked.
+        Result for contributors who know their own contributions; None if not requested.
     known_method
-        What the method claims about an attacker who knows it; the certificate repeats it, and verifying that
-        one checks it.
+        Claim of the method about an attacker who knows it, which the certificate repeats and the verifier
+        checks.
     beside
-        The other measure that leaves with the release, where bounds of cells take it into account.
+        The other published measure, if bounds of cells take it into account.
     """
 
     table: Table
@@ -102,10 +102,7 @@ class Audit:
 
     @property
     def safe(self) -> bool:
-        """Every unsafe cell is withheld and blurred as far as it must be; for insiders too, where asked.
-
-        And of no group that the need speaks of can more be learnt than it allows.
-        """
+        """Whether every unsafe cell and group meets its requirement, against insiders too if audited."""
         open_groups = self.groups is not None and self.groups.n_open > 0
         inside = self.insiders is not None and (self.insiders.cells or self.insiders.undecided)
         return not (open_groups or inside) and all(
@@ -114,7 +111,7 @@ class Audit:
 
     @cached_property
     def certificate(self) -> Certificate | None:
-        """The proof; None when the release is not safe, or the table does not add up exactly."""
+        """The proof; None if the release is not safe, or the table does not add up exactly."""
         if not self.safe or not self.additive:
             return None
         return Certificate(
@@ -130,7 +127,7 @@ class Audit:
 
     @cached_property
     def withstands_known_method(self) -> bool | None:
-        """The claim about an attacker who knows the method holds, as verified; None: none is made."""
+        """Whether the claim about an attacker who knows the method is verified; None without a claim."""
         if self.known_method is None or self.certificate is None:
             return None
         try:
@@ -141,12 +138,11 @@ class Audit:
 
     @property
     def summary(self) -> Mapping[str, int]:
-        """Counts: no value can be read from them.
+        """Counts that reveal no value.
 
-        ``recomputable`` and ``narrow`` tell apart what adding and subtracting gives away and what takes
-        known bounds. ``null_dimension`` is the number of independent ways in which withheld cells can
-        move; few of them are a risk in themselves. Cells that no table shows count as unsafe only, and there
-        as ``unsafe_hidden``, too.
+        ``recomputable`` counts cells that follow by addition and subtraction, ``narrow`` cells for which
+        known bounds are needed. A small ``null_dimension`` of the suppressed cells is a risk in itself. Cells
+        that no table shows count only as unsafe, and also as ``unsafe_hidden``.
         """
         tally = {outcome: list(self.outcomes.values()).count(outcome) for outcome in CellOutcome}
         shown, unsafe = self.table.shown, self.need.unsafe
@@ -180,7 +176,7 @@ class Audit:
         )
 
     def failing(self, reasons: Mapping[CellOutcome, tuple[str, str]]) -> list[Finding]:
-        """Remark on every cell that is not safe: what is wrong, and what to do."""
+        """Return a finding for every cell that is not safe: the problem and a remedy."""
         return [
             Finding(
                 severity=Severity.FAIL,
@@ -194,7 +190,7 @@ class Audit:
 
     @property
     def findings(self) -> list[Finding]:
-        """Remarks for the checker: every cell that is not safe, and what else deserves a look."""
+        """Findings for the checker: every cell that is not safe, and other points for review."""
         found = self.failing(REASONS)
         if self.groups is not None:
             found += self.groups.findings(self.table.labels)
@@ -226,9 +222,10 @@ class Audit:
 
     @cached_property
     def cells(self) -> Any:
-        """One row per unsafe cell: what was required, what an outsider can infer, and why it fails.
+        """One row per unsafe cell: the requirement, the interval of an outsider, and the reason of failure.
 
-        ``low`` and ``high``: at least so far where the cell is safe, at most so far on the side where it is
+        ``low`` and ``high`` are attained if the cell is safe, bounds on the side where it is
+        not, and exact with ``intervals=True``. Confidential.
         not, exactly so far with ``intervals=True``. Confidential.
         """
         labels, order = self.table.labels, list(self.outcomes)
@@ -277,9 +274,9 @@ class Audit:
 
     @cached_property
     def disclosures(self) -> Mapping[int, tuple[Disclosure, ...]]:
-        """For each unsafe cell that fails, by position among the withheld, what gives it away.
+        """Reasons of each failing unsafe cell, by position among the suppressed.
 
-        Worked out on demand: a checker who only wants the verdict need not wait for the shortest reasons.
+        Computed on demand, because the shortest reasons take time that a verdict alone does not need.
         """
         problem = self.problem
         found = dict(self.proof.failed)
@@ -291,12 +288,12 @@ class Audit:
         return MappingProxyType(dict(sorted(found.items())))
 
     def why(self, cell: int) -> str:
-        """Return the arithmetic that gives an unsafe cell away; empty where it is safe. Confidential."""
+        """Return the arithmetic that discloses an unsafe cell; empty if it is safe. Confidential."""
         place = self._places.get(cell)
         return "published" if place is None else self._why(place)
 
     def _why(self, place: int) -> str:
-        """Say which sum gives a cell away; empty for a safe one."""
+        """Return the sum that discloses a cell; empty for a safe one."""
         reasons = self.disclosures.get(place, ())
         if not self.additive:
             return REASONS[CellOutcome.NARROW][0] if reasons else ""

@@ -1,6 +1,6 @@
-"""The evidence of safety as a file: the table, what was required, and the witnesses that meet it.
+"""The evidence of safety as a file: the table, the requirements, and the witnesses that meet them.
 
-The file is confidential. It stands alone: ``verify.py`` needs nothing else to re-check it.
+The file is confidential. It is self-contained: ``verify.py`` needs nothing else to check it again.
 """
 
 from __future__ import annotations
@@ -28,21 +28,20 @@ from hitoku.model import Floats, Labels, Release, rational
 
 FOLDER = Path("checker")
 NAMES = ("certificate.json", "certificate.json.gz")
-# How hard files are compressed: the last percent costs more time than everything else.
+# Compression level: the last percent costs more time than everything else.
 PRESSURE = 6
-# What a certificate holds beside its claim.
+# Parts of a certificate that do not belong to its claim.
 BESIDE = {"witnesses", "known_method", "beside", "hidden", "remarks", "tables", "files", "verdict", "sha256"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
-    """A proof that every unsafe cell of a release is blurred as far as it must be.
+    """Proof that every unsafe cell of a release is protected as required.
 
-    Made by :func:`hitoku.audit`. Same table, same release, same bytes. A ``known_method`` is a claim about
-    somebody
-    who knows the method. Cells that are in no public file are named as ``hidden``; ``remarks`` say what it
-    leaves open; ``tables`` say which cells the public files of linked tables show, and what they are called
-    there; ``beside`` is the other measure that leaves with it; ``files`` are the hashes of everything in
+    Made by :func:`hitoku.audit`, deterministically. A ``known_method`` is a claim about an attacker
+    who knows the method. Cells that are in no public file are listed as ``hidden``; ``remarks`` list open
+    points; ``tables`` describe which cells the public files of linked tables show, and their labels
+    there; ``beside`` is the other published measure; ``files`` are the hashes of everything in
     ``public/``; ``verdict`` has one row per attacker.
     """
 
@@ -61,11 +60,11 @@ class Certificate:
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
-        """Everything that is written, in exact numbers; see ``docs/reference/evidence.md``."""
+        """Complete content, in exact numbers; see ``docs/reference/evidence.md``."""
         return {**_held(self._parts()), "sha256": self.digest}
 
     def _parts(self) -> dict[str, Any]:
-        """Everything but the fingerprint, long lists as streams."""
+        """Return everything except the fingerprint, long lists as streams."""
         groups = required_of(self.groups.learnt, self.groups.asked) if self.groups else ()
         parts = {**_claim(self.release, self.grid, self.problem, groups), **self._proof()}
         parts |= {"hidden": list(self.hidden)} if self.hidden else {}
@@ -77,7 +76,7 @@ class Certificate:
         return parts | ({} if self.verdict is None else {"verdict": dict(self.verdict)})
 
     def _proof(self) -> dict[str, Any]:
-        """Write what every unsafe cell requires, and the witnesses."""
+        """Return the requirement of every unsafe cell, and the witnesses."""
         groups = self.groups.written(len(self.proof.witnesses)) if self.groups else None
         told: dict[str, Any] = {"unsafe": Stream(self._unsafe)}
         if groups is None:
@@ -102,7 +101,7 @@ class Certificate:
 
     @cached_property
     def digest(self) -> str:
-        """Fingerprint of the content, to be noted where the certificate cannot be changed."""
+        """Fingerprint of the content, to be recorded where the certificate cannot be changed."""
         found = hashlib.sha256()
         for piece in pieces(self._parts()):
             found.update(piece)
@@ -113,12 +112,12 @@ class Certificate:
         return len(self.proof.witnesses) + (len(self.groups.proof.witnesses) if self.groups else 0)
 
     def write(self, path: str | Path) -> Path:
-        """Write the certificate and return where it is.
+        """Write the certificate and return its path.
 
         Parameters
         ----------
         path
-            A file, compressed when its name ends in ``.gz``; or a release folder, in which it becomes
+            A file, compressed if its name ends in ``.gz``; or a release folder, in which it becomes
             ``checker/certificate.json.gz`` and lists the files in ``public/``.
         """
         target = Path(path)
@@ -145,14 +144,14 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class AdjustedCertificate(Certificate):
-    """A proof that every unsafe cell is published far enough from its own value, and that sums hold."""
+    """Proof that every unsafe cell is published far enough from its true value, and that relations hold."""
 
     shown: Grid
     """Published values of all cells."""
     levels: Mapping[int, tuple[Fraction, Fraction]]
-    """For each unsafe cell how far below or above its value it must be published."""
+    """For each unsafe cell the required distance below or above its value."""
     required: tuple[dict[str, Any], ...] = ()
-    """Sums of cells that must be large in what is published."""
+    """Sums of cells that must be large in the published values."""
 
     def _proof(self) -> dict[str, Any]:
         unsafe = [
@@ -174,14 +173,14 @@ def hash_files(public: Path) -> dict[str, str]:
 def claim(
     release: Release, grid: Grid, problem: AuditProblem, groups: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Write what a certificate is about: the true table, what an outsider knows, what is required.
+    """Return the claim of a certificate: the true table, public knowledge, and the requirements.
 
     Parameters
     ----------
     release, grid, problem
-        What is published, the true table, and what is unknown about it.
+        The release, the true table, and the unknowns of an attacker.
     groups
-        What is required of groups, as :func:`hitoku.evidence.attributed.required_of` writes it.
+        Requirements of groups, as returned by :func:`hitoku.evidence.attributed.required_of`.
     """
     return _held(_claim(release, grid, problem, groups))
 
@@ -189,7 +188,7 @@ def claim(
 def _claim(
     release: Release, grid: Grid, problem: AuditProblem, groups: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Write a claim, its long lists as streams."""
+    """Return a claim, its long lists as streams."""
     labels = release.labels
     return {
         "format": FORMAT,
@@ -208,7 +207,7 @@ def _claim(
 
 
 def _held(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Hold everything in memory."""
+    """Load streams into memory."""
     return {name: list(part) if isinstance(part, Stream) else part for name, part in parts.items()}
 
 
@@ -226,7 +225,7 @@ def _relations(relations: Any) -> Iterator[list[list[int]]]:
 
 
 def _written(labels: Labels, cells: Sequence[int]) -> dict[str, Any]:
-    """Say which cells one of several linked tables shows."""
+    """Describe the cells that one of several linked tables shows."""
     return {
         "variables": list(labels.names),
         "codes": list(_codes(labels)),
@@ -235,29 +234,29 @@ def _written(labels: Labels, cells: Sequence[int]) -> dict[str, Any]:
 
 
 def is_about(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> bool:
-    """Tell whether a certificate that was read is about just this claim; how it proves it is its own affair.
+    """Return whether a certificate has exactly this claim, with any proof.
 
     Parameters
     ----------
     content
-        What ``verify.read`` returned.
+        Result of ``verify.read``.
     claimed
-        What :func:`claim` returned.
+        Result of :func:`claim`.
     """
     return fingerprint(_claimed_by(content)) == fingerprint(dict(claimed))
 
 
 def asks_for_less(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> bool:
-    """Tell whether a certificate is about the same release and unsafe cells, with levels that fall short.
+    """Return whether a certificate has the same release and unsafe cells, but lower levels.
 
-    Such are the certificates of versions whose rules asked for less, and said nothing about groups.
+    Such are the certificates of versions whose rules required less, and had no requirement on groups.
 
     Parameters
     ----------
     content
-        What ``verify.read`` returned.
+        Result of ``verify.read``.
     claimed
-        What :func:`claim` returned.
+        Result of :func:`claim`.
     """
     own, due = _claimed_by(content), dict(claimed)
     levels, wanted = ({need["cell"]: need for need in each.pop("unsafe")} for each in (own, due))
@@ -275,7 +274,7 @@ def asks_for_less(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> boo
 
 
 def _claimed_by(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a certificate claims, without what proves it."""
+    """Return the claim of a certificate, without its proof."""
     own = {name: part for name, part in content.items() if name not in BESIDE}
     own["unsafe"] = [
         {name: part for name, part in need.items() if name not in {"low", "high"}} for need in own["unsafe"]
@@ -288,7 +287,7 @@ def _claimed_by(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _required(problem: AuditProblem) -> Iterator[dict[str, Any]]:
-    """Write what every unsafe cell that is withheld requires."""
+    """Return the requirement of every unsafe cell that is suppressed."""
     for place, demand in problem.demands.items():
         yield {
             "cell": int(problem.cells[place]),
@@ -299,7 +298,7 @@ def _required(problem: AuditProblem) -> Iterator[dict[str, Any]]:
 
 
 def _bounds(bound: Floats, grid: Grid, *, low: bool) -> Iterator[int | str | None]:
-    """Write outside bounds exactly; one that is the value itself, but for rounding, stays on its side."""
+    """Return known bounds exactly; one that equals the value up to rounding must not exclude it."""
     known: dict[float, tuple[Fraction, int | str]] = {}
     for cell, number in enumerate(bound.tolist()):
         if isinf(number):

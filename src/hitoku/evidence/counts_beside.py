@@ -1,13 +1,13 @@
-"""Counts and amounts of one breakdown that leave together: worlds of both that fit each other.
+"""Counts and magnitudes of one breakdown that are published together: consistent tables of both.
 
-A reader of both tables knows that a cell without contributors has no amount. So a table of amounts that
-agrees with the published amounts is possible only together with a table of counts that agrees with the
-published counts and has contributors wherever there is an amount; and the other way round. Each release
-therefore names one table of the other measure, its companion, which fits every witness of the release. Bounds
-of cells say what fits: with the companion fixed they are all that the other measure asks for.
+An attacker with both tables knows that a cell without contributors has no magnitude. So a table of magnitudes
+that agrees with the published ones is feasible only together with a table of counts that agrees with the
+published counts and has contributors wherever there is a magnitude; and vice versa. Each release
+therefore names one table of the other measure, its companion, which is consistent with every witness of the
+release. Consistency is expressed by bounds of cells: with a fixed companion these suffice.
 
-The companion of the counts is the true table of amounts. That of the amounts is a table of counts in which as
-many of the empty cells have contributors as the published counts allow. See
+The companion of the counts is the true table of magnitudes. That of the magnitudes is a table of counts in
+which as many of the empty cells have contributors as the published counts allow. See
 ``docs/explanation/derivable-groups.md``.
 """
 
@@ -24,9 +24,9 @@ from hitoku.evidence.grid import Grid, text
 from hitoku.model import LIMIT, Floats, Mask, Release, Table
 from hitoku.solver import integer
 
-# Nodes of the search for a companion; what it has not found by then counts as empty.
+# Nodes of the search for a companion; cells that it has not decided by then are empty.
 COMPANION_NODES = 1_000
-# What one contributor may add to a cell, as far as readers know: anything from nothing upwards.
+# Default public bounds of one contribution to a cell: any nonnegative number.
 ANY_CONTRIBUTION = (0.0, np.inf)
 
 
@@ -37,7 +37,7 @@ class Beside:
     Parameters
     ----------
     kind
-        What the other measure is.
+        Kind of the other measure.
     table
         Its true values.
     withheld
@@ -45,7 +45,7 @@ class Beside:
     companion
         Values of it that agree with its release, and with every witness of this one.
     contribution
-        Bounds of a single contribution that readers know.
+        Publicly known bounds of a single contribution.
     """
 
     kind: Literal["counts", "amounts"]
@@ -55,7 +55,7 @@ class Beside:
     contribution: tuple[float, float] = ANY_CONTRIBUTION
 
     def written(self) -> dict[str, Any]:
-        """Write it for a certificate, in exact numbers."""
+        """Return it for a certificate, in exact numbers."""
         grid, world = Grid.of(self.table.value), Grid.of(self.companion)
         moved = np.flatnonzero(self.companion != self.table.value).tolist()
         low, high = (
@@ -74,7 +74,7 @@ class Beside:
 
 
 def counts_that_fit(counts: Table, amounts: Table, contribution: tuple[float, float]) -> Table:
-    """Return a table of counts with the bounds that the true amounts set.
+    """Return a table of counts with the bounds that follow from the true magnitudes.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def counts_that_fit(counts: Table, amounts: Table, contribution: tuple[float, fl
 
 
 def amounts_that_fit(amounts: Table, companion: Floats, contribution: tuple[float, float]) -> Table:
-    """Return a table of amounts with the bounds that a table of counts sets.
+    """Return a table of magnitudes with the bounds that follow from a table of counts.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def amounts_that_fit(amounts: Table, companion: Floats, contribution: tuple[floa
     with np.errstate(invalid="ignore"):
         least = np.where(empty, 0.0, low * companion) if low > 0 else np.where(empty, 0.0, -np.inf)
         most = np.where(empty, 0.0, high * companion)
-    # A bound that is the value itself, up to rounding, is the value.
+    # A bound that equals the value up to rounding is the value.
     return replace(
         amounts,
         lower=np.minimum(np.maximum(amounts.lower, least), amounts.value),
@@ -113,7 +113,7 @@ def amounts_that_fit(amounts: Table, companion: Floats, contribution: tuple[floa
 
 
 def checked_contribution(amounts: Table, counts: Table, given: tuple[float, float]) -> tuple[float, float]:
-    """Return bounds of a contribution as they were given, if the true table keeps them."""
+    """Return the given bounds of a contribution, if the true table satisfies them."""
     low, high = (float(end) for end in given)
     if not 0 <= low <= high or np.isinf(low) or high == 0:
         raise ParameterError(
@@ -142,15 +142,15 @@ def checked_contribution(amounts: Table, counts: Table, given: tuple[float, floa
 def companion_of(counts: Table, release: Release) -> Floats:
     """Return a table of counts that agrees with the published ones and has few empty cells.
 
-    Cells that are not empty stay so. Those that are may have contributors where their count is withheld and
-    no sum of published counts says otherwise.
+    Cells that are not empty stay so. Empty ones may have contributors if their count is suppressed and
+    no relation of published counts excludes it.
 
     Parameters
     ----------
     counts
         The true counts.
     release
-        What is published of them.
+        Release of the counts.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def companion_of(counts: Table, release: Release) -> Floats:
     if len(open_cells) == 0:
         return np.array(truth)
     n, k = len(withheld), len(open_cells)
-    # One for each empty cell that gets a contributor: its count is no less.
+    # One for each empty cell that gets a contributor, which is a lower bound of its count.
     upper = np.concatenate([release.upper[withheld] - truth[withheld], np.ones(k), np.full(k, np.inf)])
     lower = np.zeros(n + 2 * k)
     lower[:n] = np.maximum(release.lower[withheld], np.minimum(truth[withheld], 1.0)) - truth[withheld]

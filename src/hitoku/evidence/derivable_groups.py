@@ -1,10 +1,10 @@
 """Whether groups that can be derived from a release have as many units as rules require.
 
-A reader adds and subtracts published cells and gets the total of a group of units that no table shows. No
-such group has fewer than n units if every cell with fewer can hold n in a table that agrees with all
+An attacker adds and subtracts published cells and gets the total of a group of units that no table shows. No
+such group has fewer than n units if every cell with fewer can contain n in a table that agrees with all
 published cells (:mod:`hitoku.rules.group_size`). Which groups can be derived depends on the published cells
-alone, so the units behind amounts are examined with the same cells withheld. How the pattern was chosen does
-not matter.
+alone, so the units behind magnitudes are examined with the same cells suppressed. How the pattern was chosen
+does not matter.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class DerivableGroups:
     reason
         Why groups were not considered, or not as the rule counts them; empty otherwise.
     required
-        Some rule requires a number of units.
+        Whether some rule requires a number of units.
     audits
         Audits of the units, where the audit of the table itself does not cover them: one for each such rule.
     own
@@ -67,7 +67,8 @@ class DerivableGroups:
     def failing(self) -> Mapping[int, str]:
         """Cells that lie in a group of too few units, with the arithmetic that shows it. Confidential.
 
-        The numbers in it are units. Behind amounts, readers do not see them; they know whose sum it is.
+        The numbers in it are units. For magnitudes, they are not published; only the cells of the sum are
+        known.
         """
         return MappingProxyType(
             {
@@ -84,7 +85,7 @@ class DerivableGroups:
 
 
 def not_considered(reason: str, *, required: bool = True) -> DerivableGroups:
-    """Return the result where groups are not considered."""
+    """Return the result if groups are not considered."""
     return DerivableGroups(status=Status.NOT_CONSIDERED, reason=reason, required=required)
 
 
@@ -102,23 +103,23 @@ def derivable_groups(
     Parameters
     ----------
     table
-        The true values, with the units behind them.
+        True values, with the units behind them.
     rules
-        Those of the table; ``min_frequency`` and ``few_contributors`` require a number of units.
+        Rules of the table; ``min_frequency`` and ``few_contributors`` require a number of units.
     release
-        What is published of the table, whoever chose it.
+        Release of the table, with any pattern.
     own
-        The audit of the release, where there is one. Where its need includes that small counts can hold n
+        Audit of the release, if there is one. If its need requires that small counts can contain n
         units, it is the proof, and no further audit is run.
     groups
         False: derivable groups are not considered.
     deviations
-        Changes of numbers of units by which an audit looks for witnesses first; the result does not depend on
+        Deviations of numbers of units that an audit tries first as witnesses; the result does not depend on
         them.
 
     Examples
     --------
-    Two people and one are withheld, and everybody can tell that they are three.
+    Two people and one are suppressed, and the total of three can be derived.
 
     >>> from hitoku.rules import MinFrequency
     >>> table = Table.from_array([2, 1, 40, 9])

@@ -1,9 +1,9 @@
 """Proof that a cell is not safe: a Farkas certificate, multipliers of the relations that bound the cell.
 
-Multipliers over the relations turn them into one equation that holds for every table: the cell equals a sum
-of published cells and of withheld ones. Putting every withheld one at the bound an outsider knows bounds
+Multipliers combine the relations into one equation that holds for every table: the cell equals a sum
+of published cells and of suppressed ones. Setting every suppressed one to its publicly known bound bounds
 the cell (weak duality). Multipliers are the dual solution of a linear program, rounded to small fractions;
-the bound is then recomputed from them exactly, so whatever they are, what is shown holds.
+the bound is then recomputed from them exactly, so that it is valid for any multipliers.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ from hitoku.model import SOLVED, Floats, Release
 from hitoku.solver.linear import BASIC, LinearProgram, Solution, opened
 from hitoku.solver.linear import solve as solve_linear
 
-# Multipliers of tables are whole or small fractions; beyond the last denominator the basis is solved.
+# Multipliers of tables are integers or small fractions; beyond the last denominator the basis is solved.
 DENOMINATORS = (1, 12, 1000, 10**6)
-# Searching for the shortest combination costs a linear program of its own: up to so many withheld cells.
+# Maximum number of suppressed cells for the shortest combination, which needs a separate linear program.
 SHORT_CELLS = 500
 
 
 @dataclass(frozen=True)
 class Disclosure:
-    """A bound on one withheld cell that every outsider can compute."""
+    """A bound on one suppressed cell that every outsider can compute."""
 
     place: int
-    """The cell, by position among the withheld."""
+    """Position of the cell among the suppressed ones."""
     up: bool
-    """It bounds the cell from above; otherwise from below."""
+    """Whether it bounds the cell from above; otherwise from below."""
     difference: Fraction
     """The bound, as a difference from the true value."""
     multipliers: Mapping[int, Fraction] = field(default_factory=dict)
-    """How often each row of the problem is taken; empty where the cell's own known bound is all there is."""
+    """Multiplier of each row of the problem; empty if the bound is the cell's own known bound."""
     taken: Mapping[int, bool] = field(default_factory=dict)
-    """Other withheld cells put at a known bound: True for the upper one."""
+    """Other suppressed cells set to a known bound: True for the upper one."""
     whole: bool = False
-    """There is no such sum, but no table of whole numbers goes further either."""
+    """Whether the bound holds over integer tables only, without such a sum."""
 
     @property
     def linear(self) -> bool:
-        """Adding and subtracting published cells is enough; no known bound is used."""
+        """Whether addition and subtraction of published cells suffice, without known bounds."""
         return bool(self.multipliers) and not self.taken
 
 
 def bound_from(
     problem: AuditProblem, place: int, multipliers: Mapping[int, Fraction | int], *, up: bool
 ) -> Disclosure | None:
-    """Return the bound that multipliers prove, in exact numbers; None when they prove none."""
+    """Return the bound that multipliers prove, in exact numbers; None if they prove none."""
     sums: dict[int, Fraction | int] = {}
     for number, times in multipliers.items():
         for cell, coefficient in problem.rows[number].items():
@@ -83,16 +83,16 @@ def bound_from(
 def explain_bound(
     problem: AuditProblem, place: int, solution: Solution, reached: Fraction, *, up: bool
 ) -> Disclosure | None:
-    """Explain why a cell goes no further than a witness shows; one relation before many.
+    """Explain why a cell cannot move further than a witness shows; prefer a single relation.
 
     Parameters
     ----------
     problem, place, up
-        Which cell, and on which side it is bounded.
+        The cell, and the side on which it is bounded.
     solution
-        Of the linear program that pushed it, with the cell's own coefficient one.
+        Solution of the linear program that pushed it, with the cell's own coefficient one.
     reached
-        How far it went, exactly.
+        Exact distance reached.
     """
     best: Disclosure | None = None
     for reason in _candidates(problem, place, solution, up=up):
@@ -123,7 +123,7 @@ def _guesses(problem: AuditProblem, place: int, solution: Solution) -> Iterator[
 
 
 def shorten(problem: AuditProblem, reason: Disclosure) -> Disclosure:
-    """Look for fewer relations that prove the same."""
+    """Search for fewer relations that prove the same."""
     if len(reason.multipliers) < 2 or len(problem.cells) > SHORT_CELLS:
         return reason
     for guess in _rounded(_shortest(problem, reason)):
@@ -135,10 +135,10 @@ def shorten(problem: AuditProblem, reason: Disclosure) -> Disclosure:
 
 
 def explain_recomputable(problem: AuditProblem, places: Iterable[int]) -> dict[int, Disclosure]:
-    """Show for cells that adding and subtracting gives away how it is done.
+    """Return proofs for cells that can be derived by addition and subtraction.
 
-    First what one relation gives away, then what a relation gives away once those are known, and so on; what
-    only a combination of relations gives away last.
+    First cells derivable from one relation, then from a relation given those, and so on; cells that need
+    a combination of relations last.
     """
     wanted = set(places)
     known = _chains(problem, wanted)
@@ -162,7 +162,7 @@ def explain_recomputable(problem: AuditProblem, places: Iterable[int]) -> dict[i
 
 
 def _chains(problem: AuditProblem, wanted: set[int]) -> dict[int, dict[int, Fraction]]:
-    """Multipliers for the wanted cells that follow one after the other from relations with one unknown."""
+    """Return multipliers of cells that can be derived successively from relations with one unknown."""
     unknown = [set(row) for row in problem.rows]
     ready = deque(number for number, left in enumerate(unknown) if len(left) == 1)
     known: dict[int, dict[int, Fraction]] = {}
@@ -188,7 +188,7 @@ def _chains(problem: AuditProblem, wanted: set[int]) -> dict[int, dict[int, Frac
 
 
 def _combined(problem: AuditProblem, place: int) -> Disclosure:
-    """Solve exactly for a combination of rows that leaves one cell alone."""
+    """Solve exactly for a combination of rows that isolates one cell."""
     rows: list[Row] = [
         {number: problem.rows[number][cell] for number in users} for cell, users in enumerate(problem.users)
     ]
@@ -224,16 +224,16 @@ def _from_basis(problem: AuditProblem, place: int, solution: Solution) -> dict[i
 
 
 def _shortest(problem: AuditProblem, reason: Disclosure) -> Floats | None:
-    """Multipliers of least total size that prove the bound.
+    """Return multipliers of least total size that prove the bound.
 
-    Columns: multipliers up and down, then for every cell how much of it is put at its upper and at its
-    lower bound. Rows: what is left of each cell; the bound itself.
+    Columns: multipliers up and down, then for every cell the amount set to its upper and to its
+    lower bound. Rows: the remaining coefficient of each cell; the bound itself.
     """
     n_rows, n, place, up = len(problem.rows), len(problem.cells), reason.place, reason.up
     ends = (problem.upper, problem.lower) if up else (problem.lower, problem.upper)
     high = np.array([np.nan if b is None else float(b) for b in ends[0]])
     low = np.array([np.nan if b is None else float(b) for b in ends[1]])
-    # A bound that is not known cannot be used; neither can the cell's own, nor any where none was needed.
+    # Unknown bounds cannot be used, nor the cell's own, nor any if none was needed.
     most = 0.0 if reason.linear else np.inf
     usable = [np.where(np.isnan(high), 0.0, most), np.where(np.isnan(low), 0.0, most)]
     for limit in usable:
@@ -265,12 +265,12 @@ def _shortest(problem: AuditProblem, reason: Disclosure) -> Floats | None:
 
 @dataclass(frozen=True, slots=True)
 class Summand:
-    """One summand of a disclosure: a published cell, or a withheld one at a bound that is known."""
+    """One summand of a disclosure: a published cell, or a suppressed one at a known bound."""
 
     cell: int
-    """The cell, by its number in the table."""
+    """Number of the cell in the table."""
     share: Fraction
-    """How often it is added; negative where it is subtracted."""
+    """Coefficient; negative if it is subtracted."""
     number: Fraction
     """Its published value, or its bound."""
     bound: str = ""
@@ -279,22 +279,22 @@ class Summand:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """A disclosure as a sum that a person can redo. It holds confidential numbers: for the checker."""
+    """A disclosure as a checkable sum. It contains confidential numbers: for the checker."""
 
     cell: int
-    """The cell that is disclosed, by its number in the table."""
+    """Number of the disclosed cell in the table."""
     word: str
     """"exactly", "at most" or "at least"."""
     bound: Fraction
-    """The result of the sum."""
+    """Result of the sum."""
     terms: tuple[Summand, ...] = ()
-    """The summands, those that are added first; empty where there is no such sum."""
+    """Summands, added ones first; empty if there is no such sum."""
     totals: tuple[int, ...] = ()
-    """The relations that were used, by the cells that are their totals."""
+    """The relations used, by the cells that are their totals."""
 
 
 def arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disclosure) -> Arithmetic:
-    """Return a disclosure as a sum of published cells and of withheld ones at known bounds."""
+    """Return a disclosure as a sum of published cells and of suppressed ones at known bounds."""
     cell = int(problem.cells[reason.place])
     bound = grid.value(cell) + reason.difference
     word = "exactly" if reason.linear else "at most" if reason.up else "at least"
@@ -321,7 +321,7 @@ AND = "{first} and {second}"
 
 
 def write_arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disclosure) -> str:
-    """Write a disclosure as a sum that a person can redo. It shows confidential numbers: for the checker."""
+    """Write a disclosure as a checkable sum. It contains confidential numbers: for the checker."""
     found = arithmetic(problem, release, grid, reason)
     bound = text(found.bound)
     limit = Text(LIMITS[found.word], bound=bound)
@@ -342,13 +342,13 @@ def write_arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason
 def _shares(
     problem: AuditProblem, release: Release, reason: Disclosure
 ) -> tuple[dict[int, Fraction], list[int]]:
-    """Add up the relations, each times its multiplier: the share of every cell, and the relations' totals."""
+    """Return the weighted sum of relations: the coefficient of every cell, and the relations' totals."""
     shares: dict[int, Fraction] = {}
     totals = []
     for number, times in reason.multipliers.items():
         relation = int(problem.relation[number])
         ((cells, coefficients),) = exact_rows(release.relations[[relation]])
-        # A row of the problem is the relation's withheld part, scaled to whole coefficients by itself.
+        # A row of the problem is the relation's suppressed part, scaled to integer coefficients separately.
         withheld, scaled = next(iter(problem.rows[number].items()))
         of_relation = dict(zip(cells, coefficients, strict=True))
         ratio = times * scaled / of_relation[int(problem.cells[withheld])]

@@ -1,7 +1,7 @@
-"""Sparse linear systems solved exactly, in whole numbers.
+"""Exact solution of sparse linear systems, in integers.
 
 Relations of tables are nearly triangular and nearly all coefficients are plus or minus one, so that plain
-elimination in a good order hardly fills in and hardly ever leaves the whole numbers.
+elimination in a good order causes little fill-in and rarely produces fractions.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Row = dict[int, int]
 
 
 def solve(rows: Sequence[Row], right: Sequence[Number]) -> dict[int, Number] | None:
-    """Solve ``sum(row[c] * x[c]) == right`` for every row; None where no solution exists.
+    """Solve ``sum(row[c] * x[c]) == right`` for every row; None if no solution exists.
 
-    Rows may depend on each other. Unknowns that are left free are zero.
+    Rows may depend on each other. Free unknowns are zero.
 
     Parameters
     ----------
     rows
-        For each equation its unknowns with their whole coefficients, none of them zero.
+        For each equation its unknowns with their integer coefficients, none of them zero.
     right
         Right-hand sides.
 
@@ -53,7 +53,7 @@ def solve(rows: Sequence[Row], right: Sequence[Number]) -> dict[int, Number] | N
 
 
 class _System:
-    """Equations that are still to be used, and the order in which unknowns were pivoted on."""
+    """Equations that are still to be used, and the order of pivots."""
 
     def __init__(self, rows: Sequence[Row], right: Sequence[Number]) -> None:
         self.rows = [dict(row) for row in rows]
@@ -65,12 +65,12 @@ class _System:
             for column in row:
                 self.users.setdefault(column, set()).add(place)
         self.single = sorted((p for p, row in enumerate(self.rows) if len(row) == 1), reverse=True)
-        # Columns by the number of rows they are in; entries grow stale and are checked when taken.
+        # Columns by their number of rows; stale entries are detected when taken.
         self.columns = [(len(users), column) for column, users in self.users.items()]
         heapq.heapify(self.columns)
 
     def next_pivot(self) -> tuple[int, int] | None:
-        """Choose where the least work arises: a row with one unknown, else a column in fewest rows."""
+        """Choose the cheapest pivot: a row with one unknown, else a column in the fewest rows."""
         while self.single:
             row = self.single.pop()
             if row in self.active and len(self.rows[row]) == 1:
@@ -100,7 +100,7 @@ class _System:
                 self.single.append(target)
 
     def _subtract(self, target: int, row: int, column: int) -> None:
-        """Take one equation so often from another that an unknown cancels."""
+        """Subtract a multiple of one equation from another so that an unknown cancels."""
         own, entries = self.rows[row], self.rows[target]
         factor, pivot = entries.pop(column), own[column]
         common = gcd(pivot, factor) * (1 if pivot > 0 else -1)
@@ -118,14 +118,14 @@ class _System:
             elif other in entries:
                 del entries[other]
                 self.users[other].discard(target)
-                # Its column got shorter: put it forward again.
+                # Its column got shorter: push it again.
                 heapq.heappush(self.columns, (len(self.users[other]), other))
         self.right[target] = keep * self.right[target] - take * self.right[row]
         if keep != 1:
             self._reduce(target)
 
     def _reduce(self, row: int) -> None:
-        """Divide an equation by what its coefficients share."""
+        """Divide an equation by the common divisor of its coefficients."""
         entries = self.rows[row]
         common = gcd(*entries.values()) if entries else 1
         if common > 1:

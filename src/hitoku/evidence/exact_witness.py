@@ -1,4 +1,4 @@
-"""A solver's point made exact: rounded to the grid, or solved again from its basis in whole numbers."""
+"""Exact version of a solver's point: rounded to the grid, or solved again from its basis in integers."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from hitoku.evidence.problem import AuditProblem, Witness
 from hitoku.model import WHOLE, Floats
 from hitoku.solver.linear import BASIC, UPPER, Basis, LinearProgram
 
-# A basis that the solver calls feasible may leave a bound by its tolerance; pulling the whole point this
-# little towards the true table mends that. More would be no rounding.
+# A basis that the solver calls feasible may violate a bound by its tolerance. Scaling the point towards the
+# true table by at most this share corrects that; a larger correction would not be rounding.
 PULL = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)
 class Split:
-    """The columns of a linear program in which every unsafe cell has three.
+    """Columns of a linear program in which every unsafe cell has three.
 
-    The base runs from what is required below to what is required above; overflows take what goes beyond.
-    Rewarding the base alone, the solver moves a cell as far as it must and no further, with no extra row.
+    The base runs from the requirement below to the requirement above; overflows take further movement.
+    With rewards for the base alone, the solver moves a cell as far as required, without additional rows.
     """
 
     problem: AuditProblem
-    """Differences to be split."""
+    """Problem whose deviations are split."""
     unsafe: tuple[int, ...]
-    """Cells that are split; their overflows stand after the bases of all cells, first those above."""
+    """Cells that are split; their overflows follow the bases of all cells, first those above."""
     low: tuple[Fraction | None, ...]
     high: tuple[Fraction | None, ...]
-    """Exact bounds of all columns, None where there is none."""
+    """Exact bounds of all columns, None if there is none."""
 
     @classmethod
     def of(cls, problem: AuditProblem, places: Iterable[int]) -> Split:
-        """Split some unsafe cells at what they need, rounded outwards to the grid."""
+        """Split some unsafe cells at their requirements, rounded outwards to the grid."""
         unsafe = tuple(places)
         demands = [problem.demands[place] for place in unsafe]
         bare = any(not (d.lower or d.upper or d.width) for d in demands)
@@ -50,8 +50,8 @@ class Split:
         below: list[Fraction | None] = []
         for place in unsafe:
             demand = problem.demands[place]
-            # A cell that need only not be known may go as far as others do: a single step beside numbers that
-            # are millions of millions of steps is less than what the solver takes for rounding.
+            # A cell without levels may move as far as others usually do: a single step next to very
+            # large numbers is less than the solver's rounding.
             least = Fraction(0) if demand.lower or demand.upper or demand.width else usual
             down = _outwards(max(demand.lower, demand.width, least), problem.scale)
             up = _outwards(max(demand.upper, demand.width, least), problem.scale)
@@ -72,7 +72,7 @@ class Split:
 
     @cached_property
     def program(self) -> LinearProgram:
-        """The linear program in doubles; whole bounds rounded inwards where differences are whole."""
+        """The linear program in doubles; bounds are rounded inwards if deviations are integers."""
         low = np.array([-np.inf if b is None else float(b) for b in self.low])
         high = np.array([np.inf if b is None else float(b) for b in self.high])
         if self.problem.integer:
@@ -82,29 +82,29 @@ class Split:
 
     @cached_property
     def width(self) -> Floats:
-        """Length of each unsafe cell's base, by which its progress is measured; one where it is fixed."""
+        """Length of each unsafe cell's base, the unit of its progress; one if it is fixed."""
         program, cells = self.program, list(self.unsafe)
         length = program.upper[cells] - program.lower[cells]
         return np.where(length > 0, length, 1.0)
 
     def joined(self, point: Floats) -> Floats:
-        """Add bases and overflows up to differences."""
+        """Return deviations as sums of bases and overflows."""
         n, k = len(self.problem.cells), len(self.unsafe)
         whole = point[:n].copy()
         whole[list(self.unsafe)] += point[n : n + k] + point[n + k :]
         return whole
 
     def owner(self, column: int) -> int:
-        """Return the cell that a column belongs to."""
+        """Return the cell of a column."""
         n, k = len(self.problem.cells), len(self.unsafe)
         return column if column < n else self.unsafe[(column - n) % k]
 
 
 def exact_witness(split: Split, point: Floats, basis: Basis | None) -> Witness | None:
-    """Make a solver's point exact; None when neither rounding nor its basis gives a table that fits."""
+    """Make a solver's point exact; None if neither rounding nor its basis gives a feasible table."""
     problem, whole = split.problem, split.joined(point)
     rounded = problem.on_grid(whole)
-    # A point between the steps of the grid may round to a table that fits but has hardly moved.
+    # A point between the steps of the grid may round to a feasible table with hardly any movement.
     steps = whole * problem.scale
     between = bool(np.any(np.abs(steps - np.rint(steps)) > WHOLE))
     if problem.integer or basis is None or not (between or rounded is None):
@@ -113,7 +113,7 @@ def exact_witness(split: Split, point: Floats, basis: Basis | None) -> Witness |
 
 
 def from_basis(split: Split, basis: Basis) -> Witness | None:
-    """Solve for the basic columns exactly, the others standing at their bounds."""
+    """Solve for the basic columns exactly, with the others at their bounds."""
     problem = split.problem
     basic = np.flatnonzero(basis.columns == BASIC)
     deviations: dict[int, Fraction] = {}
@@ -139,7 +139,7 @@ def from_basis(split: Split, basis: Basis) -> Witness | None:
 
 
 def _scale_back(problem: AuditProblem, deviations: dict[int, Fraction]) -> Witness | None:
-    """Scale differences back until they keep every bound, if that takes next to nothing."""
+    """Scale deviations back until they satisfy every bound, if a tiny correction suffices."""
     share = Fraction(1)
     for cell, move in deviations.items():
         low, high = problem.lower[cell], problem.upper[cell]
@@ -155,7 +155,7 @@ def _scale_back(problem: AuditProblem, deviations: dict[int, Fraction]) -> Witne
 
 
 def _usual(problem: AuditProblem) -> Fraction:
-    """Return how far cells can usually move: the median of the room that is finite and not zero."""
+    """Return the usual movement of cells: the median of the finite nonzero slacks."""
     room = sorted(abs(float(end)) for ends in (problem.lower, problem.upper) for end in ends if end)
     return Fraction(room[len(room) // 2]) if room else Fraction(0)
 

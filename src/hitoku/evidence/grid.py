@@ -1,7 +1,7 @@
-"""Numbers of a table as exact rationals: a proof cannot rest on rounded ones.
+"""Numbers of a table as exact rationals: a proof cannot rely on rounded numbers.
 
-Doubles that stand for 12.34 are read as 1234 hundredths. Where no grid of at most six decimals fits, the
-doubles themselves are taken, to their last bit; such a table seldom adds up exactly, and then it gets no
+Doubles that represent 12.34 are read as 1234 hundredths. If no grid of at most six decimals fits, the
+exact values of the doubles are used; such a table seldom adds up exactly, and then it gets no
 certificate.
 """
 
@@ -17,13 +17,13 @@ import numpy as np
 
 from hitoku.model import MAX_DECIMALS, SUM_ROUNDING, Floats, Mask, rational
 
-# Off the grid by more than this share of a step, a number was not printed on that grid.
+# A number further from the grid than this share of a step was not printed on that grid.
 STEP_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Values as whole multiples of a step.
+    """Values as integer multiples of a step.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Grid:
 
     @classmethod
     def of(cls, value: Floats) -> Grid:
-        """Find the coarsest grid of decimals that the values lie on; their own bits where there is none."""
+        """Find the coarsest decimal grid of the values; their exact doubles if there is none."""
         largest = float(np.max(np.abs(value), initial=0.0))
         for decimals in range(MAX_DECIMALS + 1):
             scale = 10**decimals
@@ -61,13 +61,13 @@ class Grid:
         return [*self.units] if self.scale == 1 else [text(self.value(i)) for i in range(len(self.units))]
 
     def same(self, other: Floats) -> Mask:
-        """Tell where other doubles stand for the same numbers: 0.3 and 0.1 + 0.2 do."""
+        """Return which doubles represent the same numbers, such as 0.3 and 0.1 + 0.2."""
         own = np.array([unit / self.scale for unit in self.units])
         allowed = rounding(float(np.max(np.abs(own), initial=0.0)), self.scale)
         return np.asarray(np.abs(other - own) <= allowed)
 
     def adds_up(self, relations: Any) -> bool:
-        """Tell whether every relation holds exactly."""
+        """Return whether every relation holds exactly."""
         data = relations.data
         whole = bool(np.all(data == np.rint(data)))
         largest = max((abs(unit) for unit in self.units), default=0)
@@ -81,12 +81,12 @@ class Grid:
 
 
 def rounding(largest: float, scale: int) -> float:
-    """Return how far a double may be from the step it stands for."""
+    """Return the maximum distance of a double from the step that it represents."""
     return min(STEP_SHARE * float(Fraction(1, scale)), SUM_ROUNDING * largest)
 
 
 def exact_rows(relations: Any) -> list[tuple[list[int], list[int]]]:
-    """Return cells and coefficients of every relation, each scaled to whole coefficients.
+    """Return cells and coefficients of every relation, each scaled to integer coefficients.
 
     Examples
     --------
@@ -109,12 +109,12 @@ def exact_rows(relations: Any) -> list[tuple[list[int], list[int]]]:
 
 
 def common_denominator(numbers: Iterable[Fraction | int]) -> int:
-    """Smallest number that makes all of them whole."""
+    """Return the smallest common multiple of the denominators."""
     return int(np.lcm.reduce([n.denominator for n in numbers] or [1], dtype=object))
 
 
 def text(number: Fraction | int) -> int | str:
-    """Write an exact number: whole as it is, else as a decimal, else as p/q.
+    """Write an exact number: as an integer, else as a decimal, else as p/q.
 
     Examples
     --------
@@ -137,9 +137,9 @@ def text(number: Fraction | int) -> int | str:
 
 
 def texts(value: Floats) -> list[str]:
-    """Write published values exactly as the certificate holds them; NaN is left empty.
+    """Write published values exactly as in the certificate; NaN becomes an empty text.
 
-    Whoever writes the public file takes these, so that ``verify`` can compare number by number.
+    Writers of the public file use these, so that ``verify`` can compare number by number.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Witnesses of large cross tables without linear programs, for patterns that come without any.
+"""Witnesses of large cross tables without linear programs, for patterns without deviations.
 
-Boxes through withheld cells are changes that nobody can see. Where one, or a sum of some, takes an unsafe
-cell as far as it must go, that is its witness; they are added up to few common tables. What is handed on is
-checked like anybody else's.
+Deviations along hypercubes of suppressed cells change no published cell. If one, or a sum of some, moves an
+unsafe cell as far as required, it is a witness; they are added up to few common tables. The results are
+checked like any other deviations.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from hitoku.feasibility.hypercubes import (
 )
 from hitoku.model import EXACT_SUMS, Deviations, Floats, Integers, Mask, Release
 
-# Starts of every search, published cells that further boxes may cancel, up to how many leaves all are tried.
+# Starts of every search; published cells that further hypercubes may cancel; maximum number of leaves.
 WITHIN, THROUGH = (8, 0, 2**20), (8, 24, 2**20)
 
 
 def hypercube_witnesses(release: Release, problem: AuditProblem, places: Integers) -> Iterator[Deviations]:
-    """Search for boxes that move unsafe cells as far as they must; nothing where a table has no boxes.
+    """Search for hypercubes that move unsafe cells as far as required; none if a table has no hypercubes.
 
-    First boxes that lie in withheld cells; then sums of boxes, which may pass through published cells where
-    others cancel them; then the same for each direction of a cell apart. What takes more is quicker found by
+    First hypercubes of suppressed cells; then sums of hypercubes, which may contain published cells if
+    others cancel them; then the same for each direction of a cell separately. Other cells are faster found by
     small linear programs.
 
     Parameters
     ----------
     release
-        Its variables and relations count.
+        Provides variables and relations.
     problem
-        Withheld cells, how far each may move, and what unsafe ones need.
+        Suppressed cells, their bounds, and requirements of unsafe ones.
     places
-        The unsafe cells to look at, by position among the withheld.
+        Unsafe cells to consider, by position among the suppressed.
     """
     cross_table = cross_table_of(release)
     if cross_table is None:
@@ -51,7 +51,7 @@ def hypercube_witnesses(release: Release, problem: AuditProblem, places: Integer
     rooms = Slacks(float(problem.scale), np.maximum(down, 0.0), np.maximum(up, 0.0))
     levels = problem.levels().take(places)
     lower, upper, width = levels.down, levels.up, levels.width
-    width = np.maximum(width, 1.0)  # a single point protects nobody
+    width = np.maximum(width, 1.0)  # a single point never protects
     cells = problem.cells[places]
     down, up = rooms.down[cells], rooms.up[cells]
     possible = (lower <= down) & (upper <= up) & (width <= down + up)
@@ -72,7 +72,7 @@ def hypercube_witnesses(release: Release, problem: AuditProblem, places: Integer
 
 
 def _requirements(wanted: Floats, rooms: Slacks, *, apart: bool) -> Requirements:
-    """Ask for both directions at once, or for each apart."""
+    """Return requirements for both directions at once, or for each separately."""
     cells, (lower, upper, width) = wanted[0].astype(np.int64), wanted[1:]
     requirements = Requirements.within(cells, lower, upper, width, rooms.down[cells], rooms.up[cells])
     for place, cell in enumerate(cells.tolist() if apart else ()):

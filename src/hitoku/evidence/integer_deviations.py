@@ -1,4 +1,4 @@
-"""Differences of many cells from the true table, in sixteen bytes each where a dictionary takes a hundred."""
+"""Compact deviations of many cells from the true table: sixteen bytes per cell instead of a hundred."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hitoku.model import Integers
 
 
 class IntegerDeviations(Mapping[int, int]):
-    """Whole numbers of 64 bits by place, the places sorted.
+    """64-bit integers by position, sorted by position.
 
     Parameters
     ----------
     places
-        Where cells differ, by position among the withheld: sorted, none twice.
+        Positions of changed cells among the suppressed, ascending and distinct.
     amounts
-        By how much.
+        Deviations.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class IntegerDeviations(Mapping[int, int]):
     __slots__ = ("_amounts", "_places")
 
     def __init__(self, places: Integers, amounts: Integers) -> None:
-        # Arrays of the standard library: a single number is read from them sooner than from numpy's.
+        # Arrays of the standard library: reading a single number is faster than from numpy's.
         self._places = array("q", places.astype(np.int64).tobytes())
         self._amounts = array("q", amounts.astype(np.int64).tobytes())
 
@@ -52,7 +52,7 @@ class IntegerDeviations(Mapping[int, int]):
 
 
 class _Pairs(ItemsView[int, int]):
-    """Both arrays side by side, without looking each place up."""
+    """Both arrays in parallel, without searching for each position."""
 
     _mapping: IntegerDeviations
 

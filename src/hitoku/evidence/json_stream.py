@@ -1,4 +1,4 @@
-"""JSON written piece by piece: what is written need never be in memory as a whole."""
+"""JSON written piece by piece, without holding the whole text in memory."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-# Numbers, codes and short records that are written in one piece.
+# Number of numbers, codes or short records written in one piece.
 AT_ONCE = 4_096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stream:
-    """A list whose items are made while it is written; it can be gone through again."""
+    """A list whose items are generated while it is written; it can be iterated repeatedly."""
 
     items: Callable[[], Iterator[Any]]
     """Called for a fresh pass over the items."""
     at_once: int = AT_ONCE
-    """So many are written in one piece: one, where items are large."""
+    """Number of items written in one piece: one, if items are large."""
 
     def __iter__(self) -> Iterator[Any]:
         return self.items()
 
 
 def pieces(content: Mapping[str, Any]) -> Iterator[bytes]:
-    """Write a record as ``json.dumps`` does, names sorted and no spaces, a piece at a time.
+    """Write a record like ``json.dumps`` with sorted names and without spaces, piece by piece.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What is left of a large problem, settled cell by cell by what is near each.
+"""Remaining cells of a large problem, settled one by one from nearby cells.
 
-A few relations show how a cell can move: what they keep from moving is proved to stay, and a change that
-breaks no other relation is a witness, made exact with the cells that it moves alone.
+A few relations determine how a cell can move: a bound that they imply is proved, and a deviation that
+breaks no other relation is a witness, made exact with only the cells that it moves.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from hitoku.solver.linear import opened
 
 # Nodes of integer programs near one cell.
 NEARBY_NODES = 200
-# Cells of all programs together, after which the rest is left undecided.
+# Limit on cells of all programs together; remaining cells are undecided.
 MAX_WORK = 40_000_000
 
 
 def settle_nearby(search: WitnessSearch) -> bool:
-    """Settle what is left by what is near each cell, as far as that decides.
+    """Settle remaining cells from nearby cells, as far as possible.
 
-    Returns False when that took so much work that it was given up: what is unsettled then stays undecided.
+    Returns False if the work limit was reached: unsettled cells then stay undecided.
     """
     around, work = CellSurroundings(search.problem), 0
     for most_cells in NEARBY_CELLS:
@@ -40,10 +40,10 @@ def settle_nearby(search: WitnessSearch) -> bool:
 
 
 def _settle(search: WitnessSearch, place: int, around: CellSurroundings, most_cells: int) -> int:
-    """Settle one cell if no more cells than this decide; return the work it took."""
+    """Settle one cell if at most this many cells suffice; return the work done."""
     rows: list[Integers] = []
     work = 0
-    # What one direction lacks the other may make up for, once it is known how much.
+    # One direction may supply what the other lacks, once that is known.
     for number, up in enumerate((True, False, True)):
         if place in search.lacking[up]:
             way, least = _way(search, place, up=up, share=Fraction(1, 2) if number == 0 else Fraction(1))
@@ -60,9 +60,9 @@ def _settle(search: WitnessSearch, place: int, around: CellSurroundings, most_ce
 
 
 def _way(search: WitnessSearch, place: int, *, up: bool, share: Fraction) -> tuple[float, float]:
-    """Return how far a cell should go in one direction, in steps, and what share of it it must go.
+    """Return the distance for one direction, in steps, and the required share of it.
 
-    Of the width that the other direction leaves it takes a share.
+    For a width, it covers a share of what the other direction leaves.
     """
     demand, attained = search.problem.demands[place], search.attained[place]
     least, other = (demand.upper, -attained.low) if up else (demand.lower, attained.high)
@@ -71,7 +71,7 @@ def _way(search: WitnessSearch, place: int, *, up: bool, share: Fraction) -> tup
 
 
 def _follow(search: WitnessSearch, place: int, change: LeastDeviation, around: CellSurroundings) -> None:
-    """Keep a change of the solver, forth and back, as it is in whole steps, or else what is near it."""
+    """Keep a deviation of the solver and its opposite as they are in integer steps, or else a nearby one."""
     whole = np.rint(change.steps)
     fitting = [
         search.problem.changed(change.cells, way * whole.astype(np.int64), 1)
@@ -86,7 +86,7 @@ def _follow(search: WitnessSearch, place: int, change: LeastDeviation, around: C
 
 
 def _rule_out(search: WitnessSearch, place: int, part: ProblemPart) -> bool:
-    """Tell whether a few relations alone keep a cell from what it needs; remember how."""
+    """Return whether a few relations alone exclude the requirement of a cell; store the reasons."""
     own, found, demand = part.place(place), dict[bool, Disclosure](), search.problem.demands[place]
     within = WitnessSearch(part.problem, frozenset())
     with opened(within.split.program) as warm:
@@ -97,7 +97,7 @@ def _rule_out(search: WitnessSearch, place: int, part: ProblemPart) -> bool:
                 return False
             far = float(within.split.joined(solution.x)[own])
             if abs(far) >= float(max(demand.upper if up else demand.lower, demand.width)) > 0:
-                continue  # nothing here keeps it from what it needs
+                continue  # these relations do not exclude the requirement
             reached = Fraction(round(far * search.problem.scale), search.problem.scale)
             reason = explain_bound(part.problem, own, solution, reached, up=up)
             if reason is not None:
@@ -106,7 +106,7 @@ def _rule_out(search: WitnessSearch, place: int, part: ProblemPart) -> bool:
 
 
 def _reach_within(search: WitnessSearch, place: int, part: ProblemPart) -> None:
-    """Push a cell, and others that are open, moving nothing but cells near it."""
+    """Push a cell, and other open cells, moving only cells near it."""
     own, within = part.place(place), WitnessSearch(part.problem, frozenset())
     with opened(within.split.program) as within.warm:
         within.push_all()

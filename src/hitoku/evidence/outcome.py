@@ -1,4 +1,4 @@
-"""What came of protecting a table: the decision, what a reader sees, what an attack infers, the verdict."""
+"""Outcome of protecting a table: the pattern, the release, the inferable intervals and the verdict."""
 
 from __future__ import annotations
 
@@ -31,43 +31,43 @@ from hitoku.model import (
 from hitoku.rules import Rule
 
 LOGGER = logging.getLogger(__name__)
-# A release that shows less than this share of the value in single cells is hardly worth publishing.
+# With less than this share of the value published in single cells, the outcome warns.
 LITTLE = 0.05
 
 
-# Withheld cells that hang together: intervals of more of them take longer than anybody waits.
+# Largest connected group of suppressed cells for which intervals are computed.
 LARGEST_GROUP = 8_000
-# What flows and programs for intervals may look at: some ten seconds.
+# Work limit of flows and programs for intervals: about ten seconds.
 MAX_INTERVAL_WORK = 1e9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome:
-    """Everything that came out of one run; ``verdict`` has one row per attacker.
+    """Result of one run; ``verdict`` has one row per attacker.
 
     Parameters
     ----------
     protection
-        The decision.
+        The pattern or adjustment.
     audit
-        Its audit, with table, need and release.
+        Audit of the release, with table, need and release.
     attacked
-        What an attack infers about every cell; worked out when it is asked for, where left out.
+        Inferable bounds of every cell. Default: computed on first use.
     insiders
-        Whom it was protected from beside outsiders, in words for a summary.
+        Insiders that were considered, as a text for a summary.
     remarks
-        What a person should know about the table itself, such as how linked tables share their records.
+        Remarks about the table itself, such as how linked tables share records.
     against
-        Attackers that the verdict depends on; None for the default ones.
+        Attackers that determine the verdict. Default: the default scope.
     secret
-        Whether the method is meant to stay secret; otherwise attackers who know it are in the default scope.
+        Whether the method stays secret; otherwise attackers who know it are in the default scope.
     tables
-        Why it is not decided what this table shows together with others; empty for a single table.
+        Why disclosure by several tables together is undecided; empty for a single table.
     groups
-        Whether groups that can be derived from published cells have enough units; None where no rules are
+        Result for groups derivable from published cells. None: rules are not
         known.
     rules
-        Rules by which cells are unsafe, for whoever checks the release; empty where they are not known.
+        Rules by which cells are unsafe, for the checker; empty if they are not known.
 
     Examples
     --------
@@ -95,17 +95,17 @@ class Outcome:
 
     @property
     def left_open(self) -> tuple[Finding, ...]:
-        """Remarks on what the audit could not look at: records that tables share in ways no sum expresses."""
+        """Remarks on points that the audit could not cover, such as records shared without a relation."""
         return tuple(remark for remark in self.remarks if remark.severity is Severity.REVIEW)
 
     @property
     def known_method(self) -> Row:
-        """Row of the verdict about an attacker who knows the method; the pipeline, which has it, fills it."""
+        """Row of the verdict about an attacker who knows the method; filled by the pipeline."""
         return UNKNOWN_METHOD
 
     @cached_property
     def verdict(self) -> Verdict:
-        """One row per attacker: what was proved, audited or left out, under a headline with its scope."""
+        """One row per attacker: proved, audited or not considered, with a headline and its scope."""
         return judge(
             self.audit,
             self.scope,
@@ -117,10 +117,10 @@ class Outcome:
 
     @property
     def scope(self) -> tuple[str, ...]:
-        """Attackers that the verdict depends on: those of ``against``, or the default ones.
+        """Attackers that determine the verdict: those of ``against``, or the default ones.
 
-        The default ones include large contributors where ``insiders`` names them, or the audit found that
-        contributors come too close.
+        The default ones include large contributors if ``insiders`` names them, or if contributors come too
+        close according to the audit.
         """
         chosen = parse_scope(self.against, secret=self.secret)
         word, tried = self.insiders.partition(",")[0], self.audit.insiders
@@ -131,33 +131,33 @@ class Outcome:
 
     @property
     def table(self) -> Table:
-        """What was to be published."""
+        """The true table."""
         return self.audit.table
 
     @property
     def need(self) -> Need:
-        """What must be blurred, and how far."""
+        """Unsafe cells and their required protection."""
         return self.audit.need
 
     @property
     def release(self) -> Release:
-        """What a reader sees."""
+        """The release."""
         return self.audit.release
 
     @property
     def public(self) -> Release:
-        """The same without the cells that no table shows."""
+        """The release without the cells that no table shows."""
         return self.release if self.table.shown.all() else self.release.only(self.table.shown)
 
     @property
     def adjusted(self) -> bool:
-        """Values were changed for confidentiality; which ones is not published."""
+        """Whether values were changed for confidentiality; the changed cells are not published."""
         decided = self.protection
         return bool(np.any(~decided.withheld & (decided.value != self.table.value)))
 
     @property
     def warning(self) -> str:
-        """What somebody should know before publishing though the audit is content; empty otherwise."""
+        """Warning about a safe release of little use; empty otherwise."""
         left = 1.0 - loss(self.table, self.protection).inner_value_share
         if not self.protection.withheld.any() or left >= LITTLE:
             return ""
@@ -168,10 +168,10 @@ class Outcome:
 
     @property
     def frame(self) -> Any:
-        """What is published, as a frame of the caller's kind: codes, ``value``, ``status``.
+        """The publication as a frame of the caller's type: codes, ``value``, ``status``.
 
-        The numbers are those of the public files, missing where a cell is withheld. Which cells are unsafe
-        and which were withheld only with them is not in it; :attr:`confidential_frame` tells.
+        The numbers are those of the public files, missing for suppressed cells. It does not distinguish
+        primary and secondary suppressions; :attr:`confidential_frame` does.
         """
         shown = self.public
         numbers = np.array([float(text) if text else np.nan for text in texts(shown.published)])
@@ -181,9 +181,9 @@ class Outcome:
     def confidential_frame(self) -> Any:
         """Codes, true value, status, inferable interval and rules, for the checker; not to be published.
 
-        ``status`` is ``published``, ``primary`` (unsafe itself) or ``secondary`` (withheld with those),
-        ``adjusted``, or ``hidden`` where no linked table shows the cell; ``low`` and ``high`` are what a
-        reader can infer, NaN where that was not worked out; ``rules`` name what was hit.
+        ``status`` is ``published``, ``primary`` (unsafe itself), ``secondary`` (suppressed to protect those),
+        ``adjusted``, or ``hidden`` if no linked table shows the cell; ``low`` and ``high`` are the inferable
+        bounds, NaN if they were not computed; ``rules`` names the violated rules.
         """
         decided, table, need = self.protection, self.table, self.need
         status = np.where(decided.secondary, "secondary", np.where(decided.withheld, "primary", "published"))
@@ -200,7 +200,7 @@ class Outcome:
 
     @cached_property
     def bounds(self) -> Bounds:
-        """What a reader can infer about every cell."""
+        """Bounds of every cell that can be inferred from the release."""
         if self.attacked is not None:
             return self.attacked
         return inferable(self.release, adjusted=isinstance(self.audit, AdjustedAudit))
@@ -212,12 +212,12 @@ class Outcome:
 
 
 def inferable(release: Release, *, adjusted: bool) -> Bounds:
-    """Return what a reader can infer about every cell, by arithmetic alone.
+    """Return the bounds that can be inferred about every cell, by arithmetic alone.
 
-    Adjusted values are not the true ones, so they prove nothing: only what was known before is left. In large
-    tables intervals are left ``unknown``, some or all of them: thousands of linear programs would take hours,
-    and whether the release is safe is for the audit to prove. Nor are they needed where somebody interrupts:
-    then all are left ``unknown``, and what was protected and audited stands.
+    Adjusted values are not the true ones, so they prove nothing: only prior knowledge remains. In large
+    tables some or all intervals are ``unknown``: thousands of linear programs would take hours,
+    and safety is proved by the audit. After an interruption all are ``unknown``, and the audited pattern is
+    kept.
     """
     if adjusted:
         return Bounds(lower=release.lower, upper=release.upper)

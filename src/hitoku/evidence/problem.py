@@ -1,7 +1,7 @@
-"""What an outsider does not know, in exact numbers: differences from the true table in withheld cells.
+"""Unknowns of an outsider in exact numbers: deviations from the true table in suppressed cells.
 
-A difference of zero everywhere is the true table itself, so there is always a point to start from, and the
-differences need only cancel in every relation: how the published numbers add up no longer matters.
+Zero deviations are the true table itself, so there is always a feasible point, and
+deviations only need to cancel in every relation, independently of published values.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from hitoku.evidence.integer_deviations import IntegerDeviations
 from hitoku.feasibility import Levels, Problem
 from hitoku.model import Integers, Need, Release, groups_by_size, rational
 
-# Stands for "no bound" among whole steps; sums of a few of them still fit 64 bits.
+# Stands for "no bound" among integer steps; sums of a few of them still fit into 64 bits.
 FAR = 2**58
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """How far one unsafe cell must be able to move: down, up, and altogether."""
+    """Required movement of one unsafe cell: down, up, and in total."""
 
     lower: Fraction
     upper: Fraction
@@ -42,20 +42,20 @@ class Demand:
         return high >= self.upper
 
     def wide_enough(self, low: Fraction, high: Fraction) -> bool:
-        """Tell whether the ends are far enough apart; a single point never protects."""
+        """Return whether the ends are far enough apart; a single point never protects."""
         return high - low >= self.width and high > low
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A table that fits the release, as differences from the true one over a common denominator."""
+    """A feasible table, as deviations from the true one over a common denominator."""
 
     denominator: int
     differences: Mapping[int, int]
 
     @classmethod
     def of(cls, deviations: Mapping[int, Fraction | int]) -> Witness:
-        """Bring exact differences over their common denominator, zeros left out."""
+        """Convert exact deviations to their common denominator, without zeros."""
         below = common_denominator(deviations.values())
         return cls(below, {place: int(move * below) for place, move in sorted(deviations.items()) if move})
 
@@ -65,27 +65,27 @@ class Witness:
 
 @dataclass(frozen=True)
 class AuditProblem:
-    """Differences ``d`` with ``relations @ d == 0`` and ``lower <= d <= upper``."""
+    """Deviations ``d`` with ``relations @ d == 0`` and ``lower <= d <= upper``."""
 
     cells: Integers
-    """Withheld cells by their position in the table; everything below is by position in this list."""
+    """Suppressed cells by their position in the table; all other fields use positions in this list."""
     rows: Sequence[Row]
-    """Relations among them, whole coefficients; relations without a withheld cell are left out."""
+    """Relations among them, with integer coefficients; relations without a suppressed cell are omitted."""
     relation: Integers
-    """Which relation of the table each row is."""
+    """Index of each row among the relations of the table."""
     lower: Sequence[Fraction | None]
     upper: Sequence[Fraction | None]
-    """Exact bounds of the differences; None where there is none."""
+    """Exact bounds of the deviations; None if there is none."""
     scale: int
-    """Steps per unit of the grid on which the values lie."""
+    """Steps per unit of the grid of the values."""
     integer: bool
-    """Differences are whole numbers."""
+    """Whether deviations are integers."""
     demands: Mapping[int, Demand]
-    """What each unsafe cell needs."""
+    """Requirement of each unsafe cell."""
 
     @classmethod
     def of(cls, grid: Grid, need: Need, release: Release) -> AuditProblem:
-        """Set up what is unknown about a release; unsafe cells that are published are left out."""
+        """Set up the unknowns of a release; unsafe cells that are published are omitted."""
         withheld = release.withheld
         cells = np.flatnonzero(withheld)
         restricted = release.relations[:, cells]
@@ -96,7 +96,7 @@ class AuditProblem:
         ]
         lower: list[Fraction | None] = []
         upper: list[Fraction | None] = []
-        # Most tables are known to be no more than not negative: no need to read every bound for that.
+        # Most cells are only known to be nonnegative: then single bounds need not be read.
         plain = (release.lower[cells] == 0) & np.isinf(release.upper[cells])
         for cell, usual in zip(cells.tolist(), plain.tolist(), strict=True):
             value = grid.value(cell)
@@ -116,10 +116,10 @@ class AuditProblem:
         return cls(cells, rows, used, lower, upper, grid.scale, release.integer, demands)
 
     def within_scale(self) -> Iterator[AuditProblem]:
-        """Yield the same with less room, for demands that are small beside the room there is.
+        """Yield problems with less slack, for requirements that are small relative to the slack.
 
-        A witness of such a problem is one of this: bounds are tighter, nothing else. That there is none says
-        nothing.
+        A witness of such a problem is a witness of this one, because only bounds are tighter. If there is
+        none, nothing follows.
         """
         places = list(self.demands)
         level = np.array([float(max(d.lower, d.upper, d.width, self.step)) for d in self.demands.values()])
@@ -154,7 +154,7 @@ class AuditProblem:
 
     @cached_property
     def whole_matrix(self) -> Any:
-        """The same in whole numbers."""
+        """The same in integers."""
         return self.matrix.astype(np.int64)
 
     @cached_property
@@ -170,9 +170,9 @@ class AuditProblem:
         return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
 
     def levels(self, hopeless: Collection[int] = ()) -> Levels:
-        """Return how far each cell must be able to move, in steps, rounded up.
+        """Return the required movement of each cell, in steps, rounded up.
 
-        Cells that are known not to move at all need not be tried.
+        Cells that are known to be fixed are skipped.
         """
         levels = Levels.none(len(self.cells))
         for place, demand in self.demands.items():
@@ -185,13 +185,13 @@ class AuditProblem:
 
     @cached_property
     def in_doubles(self) -> Problem:
-        """The same in whole steps, for engines whose answers are checked here."""
+        """The same in integer steps, for solvers whose answers are checked here."""
         low, high = (np.where(np.abs(ends) < FAR, ends, np.copysign(np.inf, ends)) for ends in self.steps)
         return Problem.deviations(self.matrix, low, high)
 
     @cached_property
     def users(self) -> list[list[int]]:
-        """For each cell the rows it is in."""
+        """Rows of each cell."""
         users: list[list[int]] = [[] for _ in self.cells]
         for number, row in enumerate(self.rows):
             for place in row:
@@ -199,16 +199,16 @@ class AuditProblem:
         return users
 
     def on_grid(self, point: np.ndarray[Any, Any]) -> Witness | None:
-        """Round a point to the grid; None when it then breaks a relation or a bound."""
+        """Round a point to the grid; None if it then breaks a relation or a bound."""
         steps = np.rint(point * self.scale)
-        # Past 53 bits a double has no whole part left to trust; past 62 the sums would overflow.
+        # Above 53 bits a double has no exact integer part; above 62 the sums would overflow.
         largest = float(np.max(np.abs(steps), initial=0.0))
         if largest > 2.0**52 or largest * self.widest > 2.0**62:
             return None
         return self.in_steps(steps.astype(np.int64))
 
     def in_steps(self, whole: Integers) -> Witness | None:
-        """Take differences in steps of the grid; None when they break a relation or a bound."""
+        """Make a witness from integer steps of the grid; None if they break a relation or a bound."""
         low, high = self.steps
         if np.any(whole < low) or np.any(whole > high) or np.any(self.whole_matrix @ whole):
             return None
@@ -217,10 +217,10 @@ class AuditProblem:
         return Witness(self.scale // common, IntegerDeviations(moved, whole[moved] // common))
 
     def changed(self, places: Integers, amounts: Integers, parts: int) -> Witness | None:
-        """Take whole differences of some cells, in parts of a step; None when they do not fit as they are.
+        """Make a witness from integer deviations of some cells, in parts of a step; None if they do not fit.
 
-        Bounds are rounded inwards to whole steps; what needs the last part of a step is refused here. So is
-        what names a cell twice: each part would cancel in the sums and be taken for the whole.
+        Bounds are rounded inwards to whole steps; deviations that need the last part of a step are rejected.
+        So are repeated cells: each part would cancel in the relations and be counted as the whole.
         """
         order = np.argsort(places)
         places, amounts = places[order], amounts[order]
@@ -240,10 +240,10 @@ class AuditProblem:
         return self.whole_matrix.tocsc()
 
     def along(self, move: Mapping[int, int]) -> Witness | None:
-        """Go as far along a move as the bounds allow; None where that is nowhere, or breaks a relation.
+        """Move along a deviation as far as the bounds allow; None if that is zero, or it breaks a relation.
 
-        Where no bound stands in the way, every cell that needs to move goes as far as it must. Tables of
-        counts take whole steps.
+        Without a limiting bound, every unsafe cell moves as far as required. Tables of
+        counts use integer steps.
         """
         move = {place: change for place, change in move.items() if change}
         if not move:
@@ -265,7 +265,7 @@ class AuditProblem:
         return Witness.of(deviations) if step > 0 and self.fits(deviations) else None
 
     def fits(self, deviations: Mapping[int, Fraction | int]) -> bool:
-        """Tell whether exact differences cancel in every relation; bounds are another matter."""
+        """Return whether exact deviations cancel in every relation; bounds are not checked."""
         sums: dict[int, Fraction | int] = {}
         for place, move in deviations.items():
             for number in self.users[place]:
@@ -274,9 +274,9 @@ class AuditProblem:
 
 
 def outside_bounds(release: Release, cell: int, value: Fraction) -> tuple[Fraction | None, Fraction | None]:
-    """Read the bounds that an outsider knows about one cell, exactly.
+    """Return the publicly known bounds of one cell, exactly.
 
-    Twelve digits are read, so a bound that is the value itself may come out a hair inside: it is moved back.
+    Twelve digits are read, so a bound that equals the value may exclude it slightly: it is moved back.
     """
     low, high = float(release.lower[cell]), float(release.upper[cell])
     hair = max(Fraction(1), abs(value)) / 10**9

@@ -1,8 +1,8 @@
-"""Bounds that follow from one relation at a time, and from each other: what rules most unsafe cells out.
+"""Bounds implied by single relations and propagated between them, which exclude most unsafe cells.
 
-A part is no more than what the others leave. Told to all relations at once, round after round, that narrows
-the bounds of withheld cells without a linear program; large patterns that are not safe mostly fail by it.
-Rounds are counted in doubles and remembered; a cell that seems ruled out is then proved to be, by the
+A part is at most what the others leave. Applied to all relations repeatedly, this narrows
+the bounds of suppressed cells without a linear program; large unsafe patterns usually fail this test.
+Rounds are computed in doubles and recorded; the exclusion of a cell is then proved, by the
 multipliers of the relations that were used, in exact numbers.
 """
 
@@ -19,9 +19,9 @@ from hitoku.feasibility import Levels
 from hitoku.model import Floats, Integers
 
 ROUNDS = 40
-# A bound is narrowed when that gains this share of it, and half a step: less leads round in circles.
+# A bound is narrowed if it changes by this share and half a step: less may lead to endless rounds.
 GAIN, STEP = 1e-3, 0.5
-# A proof of more relations than this is left to a linear program.
+# Proofs with more relations than this are left to a linear program.
 MAX_RELATIONS = 2_000
 
 LOW, HIGH = range(2)
@@ -29,14 +29,14 @@ LOW, HIGH = range(2)
 
 @dataclass
 class BoundPropagation:
-    """Narrowed bounds of all cells, and the relation that gave each, round by round."""
+    """Narrowed bounds of all cells, and the relation that implied each, by round."""
 
     problem: AuditProblem
-    """What an outsider does not know."""
+    """Unknowns of an outsider."""
     bounds: Floats = field(init=False)
-    """Lower and upper bounds in steps of the grid, as they are by now."""
+    """Current lower and upper bounds in steps of the grid."""
     history: list[tuple[tuple[Integers, Integers], ...]] = field(default_factory=list)
-    """For each round and side the cells that were narrowed, sorted, and by which rows."""
+    """For each round and side the narrowed cells, ascending, and the rows that implied them."""
 
     def __post_init__(self) -> None:
         ends = (self.problem.lower, -np.inf), (self.problem.upper, np.inf)
@@ -51,7 +51,7 @@ class BoundPropagation:
         self._n_rows = matrix.shape[0]
 
     def narrow(self) -> bool:
-        """Go through all relations once; tell whether some bound is narrower now."""
+        """Process all relations once; return whether some bound was narrowed."""
         ends = self._factor * self.bounds[:, self._place]
         ends = np.where(self._factor > 0, ends, ends[::-1])
         others = np.empty_like(ends)
@@ -68,7 +68,7 @@ class BoundPropagation:
         return any(len(cells) for cells, _ in self.history[-1])
 
     def _take(self, found: Floats, side: int) -> tuple[Integers, Integers]:
-        """Keep the narrowest bound of each cell, and remember the row it is from."""
+        """Keep the narrowest bound of each cell, and record its row."""
         inward = 1.0 if side == HIGH else -1.0
         best = np.minimum.reduceat(inward * found, self._starts) if len(self._starts) else np.zeros(0)
         before = inward * self.bounds[side, self._cells]
@@ -83,7 +83,7 @@ class BoundPropagation:
         return cells, self._row[first]
 
     def multipliers(self, place: int, side: int) -> dict[int, Fraction | int] | None:
-        """Return how often each row is taken to get the present bound of a cell; None where that is many."""
+        """Return the multipliers of rows that give the current bound of a cell; None if too many."""
         rows: dict[int, Fraction | int] = {}
         waiting = self._before(len(self.history), place, side)
         shares: list[dict[tuple[int, int, int], Fraction | int]] = [{} for _ in self.history]
@@ -101,7 +101,7 @@ class BoundPropagation:
                 for other, coefficient in entries.items():
                     if other == cell:
                         continue
-                    # Which end of the other one bounds this end of the cell.
+                    # Side of the other cell that bounds this side of the cell.
                     opposite = end if (coefficient > 0) != (entries[cell] > 0) else 1 - end
                     earlier = self._before(number, other, opposite)
                     if earlier is not None:
@@ -111,7 +111,7 @@ class BoundPropagation:
         return rows
 
     def _before(self, number: int, place: int, side: int) -> tuple[int, int] | None:
-        """Return the last round before one in which a bound was narrowed, and by which row."""
+        """Return the last earlier round in which a bound was narrowed, and its row."""
         for earlier in reversed(range(number)):
             cells, rows = self.history[earlier][side]
             spot = int(np.searchsorted(cells, place))
@@ -125,7 +125,7 @@ def _divided(share: Fraction | int, by: int) -> Fraction | int:
 
 
 def ruled_out(problem: AuditProblem, levels: Levels) -> dict[int, dict[bool, Disclosure]]:
-    """Return cells whose bounds are narrower than they need, with exact bounds: False the lower one."""
+    """Return cells whose bounds are narrower than required, with exact bounds: False the lower one."""
     propagation, left = BoundPropagation(problem), levels.required.copy()
     width = np.maximum(levels.width, STEP)
     found: dict[int, dict[bool, Disclosure]] = {}
@@ -143,7 +143,7 @@ def ruled_out(problem: AuditProblem, levels: Levels) -> dict[int, dict[bool, Dis
 
 
 def _exact(propagation: BoundPropagation, place: int, *, up: bool) -> Disclosure | None:
-    """Prove the present bound of a cell; the one known beforehand where nothing narrowed it."""
+    """Prove the current bound of a cell; its known bound if it was never narrowed."""
     times = propagation.multipliers(place, HIGH if up else LOW)
     if times is None:
         end = propagation.problem.upper[place] if up else propagation.problem.lower[place]

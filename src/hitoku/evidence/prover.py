@@ -1,7 +1,7 @@
-"""Few linear programs that decide the safety of all unsafe cells, and leave the witnesses that prove it.
+"""Few linear programs that decide the safety of all unsafe cells, and provide the witnesses that prove it.
 
-What is handed over comes first, then flows, bounds and boxes, which need no program; then what is near each
-cell of a large table; then programs over everything.
+Given deviations are tried first, then flows, bounds and hypercubes, which need no program; then nearby cells
+in a large table; then programs over all cells.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ def prove(
     release: Release | None = None,
     progress: Progress | None = None,
 ) -> Proof:
-    """Find a low and a high witness for every unsafe cell, or say which cells have none.
+    """Find a low and a high witness for every unsafe cell, or report the cells that have none.
 
     Parameters
     ----------
     problem
-        What an outsider does not know.
+        Unknowns of an outsider.
     exposed
-        Cells known to be recomputable by adding and subtracting: nothing is tried for them.
+        Cells known to be derivable by addition and subtraction: they are skipped.
     deviations
-        Changes of cells of the table that somebody says keep every sum: tried first, and not trusted.
+        Deviations that are claimed to keep every relation: tried first, and checked.
     release
-        What the problem is about: where it is large and has variables, boxes are looked for before programs.
+        Release of the problem: if it is large and has variables, hypercubes are searched before programs.
     progress
-        Told how many unsafe cells of a large problem are settled, of how many.
+        Called with the number of settled unsafe cells of a large problem, and their total.
     """
     search = WitnessSearch(problem, frozenset(exposed) & problem.demands.keys(), progress)
     search.push_along(deviations)

@@ -1,8 +1,8 @@
-"""Parts of a large problem around one cell, which decide about it from both sides.
+"""Parts of a large problem around one cell, which can decide about it in both directions.
 
-With some relations forgotten cells move more freely than they can, so what bounds a cell even then bounds it
-in the whole table. A change that breaks no relation is a witness, and the cells that it moves are all that a
-program needs to make it exact.
+Without some of the relations cells can move further, so a bound on a cell of the part is valid
+in the whole table. A deviation of the part that breaks no other relation is a witness, and the cells that it
+moves are all that a program needs to make it exact.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from hitoku.model import Integers
 
 @dataclass(frozen=True, eq=False)
 class ProblemPart:
-    """Some cells and rows of a problem, as a problem of its own."""
+    """Some cells and rows of a problem, as a separate problem."""
 
     problem: AuditProblem
-    """The part, in its own numbers."""
+    """The part, with its own numbering."""
     cells: Integers
     rows: Integers
-    """Which cells and rows of the whole they are, sorted."""
+    """Indices of its cells and rows in the whole, ascending."""
 
     def place(self, cell: int) -> int:
-        """Return where a cell of the whole is in the part."""
+        """Return the position in the part of a cell of the whole."""
         return int(np.searchsorted(self.cells, cell))
 
     def witness(self, found: Witness) -> Witness:
-        """Return a witness of the part in the numbers of the whole."""
+        """Return a witness of the part in the numbering of the whole."""
         moved = {int(self.cells[place]): move for place, move in found.differences.items()}
         return Witness(found.denominator, moved)
 
     def disclosure(self, found: Disclosure) -> Disclosure:
-        """Return a bound of the part in the numbers of the whole."""
+        """Return a bound of the part in the numbering of the whole."""
         return replace(
             found,
             place=int(self.cells[found.place]),
@@ -59,18 +59,18 @@ class CellSurroundings:
         return DeviationSearch.of(self._problem.in_doubles)
 
     def least_deviation(self, place: int, way: float, least: float, *, most_cells: int) -> LeastDeviation:
-        """Move a cell by so many steps, other cells as little as possible, and all relations kept.
+        """Move a cell by a number of steps, other cells as little as possible, keeping all relations.
 
         Parameters
         ----------
         place
             The cell.
         way
-            How far, in steps: below zero for down.
+            Distance in steps; negative for downwards.
         least
-            What it must go at least, as a share of that.
+            Minimum share of the distance.
         most_cells
-            Beyond so many cells the search ends.
+            Maximum number of cells in the search.
         """
         return self._changes.least(place, way, least, most_cells=most_cells)
 
@@ -78,11 +78,11 @@ class CellSurroundings:
         return np.unique(self._changes.by_cell[:, cells].indices)
 
     def held(self, asking: Collection[int], cells: Integers) -> ProblemPart:
-        """Let some cells move, and no others; look at what those among them need that are asking."""
+        """Return the part in which only some cells may move, with the requirements of open ones."""
         return self._part(asking, cells, self._rows_of(cells))
 
     def freed(self, place: int, rows: Integers) -> ProblemPart:
-        """Forget all relations but some; look at what one cell in them needs."""
+        """Return the part with some relations only, with the requirement of one of its cells."""
         return self._part([place], np.union1d(place, self._problem.matrix[rows].indices), rows)
 
     def _part(self, asking: Collection[int], cells: Integers, rows: Integers) -> ProblemPart:

@@ -1,6 +1,6 @@
-"""The rows of a verdict that follow from an audit: one per attacker, with the basis of each result.
+"""Rows of a verdict that follow from an audit: one per attacker, with the basis of each result.
 
-What takes the method (an attacker who knows it) or the other tables of a recipe is passed in by the caller.
+Rows that need the method (an attacker who knows it) or the other tables of a recipe are passed by the caller.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ def judge(
         Contributors that the audit considered: a word of the vocabulary, or a text with the fields ``word``
         and ``why``.
     groups
-        Result for derivable groups; None where the rules are not known.
+        Result for derivable groups. None: rules are not known.
     method
         Row of the attacker who knows the method.
     tables
-        Why it is not decided what this table shows together with others; empty for a single table.
+        Why disclosure by several tables together is undecided; empty for a single table.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _worst(rows: Mapping[str, Row]) -> Row:
 
 
 def _outsider(audit: Audit) -> Row:
-    """Judge single cells against an outsider."""
+    """Return the row of an outsider and single cells."""
     moved = audit if isinstance(audit, AdjustedAudit) else None
     broken = 0 if moved is None else moved.n_broken
     tally = {outcome: list(audit.outcomes.values()).count(outcome) for outcome in CellOutcome}
@@ -178,7 +178,7 @@ def _outsider(audit: Audit) -> Row:
 
 
 def _held(audit: Audit, n: int) -> Row:
-    """Return the row of an outsider to whom every unsafe cell is closed."""
+    """Return the row of an outsider if every unsafe cell is protected."""
     if isinstance(audit, AdjustedAudit):
         how = Text("{n:,} unsafe cells are published far enough from their values", n=n)
         exact = audit.exact
@@ -197,13 +197,13 @@ def _cell_findings(audit: Audit) -> tuple[Finding, ...]:
 
 
 def _groups(audit: Audit, groups: DerivableGroups | None) -> Row:
-    """Judge groups of units that published numbers give by adding and subtracting."""
+    """Return the row of groups of units derivable by addition and subtraction."""
     if groups is None:
         groups = not_considered("only single cells are considered here")
     n, failing = groups.n_examined, len(groups.failing)
     status, reason, fix = groups.status, groups.reason, ""
     if status is Status.PROVED and (audit.certificate is None or not groups.own):
-        # Nothing in a certificate is about them.
+        # The certificate does not cover them.
         status = Status.PASSED
     if status is Status.NOT_CONSIDERED:
         fix = "leave groups=False (--no-groups) out" if reason == SWITCHED_OFF else ""
@@ -234,7 +234,7 @@ def _groups(audit: Audit, groups: DerivableGroups | None) -> Row:
 
 
 def _dominance(audit: Audit) -> Row:
-    """Name the attacker that no audit considers yet, where the release has one."""
+    """Return the row of the attacker that no audit considers yet, if it applies."""
     hit = DOMINANCE_RULES & set(audit.need.rules)
     applies = bool(hit) or audit.table.holdings is not None
     return Row(
@@ -248,13 +248,13 @@ def _dominance(audit: Audit) -> Row:
 
 
 def _read_insiders(insiders: str) -> tuple[str, str]:
-    """Return the word of the vocabulary, and the reason or the size of coalitions that stands with it."""
+    """Return the word of the vocabulary, and the reason or the size of coalitions that follows it."""
     fields = insiders.fields if isinstance(insiders, Text) else {}
     return fields.get("word", insiders), fields.get("why", "")
 
 
 def _singletons(audit: Audit, insiders: str) -> Row:
-    """Judge contributors who are alone in a cell and know its value."""
+    """Return the row of contributors who are alone in a cell and know its value."""
     word, why = _read_insiders(insiders)
     found = audit.insiders
     if counts_units(audit.table):
@@ -271,7 +271,7 @@ def _singletons(audit: Audit, insiders: str) -> Row:
 
 
 def _contributors(audit: Audit, insiders: str) -> Row:
-    """Judge large contributors, and coalitions where they were considered."""
+    """Return the row of large contributors, and coalitions if they were considered."""
     word, why = _read_insiders(insiders)
     found = audit.insiders
     if counts_units(audit.table):
@@ -325,7 +325,7 @@ def _without_contributors(attacker: str) -> Row:
 
 
 def _no_insiders(audit: Audit, attacker: str, word: str, why: str) -> Row:
-    """Say why contributors were not considered, and which option considers them."""
+    """Return the reason why contributors were not considered, with the option that considers them."""
     take = Text("insiders={attacker} (--insiders)", attacker=attacker)
     if isinstance(audit, AdjustedAudit):
         reason, fix = "values were adjusted; what contributors can undo is not considered", ""
@@ -341,7 +341,7 @@ def _no_insiders(audit: Audit, attacker: str, word: str, why: str) -> Row:
 
 
 def _attributes(audit: Audit) -> Row:
-    """Judge what can be learnt about everybody in a group."""
+    """Return the row of attributes of all members of a group."""
     need = audit.need
     asked = sorted(ATTRIBUTE_RULES & set(need.rules))
     if not asked and not len(need.attributions):
@@ -385,7 +385,7 @@ def _attributes(audit: Audit) -> Row:
 
 
 def _group_results(audit: Audit) -> tuple[int, int, int, tuple[Finding, ...]]:
-    """Return how many groups are given away, how many are undecided, all of them, and the findings."""
+    """Return how many groups are disclosed, how many are undecided, all of them, and the findings."""
     if isinstance(audit, AdjustedAudit):
         places = {audit.learnt.describe(audit.table.labels, int(i)) for i in np.flatnonzero(audit.given_away)}
         found = tuple(one for one in audit.findings if one.place in places)
@@ -400,7 +400,7 @@ def _group_results(audit: Audit) -> tuple[int, int, int, tuple[Finding, ...]]:
 
 
 def _tables(why: str, audit: Audit) -> Row:
-    """Judge what tables show together: of counts beside amounts that is decided, of others not yet."""
+    """Return the row of several tables: decided for counts beside magnitudes, undecided for others."""
     beside = None if isinstance(audit, AdjustedAudit) else audit.beside
     if beside is not None and not why:
         return _beside(beside.kind, audit)
@@ -415,7 +415,7 @@ def _tables(why: str, audit: Audit) -> Row:
 
 
 def _beside(kind: str, audit: Audit) -> Row:
-    """Judge a release that leaves with the other measure of its cells: its audit takes that into account."""
+    """Return the row of a release with another published measure, which its audit takes into account."""
     outcomes = set(audit.outcomes.values())
     if outcomes <= {CellOutcome.SAFE}:
         proved = audit.certificate is not None

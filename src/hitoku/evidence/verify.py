@@ -1,34 +1,34 @@
-"""Re-check a certificate of safety without trusting the program that wrote it.
+"""Check a certificate of safety again, independently of the program that wrote it.
 
     python verify.py release/            checker/certificate.json[.gz], and the files around it
     python verify.py certificate.json    the certificate alone
 
-This file needs nothing but Python itself and may be copied anywhere. It computes with whole numbers and
-fractions only, so no rounding can deceive it. It checks, in this order, that
+This file needs only Python's standard library and may be copied anywhere. It computes with integers and
+fractions only, so that no rounding is involved. It checks, in this order, that
 
-1. nobody changed the certificate: its fingerprint fits;
-2. the table adds up, and every value lies within the bounds an outsider knows;
-3. every witness is a table that the outsider cannot tell from the true one: it differs in withheld cells
-   only, adds up, and keeps the known bounds (and is whole where the values are counts);
-4. every unsafe cell is withheld, and one witness is low enough, one high enough, for what it requires; and
-   for every group of which too much could be learnt, one witness has as many people elsewhere as required,
-   and somebody in the group;
-5. public/ holds the files that the certificate lists, byte by byte, and nothing else; the public table shows
-   every cell that is not withheld as it is in the table, and no withheld one, and so do linked tables;
+1. the certificate was not changed: its fingerprint matches;
+2. the table adds up, and every value lies within the publicly known bounds;
+3. every witness is a table that an outsider cannot distinguish from the true one: it differs in suppressed
+   cells only, adds up, and satisfies the known bounds (and is integer if the values are counts);
+4. every unsafe cell is suppressed, and its witnesses are low enough and high enough for its requirement; and
+   for every group about which too much could be inferred, one witness has as many people elsewhere as
+   required, and a nonempty group;
+5. public/ contains the files that the certificate lists, byte by byte, and no others; the public table shows
+   the true value of every cell that is not suppressed, and no suppressed one, and so do linked tables;
 6. every row of the verdict that says "proved" is one of these proofs.
 
-Beside it stand files for what goes beyond the proof in a certificate; they need nothing but Python either.
+Further files next to this one check more than the proof in a certificate; they too need only Python.
 verify_files.py does check 5 of a release folder, and verify_rows.py check 6; without it, the answer about a
 certificate alone has no verdict. verify_premises.py derives the premises of the proof (how cells add up, and
-which of them are unsafe) from the other files in checker/, as far as they follow from these; the answer lists
-what is taken on trust. verify_blocks.py and verify_witnesses.py check a claim about an attacker who knows the
-method, its parameters and its rules: they run the method again.
+which of them are unsafe) from the other files in checker/, as far as possible; the answer lists the premises
+that are taken on trust. verify_blocks.py and verify_witnesses.py check a claim about an attacker who knows
+the method, its parameters and its rules: they run the method again.
 
-Of a release that withholds nothing but publishes other values, 3 and 4 read: what is published adds up and
-keeps the known bounds; every unsafe cell is published at least as far below, or above, its value as it must
-be; and 5: the public table shows just these values.
+For a release that suppresses nothing but publishes other values, 3 and 4 are: the published values add up and
+satisfy the known bounds; every unsafe cell is published at least as far below, or above, its value as
+required; and 5: the public table shows exactly these values.
 
-Exit code 0: proved; 1: refuted, with the first thing that fails; 2: this is no certificate of this version.
+Exit code 0: proved; 1: refuted, with the first failure; 2: not a certificate of this version.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ MALFORMED = (*UNREADABLE, TypeError, LookupError, ArithmeticError, AttributeErro
 
 
 class CheckedRow(NamedTuple):
-    """One row of the verdict: what hitoku says about an attacker, and what was proved again here."""
+    """One row of the verdict: hitoku's result for an attacker, and what was proved again here."""
 
     attacker: str
     label: str
@@ -68,22 +68,22 @@ class CheckedRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Verification:
-    """The answer about one certificate or release folder; true where the proof holds.
+    """Result for one certificate or release folder; true if the proof holds.
 
     Parameters
     ----------
     ok
-        The proof holds.
+        Whether the proof holds.
     reason
-        What was proved, or the first thing that fails.
+        What was proved, or the first failure.
     code
         0 proved, 1 refuted, 2 not a certificate of this version.
     headline
-        The verdict that the certificate carries, in one or two sentences; empty where it has none.
+        The verdict in the certificate, in one or two sentences; empty if it has none.
     rows
-        The rows of that verdict with what was proved again; empty where the proof fails.
+        The rows of that verdict with what was proved again; empty if the proof fails.
     trusted
-        Premises that nothing here proves.
+        Premises that are not proved here.
     """
 
     ok: bool
@@ -108,7 +108,7 @@ class Verification:
 
 
 class Refuted(Exception):  # noqa: N818 - a finding, not a failure of this program
-    """The first thing that fails; code 2 where the file is no certificate at all."""
+    """The first failure; code 2 if the file is not a certificate."""
 
 
 def demand(condition: bool, otherwise: str, code: int = 1) -> None:
@@ -117,16 +117,16 @@ def demand(condition: bool, otherwise: str, code: int = 1) -> None:
 
 
 def number(thing: Any, what: str) -> Fraction:
-    """Read 12, "12.5" or "25/2"; nothing else is an exact number."""
+    """Read 12, "12.5" or "25/2"; no other notation is an exact number."""
     if type(thing) is int:
-        return thing  # type: ignore[return-value]  # a whole number is a fraction, too, and quicker
+        return thing  # type: ignore[return-value]  # an int works like a Fraction and is faster
     exact = type(thing) is str and NUMBER.fullmatch(thing) is not None
     demand(exact, f"{what}: not an exact number", 2)
     return Fraction(thing)
 
 
 def positions(things: list[Any], limit: int, what: str) -> list[int]:
-    """Read positions in a list: they exist, and none occurs twice."""
+    """Read positions in a list, which must exist and be distinct."""
     demand(all(type(thing) is int for thing in things), f"{what}: a position is not a whole number", 2)
     demand(all(0 <= thing < limit for thing in things), f"{what}: a position does not exist")
     demand(len(set(things)) == len(things), f"{what}: a position occurs twice")
@@ -140,13 +140,13 @@ def numbers(things: list[Any], size: int, what: str) -> list[Fraction]:
 
 
 def ends(things: list[Any], size: int, what: str) -> list[Fraction | None]:
-    """Read a bound for each cell; null where an outsider knows none."""
+    """Read a bound for each cell; null if none is known."""
     demand(len(things) == size, f"{what}: not one for each cell", 2)
     return [None if thing is None else number(thing, what) for thing in things]
 
 
 def sparse(cells: list[Any], things: list[Any], limit: int, what: str) -> dict[int, Fraction]:
-    """Read numbers that belong to some cells."""
+    """Read numbers of some cells."""
     found = numbers(things, len(cells), what)
     return dict(zip(positions(cells, limit, what), found, strict=True))
 
@@ -161,7 +161,7 @@ def inexact(_: str) -> None:
 
 
 def unpacked(path: Path) -> str:
-    """Return the text of a file, plain or compressed; a small one that would fill the memory is refused."""
+    """Return the text of a file, plain or compressed; a decompression bomb is rejected."""
     raw = path.read_bytes()
     most = 200 * len(raw) + 10_000_000
     plain = gzip.GzipFile(fileobj=io.BytesIO(raw)).read(most + 1) if raw[:2] == b"\x1f\x8b" else raw
@@ -170,7 +170,7 @@ def unpacked(path: Path) -> str:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a certificate, whatever it proves."""
+    """Read a certificate, independently of what it proves."""
     hooks: Any = {"object_pairs_hook": once, "parse_float": inexact, "parse_constant": inexact}
     content: dict[str, Any] = json.loads(unpacked(path), **hooks)
     known = ANY_VERSION.fullmatch(content["format"])
@@ -186,17 +186,17 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def written(thing: Any) -> str:
-    """Write something in the one way that fingerprints are taken of."""
+    """Write something in the canonical form of fingerprints."""
     return json.dumps(thing, sort_keys=True, separators=(",", ":"))
 
 
 def fingerprint(content: dict[str, Any]) -> str:
-    """SHA-256 of everything but the fingerprint itself."""
+    """Return the SHA-256 of everything except the fingerprint itself."""
     found, between = hashlib.sha256(b"{"), ""
     for name in sorted(content.keys() - {"sha256"}):
         part = content[name]
         found.update(f"{between}{written(name)}:".encode())
-        if isinstance(part, list):  # some items after the other: a whole copy is large
+        if isinstance(part, list):  # in parts: a whole copy is large
             for first in range(0, len(part), 10_000):
                 items = written(part[first : first + 10_000])
                 found.update((("," if first else "[") + items[1:-1]).encode())
@@ -209,9 +209,9 @@ def fingerprint(content: dict[str, Any]) -> str:
 
 
 class CertifiedTable:
-    """Check 2: the true table, what an outsider knows of it, and its relations.
+    """Check 2: the true table, its publicly known bounds, and its relations.
 
-    All are lists by cell or relation: for a million cells dictionaries take several times as much room.
+    All are lists by cell or relation: for a million cells dictionaries take several times as much memory.
     """
 
     def __init__(self, content: dict[str, Any]) -> None:
@@ -243,7 +243,7 @@ class CertifiedTable:
         return None
 
     def find_terms(self, withheld: set[int]) -> None:
-        """List for each withheld cell the relations in which it is added, and how often."""
+        """List for each suppressed cell its relations and coefficients."""
         self.terms: dict[int, list[tuple[int, Fraction]]] = {cell: [] for cell in withheld}
         for row, (members, coefficients) in enumerate(self.relations):
             for cell, coefficient in zip(members, coefficients, strict=True):
@@ -265,19 +265,19 @@ class CertifiedTable:
         return (low is None or low <= x) and (high is None or x <= high)
 
     def allows(self, cell: int, x: Fraction) -> bool:
-        """Tell whether an outsider holds this value possible."""
+        """Return whether an outsider considers this value possible."""
         return self.inside(cell, x) and (x.denominator == 1 or not self.whole)
 
 
 def divided(move: Fraction, below: int) -> Fraction:
-    """Divide exactly; a whole number stays one, which is quicker and smaller."""
+    """Divide exactly; integers stay integers, which are faster and smaller."""
     return move // below if move % below == 0 else Fraction(move, below)  # type: ignore[return-value]
 
 
 def witness(
     parts: dict[str, Any], table: CertifiedTable, withheld: set[int], what: str
 ) -> dict[int, Fraction]:
-    """Check 3: another table that fits the release; what it has in place of the true values."""
+    """Check 3: another feasible table; return its values in place of the true ones."""
     below, deviations = parts["denominator"], sparse(parts["cells"], parts["differences"], table.size, what)
     demand(type(below) is int and below > 0, f"{what}: its denominator is not a positive whole number", 2)
     demand(withheld.issuperset(deviations), f"{what}: it changes a cell that is published")
@@ -299,7 +299,7 @@ def witness(
 def protected(
     need: dict[str, Any], table: CertifiedTable, withheld: set[int], witnesses: list[dict[int, Fraction]]
 ) -> int:
-    """Check 4: one unsafe cell; which one it is."""
+    """Check 4: one unsafe cell; return it."""
     (cell,) = positions([need["cell"]], table.size, "an unsafe cell")
     what, value = f"unsafe cell {table.name(cell)}", table.value[cell]
     demand(cell in withheld, f"{what}: it is published")
@@ -323,7 +323,7 @@ def elsewhere(
 ) -> None:
     """Check 4 of a group: the sum of cells that must be able to become large is large in one table.
 
-    A table in which nobody is in the group is no witness of where its people could be.
+    A table in which the group is empty is not a witness of where its members could be.
     """
     weights = sparse(group["cells"], group["weights"], table.size, "a group")
     what = f"group of {', '.join(table.name(cell) for cell in weights)}"
@@ -340,20 +340,20 @@ def elsewhere(
 
 
 def moved(need: dict[str, Any], table: CertifiedTable, shown: list[Fraction]) -> int:
-    """Check 4 of an adjusted release: one unsafe cell; which one it is."""
+    """Check 4 of an adjusted release: one unsafe cell; return it."""
     (cell,) = positions([need["cell"]], table.size, "an unsafe cell")
     what, away = f"unsafe cell {table.name(cell)}", shown[cell] - table.value[cell]
     lower, upper = (number(need[name], what) for name in ("lower", "upper"))
     demand(min(lower, upper) >= 0, f"{what}: a requirement is negative", 2)
     demand(away != 0, f"{what}: it is published with its true value")
-    # A level of zero closes that way, unless both are: then any other value will do.
+    # A level of zero excludes that direction, unless both are zero: then any other value is enough.
     far = (away <= -lower and lower > 0) or (away >= upper > 0) or lower == upper == 0
     demand(far, f"{what}: its published value is not far enough from its own")
     return cell
 
 
 def prove(content: dict[str, Any]) -> str:
-    """Go through checks 1 to 4."""
+    """Run checks 1 to 4."""
     demand(content["sha256"] == fingerprint(content), "the fingerprint does not fit: something was changed")
     table = CertifiedTable(content)
     if content["format"] == ADJUSTED:
@@ -362,7 +362,7 @@ def prove(content: dict[str, Any]) -> str:
         unsafe = [moved(need, table, shown) for need in content["unsafe"]]
         positions(unsafe, table.size, "unsafe cells")
         for group in content.get("groups", []):
-            # Whoever reads that nobody is there takes it for true, and learns nothing of anybody.
+            # A published empty group is taken to be empty, and reveals nothing about anyone.
             elsewhere({**group, "witness": 0}, table, [dict(enumerate(shown))], may_be_empty=True)
         if not unsafe:
             return f"{NONE_UNSAFE}, and all sums hold"
@@ -386,7 +386,7 @@ def prove(content: dict[str, Any]) -> str:
 
 
 def beside(name: str) -> Any:
-    """Load a file that stands beside this one; it, too, needs nothing but Python itself."""
+    """Load a file next to this one; it, too, needs only Python."""
     path = Path(__file__).with_name(name)
     demand(path.is_file(), f"this check needs {name} beside verify.py", 2)
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -397,7 +397,7 @@ def beside(name: str) -> Any:
 
 
 def trusted_alone(content: dict[str, Any]) -> list[str]:
-    """List the premises of a certificate that comes without its folder."""
+    """List the premises of a certificate without its folder."""
     n = len(content["relations"])
     listed = f"that cells add up in the {n} listed relations and in no others"
     return [
@@ -410,12 +410,12 @@ def trusted_alone(content: dict[str, Any]) -> list[str]:
 
 
 def printable(text: Any) -> str:
-    """Drop what could steer a terminal."""
+    """Remove characters that could control a terminal."""
     return "".join(c for c in str(text) if c.isprintable())
 
 
 def verify(path: str | Path) -> Verification:
-    """Check a certificate, or a release folder that holds one."""
+    """Check a certificate, or a release folder that contains one."""
     path = Path(path)
     folder = path if path.is_dir() else None
     places = [path / "checker" / name for name in ("certificate.json", "certificate.json.gz")]
@@ -451,7 +451,7 @@ def verify(path: str | Path) -> Verification:
 
 
 def main() -> int:
-    """Answer on the command line."""
+    """Run from the command line."""
     usage = Verification(False, "usage: python verify.py release/", 2)
     answer = verify(sys.argv[1]) if len(sys.argv) == 2 else usage
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names in any language

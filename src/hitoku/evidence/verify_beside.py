@@ -1,17 +1,17 @@
-"""Check that a release is safe beside the other measure of the same cells; verify.py loads this file.
+"""Check that a release is safe together with the other measure of the same cells; verify.py loads this file.
 
-Where counts and amounts of one breakdown leave together, a reader knows that a cell without contributors has
-no amount. The certificate of each lists the other measure, and one table of it: the companion. This file
-demands that
+If counts and magnitudes of one breakdown are published together, a cell without contributors is known to have
+no magnitude. The certificate of each lists the other measure, and one table of it: the companion. This file
+checks that
 
 1. the other measure adds up as the certified one does;
-2. the companion adds up, is not negative where it counts, and has the true value in every published cell;
-3. whatever keeps the certified bounds fits the companion: an amount is zero where the companion counts
-   nobody, a count is at least one where the companion has an amount, and contributions are as large as
-   readers know.
+2. the companion adds up, is not negative if it counts, and has the true value in every published cell;
+3. every table within the certified bounds is consistent with the companion: a magnitude is zero where the
+   companion counts zero, a count is at least one where the companion has a magnitude, and contributions are
+   within their publicly known bounds.
 
-Every witness keeps the certified bounds, so each of them is possible together with the companion. This file
-needs nothing but Python itself.
+Every witness satisfies the certified bounds, so each of them is feasible together with the companion. This
+file needs only Python's standard library.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ End = Fraction | None
 
 
 def fits(content: dict[str, Any], table: Any, demand: Demand, number: Exact) -> str:
-    """Check that the companion fits all witnesses; say so."""
+    """Check that the companion is consistent with all witnesses; return a sentence for the answer."""
     other, n = content["beside"], table.size
     kind = other["kind"]
     demand(kind in {"counts", "amounts"}, "the other measure is neither counts nor amounts", 2)
@@ -58,7 +58,7 @@ def fits(content: dict[str, Any], table: Any, demand: Demand, number: Exact) -> 
 
 
 def amount_beside(least: End, most: End, count: Fraction, low: Fraction, high: End) -> str:
-    """Say what is wrong with the bounds of an amount beside a count; nothing where they fit."""
+    """Return what is wrong with the bounds of a magnitude for a given count; empty if nothing is."""
     if count < 0 or count.denominator != 1:
         return "the companion is no count"
     if count == 0:
@@ -71,7 +71,7 @@ def amount_beside(least: End, most: End, count: Fraction, low: Fraction, high: E
 
 
 def count_beside(least: End, most: End, amount: Fraction, low: Fraction, high: End) -> str:
-    """Say what is wrong with the bounds of a count beside an amount; nothing where they fit."""
+    """Return what is wrong with the bounds of a count for a given magnitude; empty if nothing is."""
     if amount and (least is None or least < 1):
         return "nobody need be counted where an amount is"
     if amount and high is not None and (least is None or least * high < abs(amount)):

@@ -1,15 +1,15 @@
-"""Re-check the claim of a certificate about an attacker who knows the method: run the method again.
+"""Check the claim of a certificate about an attacker who knows the method: run the method again.
 
-verify.py loads this file when a certificate makes such a claim. It needs nothing but Python itself, computes
-with whole numbers only, and was written apart from the method's own code.
+verify.py loads this file if a certificate makes such a claim. It needs only Python's standard library,
+computes with integers only, and was written independently of the method's own code.
 
-The method of blocks is run again on the true table. It must withhold just the cells that are withheld, and
-the totals must allow what is required; the theorems of docs/explanation/blocks.md do the rest. A claim of
-version 1 is about counts, one of version 2 about magnitudes. One of version 3 is about counts, too, made by
-the method flagged_groups: it brings the tables that prove it, and verify_witnesses.py goes through them.
+The method of blocks is run again on the true table. It must suppress exactly the suppressed cells, and the
+totals must allow what is required; the rest follows from the theorems of docs/explanation/blocks.md. A claim
+of version 1 is about counts, one of version 2 about magnitudes. One of version 3 is also about counts, made
+by the method flagged_groups: it contains the tables that prove it, and verify_witnesses.py checks them.
 
-For counts the method is run on the witnesses, too. Those of which it would have published the same stay
-possible for the attacker who knows it, no theorem needed; the answer says for how many cells they are enough.
+For counts the method is also run on the witnesses. Those for which it would have published the same stay
+possible for an attacker who knows it, without a theorem; the answer reports for how many cells they suffice.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from typing import Any, NamedTuple
 
 Demand = Callable[..., None]
 Grid = list[list[int]]
-# For every cell its least and largest value, or nothing.
+# For every cell its least and largest value, or None.
 Spans = list[list[tuple[int, int] | None]]
-# Rows and columns of a rectangle, whether it is cut across rows (0) or columns (1), where, and its parts.
+# Rows and columns of a rectangle, whether it is cut across rows (0) or columns (1), the position, its parts.
 Node = tuple[list[int], list[int], int, int, list[Any]]
 PARTS = 1024
 MILLIONTH = Fraction(1, 10**6)
-# Cells of witnesses on which the method is run again: all of small tables, a few of large ones.
+# Limit on cells of witnesses on which the method is run again: all of small tables, a few of large ones.
 MAX_RERUN = 100_000
 
 
 def middle(sums: list[int], split: str) -> int:
-    """Where lines with these expected sums are cut."""
+    """Return where lines with these expected sums are cut."""
     size, total, place, so_far = len(sums), sum(sums), 0, 0
     for line in sums:
         so_far += line
@@ -42,7 +42,7 @@ def middle(sums: list[int], split: str) -> int:
 
 
 def rectangles(expected: Grid, rows: list[int], columns: list[int], split: str) -> Node:
-    """Cut a rectangle in two, across the lines whose parts have the larger least sum, until it is a leaf."""
+    """Cut a rectangle in two, across the lines whose parts have the larger least sum, down to leaves."""
     of_row = {i: sum(expected[i][j] for j in columns) for i in rows}
     of_column = {j: sum(expected[i][j] for i in rows) for j in columns}
     rows, columns = sorted(rows, key=of_row.__getitem__), sorted(columns, key=of_column.__getitem__)
@@ -67,7 +67,7 @@ def rectangles(expected: Grid, rows: list[int], columns: list[int], split: str) 
 
 
 def spans(rho: list[int], gamma: list[int], taken_by: list[tuple[set[int], list[tuple[int, int]]]]) -> Spans:
-    """Least and largest values over tables with these sums in which the part of some row has some sum.
+    """Return least and largest values over tables with these sums in which part of some row has some sum.
 
     ``taken_by`` lists sets of columns, each with the range of sums that the part of every row in these
     columns may have: the closed forms.
@@ -96,7 +96,7 @@ def spans(rho: list[int], gamma: list[int], taken_by: list[tuple[set[int], list[
 
 
 def sums_of(node: Node, values: Grid) -> tuple[list[int], list[int], list[set[int]]]:
-    """Add up a rectangle, and list the columns of its parts; turned where it is cut across rows."""
+    """Return sums of a rectangle and the columns of its parts; transposed if it is cut across rows."""
     rows, columns, axis, cut, parts = node
     rho = [sum(values[i][j] for j in columns) for i in rows]
     gamma = [sum(values[i][j] for i in rows) for j in columns]
@@ -107,7 +107,7 @@ def sums_of(node: Node, values: Grid) -> tuple[list[int], list[int], list[set[in
 
 
 class SmallCounts(NamedTuple):
-    """SmallCounts from ``first`` to ``last`` are unsafe, and must be ``width`` wide."""
+    """Counts from ``first`` to ``last`` are unsafe, and require the width ``width``."""
 
     first: int
     last: int
@@ -117,7 +117,7 @@ class SmallCounts(NamedTuple):
         return self.first <= count <= self.last
 
     def enough(self, node: Node, values: Grid) -> bool:
-        """Whether the sums of a rectangle leave every cell that may be unsafe wide enough."""
+        """Return whether the sums of a rectangle leave every cell that may be unsafe wide enough."""
         rho, gamma, parts = sums_of(node, values)
         allowed = (self.first, min(self.last, self.width - 1) if node[4] else self.last)
         reach, total = spans(rho, gamma, [(part, [allowed] * len(rho)) for part in parts]), sum(rho)
@@ -130,7 +130,7 @@ class SmallCounts(NamedTuple):
 
 
 class UnsafeMagnitudes(NamedTuple):
-    """Unsafe cells, what they need below, above and in width; and what a unit of one contributor needs."""
+    """Unsafe cells with required levels below, above and width; and those of a unit of one contributor."""
 
     needs: dict[tuple[int, int], tuple[int, int, int]]
     sole: tuple[int, int, int]
@@ -139,7 +139,7 @@ class UnsafeMagnitudes(NamedTuple):
         return (i, j) in self.needs or value == 1
 
     def reach(self, node: Node, values: Grid) -> Spans:
-        """How far the cells go over the tables with these sums that have their reason."""
+        """Return the ranges of the cells over the tables with these sums that have their reason."""
         rho, gamma, parts = sums_of(node, values)
         kept = [[(1, 1)] * len(rho) for _ in parts]
         found = spans(rho, gamma, [*zip(parts, kept, strict=True)])
@@ -158,7 +158,7 @@ class UnsafeMagnitudes(NamedTuple):
         return [[None for _ in gamma] for _ in rho] if node[4] else found
 
     def fits(self, span: tuple[int, int] | None, row: int, column: int) -> bool:
-        """Whether a unit of a single contributor is blurred far enough."""
+        """Return whether a unit of a single contributor is protected as required."""
         if row == 0 or column == 0:
             return True
         below, above, width = self.sole
@@ -167,7 +167,7 @@ class UnsafeMagnitudes(NamedTuple):
         )
 
     def enough(self, node: Node, values: Grid) -> bool:
-        """Whether the unsafe cells of a rectangle go as far as they must."""
+        """Return whether the unsafe cells of a rectangle can move as far as required."""
         rows, columns, axis, *_ = node
         reach = self.reach(node, values)
         for p, i in enumerate(rows):
@@ -185,10 +185,10 @@ class UnsafeMagnitudes(NamedTuple):
 def calls(
     node: Node, values: Grid, rule: SmallCounts | UnsafeMagnitudes, found: set[tuple[int, int]]
 ) -> bool:
-    """Withhold what a rectangle and its parts give reason for; tell whether it calls for more."""
+    """Suppress a rectangle and its parts if there is a reason; return whether it calls for more."""
     rows, columns, _, _, parts = node
     if parts:
-        reason = any([calls(part, values, rule, found) for part in parts])  # noqa: C419 - all are to be asked
+        reason = any([calls(part, values, rule, found) for part in parts])  # noqa: C419 - all must be called
     else:
         reason = any(rule.marks(i, j, values[i][j]) for i in rows for j in columns)
     if reason:
@@ -205,7 +205,7 @@ def blocks(tree: Node, values: Grid, rule: SmallCounts) -> set[tuple[int, int]]:
 
 
 def printed(table: Any, rows: int, columns: int, demand: Demand) -> list[list[Fraction]]:
-    """Check that a claim is about a plain two-way table with its totals, and print it."""
+    """Check that a claim is about a plain two-way table with its totals, and return its values."""
     across = columns + 1
     demand(table.size == (rows + 1) * across, "the claim is about another table")
     demand(all(low == 0 for low in table.lower), "other bounds")
@@ -220,7 +220,7 @@ def printed(table: Any, rows: int, columns: int, demand: Demand) -> list[list[Fr
 
 
 def expectation(claim: dict[str, Any], values: Grid, demand: Demand) -> Grid:
-    """Expect in every cell what the claim says, or what the totals give."""
+    """Return the expectation of the claim, or that of the totals."""
     ends, sums = [sum(line) for line in values], [sum(line) for line in zip(*values, strict=True)]
     total, expected = sum(ends), claim["expected"]
     if expected is None:
@@ -237,7 +237,7 @@ def expectation(claim: dict[str, Any], values: Grid, demand: Demand) -> Grid:
 def withstood(
     content: dict[str, Any], table: Any, withheld: set[int], demand: Demand, beside: Callable[[str], Any]
 ) -> str:
-    """Check the claim about the attacker who knows the method; say what is proved.
+    """Check the claim about an attacker who knows the method; return what is proved.
 
     ``table`` is the certified table, ``demand(condition, otherwise, code)`` refutes the claim, and
     ``beside(name)`` loads another file of plain Python.
@@ -267,7 +267,7 @@ Found = tuple[set[tuple[int, int]], str]
 def small_counts(
     claim: dict[str, Any], content: dict[str, Any], exact: list[list[Fraction]], whole: bool, demand: Demand
 ) -> tuple[Grid, SmallCounts]:
-    """Check what claims about counts have in common; the inner cells, and which of them are unsafe."""
+    """Check the common parts of claims about counts; return inner cells, and which of them are unsafe."""
     numbers = [claim[name] for name in ("first", "last", "width")]
     demand(all(type(n) is int for n in numbers), "a claim without numbers", 2)
     rule = SmallCounts(*numbers)
@@ -293,7 +293,7 @@ def small_counts(
 def counts(
     claim: dict[str, Any], content: dict[str, Any], exact: list[list[Fraction]], whole: bool, demand: Demand
 ) -> Found:
-    """Check a claim about counts; which cells the method withholds, and what that means."""
+    """Check a claim about counts; return the cells that the method suppresses, and the guarantee."""
     values, rule = small_counts(claim, content, exact, whole, demand)
     ends, sums = values, values[0]
     expected = expectation(claim, values, demand)
@@ -309,7 +309,7 @@ def counts(
 def without_theorem(
     content: dict[str, Any], tree: Node, values: Grid, rule: SmallCounts, chosen: set[tuple[int, int]]
 ) -> int:
-    """Count unsafe cells that are wide over the witnesses of which the method publishes the same."""
+    """Count unsafe cells that are wide over the witnesses with the same release."""
     across = len(values[0]) + 1
     ends = {
         need["cell"]: {values[need["cell"] // across][need["cell"] % across]} for need in content["unsafe"]
@@ -330,7 +330,7 @@ def without_theorem(
 def magnitudes(
     claim: dict[str, Any], content: dict[str, Any], exact: list[list[Fraction]], whole: bool, demand: Demand
 ) -> Found:
-    """Check a claim about magnitudes, as far as a reader sees neither contributions nor their number."""
+    """Check a claim about magnitudes, for attackers who see neither contributions nor their number."""
     scale, sole, split = claim["scale"], claim["sole"], claim["split"]
     right = type(scale) is int and scale >= 1 and len(sole) == 3 and all(type(n) is int for n in sole)
     demand(right and 0 <= sole[0] <= 1 <= sole[1] and sole[2] >= 0, "a claim without numbers", 2)
@@ -344,7 +344,7 @@ def magnitudes(
         i, j = divmod(need["cell"], across)
         demand(i < rows and j < columns, "a total is unsafe")
         levels = [Fraction(need[name]) * scale for name in ("lower", "upper", "width")]
-        # In whole units, but for a millionth of one; real numbers get one more.
+        # In integer units, up to a millionth; real numbers get one more.
         low, high, wide = (math.ceil(x - MILLIONTH) + (x > 0 and not whole) for x in levels)
         needs[i, j] = (low, max(high, 1), wide)
     tree = rectangles(expectation(claim, values, demand), [*range(rows)], [*range(columns)], split)

@@ -1,7 +1,7 @@
 """Compare the published files of a release with its certificate; verify.py loads this file for a folder.
 
-The certificate has the SHA-256 of every file in public/. Of the tables, this file also reads what they show.
-It needs nothing but Python itself.
+The certificate has the SHA-256 of every file in public/. For tables, this file also reads the published
+values. It needs only Python's standard library.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ Exact = Callable[[Any, str], Fraction]
 
 
 def published(content: dict[str, Any], public: Path, demand: Demand, number: Exact) -> str:
-    """Demand that public/ is what was certified; say what it holds."""
+    """Check that public/ is what was certified; return a description of its content."""
     return f"{same_files(content, public, demand)}; {same_tables(content, public, demand, number)}"
 
 
 def plain(code: str) -> str:
-    """Take away the quote that keeps a spreadsheet from running a code as a formula."""
+    """Remove the quote that keeps a spreadsheet from running a code as a formula."""
     return code[1:] if re.match(r"'+[=+\-@\t\r]", code) else code
 
 
 def shown_in(
     content: dict[str, Any], path: Path, table: dict[str, Any], demand: Demand, number: Exact
 ) -> tuple[int, set[int]]:
-    """Hold one public file against the certified table; count what it shows, and return its cells."""
+    """Compare one public file with the certified table; return the number of values, and its cells."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         head, *rows = list(csv.reader(file))
     withheld, size = set(content["withheld"]), len(content["codes"])
@@ -60,7 +60,7 @@ def shown_in(
 
 
 def same_files(content: dict[str, Any], public: Path, demand: Demand) -> str:
-    """Demand that public/ holds the certified files, byte by byte, and nothing else."""
+    """Check that public/ contains the certified files, byte by byte, and no others."""
     listed: Any = content.get("files", {})
     demand(type(listed) is dict and len(listed) > 0, "the certificate lists no files of public/", 2)
     demand(public.is_dir() and not public.is_symlink(), "public/ is missing, or is a link")
@@ -81,7 +81,7 @@ def same_files(content: dict[str, Any], public: Path, demand: Demand) -> str:
 
 
 def same_tables(content: dict[str, Any], public: Path, demand: Demand, number: Exact) -> str:
-    """Hold the published tables against the certified one."""
+    """Compare the published tables with the certified one."""
     every, size = content["codes"], len(content["codes"])
     hidden = set(content.get("hidden", []))
     demand(hidden <= set(content["withheld"]), "a hidden cell is not withheld")

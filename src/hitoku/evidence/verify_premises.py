@@ -1,16 +1,16 @@
-"""Derive the premises of a certificate again, as far as they follow from the other files in checker/.
+"""Derive the premises of a certificate from the other files in checker/, as far as possible.
 
 A certificate proves that the unsafe cells which it lists are safe if cells add up as it says. verify.py loads
-this file, if it stands beside it, and compares that with what else hitoku wrote into the folder:
+this file, if it is next to it, and compares these premises with the other files of the folder:
 
-* hierarchies.json: every sum that the code trees name must be among the relations;
+* hierarchies.json: every total that the code trees define must be among the relations;
 * cells.csv: every cell that a rule marks must be listed as unsafe, with levels that are no lower;
 * summary.json: rules that only count (min_frequency, few_contributors) are applied again to the numbers of
   respondents and contributors in cells.csv;
-* groups.json: every group of which the true table tells too much must be listed.
+* groups.json: every group about which the true table reveals too much must be listed.
 
-What does not follow from them, and these files themselves, are taken on trust; the answer says so. This file
-needs nothing but Python itself.
+Other premises, and these files themselves, are taken on trust; the answer lists them. This file
+needs only Python's standard library.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Demand = Callable[..., None]
 COUNTING = {"min_frequency": "respondents", "few_contributors": "contributors"}
 COUNTS = "the numbers of respondents and contributors in checker/cells.csv, which give the unsafe cells"
 NO_RELATIONS = "that no cell is a sum of others: not one relation is listed"
-# The certificate is about the published values; units behind them are audited apart.
+# The certificate is about the published values; the units behind them are audited separately.
 UNITS_APART = {"groups": "by hitoku, not checked here"}
 # Numbers in cells.csv and groups.json are rounded to doubles; the certificate has the exact ones.
 ROUNDING = Fraction(1, 10**9)
@@ -36,7 +36,7 @@ ROUNDING = Fraction(1, 10**9)
 def derived(
     content: dict[str, Any], checker: Path, demand: Demand, plain: Callable[[str], str]
 ) -> tuple[str, list[str], dict[str, str]]:
-    """Return a note for the answer, what is taken on trust, and what was proved beside the certificate."""
+    """Return a note for the answer, the trusted premises, and what was proved beside the certificate."""
     trusted = ["the true values, and the bounds that an outsider knows"]
     trusted.append(relations(content, read(checker / "hierarchies.json"), demand))
     columns = evidence(content, checker / "cells.csv", demand, plain)
@@ -56,12 +56,12 @@ def derived(
 
 
 def read(path: Path) -> Any:
-    """Read a JSON file; None where there is none."""
+    """Read a JSON file; None if it is missing."""
     return json.loads(path.read_text("utf-8")) if path.is_file() else None
 
 
 def relations(content: dict[str, Any], trees: Any, demand: Demand) -> str:
-    """Demand that every sum which the code trees name is among the relations."""
+    """Check that every total which the code trees define is among the relations."""
     codes, first = content["codes"], dict[int, list[int]]()
     hidden = set(content.get("hidden", []))
     shown = [cell for cell in range(len(codes)) if cell not in hidden]
@@ -112,7 +112,7 @@ def sums(table: dict[str, Any], variables: list[Any], demand: Demand) -> Iterato
 
 
 def proportional(terms: dict[int, int], members: list[int], coefficients: list[Any]) -> bool:
-    """Return whether a relation of the certificate says the same as some terms."""
+    """Return whether a relation of the certificate is equivalent to some terms."""
     if len(members) != len(terms) or not all(member in terms for member in members):
         return False
     exact = [c if type(c) is int else Fraction(c) for c in coefficients]
@@ -123,7 +123,7 @@ def proportional(terms: dict[int, int], members: list[int], coefficients: list[A
 def unsafe_cells(
     content: dict[str, Any], columns: dict[str, list[str]], rules: list[Any], demand: Demand
 ) -> list[str]:
-    """Demand that every cell which a rule marks is listed; return what is on trust."""
+    """Check that every cell which a rule marks is listed; return the trusted premises."""
     needs = {need["cell"]: need for need in content["unsafe"]}
     listed = f"that exactly the {len(needs)} listed cells are unsafe"
     if not columns:
@@ -136,7 +136,7 @@ def unsafe_cells(
                 asked, given = printed(columns[f"required_{level}"][cell]), exact(needs[cell][level])
                 enough = given >= asked - slack(asked)
                 demand(enough, f"{what}: checker/cells.csv requires more than the certificate")
-    # What no table shows is unsafe only where a rule says so by itself.
+    # A cell that no table shows is unsafe only if a rule marks it.
     judged = set(range(len(content["codes"]))) - set(content.get("hidden", []))
     on_trust = [rule["rule"] for rule in rules if counted(rule, columns) is None]
     for rule in rules:
@@ -152,7 +152,7 @@ def unsafe_cells(
 
 
 def counted(rule: dict[str, Any], columns: dict[str, list[str]]) -> list[Fraction] | None:
-    """Return the numbers that a rule compares with its least one; None where it does not only count."""
+    """Return the numbers that a rule compares with its minimum; None if it does not only count."""
     column = columns.get(COUNTING.get(rule["rule"], ""))
     other = rule.get("weighted") or rule.get("level", "holding") != "holding"
     return None if column is None or other else [printed(text) for text in column]
@@ -161,10 +161,10 @@ def counted(rule: dict[str, Any], columns: dict[str, list[str]]) -> list[Fractio
 def derivable_groups(
     content: dict[str, Any], columns: dict[str, list[str]], rules: list[Any]
 ) -> dict[str, str]:
-    """Say whether every cell with too few units can hold as many as its rule requires; empty if it cannot.
+    """Return a note if every cell with too few units can hold as many as its rule requires; else empty.
 
-    Then no group whose total follows from published cells has fewer: it holds a cell with units, its total
-    is the same in all tables that fit, and that cell alone holds enough in one of them.
+    Then no group whose total follows from published cells has fewer: it contains a cell with units, its total
+    is the same in all feasible tables, and that cell alone is large enough in one of them.
     """
     counting = [(rule, counted(rule, columns)) for rule in rules if rule["rule"] in COUNTING]
     values = [exact(x) for x in content["values"]]
@@ -191,24 +191,24 @@ def derivable_groups(
 
 
 def exact(thing: int | str) -> Fraction:
-    """Read a number of the certificate; a whole number stays one, which is quicker and smaller."""
+    """Read a number of the certificate; integers stay integers, which are faster and smaller."""
     return thing if type(thing) is int else Fraction(thing)  # type: ignore[return-value]
 
 
 def slack(number: Fraction) -> Fraction:
-    """Return by how much a number may differ that was rounded to a double."""
+    """Return the tolerance of a number that was rounded to a double."""
     return max(ROUNDING, ROUNDING * abs(number))
 
 
 def printed(text: str) -> Fraction:
-    """Read a number that was printed as a double; texts that stand for huge numbers are none."""
+    """Read a number that was printed as a double, without evaluating huge exponents."""
     return int(text) if text.isdecimal() else Fraction(float(text))  # type: ignore[return-value]
 
 
 def evidence(
     content: dict[str, Any], path: Path, demand: Demand, plain: Callable[[str], str]
 ) -> dict[str, list[str]]:
-    """Read cells.csv: columns by their names, in the order of the certificate; none without the file."""
+    """Read cells.csv: columns by their names, in the order of the certificate; empty without the file."""
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -221,7 +221,7 @@ def evidence(
 
 
 def groups(content: dict[str, Any], asked: Any, demand: Demand) -> None:
-    """Demand that every group of which the true table tells too much is listed."""
+    """Check that every group about which the true table reveals too much is listed."""
     value, withheld = [exact(x) for x in content["values"]], set(content["withheld"])
     listed: dict[int, list[tuple[dict[int, Fraction], Fraction]]] = {}
     for one in content.get("groups", []):
@@ -233,7 +233,7 @@ def groups(content: dict[str, Any], asked: Any, demand: Demand) -> None:
     )
     for cells, weights, goal, group in zip(*parts, strict=True):
         due = dict(zip(cells, map(Fraction, weights), strict=True))
-        # Where the size of the group is withheld, an empty group proves nothing: somebody must be there.
+        # If the size of the group is suppressed, an empty group proves nothing: it must be nonempty.
         unseen = max(Fraction(goal), Fraction(1 if counts else 0))
         least = unseen if group in withheld else min(Fraction(goal), value[group])
         total = sum(weight * value[cell] for cell, weight in due.items())
@@ -244,7 +244,7 @@ def groups(content: dict[str, Any], asked: Any, demand: Demand) -> None:
 
 
 def no_less(own: dict[int, Fraction], goal: Fraction, due: dict[int, Fraction], least: Fraction) -> bool:
-    """Return whether a listed sum, up to its scale, is the one that is due and must reach as much."""
+    """Return whether a listed sum, up to its scale, is the required one, with at least its required size."""
     if own.keys() != due.keys():
         return False
     scale = max(map(abs, own.values())) / max(map(abs, due.values()))

@@ -1,7 +1,7 @@
 """Compare the verdict in a certificate with what was proved again; verify.py loads this file.
 
-A row of the verdict that says "proved" must be one of the proofs of verify.py. What is behind a row that says
-"passed" was audited by hitoku, and is not checked here. It needs nothing but Python itself.
+A row of the verdict that says "proved" must be one of the proofs of verify.py. A row that says
+"passed" was audited by hitoku, and is not checked here. This file needs only Python's standard library.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def never_unsafe(cell: Cell, table: dict[Cell, int], rule: Any) -> bool:
 
 
 class Flags:
-    """Groups of cells with about the same expectation; those with an unsafe cell are withheld."""
+    """Groups of cells with similar expectations; those with an unsafe cell are suppressed."""
 
     def __init__(self, expected: Grid, size: int, unsafe: set[Cell]) -> None:
         order = [cell for cell, _ in sorted(numbered(expected), key=lambda one: one[1])]
@@ -85,7 +85,7 @@ class Flags:
 
 
 class ClosedLines:
-    """Rows (axis 0) and columns (axis 1) while cells are withheld that let flagged ones move."""
+    """Rows (axis 0) and columns (axis 1) while cells are suppressed that let flagged ones move."""
 
     def __init__(self, marked: set[Cell], expected: Grid, enough: int, count: int) -> None:
         self.marked, self.expected, self.enough, self.count = marked, expected, enough, count
@@ -108,7 +108,7 @@ class ClosedLines:
         return 0 < mine < max(2, marked + self.count) and marked < MANY * self.count
 
     def widen(self) -> None:
-        """Add a second line where one row or column holds everything."""
+        """Add a second line if one row or column contains all suppressed cells."""
         for axis in (0, 1):
             lines = [line for line, n in enumerate(self.n_hidden[axis]) if n]
             if len(lines) == 1:
@@ -134,7 +134,7 @@ class ClosedLines:
         return min(touched or ample or places, key=price, default=None)
 
     def closed(self) -> set[Cell]:
-        """Go on until every line with withheld cells has enough others that can give way."""
+        """Add cells until every line with suppressed cells has enough others that can move."""
         self.widen()
         going = True
         while going:

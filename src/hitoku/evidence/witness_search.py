@@ -1,8 +1,8 @@
-"""Witnesses found so far, how far each unsafe cell has come, and the linear programs that take them further.
+"""Witnesses found so far, the attained movement of each unsafe cell, and the linear programs that extend it.
 
-All cells that are still open are pushed up at once, then down, then again with other weights; a solution
-serves every cell that it moves far enough. What remains is settled cell by cell: a witness, or a proof that
-there is none.
+All open cells are pushed up together, then down, then again with other weights; a solution serves every cell
+that it moves far enough. Remaining cells are settled one by one: by a witness, or by a proof that there is
+none.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from hitoku.solver import integer
 from hitoku.solver.linear import Solution, SolverStatus, Warm
 from hitoku.solver.work import SECONDS, CountedWork
 
-# Told how much is done, of how much.
+# Called with the amount of work done and the total.
 Progress = Callable[[float, float], None]
 
 ROUNDS = 8
-# A round of summed objectives that settles less than this share of what is open is the last one.
+# A round of summed objectives that settles less than this share of the open cells is the last one.
 WORTHWHILE = 0.1
-# What flows may look at, and programs over all cells. Cells that flows leave are settled by programs; those
-# that programs leave are undecided.
+# Work limits of flows, and of programs over all cells. Cells that flows leave open are settled by programs;
+# those that programs leave open are undecided.
 MAX_FLOW_WORK = MAX_PROGRAM_WORK = SECONDS
-# Summed integer programs are stopped early: any good point will do.
+# Summed integer programs are stopped early: any good point is enough.
 SUMMED_GAP, SUMMED_NODES = 0.1, 50
-# One cell's integer program is an answer only when it is solved to the end.
+# One cell's integer program is conclusive only if it is solved to the end.
 SINGLE_NODES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class AttainedRange:
-    """How far one unsafe cell is known to move, and which witnesses show it (None: the true table)."""
+    """Known movement of one unsafe cell, and the witnesses that show it (None: the true table)."""
 
     low: Fraction = Fraction(0)
     high: Fraction = Fraction(0)
@@ -52,16 +52,16 @@ class AttainedRange:
 
 @dataclass(frozen=True)
 class Proof:
-    """What the linear programs found out."""
+    """Result of the search."""
 
     witnesses: tuple[Witness, ...]
-    """Tables that fit the release."""
+    """Feasible tables."""
     attained: Mapping[int, AttainedRange]
-    """For each unsafe cell (by position among the withheld) how far witnesses move it."""
+    """Movement of each unsafe cell (by position among the suppressed) by witnesses."""
     failed: Mapping[int, tuple[Disclosure, ...]]
-    """Unsafe cells that cannot move as far as they must, with what bounds them; nothing for exposed ones."""
+    """Unsafe cells that cannot move as required, with the bounding proofs; empty for exposed ones."""
     exposed: frozenset[int]
-    """Unsafe cells that adding and subtracting gives away."""
+    """Unsafe cells that are derivable by addition and subtraction."""
     undecided: tuple[int, ...]
     """Unsafe cells for which neither a witness nor a proof of its absence could be made exact."""
     n_programs: int
@@ -70,7 +70,7 @@ class Proof:
 
 @dataclass
 class WitnessSearch:
-    """Witnesses found so far, and how far each unsafe cell has come."""
+    """Witnesses found so far, and the attained movement of each unsafe cell."""
 
     problem: AuditProblem
     exposed: frozenset[int]
@@ -78,49 +78,49 @@ class WitnessSearch:
     warm: Warm = field(init=False)
     witnesses: list[Witness] = field(default_factory=list)
     attained: dict[int, AttainedRange] = field(default_factory=dict)
-    # One side of one cell at a time: tried to the end, and what bounds it.
+    # One side of one cell: tried exhaustively, and the proof that bounds it.
     tried: set[tuple[int, bool]] = field(default_factory=set)
     reasons: dict[tuple[int, bool], Disclosure] = field(default_factory=dict)
     n_programs: int = 0
-    # What programs over all cells look at, and may look at.
+    # Work of programs over all cells, and its limit.
     work: CountedWork = field(default_factory=lambda: CountedWork(MAX_PROGRAM_WORK))
 
     def __post_init__(self) -> None:
         self.attained = {place: AttainedRange() for place in self.problem.demands}
-        # Cells that must still go further; none of them comes back once it has gone far enough.
+        # Cells that must still move further; a cell is removed once it has moved far enough.
         self.lacking = {
             up: {place for place in self.attained if self.lacks(place, up=up)} for up in (True, False)
         }
 
     @cached_property
     def split(self) -> Split:
-        """The linear program for cells that are open by now; not needed where flows settle everything."""
+        """The linear program for the open cells; not built if flows settle everything."""
         return Split.of(self.problem, self.unsettled())
 
     @cached_property
     def slot(self) -> dict[int, int]:
-        """Where each of these cells is among them."""
+        """Index of each of these cells among them."""
         return {place: slot for slot, place in enumerate(self.split.unsafe)}
 
     def asking(self) -> AuditProblem:
-        """Return the problem of the cells that are open by now."""
+        """Return the problem of the open cells."""
         return replace(
             self.problem, demands={place: self.problem.demands[place] for place in self.unsettled()}
         )
 
     def lacks(self, place: int, *, up: bool) -> bool:
-        """Tell whether a cell must still go further on one side."""
+        """Return whether a cell must still move further on one side."""
         demand, attained = self.problem.demands[place], self.attained[place]
         far = demand.high_enough(attained.high) if up else demand.low_enough(attained.low)
         return not (far and demand.wide_enough(attained.low, attained.high))
 
     def open(self, *, up: bool) -> list[int]:
-        """Cells that must still go further on one side, as far as that is not settled."""
+        """Return the unsettled cells that must still move further on one side."""
         left = self.lacking[up] - self.exposed
         return sorted(place for place in left if (place, up) not in self.tried)
 
     def push_along(self, deviations: Iterable[Mapping[int, int]]) -> None:
-        """Go along given moves, forth and back: where they reach far enough no program is needed."""
+        """Move along given deviations and their opposites: if they suffice no program is needed."""
         if isinstance(deviations, Deviations):
             deviations = self._push_as_given(deviations)
         place = (
@@ -135,7 +135,7 @@ class WitnessSearch:
                     self.add(witness)
 
     def _push_as_given(self, deviations: Deviations) -> list[Mapping[int, int]]:
-        """Take whole changes just as they are, forth and back; return those that do not fit like that."""
+        """Use integer deviations and their opposites unchanged; return those that do not fit."""
         problem, left = self.problem, []
         parts, rest = divmod(deviations.scale, problem.scale)
         for number in range(len(deviations)):
@@ -154,7 +154,7 @@ class WitnessSearch:
         return left
 
     def push_in_circles(self) -> None:
-        """Go along flows, where relations form a network: few of them serve nearly all cells."""
+        """Use flows if relations form a network: few of them serve nearly all cells."""
         problem = self.problem
         circles = NetworkCirculation.of(
             problem.in_doubles, problem.levels(self.exposed), CountedWork(MAX_FLOW_WORK)
@@ -169,16 +169,16 @@ class WitnessSearch:
                 self.add(witness)
 
     def unsettled(self) -> list[int]:
-        """Cells that must still go further on some side."""
+        """Return the cells that must still move further on some side."""
         return sorted({*self.open(up=True), *self.open(up=False)})
 
     def propagate(self) -> None:
-        """Rule out what bounds that follow from each other rule out; they need not be the narrowest."""
+        """Exclude cells by propagated bounds, which need not be the narrowest."""
         for place, reasons in ruled_out(self.problem, self.asking().levels()).items():
             self.keep_excluding(place, reasons)
 
     def keep_excluding(self, place: int, found: Mapping[bool, Disclosure]) -> bool:
-        """Tell whether bounds rule out what a cell needs; then remember them, and that it is settled."""
+        """Return whether bounds exclude the requirement of a cell; if so, store them as its reasons."""
         if not _excludes(self.problem.demands[place], found.get(False), found.get(True)):
             return False
         for up, reason in found.items():
@@ -187,19 +187,19 @@ class WitnessSearch:
         return True
 
     def tell(self) -> None:
-        """Say how many cells are settled."""
+        """Report how many cells are settled."""
         if self.progress is not None:
             n_cells = len(self.problem.demands)
             self.progress(n_cells - len(self.unsettled()), n_cells)
 
     def push_hypercubes(self, release: Release) -> None:
-        """Go along boxes through withheld cells: they serve nearly all cells of a large cross table."""
+        """Use hypercubes of suppressed cells: they serve nearly all cells of a large cross table."""
         for found in hypercube_witnesses(release, self.problem, np.array(self.unsettled(), dtype=np.int64)):
             self._push_as_given(found)
             self.tell()
 
     def push_all(self) -> None:
-        """Push with summed objectives: unit weights first, then seeded random ones, while they pay."""
+        """Push with summed objectives: unit weights first, then seeded random ones, while they are useful."""
         random = np.random.default_rng(0)
         for number in range(ROUNDS):
             before = left = 0
@@ -215,16 +215,16 @@ class WitnessSearch:
                 return
 
     def push_each(self) -> None:
-        """Settle what is left one cell and one side at a time; what work does not suffice for stays open."""
+        """Settle remaining cells one cell and one side at a time; beyond the work limit they stay open."""
         for up in (True, False):
             for place in self.open(up=up):
                 if self.work.over:
                     return
-                if place in self.lacking[up]:  # a witness for another cell may have done it since
+                if place in self.lacking[up]:  # another cell's witness may have settled it
                     self.settle(place, up=up)
 
     def settle(self, place: int, *, up: bool) -> None:
-        """Push one cell as far as it goes: a witness that does, or the reason why there is none."""
+        """Push one cell as far as possible: store a witness, or the reason why there is none."""
         self.tried.add((place, up))
         solution = self.push([place], np.ones(1), up=up)
         if place not in self.lacking[up] or solution.status is SolverStatus.LIMIT:
@@ -232,7 +232,7 @@ class WitnessSearch:
         reached = self.attained[place].high if up else self.attained[place].low
         reason = explain_bound(self.problem, place, solution, reached, up=up)
         if reason is not None and reason.linear:
-            # Nothing moves it in either direction.
+            # No relation lets it move in either direction.
             self.reasons[place, up] = reason
             self.reasons[place, not up] = replace(reason, up=not up)
             self.tried.add((place, not up))
@@ -244,7 +244,7 @@ class WitnessSearch:
             self.reasons[place, up] = reason
 
     def _hopeless(self, place: int, reason: Disclosure) -> bool:
-        """Tell whether a bound alone rules the requirement out, or is what a witness attains."""
+        """Return whether a bound alone excludes the requirement, or equals what a witness attains."""
         demand, attained = self.problem.demands[place], self.attained[place]
         if reason.up:
             return reason.difference == attained.high or not demand.high_enough(reason.difference)
@@ -253,7 +253,7 @@ class WitnessSearch:
     def settle_whole(
         self, place: int, reason: Disclosure | None, *, up: bool, nodes: int = SINGLE_NODES
     ) -> None:
-        """Push one cell of a table of counts as far as whole numbers let it."""
+        """Push one cell of a table of counts as far as integers allow."""
         solution = self._whole([place], np.ones(1), up=up, gap=0.0, nodes=nodes)
         if solution.x is not None:
             witness = self.problem.on_grid(self.split.joined(solution.x))
@@ -266,7 +266,7 @@ class WitnessSearch:
             self.reasons[place, up] = reason
 
     def push(self, cells: list[int], weight: Floats, *, up: bool) -> Solution:
-        """Move some cells in one direction, all at once, and keep the exact point that results."""
+        """Move some cells in one direction together, and keep the exact point that results."""
         self.n_programs += 1
         solution = self.warm.solve(self.reward(cells, weight, up=up), maximise=up)
         if solution.x is None:
@@ -281,7 +281,7 @@ class WitnessSearch:
         return solution
 
     def reward(self, cells: list[int], weight: Floats, *, up: bool) -> Floats:
-        """Price the base, and the overflow on the wrong side lest the base be filled from there."""
+        """Price the base, and the overflow on the wrong side so that the base is not filled from there."""
         n, k = len(self.problem.cells), len(self.split.unsafe)
         cost = np.zeros(n + 2 * k)
         slots = np.array([self.slot[place] for place in cells])
@@ -299,7 +299,7 @@ class WitnessSearch:
         return integer.solve(exact, gap=gap, start=np.zeros(len(cost)), work_limit=nodes, work=self.work)
 
     def add(self, witness: Witness) -> None:
-        """Keep a witness that moves some cell further than it had to be moved before."""
+        """Keep a witness that moves some cell further than before."""
         number, useful = len(self.witnesses), False
         lacking = self.lacking[True] | self.lacking[False]
         for place, amount in witness.differences.items():
@@ -320,7 +320,7 @@ class WitnessSearch:
             self.witnesses.append(witness)
 
     def proof(self) -> Proof:
-        """Sum up; witnesses that no cell goes by any more are dropped."""
+        """Return the result without witnesses that no cell uses any more."""
         failed: dict[int, tuple[Disclosure, ...]] = {}
         undecided = []
         for place in sorted(self.lacking[True] | self.lacking[False]):
@@ -343,13 +343,13 @@ class WitnessSearch:
         return Proof(witnesses, attained, failed, self.exposed, tuple(undecided), self.n_programs)
 
     def _excluded(self, place: int) -> bool:
-        """Tell whether the bounds found rule out what the cell needs."""
+        """Return whether the bounds found exclude the requirement of a cell."""
         low, high = self.reasons.get((place, False)), self.reasons.get((place, True))
         return _excludes(self.problem.demands[place], low, high)
 
 
 def _excludes(demand: Demand, low: Disclosure | None, high: Disclosure | None) -> bool:
-    """Tell whether bounds rule a demand out."""
+    """Return whether bounds exclude a requirement."""
     if high is not None and not demand.high_enough(high.difference):
         return True
     if low is not None and not demand.low_enough(low.difference):

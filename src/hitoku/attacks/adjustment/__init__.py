@@ -1,8 +1,8 @@
-"""The attack on controlled tabular adjustment: what an outsider estimates who knows how it was done.
+"""The attack on controlled tabular adjustment: estimates by an attacker who knows the method.
 
-:class:`Adjustment` solves the attacker's problem of Castro (2012), sections 3 and 5. A :class:`Scenario` says
-which facts about the adjustment the attacker may use, :class:`AttackerKnowledge` holds them, and draws
-scatter guesses of what the attacker does not know around the published values.
+:class:`Adjustment` solves the attacker's problem of Castro (2012), sections 3 and 5. A :class:`Scenario`
+states which facts about the adjustment the attacker may use, and :class:`AttackerKnowledge` holds them.
+Unknown facts are drawn at random around the published values.
 """
 
 from hitoku.lazy import facade

@@ -1,8 +1,8 @@
-"""Undoing controlled tabular adjustment: the attacker's problem of Castro (2012), sections 3 and 5.
+"""Reversal of controlled tabular adjustment: the attacker's problem of Castro (2012), sections 3 and 5.
 
 The protector published ``x = a + z`` with the cheapest ``z`` that makes the unsafe cells safe. The attacker
-looks for the cheapest ``z`` that could have been added, (12) for L1 and (14) for L2, and takes it away again.
-What the problem needs and the scenario does not tell is drawn, with values scattered around the published.
+searches for the cheapest ``z`` that could have been added, (12) for L1 and (14) for L2, and subtracts it.
+Facts that the problem needs and the scenario does not grant are drawn, with values around the published ones.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from hitoku.solver.closest import PENALTY, DeviationProgram, Norm, closest, reci
 from hitoku.solver.solution import SolverStatus
 from hitoku.solver.work import CountedWork
 
-# The paper calls it a small value for cells near zero. Small beside one unit, it changes no other cell.
+# The paper calls it a small value for cells near zero. Small relative to one unit, it changes no other cell.
 DELTA = 1e-6
-# Numbers that the programs of one replication may look at: about two minutes.
+# Work limit of the programs of one replication: about two minutes.
 WORK = 1e10
 
 
@@ -35,36 +35,34 @@ class Adjustment:
     Parameters
     ----------
     scenario
-        "B1", "B2", "B3", "C" as in the paper, or an own :class:`Scenario`.
+        "B1", "B2", "B3", "C" as in the paper, or a custom :class:`Scenario`.
     norm
-        The distance that the protector used, "l1", "l2" or "linf"; assumed to be known.
+        Distance that the protector used, "l1", "l2" or "linf"; assumed to be known.
     replications
-        How often everything unknown is drawn and the problem solved.
+        Number of times that unknown facts are drawn and the problem is solved.
     seed
-        Of the draws; a replication depends on the seed and its own number only.
+        Seed of the draws; a replication depends on the seed and its own number only.
     error
-        The ``Δ`` of the paper: by how much the attacker may be wrong about a level, as a share of the cell.
+        The ``Δ`` of the paper: the attacker's maximum error about a level, as a share of the cell.
     level_of
-        What a guessed level is a share of: the "published" value, as the formula in section 5 is printed, or
-        the "guessed" one, as section 3 has it and as the published tables suggest.
+        Value of which a guessed level is a share: the "published" one, as in the formula in section 5, or
+        the "guessed" one, as in section 3 and as the published tables suggest.
     draws
-        How guessed values scatter around the published ones, within the same interval: "uniform", as in the
-        paper; "normal", "laplace" or "lognormal", see :mod:`hitoku.attacks.adjustment.draws`.
+        Distribution of guessed values around the published ones, within the same interval: "uniform", as in
+        the paper; "normal", "laplace" or "lognormal", see :mod:`hitoku.attacks.adjustment.draws`.
     delta
         The ``δ`` of the paper, added to values before a level is divided by them.
     penalty
-        Price of breaking a guessed bound, where no table keeps all of them: for each unit of the excess,
-        this many times what the distance charges for moving a cell by as much (in L2: by its own size).
+        Price of breaking a guessed bound, if no table satisfies all of them: for each unit of the excess,
+        this multiple of the distance for moving a cell by as much (in L2: by its own size).
     known
-        What can be known beyond the release, for :meth:`infer`; :meth:`estimate` may be given another.
+        Knowledge beyond the release, for :meth:`infer`; :meth:`estimate` may be given another.
     work_limit
-        Numbers that the programs of one replication may look at: a limit that is the same on every computer.
-        A replication that reaches it is not decided, and its estimates are NaN. None for no limit.
+        Work limit of the programs of one replication, the same on every computer.
+        A replication that reaches it is undecided, and its estimates are NaN. None: no limit.
 
-    Examples
-    --------
-    One unsafe cell of 4 was raised by 1, and the other cells followed. Somebody who knows levels and senses
-    takes it back.
+    Examples -------- One unsafe cell of 4 was raised by 1, and the other cells followed. An attacker who
+    knows levels and senses reverses it.
 
     >>> from hitoku.model import Protection
     >>> from hitoku.model import Table
@@ -109,11 +107,11 @@ class Adjustment:
 
     @property
     def knows(self) -> Scenario:
-        """The scenario itself, where its name was given."""
+        """The scenario itself, also if it was given by name."""
         return SCENARIOS[self.scenario] if isinstance(self.scenario, str) else self.scenario
 
     def infer(self, release: Release) -> Inference:
-        """Estimate every cell with what is ``known``; nothing is proved."""
+        """Estimate every cell from ``known``; nothing is proved."""
         if self.known is None:
             raise ParameterError(
                 "adjustment_unknown",
@@ -125,15 +123,15 @@ class Adjustment:
         return Inference(estimates=self.estimate(release, self.known))
 
     def estimate(self, release: Release, known: AttackerKnowledge | Need) -> Estimates:
-        """Draw, solve, subtract, as often as there are replications.
+        """Draw, solve and subtract, once per replication.
 
         Parameters
         ----------
         release
-            The adjusted table; nothing in it is withheld.
+            The adjusted table; no cell is suppressed.
         known
-            What can be known beyond it; the scenario says how much of it is used. Of a need, what
-            :meth:`AttackerKnowledge.of` takes from it, all unsafe cells being raised.
+            Knowledge beyond the release; the scenario determines which of it is used. For a need, as
+            :meth:`AttackerKnowledge.of` derives it, with all unsafe cells raised.
         """
         if isinstance(known, Need):
             known = AttackerKnowledge.of(release, known)
@@ -142,7 +140,7 @@ class Adjustment:
         return Estimates(value=np.array(value), soft=np.array(soft), excess=np.array(excess))
 
     def estimate_once(self, release: Release, known: AttackerKnowledge, replication: int) -> Estimates:
-        """Make one replication alone, so that many can run side by side; NaN where it is not decided."""
+        """Run one replication, so that many can run in parallel; NaN if it is undecided."""
         problem = self.problem(release, known, replication)
         work = CountedWork(np.inf if self.work_limit is None else self.work_limit)
         found = closest(problem, self.norm, work=work)
@@ -169,7 +167,7 @@ class Adjustment:
         )
 
     def problem(self, release: Release, known: AttackerKnowledge, replication: int) -> DeviationProgram:
-        """Draw what is unknown and write the attacker's problem down, all bounds hard; (11) and (13)."""
+        """Draw the unknown facts and build the attacker's problem with hard bounds; (11) and (13)."""
         if release.withheld.any():
             raise ParameterError(
                 "withheld_cells_in_release",
@@ -179,7 +177,7 @@ class Adjustment:
                 n_withheld=int(release.withheld.sum()),
             )
         scenario, published, n = self.knows, release.published, release.n_cells
-        # All of them, whatever the scenario: replication 3 then guesses the same values in every scenario.
+        # Draw all of them in every scenario, so that replication 3 guesses the same values in each.
         rng = np.random.default_rng([self.seed, replication])
         scatter, coin = rng.uniform(-1, 1, n), rng.random(n)
         draws = {"lower": rng.random(n), "upper": rng.random(n)}
@@ -189,7 +187,7 @@ class Adjustment:
             low, high = _room(known, n)
             return DeviationProgram(relations=release.relations, weight=weight, lower=low, upper=high)
         floor, ceiling = (release.lower, release.upper) if "bounds" in scenario else _guessed_bounds(release)
-        # Section 4: a cell whose bounds are equal is fixed, and no variable.
+        # Section 4: a cell whose bounds are equal is fixed, not a variable.
         fixed = floor == ceiling
         unsafe = known.fact("unsafe", n) if "unsafe" in scenario else _drawn(known, ~fixed, rng)
         size = np.abs(guessed if self.level_of == "guessed" else published)
@@ -208,10 +206,10 @@ class Adjustment:
     def _level(
         self, known: AttackerKnowledge, side: str, draw: Floats, size: Floats, *, told: bool
     ) -> Floats:
-        """Draw a level: the share that it is of the true value, plus or minus an error, of another."""
+        """Draw a level: its share of the true value, with an error, applied to another value."""
         share = known.fact(f"{side}_share", len(size))
         if not told:
-            # Nobody knows whose share is whose: the usual one serves for all.
+            # The shares of single cells are unknown: the usual one is used for all.
             positive = share[share > 0]
             share = np.full(len(share), np.median(positive) if len(positive) else 0.0)
         least = np.maximum(share - self.error, 0.0)
@@ -219,14 +217,14 @@ class Adjustment:
 
 
 def _without_dust(published: Floats) -> Floats:
-    """Take for zero what is left of one after rounding; its reciprocal would outweigh the table."""
+    """Set rounding errors to zero; their reciprocals would outweigh the table."""
     return np.where(np.abs(published) <= SUM_ROUNDING * np.abs(published).max(), 0.0, published)
 
 
 def _weight(guessed: Floats, norm: Norm) -> Floats:
-    """Weights of guessed values; none smaller than what a sum of the table's largest cells can tell.
+    """Return weights of guessed values; none below the resolution of sums of the table's largest cells.
 
-    A guess may come close to zero by chance, and the reciprocal of its square is beyond any solver.
+    A guess may be close to zero by chance, and the reciprocal of its square is beyond any solver.
     """
     size = np.abs(guessed)
     return reciprocal(np.where(size > 0, np.maximum(size, ADDITIVITY * size.max()), 0.0), norm)
@@ -245,7 +243,7 @@ def _room(known: AttackerKnowledge, n_cells: int) -> tuple[Floats, Floats]:
 
 
 def _guessed_bounds(release: Release) -> tuple[Floats, Floats]:
-    """Return bounds that anybody would assume: nothing is negative, where nothing published is."""
+    """Return the default bounds: values are nonnegative if no published one is negative."""
     n = release.n_cells
     return np.full(n, -np.inf if np.any(release.published < 0) else 0.0), np.full(n, np.inf)
 
@@ -259,10 +257,10 @@ def _drawn(known: AttackerKnowledge, free: Mask, rng: np.random.Generator) -> Ma
 
 
 def soften(problem: DeviationProgram, penalty: float | Floats) -> DeviationProgram:
-    """Let bounds be broken at a price, fixed cells apart.
+    """Make bounds soft, except those of fixed cells.
 
-    Where guesses contradict each other, a least deviation above a largest one, every point between the two
-    breaks one of them by as much as the other is kept; so the two trade places and the price is the same.
+    If guesses contradict each other (a lower bound above an upper one), every point between the two
+    breaks one of them by as much as it keeps the other; so the two are swapped, at the same price.
     """
     fixed = problem.lower == problem.upper
     return DeviationProgram(

@@ -1,8 +1,8 @@
-"""How an attacker's guesses scatter around published values: the shapes, all within the same interval.
+"""Distributions of an attacker's guesses around published values, all within the same interval.
 
 Section 3 of Castro (2012) lets the attacker draw values around the published ones "randomly, or using some
-distribution", and section 5 draws them uniformly. Every shape here is a quantile function of the same uniform
-number, cut to the same interval: replication 3 guesses high where it guesses high in every other shape.
+distribution", and section 5 draws them uniformly. Every distribution here is a quantile function of the same
+uniform number, truncated to the same interval: a replication that guesses high in one guesses high in all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hitoku.model import Floats
 
 Draws = Literal["uniform", "normal", "laplace", "lognormal"]
 DRAWS: tuple[Draws, ...] = ("uniform", "normal", "laplace", "lognormal")
-# The interval ends so many standard deviations (normal, lognormal) or scales (Laplace) from the middle.
+# Half length of the interval in standard deviations (normal, lognormal) or scales (Laplace).
 SPREAD = 2.0
 
 
@@ -25,8 +25,8 @@ def relative(draws: Draws, uniform: Floats, most: float | Floats) -> Floats:
     Parameters
     ----------
     draws
-        "uniform"; "normal" and "laplace", cut at the ends; "lognormal": the logarithm of the factor is
-        normal, cut where the value has moved by ``most``.
+        "uniform"; "normal" and "laplace", truncated; "lognormal": the logarithm of the factor is
+        normal, truncated where the value has moved by ``most``.
     uniform
         Numbers between -1 and 1.
     most
@@ -47,7 +47,7 @@ def relative(draws: Draws, uniform: Floats, most: float | Floats) -> Floats:
     if draws == "normal":
         return np.asarray(most * _normal(uniform, -SPREAD, SPREAD) / SPREAD)
     if draws == "laplace":
-        # Two exponentials back to back, each cut where the interval ends.
+        # Two exponentials back to back, each truncated at the end of the interval.
         tail = -np.log1p(-np.abs(uniform) * -np.expm1(-SPREAD)) / SPREAD
         return np.asarray(most * np.sign(uniform) * tail)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,9 +1,9 @@
-"""What an attacker knows about how a table was adjusted, and how much of it a scenario lets them use.
+"""Knowledge of an attacker about an adjustment, and scenarios that grant parts of it.
 
-Whoever adjusts a table solves a problem (Castro 2012, (4)-(8)) whose data are: which cells are unsafe, the
+The protector solves a problem (Castro 2012, (4)-(8)) whose data are: the unsafe cells, the
 bounds of all cells, whether an unsafe cell was raised or lowered, by how much at least, how far every cell
-could have moved, and the weights. An attacker solves the same problem from the other side and has to guess
-whatever is not known.
+could have moved, and the weights. An attacker solves the same problem in reverse and must guess
+what is not known.
 """
 
 from __future__ import annotations
@@ -18,30 +18,31 @@ from numpy.typing import ArrayLike, NDArray
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Floats, Mask, Need, Release, frozen
 
-# Each needs the ones before it that it speaks of: levels and senses are those of the unsafe cells.
+# Facts that refer to others require them: levels and senses are those of the unsafe cells.
 FACTS = ("unsafe", "bounds", "senses", "levels", "room", "weights")
 NEEDS = {"senses": ("unsafe",), "levels": ("unsafe",)}
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Which facts an attacker knows; the others are drawn at random, again in every replication.
+    """Facts known to an attacker; the others are drawn at random, again in every replication.
 
     Parameters
     ----------
     knows
         Any of:
 
-        - ``unsafe``: which cells are unsafe. Otherwise as many cells are drawn, among those that can move.
-        - ``bounds``: the bounds of every cell, as they stand in the release. Otherwise no more than that
-          nothing is negative, where nothing published is.
-        - ``senses``: which unsafe cells were raised and which lowered. Otherwise a coin decides.
-        - ``levels``: how far at least. Otherwise a share of the cell's value, known up to an error.
+        - ``unsafe``: the unsafe cells. Otherwise as many cells are drawn, among those that can move.
+        - ``bounds``: the bounds of every cell, as in the release. Otherwise values are only assumed
+          nonnegative, if no published one is negative.
+        - ``senses``: which unsafe cells were raised and which lowered. Otherwise drawn with equal
+        probability.
+        - ``levels``: their minimum movement. Otherwise a share of the cell's value, known up to an error.
         - ``room``: how far every cell could move from its true value, unsafe cells included: the bounds of
-          the problem that the protector solved. Otherwise they are worked out around a guessed value.
+          the problem that the protector solved. Otherwise computed around a guessed value.
         - ``weights``: the weights of that problem. Otherwise those of a guessed value.
     name
-        For reports.
+        Name for reports.
 
     Examples
     --------
@@ -96,22 +97,22 @@ SCENARIOS = {
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class AttackerKnowledge:
-    """What can be known beyond the release; an attack uses what its scenario allows and no more.
+    """Knowledge beyond the release; an attack uses only the parts that its scenario grants.
 
-    Facts that no attacker in question knows may be left out. Arrays have one entry per cell.
-    :func:`hitoku.metrics.recovery.known` takes all of it from a table and its need.
+    Facts that the scenario does not grant may be omitted. Arrays have one entry per cell.
+    :func:`hitoku.metrics.recovery.known` derives all facts from a table and its need.
 
     Parameters
     ----------
     deviation
-        Largest relative deviation of an unsafe cell. A protector may well publish it as a measure of quality.
+        Largest relative deviation of an unsafe cell, which a protector may publish as a measure of quality.
         One number for all cells, or one for each.
     unsafe
         The unsafe cells.
     senses
-        1 where an unsafe cell was raised, -1 where it was lowered; read at unsafe cells only.
+        1 if an unsafe cell was raised, -1 if it was lowered; other cells are ignored.
     lower, upper
-        How far an unsafe cell had to be lowered or raised at least.
+        Minimum movement of an unsafe cell down or up.
     lower_share, upper_share
         The same as shares of the true value.
     room
@@ -143,18 +144,19 @@ class AttackerKnowledge:
     def of(
         cls, release: Release, need: Need, *, raised: ArrayLike = True, deviation: float | None = None
     ) -> AttackerKnowledge:
-        """Return what follows from a need alone: unsafe cells and levels, with nothing from the true table.
+        """Derive unsafe cells and levels from a need alone, without the true table.
 
-        Shares are those of the published values. Room and weights depend on the truth and are left out.
+        Shares are those of the published values. ``room`` and ``weights`` depend on the truth and are
+        missing.
 
         Parameters
         ----------
         release, need
-            The adjusted table, and what made cells unsafe.
+            The adjusted table, and its need.
         raised
-            Unsafe cells that were raised, the others were lowered; one answer for all, or one per cell.
+            Unsafe cells that were raised; the others were lowered. One value for all, or one per cell.
         deviation
-            Left out, the largest level as a share of its published cell: no unsafe cell moved by less.
+            Default: the largest level as a share of its published cell, as no unsafe cell moved by less.
         """
         if len(need) != release.n_cells:
             raise ParameterError(
@@ -184,7 +186,7 @@ class AttackerKnowledge:
         )
 
     def fact(self, name: str, n_cells: int) -> NDArray[Any]:
-        """Return one of the arrays, or say that it is missing."""
+        """Return one of the arrays, or raise if it is missing."""
         given = getattr(self, name)
         if given is None:
             raise ParameterError(
@@ -197,6 +199,6 @@ class AttackerKnowledge:
         return frozen(given, np.bool_ if name == "unsafe" else np.float64, shape=(n_cells,), what=name)
 
     def __repr__(self) -> str:
-        # Levels beside shares would tell true values: a repr names the facts and shows none.
+        # Levels together with shares would reveal true values: the repr names the facts only.
         told = [name for name in self.__dataclass_fields__ if getattr(self, name) is not None]
         return f"AttackerKnowledge({', '.join(told)})"

@@ -2,9 +2,9 @@
 
 An output is one or more partitions of units into published cells (:class:`Partition`). A search compares a
 new output with everything released before, finds groups below a threshold that only the outputs together
-single out, and adds what follows exactly to what is compared next. Every finding carries a certificate,
-published cells and how often each is added, which is added up again over all units. Outputs known by
-definitions and counts only, and releases known by their codes only (:func:`differencing`), are compared
+single out, and uses exact implications in further comparisons. Every finding has a certificate,
+published cells with coefficients, whose sum is checked over all units. Outputs known only by
+definitions and counts, and releases known only by their codes (:func:`differencing`), are compared
 without records.
 """
 

@@ -1,4 +1,4 @@
-"""Units that every output treats alike, in blocks."""
+"""Units that all outputs treat alike, in blocks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hitoku.model import Integers
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alike:
-    """Units in blocks, those of a block in the same cell of every partition.
+    """Blocks of units that lie in the same cell of every partition.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Alike:
 
     @cached_property
     def weights(self) -> Integers:
-        """How many units are in every block."""
+        """Number of units in every block."""
         return np.bincount(self.block, minlength=len(self))
 
     @cached_property

@@ -1,9 +1,9 @@
-"""Published cells as sums over atoms, and the groups of atoms that cannot hold many units.
+"""Published cells as sums over atoms, and the groups of atoms that cannot contain many units.
 
-Atoms are the combinations of codes that no output splits further. An atom that cannot hold as many units as
-the threshold, whatever the others hold, is disclosed; by duality there is then a sum of published cells, some
-subtracted, that is nowhere negative, covers the atom and comes to less than the threshold. That sum is the
-proof, and anybody can add it up.
+Atoms are the combinations of codes that no output splits further. An atom that cannot contain as many units
+as the threshold in any feasible table is disclosed. By duality there is then a sum of published cells, some
+subtracted, that is nowhere negative, covers the atom and is less than the threshold. That sum is the proof,
+and can be checked by addition.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from hitoku.errors import ParameterError
 from hitoku.model import Floats, Integers, Labels, Mask, Release, rational
 from hitoku.solver.linear import LinearProgram, SolverStatus, solve
 
-# Combinations of codes beyond this many are not looked at one by one.
+# Largest number of combinations of codes that are examined individually.
 MAX_ATOMS = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """A published cell in a proof: which release, which cell, how often it is added, and what it says."""
+    """A published cell in a proof: release, cell, coefficient, value and name."""
 
     release: int
     cell: int
@@ -41,28 +41,28 @@ class Disclosed:
     """A group that releases single out together."""
 
     group: str
-    """Who is in it, in words."""
+    """Description of the group."""
     most: float
-    """It holds no more than this."""
+    """Upper bound on its size."""
     exact: bool
-    """The sum counts every unit of the group once, so it is the group's size and not only a bound."""
+    """Whether the sum counts every unit of the group once, so that the bound is its size."""
     terms: tuple[Term, ...]
     """The proof."""
 
     @property
     def releases(self) -> tuple[int, ...]:
-        """Positions of the releases that give it away."""
+        """Positions of the releases that disclose it."""
         return tuple(sorted({term.release for term in self.terms}))
 
     def describe(self, names: Mapping[int, str], unit: str = "") -> str:
-        """Say who is singled out, the numbers that add up to it, and the releases they are from.
+        """Describe the group, the numbers that add up to it, and their releases.
 
         Parameters
         ----------
         names
-            What the releases are called.
+            Names of the releases.
         unit
-            What one unit is called.
+            Name of one unit.
         """
         ordered = sorted(self.terms, key=lambda term: (term.times < 0, term.release, term.cell))
         text = ""
@@ -86,21 +86,21 @@ class Atoms:
 
     names: Sequence[str]
     points: Sequence[Sequence[str]]
-    """Variables, and what can be told apart in each: their combinations are the atoms."""
+    """Variables, and the distinguishable values of each: their combinations are the atoms."""
     possible: Integers
-    """The combinations that there can be, by position when all are listed."""
+    """The combinations that can occur, by position in the list of all."""
     sums: sparse.csr_array
-    """Cells by atoms that there can be."""
+    """Cells by possible atoms."""
     value: Floats
-    """What each cell says."""
+    """Published value of each cell."""
     cells: Sequence[tuple[int, int]]
     """The output of each cell, and its number there."""
     labels: Sequence[str]
-    """What each cell is called."""
+    """Label of each cell."""
 
     def disclosed(self, threshold: float) -> list[Disclosed]:
         """Find the groups below a threshold, the smallest first."""
-        # Whoever is in a small cell that was published was looked at when it was.
+        # Small published cells were handled when they were published.
         small = self.sums[np.flatnonzero(self.value < threshold)]
         judged = np.asarray(small.sum(axis=0)).ravel() > 0
         covered = np.asarray(self.sums.sum(axis=0)).ravel() > 0
@@ -110,13 +110,13 @@ class Atoms:
                 continue
             one, support = self._proof(int(atom))
             judged |= support
-            # A group that holds nobody is for the rule on groups, not for this one.
+            # Empty groups are the subject of the rules on groups.
             if one is not None and 0 < one.most < threshold:
                 found.append(one)
         return sorted(found, key=lambda each: (each.most, each.group))
 
     def _short(self, asked: Mask, threshold: float) -> Mask:
-        """Tell which of some atoms cannot hold as many units as the threshold."""
+        """Return which of some atoms cannot contain as many units as the threshold."""
         kept = self._needed()
         sums, value = self.sums[kept], self.value[kept]
         n_cells, n_atoms = sums.shape
@@ -133,7 +133,7 @@ class Atoms:
         return asked & ~reached[:n_atoms]
 
     def _needed(self) -> Integers:
-        """Leave out cells that are the sum of smaller ones of their output: they say nothing new.
+        """Return cells without those that are the sum of smaller ones of their output.
 
         Without them, two outputs are a network, and flows take the place of linear programs.
         """
@@ -169,7 +169,7 @@ class Atoms:
         nothing[atom] = True
         if solution.status is not SolverStatus.OPTIMAL or solution.x is None:
             return None, nothing
-        # A solver's numbers prove nothing; the fractions they stand for are added up.
+        # A solver's numbers prove nothing; the fractions that they approximate are added up exactly.
         chosen = np.flatnonzero(np.abs(solution.x) > 1e-9)
         times = {int(c): rational(round(float(solution.x[c]), 9)) for c in chosen}
         covers = self._added_up(times)
@@ -207,7 +207,7 @@ class Atoms:
 
 
 def number_of_atoms(points: Sequence[int], most: int = MAX_ATOMS) -> int:
-    """Multiply what can be told apart in each variable; refuse when that is too much to look at."""
+    """Return the number of atoms; raise if there are too many to examine."""
     n_atoms = int(np.prod(points, dtype=np.float64))
     if n_atoms > most:
         raise ParameterError(

@@ -1,7 +1,7 @@
-"""Codes of several releases brought to common points: the finest groups that any of them can tell apart.
+"""Codes of several releases mapped to common points: the finest groups that any of them distinguishes.
 
-A code that some release splits into parts is the union of them. Codes that read as ranges of whole numbers
-(``0-18``, ``[19-25]``, ``65+``) are cut at every end that occurs. Any other code is a point of its own, the
+A code that some release splits into parts is the union of them. Codes that read as ranges of integers
+(``0-18``, ``[19-25]``, ``65+``) are cut at every end that occurs. Any other code is a point, the
 same in every release that has it. A total is everything that its own release covers.
 """
 
@@ -19,7 +19,7 @@ from hitoku.model import Integers, Mask, Release
 RANGE = re.compile(r"[\[(]?\s*(\d+)\s*(?:(?:-|\N{EN DASH}|to|\.\.)\s*(\d+)|(\+))?\s*[\])]?")
 # The end of a range without one; no classification counts this far.
 ENDLESS = 10**9
-# Codes beyond this many are counted, not named.
+# Above this number codes are counted, not named.
 MAX_NAMED = 8
 
 Meanings = Mapping[str, Mapping[str, Sequence[str]]]
@@ -32,13 +32,13 @@ class Axis:
     name: str
     """The variable."""
     points: tuple[str, ...]
-    """What cannot be told apart any further, in words."""
+    """Finest distinguishable values, in words."""
     members: tuple[Mask | None, ...]
     """For each release its codes by points; None for a release without this variable, which sums over it."""
 
 
 def axes_of(releases: Sequence[Release], meanings: Meanings) -> tuple[Axis, ...]:
-    """Bring all variables of some releases to common points.
+    """Map all variables of some releases to common points.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def _leaves_of_codes(
 
 
 def _common_points(leaves: Sequence[str]) -> tuple[list[str], dict[str, Mask]]:
-    """Name the points that leaves are made of, and mark those of each leaf: ranges are cut at every end."""
+    """Name the points of leaves, and mark those of each leaf: ranges are cut at every end."""
     known = [each for leaf in leaves if (each := as_range(leaf))]
     if len(known) < len(leaves):
         return list(leaves), {leaf: np.array([leaf == other for other in leaves]) for leaf in leaves}
@@ -99,7 +99,7 @@ def _common_points(leaves: Sequence[str]) -> tuple[list[str], dict[str, Mask]]:
 
 
 def _splits(name: str, releases: Sequence[Release]) -> dict[str, frozenset[str]]:
-    """Return the leaves of every code that some release splits; a total is split anew in each release."""
+    """Return the leaves of every code that some release splits; totals are split by release."""
     parts: dict[str, frozenset[str]] = {}
     for release in releases:
         for dimension in release.dimensions:
@@ -128,7 +128,7 @@ def _leaves(code: str, parts: Mapping[str, frozenset[str]], above: tuple[str, ..
 
 
 def as_range(code: str) -> tuple[int, int] | None:
-    """Read a code as first and last of a range of whole numbers, if it is one."""
+    """Return first and last of a range of integers, if the code is one."""
     found = RANGE.fullmatch(code.strip())
     if not found:
         return None
@@ -143,14 +143,14 @@ def _rank(code: str) -> tuple[int, int, str]:
 
 
 def range_name(first: int, last: int) -> str:
-    """Write a range of whole numbers."""
+    """Write a range of integers."""
     if last >= ENDLESS:
         return f"{first}+"
     return str(first) if first == last else f"{first}-{last}"
 
 
 def ranges(codes: Sequence[str]) -> str:
-    """Name some codes, whole numbers that follow each other as a range.
+    """Name some codes; consecutive integers become ranges.
 
     Examples
     --------
@@ -172,16 +172,16 @@ def ranges(codes: Sequence[str]) -> str:
 def in_words(
     names: Sequence[str], points: Sequence[Sequence[str]], group: Mask, possible: Mask | None = None
 ) -> str:
-    """Say who is in a group: codes per variable, or how many combinations there are.
+    """Describe a group: codes per variable, or the number of combinations.
 
     Parameters
     ----------
     names, points
-        The variables, and what can be told apart in each.
+        Variables, and the distinguishable values of each.
     group
-        Which combinations are in it.
+        Combinations in the group.
     possible
-        Which combinations there are at all.
+        Combinations that can occur.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The common refinement of several partitions, so that the units are read once for all of them.
 
-What follows from a new output may be dozens of partitions, and each is compared with everything released. The
+A new output may imply dozens of partitions, and each is compared with everything released. The
 blocks of their common refinement (the combinations of codes that occur) are cross-tabulated once with each
 released partition; the cross-tabulation of each partition is a sum over blocks.
 """
@@ -79,14 +79,14 @@ class CommonRefinement:
         self._met: dict[int, Joint] = {}
 
     def holds(self, part: Partition) -> bool:
-        """Tell whether a partition is in the refinement."""
+        """Return whether a partition is in the refinement."""
         return id(part) in self._codes
 
     def __len__(self) -> int:
         return len(self._codes)
 
     def has_met(self, other: Partition) -> bool:
-        """Tell whether a partition was cross-tabulated already."""
+        """Return whether a partition was cross-tabulated already."""
         return id(other) in self._met
 
     def joint(self, part: Partition, other: Partition) -> Joint:

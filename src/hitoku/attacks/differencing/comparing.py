@@ -1,8 +1,8 @@
-"""One search: an output against everything released before, and what follows with everything again.
+"""One search: an output is compared with everything released before, and its implications with everything.
 
-Among few units nearly everything follows from something, and what follows could be compared for ever. So the
-work has limits, in steps and not in seconds, the same on every computer: one for flows, and one for all that
-goes beyond two outputs. Where one is reached, the answer says so.
+With few units nearly every group is an implication, and comparing implications may not end. So the work has
+limits, counted in steps and not in seconds, the same on every computer: one for flows, and one for all
+comparisons beyond two outputs. If one is reached, the result reports it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from hitoku.attacks.differencing.partition import Cell, Certificate, Hashes, Par
 from hitoku.model import Integers
 from hitoku.solver.work import CountedWork
 
-# Steps that a search beyond two outputs takes at most, some seconds of them: a comparison has as many as
-# there are units to go through, and never fewer than PAIR.
+# Limit on the steps of a search beyond two outputs, some seconds of them: a comparison counts the units that
+# it reads, and at least PAIR.
 EFFORT = 1_000_000_000
 PAIR = 20_000
-# So many steps per unit it takes to make a partition of what follows, or to refine one.
+# Steps per unit for making a partition of an implication, or for refining one.
 DERIVING = 20
-# Nodes and edges that the flows of one search look at: half a minute.
+# Limit on nodes and edges of the flows of one search: half a minute.
 FLOW_WORK = 2e10
-# What follows from an output is kept in so many partitions at most, the shortest sums first.
+# Maximum number of partitions of implications of one output, the shortest sums first.
 MAX_DERIVED = 250
 # With fewer units than this, going through them takes no longer than finding out which are alike.
 FEW_UNITS = 10_000
@@ -38,25 +38,25 @@ NONE: Hashes = np.empty(0, dtype=np.uint64)
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SingledOut:
-    """Units that published cells single out together, though no cell does."""
+    """Units that published cells single out together, though no single cell does."""
 
     certificate: Certificate
-    """Published cells and how often each is added."""
+    """Published cells with coefficients."""
     members: Integers
-    """Who they are, units or blocks of units that are alike; confidential."""
+    """Members of the group, units or blocks of units that are alike; confidential."""
     hash: int
-    """Tells the group apart from others."""
+    """Hash that identifies the group."""
     alike: Alike | None = None
     """The blocks, where members are blocks."""
 
     @cached_property
     def units(self) -> Integers:
-        """Who they are; confidential."""
+        """Members of the group as units; confidential."""
         return self.members if self.alike is None else self.alike.units(self.members)
 
     @property
     def outputs(self) -> frozenset[str]:
-        """Names of the outputs that give it away."""
+        """Names of the outputs that disclose it."""
         return frozenset(output for output, _, _ in self.certificate)
 
     @property
@@ -73,7 +73,7 @@ class SingledOut:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Searched:
-    """What a search finds."""
+    """Result of a search."""
 
     small: Sequence[SingledOut]
     """Groups below the threshold."""
@@ -81,14 +81,14 @@ class Searched:
     """Partitions into groups of any size that follow exactly."""
     compared: int
     left_out: int
-    """How many comparisons beyond two outputs were made, and how many were left out at the limit of work."""
+    """Comparisons beyond two outputs: number made, and number skipped at the work limit."""
     unfinished: int
-    """How many comparisons of two partitions stopped at the limit of flows: they may miss small groups."""
+    """Number of comparisons of two partitions stopped at the limit of flows: they may miss small groups."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SearchTask:
-    """What a search compares."""
+    """Input of a search."""
 
     released: Sequence[Partition]
     derived: Sequence[Partition]
@@ -98,15 +98,15 @@ class SearchTask:
     keys: Hashes
     """One number per unit, as the partitions were made with."""
     n_units: int
-    """How many units there are; partitions may have fewer, each of which stands for several."""
+    """Number of units; partitions may have fewer, each representing several."""
     threshold: int
     depth: int
     effort: int
     flow_work: float
-    """As of a search."""
+    """As in :class:`DifferencingSearch`."""
 
     def searched(self) -> Searched:
-        """Compare an output with everything released, and what follows with everything again."""
+        """Compare an output with everything released, and its implications with everything."""
         published = _Told([*self.released, *self.output])
         known = _Told([*self.released, *self.output, *self.derived])
         new = frozenset[str]().union(*(part.outputs for part in self.output))

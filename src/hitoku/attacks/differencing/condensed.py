@@ -1,7 +1,7 @@
-"""Partitions of blocks of units that are alike: a search goes through blocks instead of units.
+"""Partitions of blocks of units that are alike: a search processes blocks instead of units.
 
-Tables by the same variables divide a million people into a few hundred blocks. Whatever follows from them is
-made of whole blocks, so that the search is the same, and takes the thousandth part of the work.
+Tables by the same variables divide a million people into a few hundred blocks. All implications
+consist of whole blocks, so that the search is the same, at a thousandth of the work.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Outputs known by their definitions and counts only: what any reader of them can subtract.
+"""Outputs known by their definitions and counts only: what any attacker can subtract.
 
-Filters, bands, hierarchies and nested variables are taken as the definitions state them. What two variables
-have to do with each other in the data, nobody says here; that takes the records.
+Filters, bands, hierarchies and nested variables are used as the definitions state them. Relations between two
+variables in the data are not known here; they require the records.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Defined:
     """An output whose cells are described."""
 
     name: str
-    """What it is called."""
+    """Name of the output."""
     definition: Definition
-    """What its cells mean."""
+    """Definition of its cells."""
     sizes: tuple[tuple[int, ...], ...]
-    """For each of its partitions how many units are in each cell, in the order of the definition."""
+    """For each of its partitions the number of units in each cell, in the order of the definition."""
     publishes: frozenset[str] = COUNTS
-    """What it says of the cells; see :class:`Partition`."""
+    """Quantities published for each cell; see :class:`Partition`."""
 
     def __post_init__(self) -> None:
         if list(map(len, self.sizes)) != list(map(len, self.definition.parts)):
@@ -58,22 +58,22 @@ def defined_differences(
     nested: Sequence[Nested] = (),
     most: int = MAX_ATOMS,
 ) -> list[Disclosed]:
-    """Find groups that several outputs single out together, all of them at once.
+    """Find groups that several outputs single out together, considering all of them at once.
 
     Parameters
     ----------
     outputs
-        What is published about the same units.
+        Outputs about the same units.
     threshold
-        Groups with fewer units must not be singled out.
+        Minimum size of a group; smaller ones must not be singled out.
     nested
-        Variables that lie within others, besides those that definitions name.
+        Variables nested in others, in addition to those that definitions name.
     most
-        More combinations of codes than this are refused.
+        Limit on combinations of codes, above which an error is raised.
 
     Examples
     --------
-    Everybody by age, and those who work: 3 people of 19 to 25 do not.
+    All people by age, and those who work: 3 people of 19 to 25 do not.
 
     >>> def by_age(counts, **kept):
     ...     codes = ["0-18", "19-25", "26+"]

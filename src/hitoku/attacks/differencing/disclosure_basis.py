@@ -1,7 +1,7 @@
-"""How a group was singled out: by anybody who reads the definitions, or only by who knows the data.
+"""Whether a group is singled out by definitions alone, or only with the data.
 
 The sum of published cells is evaluated on every combination of base codes that the definitions allow, whether
-anybody has it or not. Codes that no cell of the sum tells apart count as one.
+or not it occurs in the data. Codes that no cell of the sum distinguishes are merged.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from hitoku.attacks.differencing.output_definition import MISSING, Definition, N
 from hitoku.attacks.differencing.partition import Certificate
 from hitoku.model import Integers
 
-# Combinations beyond this many are not looked at one by one.
+# Largest number of combinations that are examined individually.
 MAX_POINTS = 2_000_000
-# Stands for the base codes that only a filter leaves out.
+# Stands for the base codes that only a filter excludes.
 OTHERS = "any other"
-# Said of a group that differs between two deliveries of the data, and not by its definition.
+# Suffix for a group that differs between two deliveries of the data, and not by its definition.
 ONE_DELIVERY = ", in one delivery of the data only"
 
 
 class DisclosureBasis(StrEnum):
-    """Who can single a group out."""
+    """Information needed to single a group out."""
 
     BY_DEFINITION = "by definition"
     IN_DATA = "in these data"
@@ -37,7 +37,7 @@ class DisclosureBasis(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedGroup:
-    """The basis of a disclosure, and who is in the group, in words; empty without definitions."""
+    """The basis of a disclosure, and a description of the group; empty without definitions."""
 
     basis: DisclosureBasis
     group: str = ""
@@ -60,12 +60,12 @@ def classify_certificate(
     Parameters
     ----------
     certificate
-        Published cells and how often each is added.
+        Published cells with coefficients.
     definitions
-        What the outputs in it mean, by name.
+        Definitions of its outputs, by name.
     nested
-        Variables that lie within others, besides those that definitions name: combinations against it do not
-        exist.
+        Variables nested in others, in addition to those that definitions name: combinations that contradict
+        it do not exist.
 
     Examples
     --------
@@ -127,10 +127,10 @@ def _missing_values(axes: Sequence[CodeAxis]) -> np.ndarray[tuple[int, ...], np.
 
 
 def perhaps_alike(definitions: Sequence[Definition]) -> bool:
-    """Tell whether two outputs have ranges under different names: they may be bands of one variable.
+    """Return whether two outputs have ranges under different names: they may be bands of one variable.
 
-    Nobody has said that they are not, so that combinations of them may be impossible, and a sum that is
-    negative on such a combination is no reassurance.
+    Combinations of them may then be impossible, and a sum that is negative on such a combination is not
+    evidence of safety.
     """
     banded = [
         {name for name, codes in each.variables.items() if all(map(as_range, set(codes) - {MISSING}))}
@@ -140,7 +140,7 @@ def perhaps_alike(definitions: Sequence[Definition]) -> bool:
 
 
 def merge_axes(definitions: Sequence[Definition], nested: Sequence[Nested]) -> list[CodeAxis]:
-    """Merge the base codes of every variable that nothing tells apart."""
+    """Merge the base codes of every variable that no definition distinguishes."""
     names = dict.fromkeys(
         name for definition in definitions for name in (*definition.variables, *definition.filter)
     )
@@ -182,7 +182,7 @@ def _merge_codes(
 
 
 def covered_by(definition: Definition, part: int, cell: int, axes: Sequence[CodeAxis]) -> list[Integers]:
-    """For every axis the classes that a cell covers."""
+    """Return for every axis the classes that a cell covers."""
     groups = dict(zip(definition.variables, definition.parts[part][cell - 1], strict=True))
     found: list[Integers] = []
     for axis in axes:

@@ -1,4 +1,4 @@
-"""Releases without their records: what their codes alone give away together."""
+"""Releases without their records: what their codes alone disclose together."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from hitoku.model import Integers, Release
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Differences:
-    """What several releases give away together.
+    """Groups that several releases disclose together.
 
     Parameters
     ----------
     found
         Groups below the threshold, the smallest first.
     threshold
-        What a group must have at least.
+        Minimum size of a group.
     untested
-        Releases whose cells have no definition that a program can read, by position: nothing was found about
-        them, and nothing is claimed.
+        Positions of releases whose cells have no machine-readable definition: they were not tested.
     """
 
     found: tuple[Disclosed, ...]
@@ -42,7 +41,7 @@ def differencing(
 ) -> Differences:
     """Find groups that several releases of counts about the same units single out together.
 
-    Nothing but the releases is needed: their codes say what their cells are. They are taken to be about the
+    Only the releases are needed: their codes define their cells. All are assumed to cover the
     same population; a variable that a release does not have is summed over in it.
 
     Parameters
@@ -50,10 +49,10 @@ def differencing(
     releases
         Tables of counts as published.
     threshold
-        Groups with fewer units must not be singled out.
+        Minimum size of a group; smaller ones must not be singled out.
     meanings
-        For a variable, what a code stands for in finer codes: ``{"area": {"North": ["N1", "N2"]}}``. Ranges
-        of whole numbers and hierarchies need none.
+        For a variable, the finer codes of a code: ``{"area": {"North": ["N1", "N2"]}}``. Ranges
+        of integers and hierarchies need none.
 
     Examples
     --------
@@ -108,7 +107,7 @@ def _joint(releases: Sequence[Release], axes: Sequence[Axis], places: Sequence[i
 
 
 def _in_order(release: Release, axes: Sequence[Axis], number: int) -> Integers:
-    """Where each cell of a release stands when its variables are crossed in the order of the axes."""
+    """Return the position of each cell of a release, with its variables in the order of the axes."""
     place = np.zeros(release.n_cells, dtype=np.int64)
     names = list(release.labels.names)
     for axis in axes:

@@ -1,8 +1,8 @@
-"""What the cells of an output mean, in words that a program can read.
+"""Machine-readable definition of the cells of an output.
 
 An output groups base codes of its variables (ages into bands, municipalities into regions), under a filter.
-Its published cells are combinations of groups; a margin sums over a variable. That is all a reader knows of
-who is in a cell, so it decides what a reader can subtract.
+Its published cells are combinations of groups; a margin sums over a variable. An attacker knows nothing else
+about the members of a cell, so this determines what can be subtracted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hitoku.errors import DataError, some
 # The base code of a unit whose value is not known.
 MISSING = "missing"
 
-# For each variable of a partition the group that a cell has, None where it sums over the variable.
+# For each variable of a partition the group of a cell, None if it sums over the variable.
 Groups = tuple[str | None, ...]
 
 
@@ -35,7 +35,7 @@ class Nested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """How an output is made from base codes.
+    """Derivation of an output from base codes.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Definition:
     unions: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     """For variables with a hierarchy the codes above the groups, each with its base codes."""
     nested: tuple[Nested, ...] = ()
-    """Variables that lie within others, as far as the output says."""
+    """Variables nested in others, as far as the output states."""
 
     def __post_init__(self) -> None:
         for part in self.parts:
@@ -125,7 +125,7 @@ class Definition:
         return cls.of(base, parts, filter, unions, nested)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain dictionaries and lists, as JSON knows them."""
+        """Return plain dictionaries and lists, for JSON."""
         return {
             "variables": {name: dict(codes) for name, codes in self.variables.items()},
             "parts": [[list(cell) for cell in part] for part in self.parts],
@@ -138,7 +138,7 @@ class Definition:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Definition:
-        """Read what :meth:`as_dict` wrote."""
+        """Read the result of :meth:`as_dict`."""
         try:
             nested = [Nested(fine, coarse, parents) for fine, coarse, parents in plain.get("nested", ())]
             return cls.of(plain["variables"], plain["parts"], plain["filter"], plain.get("unions"), nested)

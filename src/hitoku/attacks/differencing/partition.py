@@ -1,4 +1,4 @@
-"""One output as its units see it: in which published cell each of them is, if in any."""
+"""One output from the perspective of its units: the published cell of each, if any."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hitoku.model import Integers, frozen
 
 Codes = NDArray[np.int32]
 Hashes = NDArray[np.uint64]
-# Units are listed where they are fewer than one in so many: a list takes three times the room of a code.
+# Units are listed if they are fewer than one in this many: a list takes three times the memory of a code.
 LISTED = 3
 # A published cell: the output that has it, which of its partitions, and its number there, from 1.
 Cell = tuple[str, int, int]
-# How a group of units is added up from published cells.
+# Coefficients of published cells that add up to a group of units.
 Certificate = Mapping[Cell, int]
-# What a reader is told of every cell: how many units it has, or an amount of a variable by its name.
+# Published quantity of every cell: number of units, or the sum of a named variable.
 COUNT = "count"
 COUNTS = frozenset({COUNT})
 
@@ -32,9 +32,9 @@ def unit_keys(n: int, secret: int = 0) -> Hashes:
     Parameters
     ----------
     n
-        How many units there are.
+        Number of units.
     secret
-        Whoever does not know it cannot tell which units a sum is of.
+        Secret key; without it, the units of a sum cannot be identified.
 
     Examples
     --------
@@ -50,26 +50,26 @@ def unit_keys(n: int, secret: int = 0) -> Hashes:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Partition:
-    """Disjoint groups of units of which a reader knows the sizes, or a sum."""
+    """Disjoint groups of units with published sizes or sums."""
 
     codes: Codes
-    """Per unit, or per unit of ``units``, the number of its group from 1; 0 for nobody's."""
+    """Per unit, or per unit of ``units``, the number of its group from 1; 0 for units in no group."""
     n_units: int
-    """How many units there are in all."""
+    """Total number of units."""
     certificates: tuple[Certificate, ...]
-    """For each group, how it is added up from published cells."""
+    """For each group, the coefficients of published cells that add up to it."""
     hashes: Hashes
     """For each group the wrapped sum of its units' keys."""
     sizes: Integers
-    """For each group how many units are in it; position 0 counts nobody's."""
+    """For each group its number of units; position 0 counts units in no group."""
     units: Integers | None = None
-    """The units in some group, in order, where they are few; None when ``codes`` covers all."""
+    """The units in some group, ascending, if they are few; None if ``codes`` covers all."""
     publishes: frozenset[str] = COUNTS
-    """What a reader knows of each group. Counts are subtracted from counts, and amounts from amounts of the
-    same variable; partitions that have nothing of it in common give nothing away together."""
+    """Quantities published for each group. Counts are subtracted from counts, and contributions from
+    contributions to the same variable; partitions without a common quantity disclose nothing together."""
     alike: Alike | None = None
-    """Where units that are alike were put together, these blocks: ``codes`` are theirs, ``n_units`` is their
-    number, and ``sizes`` count units all the same."""
+    """Blocks, if units that are alike were merged: ``codes`` are theirs, ``n_units`` is their
+    number, and ``sizes`` still count units."""
 
     @classmethod
     def published(
@@ -86,15 +86,15 @@ class Partition:
         Parameters
         ----------
         output
-            Its name.
+            Name of the output.
         codes
-            Per unit the number of its cell from 1; 0 when it is in none, or in one that is withheld.
+            Per unit the number of its cell from 1; 0 if it is in none, or in a suppressed one.
         part
-            Which of the output's partitions: inner cells are one, each kind of total another.
+            Number of the output's partition: inner cells are one, each kind of total another.
         keys
-            One number per unit; :func:`unit_keys` when left out.
+            One number per unit; default: :func:`unit_keys`.
         publishes
-            What it says of each cell; counts when left out.
+            Quantities published for each cell; default: counts.
 
         Examples
         --------
@@ -127,7 +127,7 @@ class Partition:
         keys: Hashes,
         publishes: frozenset[str] = COUNTS,
     ) -> Partition:
-        """Make a partition of groups that were added up from published ones, of what all of these tell.
+        """Make a partition of groups that were added up from published ones.
 
         Parameters
         ----------
@@ -178,12 +178,12 @@ class Partition:
 
     @cached_property
     def outputs(self) -> frozenset[str]:
-        """Names of the outputs it is added up from."""
+        """Names of the outputs from which it is added up."""
         return frozenset(output for certificate in self.certificates for output, _, _ in certificate)
 
     @property
     def support(self) -> int:
-        """How many units are in some group."""
+        """Number of units in some group."""
         return self.n_units - int(self.sizes[0])
 
     def __repr__(self) -> str:
@@ -191,7 +191,7 @@ class Partition:
 
 
 def combined(parts: Mapping[int, int], partition: Partition) -> dict[Cell, int]:
-    """Add up the certificates of some groups, by their number from 1, each so many times."""
+    """Return the weighted sum of the certificates of some groups, by their number from 1."""
     total: dict[Cell, int] = {}
     for group, times in parts.items():
         for cell, coefficient in partition.certificates[group - 1].items():
@@ -200,6 +200,6 @@ def combined(parts: Mapping[int, int], partition: Partition) -> dict[Cell, int]:
 
 
 def added(one: Mapping[Cell, int], other: Mapping[Cell, int]) -> dict[Cell, int]:
-    """Add two certificates; cells that cancel are left out, the others in order."""
+    """Add two certificates; cells that cancel are omitted, the others sorted."""
     total = {cell: one.get(cell, 0) + other.get(cell, 0) for cell in sorted({*one, *other})}
     return {cell: coefficient for cell, coefficient in total.items() if coefficient}

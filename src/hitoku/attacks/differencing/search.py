@@ -1,8 +1,8 @@
-"""A new output against everything released before: groups that only together they single out.
+"""Comparison of a new output with everything released before: groups that only they together single out.
 
-Two outputs are compared completely, as far as the work limit allows. Groups of any size that follow exactly
-from two of them are treated as outputs in their own right and compared again, which finds what three outputs
-give away together; more on request. What is found is a proof: coefficients on published cells that add up to
+Two outputs are compared completely, within the work limit. Groups of any size that follow exactly
+from two of them are treated as outputs and compared again, which finds what three outputs
+disclose together; more on request. Every finding is a proof: coefficients of published cells that add up to
 the group.
 """
 
@@ -30,23 +30,23 @@ from hitoku.model import Integers
 
 
 class DifferencingSearch:
-    """What was released about the same units, in memory.
+    """Outputs released about the same units, in memory.
 
     Parameters
     ----------
     n_units
-        How many units there are.
+        Number of units.
     threshold
-        Groups with fewer units must not be singled out.
+        Minimum size of a group; smaller ones must not be singled out.
     depth
-        How many outputs are tested together at most.
+        Maximum number of outputs tested together.
     keys
-        One number per unit, as the partitions were made with; :func:`unit_keys` when left out.
+        One number per unit, as used for the partitions; default: :func:`unit_keys`.
     effort
-        How many steps a search takes at most beyond two outputs.
+        Limit on the steps of a search beyond two outputs.
     flow_work
-        How many nodes and edges the flows of a search look at, those of two outputs first; comparisons that
-        are left then are ``unfinished``.
+        Limit on nodes and edges of the flows of a search, those of two outputs first; remaining comparisons
+        are ``unfinished``.
 
     Examples
     --------
@@ -84,24 +84,24 @@ class DifferencingSearch:
         self.released: list[Partition] = []
         self.derived: list[Partition] = []
         self._places: dict[tuple[str, int], Partition] = {}
-        # Units that everything released treats alike, but for what was released since the last search.
+        # Units that everything released treats alike, except for outputs released since the last search.
         self._alike = in_one_block(self.keys) if n_units >= FEW_UNITS else None
         self._unread: list[Partition] = []
-        # What the last output would divide these into: mostly it is released next.
+        # Refinement by the last output: usually it is released next.
         self._ahead: tuple[tuple[Partition, ...], Alike | None] = (), None
-        # Whoever checks an output mostly releases it next.
+        # Usually a checked output is released next.
         self._last: tuple[tuple[Partition, ...], Searched] | None = None
 
     def check(self, output: Sequence[Partition]) -> list[SingledOut]:
-        """Return the groups below the threshold that an output would single out; nothing is remembered."""
+        """Return the groups below the threshold that an output would single out; nothing is stored."""
         return list(self.searched(output).small)
 
     def release(self, output: Sequence[Partition]) -> None:
-        """Remember an output, and what follows from it."""
+        """Add an output, and its implications."""
         self._add(output, self.follows(output))
 
     def restore(self, output: Sequence[Partition], derived: Sequence[Sequence[Certificate]]) -> None:
-        """Remember an output whose derived groups are known already, without searching again.
+        """Add an output whose derived groups are known already, without searching again.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class DifferencingSearch:
                 )
 
     def searched(self, output: Sequence[Partition]) -> Searched:
-        """Search, or return what the last search of the same output found."""
+        """Search, or return the result of the last search of the same output."""
         if self._last is None or self._last[0] != tuple(output):
             self._last = tuple(output), self._search(output)
         return self._last[1]
@@ -170,11 +170,11 @@ class DifferencingSearch:
         return found
 
     def clashes(self, output: Sequence[Partition]) -> list[SingledOut]:
-        """Return what an output gives away with a single other one: soon found, and often enough to know."""
+        """Return what an output discloses with a single other one: a fast test that is often conclusive."""
         return list(replace(self._comparison(output), depth=min(self.depth, 2), effort=0).searched().small)
 
     def _comparison(self, output: Sequence[Partition]) -> SearchTask:
-        """Take what an output is compared with; units that all outputs treat alike count as one."""
+        """Return the input of a search; units that all outputs treat alike are merged."""
         self._name(output)
         self._divide()
         alike = divided(self._alike, output)
@@ -196,7 +196,7 @@ class DifferencingSearch:
         )
 
     def _divide(self) -> None:
-        """Divide the blocks by what was released since; where they become too many, go by units."""
+        """Refine the blocks by new releases; use units if there are too many blocks."""
         known, alike = self._ahead
         if self._unread:
             self._alike = alike if known == tuple(self._unread) else divided(self._alike, self._unread)

@@ -1,4 +1,4 @@
-"""Certificates added up over all units: whatever the search did, each must give its group and nobody else."""
+"""Check of certificates over all units: each must give its group and no other unit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Place = tuple[str, int]
 
 
 class Claimed(Protocol):
-    """A group and the sum of published cells that is said to give it."""
+    """A group and the sum of published cells that is claimed to give it."""
 
     @property
     def certificate(self) -> Certificate: ...
@@ -27,9 +27,9 @@ class Claimed(Protocol):
 
 
 def verify(groups: Sequence[Any], places: Mapping[Place, Partition]) -> None:
-    """Raise unless every certificate is one on its group and zero on everybody else.
+    """Raise unless every certificate is one on its group and zero elsewhere.
 
-    Units that no partition of a certificate tells apart count as one: groups of the same outputs, of which
+    Units that no partition of a certificate distinguishes are merged: groups of the same outputs, of which
     there may be hundreds, are added up over these combinations and not over a million units each.
     """
     together: dict[frozenset[Place], list[Claimed]] = {}

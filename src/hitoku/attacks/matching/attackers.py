@@ -21,7 +21,7 @@ class Attacker(Protocol):
     """A decision rule over candidates by their likelihood: which to rule out, how to weigh the others."""
 
     def keeps(self, likelihood: Floats) -> Mask:
-        """Tell which candidates are not ruled out."""
+        """Return which candidates are not ruled out."""
         ...
 
     def weights(self, values: Integers, likelihood: Floats) -> Floats:
@@ -31,7 +31,7 @@ class Attacker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Rule out a candidate whose likelihood is zero: the method could not have published this release of it.
+    """Rule out a candidate whose likelihood is zero: the method cannot have published this release.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Likelihood:
     Parameters
     ----------
     ratio
-        How many times; at least 1.
+        Likelihood ratio; at least 1.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Likelihood:
         check_parameters(self)
 
     def keeps(self, likelihood: Floats) -> Mask:
-        # A whisker of slack: likelihoods are sums of rounded numbers.
+        # Slack for rounding: likelihoods are sums of rounded numbers.
         least = float(likelihood.max(initial=0.0)) / self.ratio * (1 - 1e-9)
         kept: Mask = (likelihood > 0) & (likelihood >= least)
         return kept
@@ -83,8 +83,8 @@ class Bayes:
     Parameters
     ----------
     prior
-        Given whole numbers, how likely each was for a cell before, up to a common factor; cells count as
-        independent. None: all tables that fit were equally likely.
+        Function from integers to prior weights of a cell's value, up to a common factor; cells are
+        independent. None: all feasible tables have equal weight.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Every table of whole numbers that fits a release: one solution plus the lattice of its relations.
+"""Every integer table consistent with a release: one solution plus the lattice of its relations.
 
-``relations @ x == 0`` with published cells filled in is ``A x = b`` in the withheld ones. Two solutions
-differ by a whole vector that A sends to zero; such vectors are the whole combinations of a basis. With the
-basis in echelon form each of its vectors has a cell, its pivot, that no later vector touches: the value of
-the pivot bounds how often the vector may be added, and combinations are listed one vector at a time.
+``relations @ x == 0`` with published cells filled in is ``A x = b`` in the suppressed ones. Two solutions
+differ by an integer vector in the kernel of A; such vectors are the integer combinations of a basis. With the
+basis in echelon form each of its vectors has a cell, its pivot, that no later vector changes: the value of
+the pivot bounds the multiple of the vector, and combinations are listed one vector at a time.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from hitoku.solver.work import MINUTES, CountedWork
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Lattice:
-    """The whole-number tables that fit a release, before they are listed; everything over withheld cells."""
+    """The integer tables consistent with a release, before enumeration; arrays are over suppressed cells."""
 
     cells: Integers
-    """Positions of the withheld cells in the release."""
+    """Positions of the suppressed cells in the release."""
     solution: Integers
-    """One table that fits."""
+    """One feasible table."""
     basis: Integers
-    """Vectors by cells, in echelon form: the differences of any two tables that fit are their whole
+    """Vectors by cells, in echelon form: the differences of any two feasible tables are their integer
     combinations."""
     lower: Integers
     upper: Integers
     """Feasibility intervals, rounded inwards."""
     bounds: Bounds
-    """The same over all cells, as :class:`Interval` gives them."""
+    """The same over all cells, as computed by :class:`Interval`."""
 
     @classmethod
     def of(cls, release: Release) -> Lattice:
-        """Solve the equations of a release over the whole numbers."""
+        """Solve the equations of a release over the integers."""
         if not release.integer:
             raise ParameterError(
                 "candidates_not_whole_numbers",
@@ -84,13 +84,13 @@ class Lattice:
 
     @property
     def dimension(self) -> int:
-        """Independent ways in which the withheld cells can move."""
+        """Null-space dimension of the suppressed cells."""
         return len(self.basis)
 
     def tables(self, limit: int) -> Integers | None:
-        """List every table that fits, tables by withheld cells, in lexicographic order.
+        """List every feasible table, tables by suppressed cells, in lexicographic order.
 
-        None when there are more than ``limit``, or more beginnings of tables than that on the way.
+        None if there are more than ``limit``, or more partial tables than that on the way.
         """
         found = self.solution[None, :].copy()
         for place, vector in enumerate(self.basis):
@@ -104,21 +104,21 @@ class Lattice:
             first = np.repeat(np.cumsum(n) - n, n)
             times = np.arange(n.sum()) - first + np.repeat(least, n)
             found = np.repeat(found, n, axis=0) + times[:, None] * vector
-            # Cells that no later vector touches have their final value.
+            # Cells that no later vector changes have their final value.
             final = ~self.basis[place + 1 :].any(axis=0)
             inside = (found >= self.lower) & (found <= self.upper)
             found = found[inside[:, final].all(axis=1)]
         return found
 
     def filled(self, release: Release, tables: Integers) -> Integers:
-        """Put tables over withheld cells between the published ones: tables by all cells."""
+        """Insert tables over suppressed cells between the published ones: tables by all cells."""
         every = np.tile(np.where(release.withheld, 0.0, release.published).astype(np.int64), (len(tables), 1))
         every[:, self.cells] = tables
         return every
 
 
 def null_basis(matrix: sparse.csr_array) -> Integers:
-    """Whole vectors, in echelon form, whose whole combinations are all that the matrix sends to zero.
+    """Return integer vectors, in echelon form, whose integer combinations are the kernel of the matrix.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def null_basis(matrix: sparse.csr_array) -> Integers:
         exact = [rational(float(a)) for a in row]
         scale = math.lcm(*(a.denominator for a in exact))
         rows.append([int(a * scale) for a in exact])
-    # Below every column of the matrix stands which combination of columns it is.
+    # Below every column of the matrix is the combination of columns that it represents.
     columns = [[row[j] for row in rows] + [int(j == k) for k in range(n)] for j in range(n)]
     pivoted = echelon(columns)
     null = [column[n_rows:] for column in pivoted if not any(column[:n_rows])]
@@ -141,14 +141,14 @@ def null_basis(matrix: sparse.csr_array) -> Integers:
 
 
 def echelon(vectors: list[list[int]]) -> list[list[int]]:
-    """Combine whole vectors into others that span the same lattice, each starting after the one before."""
+    """Combine integer vectors into others that span the same lattice, in echelon form."""
     left, done = [list(vector) for vector in vectors], []
     for place in range(len(vectors[0]) if vectors else 0):
         while True:
             here = sorted((v for v in left if v[place]), key=lambda v: abs(v[place]))
             if len(here) <= 1:
                 break
-            # Euclid's algorithm, on whole vectors.
+            # Euclid's algorithm on integer vectors.
             smallest = here[0]
             for other in here[1:]:
                 times = other[place] // smallest[place]

@@ -23,9 +23,9 @@ def enumerated(
     progress: Callable[[float, float], None] | None = None,
     deadline: Deadline | None = None,
 ) -> Matched:
-    """Run the attack as the paper has it, with any method, on any relations.
+    """Run the attack of the paper, with any method, on any relations.
 
-    The paper updates the largest value only where the least was not updated, so that a single match never
+    The paper updates the largest value only if the least was not updated, so that a single match never
     sets it; here the two are independent.
     """
     lattice = Lattice.of(release)
@@ -59,7 +59,7 @@ def judged(
     null_dimension: int,
     strategy: str,
 ) -> Matched:
-    """Sum up what an attacker thinks of all candidates, given over the withheld cells."""
+    """Summarise an attacker's verdict on all candidates, given over the suppressed cells."""
     inner = np.ones(release.n_cells, dtype=np.bool_)
     inner[release.relations.indices[release.relations.data < 0]] = False
     weight = attacker.weights(solutions[:, inner[cells]], likelihood)
@@ -84,7 +84,7 @@ def judged(
 
 
 def unfinished(feasible: Bounds, release: Release, null_dimension: int, strategy: str) -> Matched:
-    """Say that there are too many candidates: nothing is known beyond what every outsider knows."""
+    """Return the result for too many candidates: the intervals of an outsider."""
     return Matched(
         bounds=Bounds(lower=feasible.lower, upper=feasible.upper, unknown=release.withheld),
         met=None,
@@ -95,7 +95,7 @@ def unfinished(feasible: Bounds, release: Release, null_dimension: int, strategy
 
 
 def nobody() -> ParameterError:
-    """Say that no candidate matches: then the release was not made in this way."""
+    """Make the error for a release that no candidate reproduces: it was made differently."""
     return ParameterError(
         "no_table_leads_to_release",
         "no table leads to this release by this method, rules and width",

@@ -1,4 +1,4 @@
-"""What the matching attack found out about a release."""
+"""Result of the matching attack."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ class Matched:
     Parameters
     ----------
     bounds
-        Effective feasibility intervals: no candidate that matches lies outside. They are exact except where
-        ``bounds.unknown``: there a limit was hit, or candidates were only sampled, and a match may be missing
-        at either end.
+        Effective feasibility intervals: no matching candidate lies outside. They are exact except where
+        ``bounds.unknown``: there a limit was reached, or candidates were only sampled, and a match may be
+        missing at either end.
     met
-        Least and largest values of candidates that do match, equal to ``bounds`` where these are exact; None
-        when none was met.
+        Least and largest values of known matching candidates, equal to ``bounds`` where these are exact; None
+        if none was found.
     feasible
-        Feasibility intervals, for which every table that fits counts.
+        Feasibility intervals over all feasible tables.
     values
-        For a withheld cell, by its position, the values that candidates that match have there, in order. An
-        interval hides the holes between them. Cells that were not finished are left out.
+        For a suppressed cell, by its position, the sorted values of matching candidates. An
+        interval hides the holes between them. Unfinished cells are missing.
     posterior
-        Beside each value its probability to the attacker; empty when not all candidates were looked at.
+        Probability of each value to the attacker; empty unless all candidates were examined.
     n_candidates
-        Tables that fit; None when there are more than were counted.
+        Number of feasible tables; None if there are more than were counted.
     n_matched
-        How many of them match; None when not all were looked at.
+        Number of matching tables; None unless all were examined.
     null_dimension
-        Independent ways in which the withheld cells can move.
+        Null-space dimension of the suppressed cells.
     strategy
-        How it was found: "enumerate", "shave" or "sample".
+        Search strategy: "enumerate", "shave" or "sample".
     """
 
     bounds: Bounds
@@ -53,19 +53,19 @@ class Matched:
 
     @property
     def complete(self) -> bool:
-        """Every interval is exactly that of the candidates that match."""
+        """Whether every interval is exactly that of the matching candidates."""
         return not bool(self.bounds.unknown.any())
 
     def below(self, width: float) -> Mask:
-        """Cells that are proven to be narrower than a width to this attacker.
+        """Return the cells that are proven to be narrower than a width to this attacker.
 
-        Published cells are: ask for the cells that you care about.
+        They include published cells, which must be filtered by the caller.
         """
         narrow: Mask = self.bounds.width < width
         return narrow
 
     def safe(self, width: float) -> Mask:
-        """Cells that are proven to stay as wide as this: two candidates that match lie so far apart."""
+        """Return the cells that are proven to stay this wide: two matching candidates lie so far apart."""
         if self.met is None:
             return np.zeros(len(self.bounds.lower), dtype=np.bool_)
         wide: Mask = self.met.width >= width
@@ -73,7 +73,7 @@ class Matched:
 
     @property
     def holes(self) -> Mapping[int, Integers]:
-        """Values inside the interval of a cell that no candidate that matches has, where there are any."""
+        """Values inside the interval of a cell that no matching candidate has, if there are any."""
         gaps = {
             cell: np.setdiff1d(np.arange(values[0], values[-1] + 1), values)
             for cell, values in self.values.items()
@@ -81,9 +81,9 @@ class Matched:
         return {cell: gap for cell, gap in gaps.items() if len(gap)}
 
     def credible(self, share: float = 0.95) -> Mapping[int, Integers]:
-        """Fewest values of each cell that together are as probable as ``share``: the most probable ones.
+        """Return the fewest, most probable values of each cell that have a total probability of ``share``.
 
-        Equally probable values are taken together, so that the answer does not depend on their order.
+        Equally probable values are included together, so that the result does not depend on their order.
         """
         if not 0 < share <= 1:
             raise ParameterError(
@@ -120,7 +120,7 @@ class Matched:
 def summed_up(
     cells: Integers, tables: Integers, weight: Floats
 ) -> tuple[dict[int, Integers], dict[int, Floats]]:
-    """Values of every cell over some tables, and the share of the weight that each value has."""
+    """Return the values of every cell over some tables, and the share of the weight of each value."""
     values, posterior = {}, {}
     for place, cell in enumerate(cells):
         distinct, which = np.unique(tables[:, place], return_inverse=True)
@@ -132,7 +132,7 @@ def summed_up(
 def over_all(
     published: Floats, cells: Integers, lower: Integers, upper: Integers, unknown: Mask | bool = False
 ) -> Bounds:
-    """Put intervals of the withheld cells between the published ones."""
+    """Insert intervals of the suppressed cells between the published ones."""
     ends = [published.copy(), published.copy()]
     ends[0][cells], ends[1][cells] = lower, upper
     stopped = np.zeros(len(published), dtype=np.bool_)

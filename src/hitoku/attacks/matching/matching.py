@@ -27,51 +27,51 @@ from hitoku.solver.work import MINUTES, Deadline
 
 Strategy = Literal["auto", "enumerate", "shave", "sample"]
 
-# Candidates that are few enough to look at all of them rather than to shave.
+# At most this many candidates are all examined rather than shaved.
 FEW = 2_000
-# Steps of the walk where tests are compiled, and where they are not: each takes a hundred times as long.
+# Steps of the walk with compiled tests, and without: each takes a hundred times as long.
 STEPS = CANDIDATES
 SLOW_STEPS = STEPS // 100
-# Flat two-way releases with more withheld cells than this are walked through without a basis of all moves.
+# Flat two-way releases with more suppressed cells than this are walked without a basis of all deviations.
 MANY_CELLS, FAR_STEPS = 100, 100
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Matching:
-    """What follows about each withheld cell for an attacker who knows the method.
+    """Infer suppressed cells as an attacker who knows the method.
 
-    A reader who completes the release in every way that adds up, and suppresses each of the resulting tables
-    in the same way, can rule out all those that would have been published otherwise. What is left are the
-    effective feasibility intervals (Minami and Abe, 2019).
+    An attacker who completes the release in every way that adds up, and suppresses each of the resulting
+    tables in the same way, can rule out all those that would have been published differently. The remaining
+    tables give the effective feasibility intervals (Minami and Abe, 2019).
 
     Parameters
     ----------
     method
-        How the release was made: any object with ``protect(table, need)`` that decides the same about the
-        same table; or one that draws lots and has ``likelihoods(release, candidates)``.
+        Method that made the release: an object with a deterministic ``protect(table, need)``; or a randomised
+        one with ``likelihoods(release, candidates)``.
     rules, width, groups
-        As they were given to :func:`hitoku.assess`.
+        As passed to :func:`hitoku.assess`.
     attacker
-        Who judges the candidates: :class:`Support`, :class:`Likelihood` or :class:`Bayes`.
+        Decision rule on the candidates: :class:`Support`, :class:`Likelihood` or :class:`Bayes`.
     strategy
-        "enumerate": every candidate in turn, as the paper has it. "shave": exact as well, without listing
+        "enumerate": every candidate in turn, as in the paper. "shave": exact as well, without listing
         the candidates; for ``Optimal`` on small two-way counts. "sample": a random walk on the candidates,
-        which can prove that a cell is safe, never that it is not. "auto": "shave" where it applies, else
+        which can prove that a cell is safe, never that it is not. "auto": "shave" if applicable, otherwise
         "enumerate".
     limit
-        When to stop: candidates to list, boxes and patterns to look at when shaving, steps of the walk.
-        Cells not finished by then are ``unknown``.
+        Work limit: candidates to list, boxes and patterns to examine when shaving, steps of the walk.
+        Unfinished cells are ``unknown``.
     seed, walks, n_jobs
-        For the walk. On large flat two-way tables that start from a given one there are ``walks`` of them,
-        each with a seed of its own, in ``n_jobs`` processes, which change nothing about the answer.
+        For the walk. On large flat two-way tables with a given start there are ``walks`` of them,
+        each with its own seed, in ``n_jobs`` processes, which do not change the result.
     time_limit_s
-        Seconds for running the method on one candidate after the other; candidates not reached in time make
-        every withheld cell ``unknown``. None: as long as it takes.
+        Limit in seconds for running the method on the candidates; if some are not reached in time,
+        every suppressed cell is ``unknown``. Default: no limit.
 
     Examples
     --------
-    Table 1 of the paper, with the cells that it withholds. They can be completed in ten ways, and a method
-    that withholds them only where the last is empty gives it away.
+    Table 1 of the paper, with the cells that it suppresses. They can be completed in ten ways, and a method
+    that suppresses them only if the last is empty discloses it.
 
     >>> from hitoku.model import Protection
     >>> from hitoku.model import Table
@@ -128,9 +128,9 @@ class Matching:
         return Inference(bounds=self.bounds(release))
 
     def bounds(self, release: Release, *, start: ArrayLike | None = None) -> Bounds:
-        """Effective feasibility interval of every cell; a published cell is its own.
+        """Return the effective feasibility interval of every cell; a published cell is its own.
 
-        No candidate that matches lies outside. Exact except where ``unknown``.
+        No matching candidate lies outside. Exact except where ``unknown``.
         """
         board = self._board(release)
         if board is not None and isinstance(self.attacker, Support):
@@ -144,16 +144,16 @@ class Matching:
         start: ArrayLike | None = None,
         progress: Callable[[float, float], None] | None = None,
     ) -> Matched:
-        """Attack a release and tell everything: intervals, values, posterior, counts.
+        """Attack a release and return the full result: intervals, values, posterior, counts.
 
         Parameters
         ----------
         release
-            What is published.
+            The release.
         start
-            For strategy "sample": where to start, the values of all cells. An auditor has the true table.
+            For strategy "sample": initial values of all cells. An auditor has the true table.
         progress
-            Where candidates are looked at one by one: told how many are done, of how many.
+            If candidates are examined one by one: called with the number done and their total.
         """
         suppressor = Suppressor(self.method, self.rules, self.width, self.groups)
         if self.strategy == "sample":
@@ -183,12 +183,12 @@ class Matching:
         Parameters
         ----------
         releases
-            What is published.
+            The releases.
         n_jobs
-            Processes; -1 for all processors. None leaves it to ``joblib.parallel_config``, by which the work
-            may also be sent to Dask, Ray or Spark.
+            Processes; -1 for all processors. None uses ``joblib.parallel_config``, which can also
+            run the work on Dask, Ray or Spark.
         progress
-            Called with how many are done and how many there are.
+            Called with the number done and their total.
         """
         from joblib import Parallel, delayed  # noqa: PLC0415 - not everybody attacks several releases
 
@@ -206,7 +206,7 @@ class Matching:
         return done
 
     def _board(self, release: Release) -> Board | None:
-        """Set up the release for shaving; None where another strategy is to be taken."""
+        """Set up the release for shaving; None if another strategy must be used."""
         if self.strategy not in {"auto", "shave"}:
             return None
         suppressor = Suppressor(self.method, self.rules, self.width, self.groups)
@@ -235,7 +235,7 @@ class Matching:
         return sampled(release, test, steps=steps, seed=self.seed, start=start)
 
     def _walked(self, release: Release, suppressor: Suppressor, start: Integers) -> Matched:
-        """Walk from a table of a large release: what the unsafe cells of that one can be shown to keep."""
+        """Walk from a table of a large release; return what its unsafe cells are shown to keep."""
         need = assess(
             release.completed(start), self.rules, width=self.width, groups=suppressor.requires_groups
         )

@@ -1,7 +1,7 @@
-"""A random walk on the candidates, where there are too many to look at.
+"""A random walk on the candidates, if there are too many to examine.
 
-What it meets matches for certain; what it misses may match as well. So the intervals it gives are inner
-ones: wide enough means safe, too narrow means nothing.
+Visited candidates match for certain; others may match as well. So the resulting intervals are inner
+ones: a wide one proves safety, a narrow one proves nothing.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from hitoku.errors import ParameterError
 from hitoku.feasibility import Problem
 from hitoku.model import Bounds, Integers, Mask, Release
 
-# Random moves prepared for a walk, per independent move.
+# Random deviations prepared for a walk, per null-space dimension.
 MOVES = 60
-# Candidates tested at a time: what they show decides which ones are worth testing next.
+# Candidates tested at a time: their results determine which ones are worth testing next.
 BATCH = 64
 
 
@@ -32,18 +32,18 @@ def sampled(
     seed: int,
     start: ArrayLike | None,
 ) -> Matched:
-    """Walk from candidate to candidate and test those that would widen an interval.
+    """Walk between candidates and test those that would widen an interval.
 
     Parameters
     ----------
     release
-        What is attacked.
+        The release under attack.
     reproduces
-        Tells of candidates, rows over all cells, which ones get the pattern.
+        Returns which candidates, rows over all cells, get the pattern.
     steps, seed
-        How far to walk, and which way.
+        Number of steps, and seed.
     start
-        Values of all cells to start from: the true table, for an auditor.
+        Initial values of all cells: the true table, for an auditor.
     """
     from hitoku.kernels.random_walk import walk  # noqa: PLC0415 - loads numba
 
@@ -76,7 +76,7 @@ def sampled(
 
 
 def inner_intervals(feasible: Bounds, met: Bounds | None, null_dimension: int) -> Matched:
-    """Sum up a walk: what it met is possible; beyond that nothing is known where it did not meet the ends."""
+    """Return the result of a walk: visited values are possible, others unknown."""
     reached = np.zeros(len(feasible.lower), dtype=np.bool_)
     if met is not None:
         reached = (met.lower <= feasible.lower) & (met.upper >= feasible.upper)
@@ -90,9 +90,9 @@ def inner_intervals(feasible: Bounds, met: Bounds | None, null_dimension: int) -
 
 
 def random_moves(release: Release, lattice: Lattice, random: np.random.Generator) -> Integers:
-    """Draw whole vectors that change no total: circles of withheld cells, in a network.
+    """Draw integer vectors that change no total: in a network, cycles of suppressed cells.
 
-    Elsewhere sums of a few vectors of the basis; these need not lead everywhere.
+    Otherwise sums of a few vectors of the basis, which may not reach every table.
     """
     matrix = Problem.of(release, whole=True).matrix
     n = MOVES * lattice.dimension
@@ -110,9 +110,9 @@ def random_moves(release: Release, lattice: Lattice, random: np.random.Generator
 
 
 def circle(ends: Integers, matrix: sparse.csr_array, random: np.random.Generator) -> tuple[int, ...]:
-    """Go from relation to relation along withheld cells until one comes again; return that circle.
+    """Follow relations along suppressed cells until one repeats; return that cycle.
 
-    Empty when the way ends before, or when the circle is odd.
+    Empty if the path ends before, or if the cycle is odd.
     """
     relation = int(random.integers(matrix.shape[0]))
     visited, path = {relation: 0}, list[int]()
@@ -131,7 +131,7 @@ def circle(ends: Integers, matrix: sparse.csr_array, random: np.random.Generator
 
 
 def fitting(release: Release, start: ArrayLike) -> Integers:
-    """Read the values of all cells of a table that fits a release, or refuse."""
+    """Validate the values of all cells of a table that fits a release."""
     values = np.asarray(start, dtype=np.float64)
     shown = ~release.withheld
     if (

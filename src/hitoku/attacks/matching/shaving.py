@@ -1,7 +1,7 @@
-"""The fast way for the optimal method on small two-way counts: the candidates are never listed.
+"""Fast search for the optimal method on small two-way counts: the candidates are never listed.
 
-A method says that this way applies by ``two_way(table)``: how it compares patterns, in whole numbers,
-whatever the withheld counts are. See :mod:`hitoku.kernels.shave` for what is done with it.
+A method declares that this search applies by ``two_way(table)``: the comparison of its patterns, in integers,
+independent of the suppressed counts. See :mod:`hitoku.kernels.shave` for the algorithm.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.model import Bounds, Integers, Mask, Release
 from hitoku.rules import MinFrequency
 
-# Lines longer than this do not fit the kernels' masks.
+# Longer lines do not fit the kernels' masks.
 LONGEST = 62
-# Counts up to here are told one by one.
+# Counts up to this are handled individually.
 MAX_COUNTS = 10_000
-# Candidates listed and looked at one by one, or counted where they are not listed.
+# Limit on candidates listed and examined one by one, or counted if they are not listed.
 CANDIDATES = 200_000
-# Boxes and patterns looked at. A candidate that is not settled by then counts as no match: the walk that asks
-# gives inner intervals anyway.
+# Limit on boxes and patterns examined. A candidate that is unsettled by then counts as no match: the walk
+# that uses it gives inner intervals anyway.
 NODES = 10_000_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Board:
-    """A release as the kernels take it: inner cells only."""
+    """A release as passed to the kernels: inner cells only."""
 
     inner: Integers
     """Positions of the inner cells in the release."""
     shape: Integers
     """Rows, columns, first unsafe count, first safe count above it, weight per count."""
     values: Integers
-    """One table that fits."""
+    """One feasible table."""
     withheld: Mask
     allowed: Mask
-    """The pattern; cells that may be withheld."""
+    """The pattern; cells that may be suppressed."""
     width: Integers
     fixed: Integers
-    """What an unsafe cell needs; what a cell weighs beside its count."""
+    """Required width of an unsafe cell; constant weight of a cell."""
 
     @classmethod
     def of(cls, release: Release, suppressor: Suppressor) -> Board | None:
-        """Set up a release; None where this way does not apply."""
+        """Set up a release; None if this search does not apply."""
         hook = getattr(suppressor.method, "two_way", None)
         unsafe = unsafe_counts(suppressor)
         if hook is None or unsafe is None or not flat(release):
@@ -84,17 +84,17 @@ class Board:
 
     @property
     def hidden(self) -> Integers:
-        """Withheld cells among the inner ones."""
+        """Suppressed cells among the inner ones."""
         return np.flatnonzero(self.withheld)
 
     @property
     def cells(self) -> Integers:
-        """Withheld cells, by their position in the release."""
+        """Suppressed cells, by their position in the release."""
         return self.inner[self.hidden]
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What every kernel takes first."""
+        """First arguments of every kernel."""
         return self.shape, self.values, self.withheld, self.allowed, self.width, self.fixed
 
     def feasible(self, release: Release) -> Bounds:
@@ -105,7 +105,7 @@ class Board:
         return over_all(release.published, self.cells, low[self.hidden], high[self.hidden])
 
     def reproduces(self, candidates: Integers) -> Mask:
-        """Tell which candidates, rows over all cells of the release, get the pattern."""
+        """Return which candidates, rows over all cells of the release, get the pattern."""
         from hitoku.kernels.shave import sift  # noqa: PLC0415 - loads numba
 
         tables = np.ascontiguousarray(candidates[:, self.inner])
@@ -113,7 +113,7 @@ class Board:
         return verdicts
 
     def count(self, limit: int) -> int | None:
-        """Count the tables that fit; None when there are more than ``limit``."""
+        """Return the number of feasible tables; None if there are more than ``limit``."""
         from hitoku.kernels.fibre import count  # noqa: PLC0415 - loads numba
 
         n = count(int(self.shape[1]), self.values, self.withheld, limit + 1)
@@ -121,7 +121,7 @@ class Board:
 
 
 def unsafe_counts(suppressor: Suppressor) -> tuple[int, int] | None:
-    """First unsafe count, and the first above it that is safe; None where rules say more than that."""
+    """Return the first unsafe count, and the first above it that is safe; None if rules depend on more."""
     plain = [
         rule
         for rule in suppressor.rules
@@ -131,12 +131,12 @@ def unsafe_counts(suppressor: Suppressor) -> tuple[int, int] | None:
         return None
     largest = max(rule.n for rule in plain)
     if suppressor.requires_groups and np.any(np.asarray(suppressor.width) < largest):
-        return None  # that a cell can hold n units is more than a width
+        return None  # capacity for n units is more than a width
     return 0 if any(rule.zeros for rule in plain) else 1, largest
 
 
 def flat(release: Release) -> bool:
-    """Tell whether a release is a plain two-way table of counts that shows all its margins."""
+    """Return whether a release is a plain two-way table of counts with all its margins published."""
     if len(release.dimensions) != 2 or not release.integer:
         return False
     if any(len(d.groups) != 1 or len(d.leaves) > LONGEST for d in release.dimensions):
@@ -146,7 +146,7 @@ def flat(release: Release) -> bool:
 
 
 def first_table(release: Release) -> Integers | None:
-    """Complete a flat release in one way; None when it cannot be completed."""
+    """Complete a flat release in one way; None if that is impossible."""
     from hitoku.kernels.count_bounds import any_table  # noqa: PLC0415 - loads numba
 
     printed = np.where(release.withheld, 0, release.published).astype(np.int64)
@@ -160,7 +160,7 @@ def first_table(release: Release) -> Integers | None:
 
 
 def shaved(release: Release, board: Board, *, nodes: int, values: bool) -> Matched:
-    """Shave the intervals; with ``values`` also settle which counts between their ends are met."""
+    """Shave the intervals; with ``values`` also decide which counts between their ends are attained."""
     from hitoku.kernels.shave import shave  # noqa: PLC0415 - loads numba
 
     hidden, cells, feasible = board.hidden, board.cells, board.feasible(release)
@@ -185,7 +185,7 @@ def shaved(release: Release, board: Board, *, nodes: int, values: bool) -> Match
 def sifted(
     release: Release, board: Board, attacker: Attacker, *, candidates: int, nodes: int
 ) -> Matched | None:
-    """Look at every candidate, in compiled code; None when a limit is hit."""
+    """Examine every candidate, in compiled code; None if a limit is reached."""
     from hitoku.kernels.fibre import list_tables  # noqa: PLC0415 - loads numba
     from hitoku.kernels.shave import sift  # noqa: PLC0415 - loads numba
 

@@ -1,4 +1,4 @@
-"""The method that made a release, run by its attacker: the pattern that a candidate would have got."""
+"""The method that made a release, run by an attacker: the pattern that a candidate would have got."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hitoku.solver.work import Deadline
 
 @dataclass(frozen=True, eq=False)
 class Suppressor:
-    """A method with its rules and its width: everything the attacker is assumed to know.
+    """A method with its rules and its width: the assumed knowledge of the attacker.
 
-    A method that draws lots says how probable its patterns are: ``likelihoods(release, candidates)`` gives
-    for every candidate (a row of whole numbers over all cells) the probability, up to one common factor, that
-    it would have led to exactly this release. Any other method is taken at its word: the same table, the same
-    pattern.
+    A randomised method provides the probabilities of its patterns: ``likelihoods(release, candidates)``
+    returns for every candidate (a row of integers over all cells) the probability, up to one common factor,
+    that it would have led to exactly this release. Any other method is assumed to be deterministic: the same
+    table, the same pattern.
     """
 
     method: Any
@@ -31,17 +31,17 @@ class Suppressor:
 
     @property
     def requires_groups(self) -> bool:
-        """Whether the method had to keep derivable groups large enough: those with own promises had not."""
+        """Whether the method had to keep derivable groups large enough."""
         traits = getattr(self.method, "traits", None)
         return self.groups and (traits is None or (traits.adds_cells and traits.secret))
 
     @property
     def random(self) -> bool:
-        """The method draws lots."""
+        """Whether the method is randomised."""
         return hasattr(self.method, "likelihoods")
 
     def reproduces(self, release: Release, candidate: Integers) -> bool:
-        """Tell whether a candidate gets the pattern of the release."""
+        """Return whether a candidate gets the pattern of the release."""
         table = release.completed(candidate)
         try:
             need = assess(table, self.rules, width=self.width, groups=self.requires_groups)
@@ -58,7 +58,7 @@ class Suppressor:
         progress: Callable[[float, float], None] | None = None,
         deadline: Deadline | None = None,
     ) -> Floats:
-        """Give every candidate the probability, up to a common factor, that it led to this release.
+        """Return the probability of every candidate, up to a common factor, to have led to this release.
 
         NaN for those that were not reached in time.
         """

@@ -1,8 +1,8 @@
 """An attacker who knows the method and the kind of rule, but neither its threshold nor the width.
 
-Section 2.5 of Minami and Abe (2019) assumes that all of it is known. A release tells something about what is
-not: no cell below the threshold is published, and no withheld cell needs more room than the widest one has.
-For every pair that is left the attack is run; what none of them allows is ruled out.
+Section 2.5 of Minami and Abe (2019) assumes that all of it is known. A release restricts the unknown
+parameters: no cell below the threshold is published, and no suppressed cell needs more than the widest
+interval. The attack is run for every remaining pair; values that none of them allows are ruled out.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Pair = tuple[int, int]
 def possible_parameters(release: Release, rule: MinFrequency) -> list[Pair]:
     """List thresholds and widths that a release of counts does not rule out.
 
-    A threshold is at least two, or nothing would be withheld (one, where zeros are unsafe), and no more than
-    the least count that is published. A width is at least one, and no more than the widest interval.
+    A threshold is at least two, or nothing would be suppressed (one, if zeros are unsafe), and at most
+    the least published count. A width is at least one, and at most the widest interval.
 
     Examples
     --------
@@ -66,19 +66,18 @@ def less_informed(
     Parameters
     ----------
     attack
-        The attack of an attacker who knows more: its method is taken, and the kind of its one rule,
-        ``MinFrequency``; threshold and width are not.
+        The attack of an attacker who knows more: its method and the kind of its one rule,
+        ``MinFrequency``, are used; threshold and width are not.
     release
-        What is published.
+        The release.
     pairs
-        Thresholds and widths that are possible; left out, all that the release allows.
+        Possible thresholds and widths; default: all that the release allows.
     progress
-        Told how many pairs are done, of how many.
+        Called with the number of pairs done and their total.
 
-    Examples
-    --------
-    The table of the reference page. Whoever knows that counts below five are withheld, and the width of nine,
-    knows all four of them exactly; whoever does not is left with a choice.
+    Examples -------- The table of the reference page. An attacker who knows that counts below five are
+    suppressed, and the width of nine, knows all four of them exactly; one who does not is left with several
+    values.
 
     >>> from hitoku.methods.optimal import Optimal
     >>> from hitoku.model import Table

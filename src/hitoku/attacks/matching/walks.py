@@ -1,9 +1,9 @@
-"""Walks from one table through others that lead to the same release, for tables too large to list candidates.
+"""Walks between tables that lead to the same release, for tables too large to list candidates.
 
-An auditor starts from the true table. What a walk meets the attacker who knows the method cannot rule out, so
-the widths that walks reach are lower bounds of what is left to him; what they do not reach may be possible or
-not. A step pushes an unsafe cell that is not wide yet along a cycle of withheld cells, four of them or more,
-and runs the method on the result. Every walk has a seed of its own, so that several can run at once.
+An auditor starts from the true table. An attacker who knows the method cannot rule out visited tables, so the
+widths that walks attain are lower bounds of the attacker's intervals; values that are not visited may be
+possible or not. A step pushes an unsafe cell that is not wide yet along a cycle of at least four suppressed
+cells, and runs the method on the result. Every walk has its own seed, so that several can run at once.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 from hitoku.model import Floats, Integers, Mask, Release
 
-# Cycles of at most so many cells; how many proposals that do not add up to a table count as one step.
+# Maximum length of cycles; number of proposals that are not tables and together count as one step.
 LONGEST, PROPOSALS = 12, 20
-# Parts of the required width by which a cell is pushed in turn, beside a single unit.
+# Parts of the required width by which a cell is pushed in turn, in addition to a single unit.
 SHARES = (1.0, 0.5, 0.0)
 
 
 def flat_two_way(release: Release) -> bool:
-    """Tell whether a release is a plain two-way table of whole numbers that shows all its margins."""
+    """Return whether a release is a plain two-way table of integers with all its margins published."""
     if len(release.dimensions) != 2 or not release.integer:
         return False
     if any(len(d.groups) != 1 for d in release.dimensions):
@@ -40,20 +40,20 @@ def walked(
     steps: int,
     seed: int,
 ) -> tuple[Integers, Integers]:
-    """Walk from a table through others that lead to the same release; least and largest values met.
+    """Walk between tables that lead to the same release; return least and largest values visited.
 
     Parameters
     ----------
     release
-        What is published; flat and two-way.
+        The release; flat and two-way.
     reproduces
-        Tells of values of all cells whether the method publishes the same of them.
+        Returns whether the method publishes the same for given values of all cells.
     start
         Values of all cells.
     wanted
-        By cell the width to be shown; zero for cells that are of no interest.
+        Required width per cell; zero for cells to be ignored.
     steps, seed
-        How often the method is run, and which way to go.
+        Number of runs of the method, and seed.
     """
     shape = tuple(len(d) for d in release.dimensions)
     low, high = start.copy(), start.copy()
@@ -77,7 +77,7 @@ def walked(
 def _pushed(
     here: Integers, hidden: Mask, narrow: Integers, wanted: Floats, share: float, random: np.random.Generator
 ) -> Integers | None:
-    """Push one of the narrow cells along a random cycle; None when no proposal is a table."""
+    """Push one of the narrow cells along a random cycle; None if no proposal is a table."""
     for _ in range(PROPOSALS if len(narrow) else 0):
         cell = int(random.choice(narrow))
         row, column = divmod(cell, hidden.shape[1])
@@ -104,7 +104,7 @@ def several(
     seed: int,
     n_jobs: int | None = None,
 ) -> tuple[Integers, Integers]:
-    """Walk several times, each with a seed of its own; least and largest values met by any.
+    """Walk several times, with different seeds; return least and largest values visited by any.
 
     The answer does not depend on ``n_jobs``, the number of processes.
     """
@@ -119,7 +119,7 @@ def several(
 def random_cycle(
     hidden: Mask, cell: tuple[int, int], random: np.random.Generator
 ) -> list[tuple[int, int]] | None:
-    """Find a cycle of withheld cells through one of them, turning at every cell; None when it gets stuck."""
+    """Find a cycle of suppressed cells through one of them, turning at every cell; None if that fails."""
     row, column = cell
     path, used_rows, used_columns = [cell], {row}, {column}
     while len(path) < LONGEST:
