@@ -1,6 +1,6 @@
-"""Every exception that hitoku raises on purpose: what is wrong, where, and how to fix it.
+"""Exceptions of hitoku: what is wrong, where, and how to fix it.
 
-Messages carry codes and counts, never a cell value, a contribution or a record.
+Messages contain codes and counts, never a cell value, a contribution or a record.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Self, TypeVar, overload
 
 from hitoku.messages import Text, join
 
-# Characters that move a cursor, start a line or turn text around: a terminal would show something else.
+# Characters that move the cursor, start a line or reverse text in a terminal.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
-    r"""Write control characters out, for names may come from anybody and a terminal obeys.
+    r"""Escape control characters, so that untrusted names cannot control the terminal.
 
     Examples
     --------
@@ -31,25 +31,25 @@ E = TypeVar("E", bound="HitokuError")
 
 
 class HitokuError(Exception):
-    """A deliberate error: what is wrong, where it is, what to do about it.
+    """Base class of all errors: what is wrong, where, and how to fix it.
 
     Parameters
     ----------
     code
-        A name for what is wrong, the same in every version and language.
+        Identifier of the problem, stable across versions and languages.
     template
-        What is wrong, with names of fields in braces.
+        Message template, with names of fields in braces.
     where, fix
-        Where it is and what to do about it, with the same fields.
+        Location and suggested fix, with the same fields.
     fields
-        What the templates name; ``column`` is the column that the error is about.
+        Values of the fields; ``column`` is the column concerned.
 
     Attributes
     ----------
     what, where, fix
-        The three lines of the message.
+        Lines of the message.
     others
-        Further errors that were found at the same time; see :func:`join_errors`.
+        Further errors found at the same time; see :func:`join_errors`.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class HitokuError(Exception):
 
     @property
     def column(self) -> str:
-        """Return the column that the error is about, where it is about one."""
+        """Return the column concerned; empty if none."""
         return str(self.fields.get("column", ""))
 
     @overload
@@ -82,7 +82,7 @@ class HitokuError(Exception):
     def copy_as(
         self, kind: type[HitokuError] | None = None, *, where: str | None = None, fix: str | None = None
     ) -> HitokuError:
-        """Return the error as another kind of error, or with another place or advice.
+        """Return the error as another class, or with another location or fix.
 
         Examples
         --------
@@ -172,7 +172,7 @@ def join_errors(errors: Sequence[E]) -> E:
 
 
 def did_you_mean(name: object, known: Iterable[str], *, otherwise: str = "") -> str:
-    """Return a fix line naming the nearest known word.
+    """Return a fix that names the nearest known word.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def did_you_mean(name: object, known: Iterable[str], *, otherwise: str = "") -> 
 
 
 def must_be(kind: type, value: object, where: str) -> None:
-    """Raise when an argument is something else, as when two of them changed places.
+    """Raise ParameterError if an argument has the wrong type, for instance because two were swapped.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def must_be(kind: type, value: object, where: str) -> None:
 
 
 def must_not_be_a_class(value: object, where: str) -> None:
-    """Raise when a class is given for one of its objects: it may have all that these have.
+    """Raise ParameterError if a class was passed instead of an instance.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def must_not_be_a_class(value: object, where: str) -> None:
 
 
 def some(words: Iterable[object], limit: int = 5) -> str:
-    """List the first few words and say how many more there are.
+    """Return the first few words, and how many more there are.
 
     Examples
     --------

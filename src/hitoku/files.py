@@ -1,8 +1,8 @@
-"""Files and folders that appear whole or not at all, their hashes, and reading with a limit.
+"""Atomic writing of files and folders, hashes, and reading with limits.
 
-Whatever is written goes to a private place beside its target first and is renamed when it is complete: a
-reader sees all of it or nothing, and after an error nothing is left behind. What a killed program left is
-removed by the next one that writes there.
+Everything is written under a private temporary name and renamed when it is complete: readers see all of it or
+nothing, and errors leave nothing behind. Leftovers of killed programs are removed by the next one that writes
+to the same place.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from hitoku.messages import Text
 
 try:
     import fcntl
-except ImportError:  # there is none on Windows, where drafts of killed runs stay
+except ImportError:  # not on Windows, where leftovers of killed runs stay
     fcntl = None  # type: ignore[assignment]
 
-# Unfinished work is known by its ending.
+# Suffix of unfinished files and folders.
 DRAFT = ".draft"
-# How often a folder is put into its place while others put theirs there.
+# Attempts to rename a folder while other processes do the same.
 ATTEMPTS = 20
 
-# A packed file may become so large, or so many times as long as it is.
+# Limits of decompression: this size, or this many times the compressed size, whichever is larger.
 LEAST_UNPACKED, MAX_GROWTH = 64 * 2**20, 100
 
-# A workbook, and after the sign # a sheet, a range or both.
+# Path of a workbook, and a sheet, a range or both after the sign #.
 SHEET = re.compile(r"(.+\.xls[xm])#(.*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -55,13 +55,13 @@ def split_sheet(path: str | Path) -> tuple[Path, str]:
 
 
 def require_path(path: Path) -> Path:
-    """Return a path that exists, or say which one was meant; a workbook may have a sheet after it."""
+    """Return an existing path, possibly with a sheet; raise ParameterError with a suggestion otherwise."""
     given = path
     path, _ = split_sheet(path)
     try:
         if path.exists():
             return given
-    except (OSError, ValueError) as error:  # longer than a name can be, or with NUL
+    except (OSError, ValueError) as error:  # name too long, or with NUL
         raise DataError(
             "not_a_path", "this is no path", where="{path!s:.40}", fix="check the path", path=path
         ) from error
@@ -76,7 +76,7 @@ def require_path(path: Path) -> Path:
 
 
 def refuse_occupied(path: Path) -> None:
-    """Raise when a folder that is to be written already holds something."""
+    """Raise OutputError if an output folder is not empty."""
     if path.is_file() or (path.is_dir() and any(path.iterdir())):
         raise OutputError(
             "folder_not_empty",
@@ -88,7 +88,7 @@ def refuse_occupied(path: Path) -> None:
 
 
 def refuse_existing(path: Path) -> None:
-    """Raise when a file that a person named for writing is there already."""
+    """Raise OutputError if an output file exists."""
     if path.exists():
         raise OutputError(
             "file_exists",
@@ -101,14 +101,14 @@ def refuse_existing(path: Path) -> None:
 
 @contextmanager
 def private_folder(parent: Path, name: str) -> Iterator[Path]:
-    """Yield a temporary folder in ``parent`` that only its owner can read; it goes when the block ends.
+    """Yield a temporary folder in ``parent``, readable by its owner only and removed when the block ends.
 
     Parameters
     ----------
     parent
-        Where it is made, so that what is in it can be renamed into its place on the same disk.
+        Parent folder, on the same disk as the target, so that files can be renamed.
     name
-        What it is for; its hidden name begins with it.
+        Name of the target; the hidden name begins with it.
     """
     try:
         _remove_drafts(parent, name)
@@ -125,13 +125,13 @@ def private_folder(parent: Path, name: str) -> Iterator[Path]:
 
 @contextmanager
 def spill_folder() -> Iterator[Path]:
-    """Yield a private folder for records that wait on the disk; those that killed runs left go first."""
+    """Yield a private folder for temporary records; leftovers of killed runs are removed first."""
     with private_folder(Path(tempfile.gettempdir()), "hitoku-spill") as folder:
         yield folder
 
 
 def _locked_folder(parent: Path, name: str) -> tuple[Path, int | None]:
-    """Make a folder that is locked for as long as this program lives."""
+    """Create a folder that is locked while this program runs."""
     while True:
         draft = Path(tempfile.mkdtemp(prefix=f".{name}-", suffix=DRAFT, dir=parent))
         if fcntl is None:
@@ -139,23 +139,23 @@ def _locked_folder(parent: Path, name: str) -> tuple[Path, int | None]:
         try:
             lock = os.open(draft, os.O_RDONLY)
         except FileNotFoundError:
-            continue  # somebody took it for a left-over
-        with suppress(OSError):  # a disk without locks: nobody will take it for a left-over either
+            continue  # another process removed it as stale
+        with suppress(OSError):  # a disk without locks: no process removes it as stale
             fcntl.flock(lock, fcntl.LOCK_SH)
         if draft.exists():
             return draft, lock
-        os.close(lock)  # the same, before it was locked
+        os.close(lock)  # removed before it was locked
 
 
 def _remove_drafts(parent: Path, name: str) -> None:
-    """Remove what killed programs left behind: drafts that nobody holds a lock on."""
+    """Remove stale temporary folders, on which no process holds a lock."""
     if fcntl is None:
         return
     for entry in os.scandir(parent):
         left = re.fullmatch(rf"\.{re.escape(name)}-[a-z0-9_]{{8}}{re.escape(DRAFT)}", entry.name)
         if not left or not entry.is_dir(follow_symlinks=False):
             continue
-        with suppress(OSError):  # gone meanwhile, somebody else's, or in use
+        with suppress(OSError):  # removed meanwhile, owned by another user, or in use
             lock = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -166,14 +166,14 @@ def _remove_drafts(parent: Path, name: str) -> None:
 
 @contextmanager
 def new_folder(path: Path, *, shared: bool = False) -> Iterator[Path]:
-    """Yield a private temporary folder beside ``path``; rename it to ``path`` when the block succeeds.
+    """Yield a temporary folder next to ``path``; rename it to ``path`` if the block succeeds.
 
     Parameters
     ----------
     path
-        It does not exist, or is empty.
+        Target folder, which does not exist or is empty.
     shared
-        The owner's group may read it; otherwise the owner alone.
+        Whether the owner's group may read it. Default: owner only.
     """
     refuse_occupied(path)
     make_parent(path, f"to {path.parent.name or path.parent}")
@@ -184,7 +184,7 @@ def new_folder(path: Path, *, shared: bool = False) -> Iterator[Path]:
                 for each in (draft, *draft.rglob("*")):
                     each.chmod(0o750 if each.is_dir() else 0o640)
             if path.is_dir():
-                path.rmdir()  # empty: refuse_occupied looked
+                path.rmdir()  # empty: checked by refuse_occupied
             draft.rename(path)
         except OSError as error:
             raise _unwritten(repr(path.name), path, error) from error
@@ -192,14 +192,14 @@ def new_folder(path: Path, *, shared: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def replaced_folder(path: Path, known: Collection[str]) -> Iterator[Path]:
-    """Yield a private temporary folder; put it in the place of ``path`` when the block succeeds.
+    """Yield a temporary folder; replace ``path`` by it if the block succeeds.
 
     Parameters
     ----------
     path
-        It does not exist, or holds what is known and nothing else: that goes.
+        Target folder, which does not exist or contains only known files; it is replaced.
     known
-        Names of what an earlier folder of the kind holds.
+        Names of files that an earlier folder of this kind contains.
     """
     others = (
         sorted(entry.name for entry in path.iterdir() if entry.name not in known) if path.is_dir() else []
@@ -228,7 +228,7 @@ def replaced_folder(path: Path, known: Collection[str]) -> Iterator[Path]:
                 try:
                     new.rename(path)
                 except OSError as error:
-                    # Somebody else put theirs there between the two.
+                    # Another process put its folder there in between.
                     if error.errno not in {errno.ENOTEMPTY, errno.EEXIST} or attempt == ATTEMPTS - 1:
                         raise
                 else:
@@ -239,12 +239,12 @@ def replaced_folder(path: Path, known: Collection[str]) -> Iterator[Path]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield a private temporary file beside ``path``; rename it to ``path`` when the block succeeds.
+    """Yield a temporary file next to ``path``; rename it to ``path`` if the block succeeds.
 
-    Who may overwrite what is the caller's business: commands ask :func:`refuse_existing` first.
+    Callers decide whether files may be overwritten: commands call :func:`refuse_existing` first.
     """
     try:
-        # A folder of its own: a private file would keep its private permissions when it is renamed.
+        # In its own folder: a private file would keep its private permissions when renamed.
         with private_folder(path.parent, path.name) as draft:
             file = draft / path.name
             yield file
@@ -255,14 +255,15 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_files(files: Sequence[tuple[Path, Path]]) -> Iterator[None]:
-    """Copy finished files beside their targets; rename all of them when the block succeeds.
+    """Copy finished files next to their targets; rename all of them if the block succeeds.
 
-    Copied first: a target may be on another disk, which may be full. After that only renaming is left.
+    They are copied first because a target may be on another disk, which may be full; afterwards only renaming
+    remains.
 
     Parameters
     ----------
     files
-        Where each is, and where it belongs.
+        Pairs of source and target paths.
     """
     with ExitStack() as places:
         beside: dict[Path, Path] = {}
@@ -276,16 +277,16 @@ def new_files(files: Sequence[tuple[Path, Path]]) -> Iterator[None]:
 
 
 def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
-    """Write a file whole or not at all; its bytes are on the disk before its name is.
+    """Write a file atomically; its content is on disk before its name.
 
     Parameters
     ----------
     path
-        Its folder is made where it does not exist.
+        Path of the file; its folder is created if necessary.
     content
-        What is written; a file that was there is replaced.
+        Content; an existing file is replaced.
     private
-        Nobody but the owner may read it.
+        Whether only the owner may read it. Default: False.
     """
     make_parent(path)
     with new_file(path) as draft, draft.open("wb") as file:
@@ -297,14 +298,14 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
 
 
 def make_parent(path: Path, what: str = "") -> None:
-    """Make the folder that a file or folder is to stand in.
+    """Create the parent folder of a file or folder.
 
     Parameters
     ----------
     path
-        The file or folder.
+        Path of the file or folder.
     what
-        What cannot be written where that fails; left out, its name.
+        Description for the error message. Default: its name.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -313,7 +314,7 @@ def make_parent(path: Path, what: str = "") -> None:
 
 
 def _unwritten(what: str, where: Path, error: OSError) -> OutputError:
-    """Make the error for what could not be written; nothing of it is left behind."""
+    """Return the error for a failed write, which leaves nothing behind."""
     full = error.errno in {errno.ENOSPC, errno.EDQUOT}
     return OutputError(
         "cannot_write",
@@ -328,19 +329,19 @@ def _unwritten(what: str, where: Path, error: OSError) -> OutputError:
 
 
 def read_file(path: Path, most_bytes: int, *, links: bool = True) -> bytes:
-    """Read a file of at most so many bytes; a longer one is refused before it fills the memory.
+    """Read a file of limited size; a longer one is rejected before it fills the memory.
 
     Parameters
     ----------
     path
-        A regular file: a pipe or a device is refused, for it may never end.
+        Path of a regular file; pipes and devices are rejected, because they may never end.
     most_bytes
-        How long it may be.
+        Maximum size in bytes.
     links
-        It may be a symbolic link.
+        Whether symbolic links are followed. Default: True.
     """
     try:
-        # Not waiting: whoever opens a pipe would, until somebody writes to it.
+        # Non-blocking: opening a pipe would wait for a writer.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if links else getattr(os, "O_NOFOLLOW", 0))
         with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - pathlib takes no flags
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -372,17 +373,17 @@ def read_file(path: Path, most_bytes: int, *, links: bool = True) -> bytes:
     return content
 
 
-# What a spreadsheet takes for a formula, quotes before it included; a number with its sign is none.
+# Texts that a spreadsheet runs as formulas, including quotes before them; signed numbers are not formulas.
 FORMULA = re.compile(r"(?=('*[=+\-@\t\r]))\1(?!\Z)(?!(?<=[+\-])[\d.,]+\Z)")
-# With what such a text begins.
+# First characters of such texts.
 SIGNS = frozenset(("'", "=", "+", "-", "@", "\t", "\r"))
 
 
 def unpacked(raw: bytes) -> bytes:
-    """Unpack what gzip packed; plain bytes stay as they are.
+    """Decompress gzip data; other bytes are returned unchanged.
 
-    Tables of numbers shrink to a tenth or so. What grows beyond all of them is made to fill the memory, and
-    is an :class:`OSError` like other damage.
+    Tables of numbers compress to about a tenth. Data that expand far beyond any table are an attack on the
+    memory and raise :class:`OSError`, like other damage.
 
     Examples
     --------
@@ -400,14 +401,14 @@ def unpacked(raw: bytes) -> bytes:
 
 
 def disarm(text: str) -> str:
-    """Put a quote before what a spreadsheet would run as a formula; :func:`rearm` takes it away again.
+    """Quote a text that a spreadsheet would run as a formula; :func:`rearm` removes the quote.
 
     Examples
     --------
     >>> disarm("=1+1"), disarm("-18"), disarm("Total"), disarm("'=a"), rearm(disarm("'=a"))
     ("'=1+1", '-18', 'Total', "''=a", "'=a")
     """
-    # The first character decides for nearly all texts, and millions are written.
+    # Check the first character first: it decides for nearly all of millions of texts.
     return f"'{text}" if text[:1] in SIGNS and FORMULA.match(text) else text
 
 
@@ -417,16 +418,16 @@ def rearm(text: str) -> str:
 
 
 def write_csv(file: TextIO | Path, rows: Iterable[Iterable[Any]], *, disarmed: bool = True) -> None:
-    r"""Write rows as CSV, with a quote before texts that a spreadsheet would run as formulas.
+    r"""Write rows as CSV, quoting texts that a spreadsheet would run as formulas.
 
     Parameters
     ----------
     file
-        A path, or a file that is opened for writing with ``newline=""``.
+        Path, or file opened for writing with ``newline=""``.
     rows
-        The rows, the header first.
+        Rows, beginning with the header.
     disarmed
-        False writes texts as they are: for files that programs read, not people.
+        Whether to quote formulas. False for files read by programs only. Default: True.
 
     Examples
     --------
@@ -448,12 +449,12 @@ def write_csv(file: TextIO | Path, rows: Iterable[Iterable[Any]], *, disarmed: b
 
 
 def read_csv(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Read the rows that :func:`write_csv` wrote, without the quotes that it put before texts."""
+    """Read rows that :func:`write_csv` wrote, without its quotes."""
     return ([rearm(entry) for entry in row] for row in csv.reader(lines))
 
 
 def sha256(content: bytes | Path) -> str:
-    """Return the SHA-256 of bytes, or of a file, which need not fit into memory, as hexadecimal digits.
+    """Return the SHA-256 of bytes or of a file of any size, as hexadecimal digits.
 
     Examples
     --------

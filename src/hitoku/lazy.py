@@ -1,4 +1,4 @@
-"""Facades of packages that load a name when it is first used, as the stub beside the package lists it."""
+"""Lazy loading of the public names of a package, listed in its stub."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 
 class _Facade(ModuleType):
-    """A package that keeps the names it offers.
+    """Package that keeps its public names.
 
-    An import binds a module to its package. Where the facade offers a function of the same name, the
-    function stays.
+    Importing a module binds it to its package. If the package exports a function of the same name, the
+    function is kept.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -37,7 +37,7 @@ def facade(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{package}.")
         for alias in node.names
     }
-    for name in home:  # modules that were imported before this line
+    for name in home:  # modules imported before this line
         if isinstance(vars(module).get(name), ModuleType):
             delattr(module, name)
 

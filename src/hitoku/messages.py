@@ -1,6 +1,6 @@
-"""Sentences for people as data: a template, which is looked up in catalogues, and its fields.
+"""Translatable messages: a template, which is looked up in catalogues, and its fields.
 
-In Python a :class:`Text` is the English sentence. The language is chosen where the text is shown.
+A :class:`Text` is a string with the English sentence. The language is chosen where the text is shown.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from typing import Any, Self
 
-# A field of a template: its name, a conversion and a format, as in an f-string.
+# Field of a template: name, conversion and format, as in an f-string.
 FIELD = re.compile(
     r"\{(?P<name>[A-Za-z_]\w*)(?:!(?P<conversion>[rs]))?(?::(?P<spec>[<>^]?\d*[,_]?(?:\.\d+)?[a-z%]?))?\}"
 )
 
 
 class Text(str):
-    """A sentence that can be translated: in English as a string, with its template and fields beside it.
+    """Translatable sentence: an English string that keeps its template and fields.
 
-    Fields can be texts themselves, or tuples of texts, which are joined by commas; braces that name no field
-    stay as they are.
+    Fields can be texts or tuples of texts, which are joined by commas. Braces that name no field are kept.
 
     Examples
     --------
@@ -36,7 +35,7 @@ class Text(str):
     fields: Mapping[str, Any]
 
     def __new__(cls, template: str, /, **fields: Any) -> Self:
-        """Fill a template with its fields; a text is returned as it is."""
+        """Fill a template with its fields; a text is returned unchanged."""
         if isinstance(template, cls):
             return template
         text = super().__new__(cls, render(template, fields))
@@ -49,7 +48,7 @@ COMMA = ", "
 
 
 def render(template: str, fields: Mapping[str, Any], comma: str = COMMA) -> str:
-    """Fill the fields of a template; what is not a field stays.
+    """Fill the fields of a template; other braces are kept.
 
     Examples
     --------
@@ -71,7 +70,7 @@ def render(template: str, fields: Mapping[str, Any], comma: str = COMMA) -> str:
 
 
 def translate(text: str, look_up: Callable[[str], str]) -> str:
-    """Translate a text and the texts among its fields; any other string is looked up whole.
+    """Translate a text and the texts in its fields; other strings are looked up as a whole.
 
     Examples
     --------
@@ -92,7 +91,7 @@ def translate(text: str, look_up: Callable[[str], str]) -> str:
 
 
 def join(texts: Iterable[str], template: str = "{first}; {second}") -> str:
-    """Join texts two at a time, so that each of them is translated by itself; names stay a plain string.
+    """Join texts pairwise, so that each is translated separately; plain strings stay plain.
 
     Examples
     --------

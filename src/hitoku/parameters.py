@@ -1,4 +1,4 @@
-"""Parameters, declared once: the type of a parameter holds its range, its unit and the advice.
+"""Parameter types with range, unit and advice, declared once.
 
 ``p: Percent`` is checked by the constructor (:func:`check_parameters`), by the word form ``p_percent:p=10``
 (:func:`check_word`), and by the pydantic models of recipes, policies and settings, because the types are
@@ -23,7 +23,7 @@ from hitoku.messages import Text
 
 # Codes of errors about numbers.
 NUMBERS = {"parameter_not_whole", "parameter_not_positive", "parameter_too_small", "parameter_range"}
-# Types that a word can have, and what to call them.
+# Types of values in specification strings, with their names.
 PLAIN: Mapping[Any, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -36,26 +36,26 @@ STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
 
 class Refused(ValueError):  # noqa: N818 - pydantic catches it
-    """A value that cannot be meant, and what to write instead."""
+    """Error for an invalid value, with the fix."""
 
     def __init__(self, code: str, template: str, fix: str, /, **fields: Any) -> None:
         self.code, self.template, self.fix, self.fields = code, template, fix, fields
         super().__init__(template)
 
     def error(self, kind: type[HitokuError], name: str, where: str) -> HitokuError:
-        """Return the error about the parameter of this name."""
+        """Return the error for a named parameter."""
         return kind(self.code, self.template, where=where, fix=self.fix, **{"name": name} | self.fields)
 
 
 def real(interval: str, fix: str = "give a number in {interval}") -> BeforeValidator:
-    """Return the check that a number is in a range; numbers of numpy and fractions are numbers, too.
+    """Return a validator that requires a real number in a range, including numpy numbers and fractions.
 
     Parameters
     ----------
     interval
-        The range, such as "(0, 100]": round brackets exclude an end, square ones include it.
+        Range, such as "(0, 100]": round brackets exclude an end, square ones include it.
     fix
-        The advice; ``{name}`` is the parameter.
+        Fix; ``{name}`` is the parameter.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def real(interval: str, fix: str = "give a number in {interval}") -> BeforeValid
 
 
 def whole(least: int, most: int | None = None, fix: str = "") -> BeforeValidator:
-    """Return the check that a whole number is in a range, ends included.
+    """Return a validator that requires an integer in a range, ends included.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def whole(least: int, most: int | None = None, fix: str = "") -> BeforeValidator
 
 
 def _within(interval: str, number: Real) -> bool:
-    """Return whether a number is in a range; NaN is in none."""
+    """Return whether a number is in a range; False for NaN."""
     low, high = map(float, interval[1:-1].split(","))
     value = float(number)
     above = value >= low if interval[0] == "[" else value > low
@@ -130,7 +130,7 @@ def _within(interval: str, number: Real) -> bool:
 
 
 def _names(given: Any) -> tuple[str, ...]:
-    """Read one name or several different ones."""
+    """Validate one name or several different ones."""
     names = (given,) if isinstance(given, str) else given
     if (
         not isinstance(names, Sequence)
@@ -148,8 +148,8 @@ def _names(given: Any) -> tuple[str, ...]:
 
 
 def codes_of(given: Any) -> tuple[tuple[str, str], ...]:
-    """Read codes by variable, or pairs (variable, code), as pairs."""
-    # A text would be taken apart into its letters; None cannot be.
+    """Validate codes by variable, or pairs (variable, code); return pairs."""
+    # A text would be iterated by letters; None raises instead.
     entries: Any = (
         given.items() if isinstance(given, Mapping) else [None] if isinstance(given, str) else given
     )
@@ -168,7 +168,7 @@ def codes_of(given: Any) -> tuple[tuple[str, str], ...]:
 
 
 def sets_of(given: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Read sets of codes by variable as pairs (variable, codes)."""
+    """Validate sets of codes by variable; return pairs (variable, codes)."""
     try:
         if isinstance(given, Mapping):
             given = [(variable, codes) for variable, sets in given.items() for codes in sets]
@@ -189,19 +189,19 @@ Share = Annotated[float, real("(0, 1]", "give {name} as a fraction: 0.9 for nine
 Gap = Annotated[float, real("[0, 1)", "give a share: 0.01 for one percent")]
 Positive = Annotated[float, real("(0, inf)", "give a number above zero")]
 AtLeastZero = Annotated[float, real("[0, inf)", "give a number that is not negative")]
-# A limit on time or work, in seconds or in numbers looked at.
+# Limit on time in seconds, or on work in numbers processed.
 Limit = Annotated[float, real("(0, inf]", "leave it out for no limit")]
 LimitOrZero = Annotated[float, real("[0, inf]", "leave it out for no limit")]
 Whole = Annotated[int, whole(0)]
 Count = Annotated[int, whole(1)]
-# Stored as a tuple, whatever was given.
+# Stored as a tuple.
 Names = Annotated[tuple[str, ...] | str, BeforeValidator(_names)]
 Codes = Annotated[tuple[tuple[str, str], ...] | Mapping[str, Any], BeforeValidator(codes_of)]
 CodeSets = Annotated[tuple[tuple[str, tuple[str, ...]], ...] | Mapping[str, Any], BeforeValidator(sets_of)]
 
 
 def as_names(given: Names) -> tuple[str, ...]:
-    """Return names as a tuple: what a checked parameter is already.
+    """Return names as a tuple, for type checkers: validated parameters are tuples already.
 
     Examples
     --------
@@ -214,14 +214,14 @@ def as_names(given: Names) -> tuple[str, ...]:
 def check_parameters(thing: Any, where: str = "", kind: type[HitokuError] = ParameterError) -> None:
     """Check the parameters of a frozen dataclass against their types; called by ``__post_init__``.
 
-    Parameters of which a type says nothing, such as arrays and objects, are left to who uses them.
+    Parameters whose types cannot be checked, such as arrays and objects, are left to their users.
 
     Parameters
     ----------
     thing
-        The new object.
+        New object.
     where
-        What an error names beside the parameter; default the name of the class.
+        Location in errors, before the parameter. Default: name of the class.
     kind
         Class of the error.
 
@@ -252,11 +252,11 @@ def check_parameters(thing: Any, where: str = "", kind: type[HitokuError] = Para
 def check_word(
     thing: Any, name: str, given: Any, where: str, kind: type[HitokuError], choices: Sequence[str] = ()
 ) -> Any:
-    """Return a value that a word or a recipe gives for a parameter, checked against its type.
+    """Return a parameter value given by a specification string or recipe, checked against its type.
 
-    Only plain values can be given so: not arrays, functions and objects. ``choices`` are the words of a
-    parameter whose type says no more than ``str``. Pairs (variable, code) are gathered by variable where
-    codes are meant.
+    Only plain values can be given this way: no arrays, functions and objects. ``choices`` are the allowed
+    texts of a parameter of type ``str``. Pairs (variable, code) are grouped by variable if codes are
+    required.
     """
     declared = declared_of(thing)[name].in_words(tuple(choices))
     if not declared.members:
@@ -270,13 +270,13 @@ def check_word(
     meant = given
     if any(_is(member, Mapping) for member in declared.members) and isinstance(given, tuple):
         meant = by_variable(given)
-    # A list of a recipe is as good as what a + joins on the command line.
+    # A list in a recipe equals values joined by + on the command line.
     declared.take(tuple(meant) if isinstance(meant, list) else meant, name, where, kind)
     return meant
 
 
 def by_variable(pairs: tuple[Any, ...]) -> Any:
-    """Gather pairs (variable, code) by variable; anything else stays as it is."""
+    """Group pairs (variable, code) by variable; other values are returned unchanged."""
     if not all(isinstance(pair, tuple) for pair in pairs):
         return pairs
     codes: dict[str, list[str]] = {}
@@ -287,7 +287,7 @@ def by_variable(pairs: tuple[Any, ...]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The type of a parameter, as the alternatives that it consists of.
+    """Type of a parameter, as its alternatives.
 
     Examples
     --------
@@ -301,29 +301,29 @@ class Declared:
 
     @classmethod
     def of(cls, members: Sequence[Any]) -> Declared:
-        """Join alternatives; without an adapter where one of them cannot be checked."""
+        """Combine alternatives; without an adapter if one cannot be checked."""
         listed = tuple(members)
         if not listed or not all(_has_words(member) for member in listed):
             return cls(listed, None)
         return cls(listed, TypeAdapter(reduce(or_, listed) if len(listed) > 1 else listed[0], config=STRICT))
 
     def in_words(self, choices: tuple[str, ...] = ()) -> Declared:
-        """Return the alternatives that a word can have."""
+        """Return the alternatives that a text can express."""
         return _in_words(self.members, choices)
 
     @property
     def words(self) -> list[str]:
-        """Words to choose from, where they are listed."""
+        """Allowed texts, if they are listed."""
         return [word for member in self.members if get_origin(member) is Literal for word in get_args(member)]
 
     @property
     def text(self) -> str:
-        """What is allowed; empty when nothing is."""
+        """Description of allowed values; empty if there are none."""
         others = [_called(member) for member in self.members if get_origin(member) is not Literal]
         return ", ".join(dict.fromkeys([*self.words, *others]))
 
     def take(self, given: Any, name: str, where: str, kind: type[HitokuError]) -> Any:
-        """Return a value as its type has it, or raise."""
+        """Return the converted value; raise an error if it is invalid."""
         if self.adapter is None:
             return given
         plain = given.item() if isinstance(given, np.generic) else given
@@ -348,7 +348,7 @@ class Declared:
 
 
 def refusals(error: ValidationError) -> Iterator[Refused]:
-    """Yield what our own types said among the complaints of pydantic."""
+    """Yield the errors of the types defined here among those of pydantic."""
     for found in error.errors():
         refused = found.get("ctx", {}).get("error")
         if isinstance(refused, Refused):
@@ -358,8 +358,8 @@ def refusals(error: ValidationError) -> Iterator[Refused]:
 @cache
 def declared_of(thing: Any) -> dict[str, Declared]:
     """Return the type of every parameter of a class."""
-    # Types of fields that a dataclass inherits are those of the module that declares them.
-    # numpy's ArrayLike has str among its alternatives; an array is meant.
+    # Inherited fields use the types of the module that declares them.
+    # numpy's ArrayLike includes str, but an array is required.
     hints = get_type_hints(
         thing if is_dataclass(thing) else thing.__init__,
         localns={"ArrayLike": np.ndarray},
@@ -383,7 +383,7 @@ def _in_words(members: tuple[Any, ...], choices: tuple[str, ...]) -> Declared:
 
 
 def shown_parameters(thing: Any) -> str:
-    """Print an object with the parameters that differ from their defaults; arrays are named, not shown.
+    """Return a repr with the parameters that differ from their defaults; arrays are named, not shown.
 
     Examples
     --------
@@ -404,7 +404,7 @@ def shown_parameters(thing: Any) -> str:
 
 
 def shown(given: Any) -> Any:
-    """Return what an error may show of a value: a plain one, or the name of its type."""
+    """Return the part of a value that an error may show: a plain value, or the name of its type."""
     if given is None or isinstance(given, str | Real):
         return given
     if isinstance(given, tuple) and all(isinstance(one, str | tuple) for one in given):
@@ -419,7 +419,7 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def _has_words(hint: Any, *, inside: bool = False) -> bool:
-    """Return whether a word can be of this type; inside a container, anything goes where nothing is said."""
+    """Return whether a text can express this type; inside a container, undeclared types are accepted."""
     if get_origin(hint) is Annotated:
         return True
     if hint in PLAIN or get_origin(hint) is Literal:

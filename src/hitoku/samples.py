@@ -1,7 +1,7 @@
-"""A made-up register of enterprises, to try things on.
+"""Synthetic register of enterprises for examples and tests.
 
-Every place, industry and firm is invented. The numbers behave like a business register: towns and industries
-of very different sizes, turnover with a heavy tail, a few industries that one firm rules, empty corners, and
+Every place, industry and firm is invented. The numbers resemble a business register: towns and industries of
+very different sizes, heavy-tailed turnover, a few industries with one dominant firm, empty combinations, and
 holdings whose enterprises are spread over many cells.
 """
 
@@ -66,10 +66,10 @@ ACTIVITIES = {
     },
 }
 
-# Codes that sort by size, with the smallest number of employees of each class.
+# Size classes, with the smallest number of employees of each.
 SIZES = {"1 micro": 1, "2 small": 10, "3 medium": 50, "4 large": 250}
 
-# Industries that one firm rules, and how many times larger than chance would have it.
+# Industries with a dominant firm, and its size as a multiple of a random one.
 RULED = {
     "Moonlight refining": 60.0,
     "Tide engines": 40.0,
@@ -80,7 +80,7 @@ RULED = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Register:
-    """Enterprises, one per record, and the code trees of their variables.
+    """Enterprises, one per record, and the hierarchies of their variables.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Register:
         Columns ``enterprise``, ``holding``, ``region``, ``activity``, ``size``, ``employees`` and
         ``turnover`` (whole thousands).
     hierarchies
-        Trees of ``region`` and ``activity``, three levels each below the total; ``size`` is flat.
+        Hierarchies of ``region`` and ``activity``, three levels each below the total; ``size`` is flat.
 
     Examples
     --------
@@ -115,17 +115,17 @@ def register(
     regions: Sequence[int] | None = None,
     activities: Sequence[int] | None = None,
 ) -> Register:
-    """Invent a register of enterprises; the same numbers for the same arguments.
+    """Create a synthetic register of enterprises, reproducible for the same arguments.
 
     Parameters
     ----------
     n
-        Enterprises.
+        Number of enterprises. Default: 50,000.
     seed
-        Another seed, another country.
+        Random seed. Default: 1.
     regions, activities
-        Children on each level of a made-up tree instead of the named one: ``(8, 12)`` has eight codes below
-        the total and twelve below each of them. For tables of any size.
+        Number of children on each level of a generated hierarchy instead of the named one: ``(8, 12)`` has
+        eight codes below the total and twelve below each of them.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def register(
 
 
 def _tree(stem: str, children: Sequence[int]) -> Hierarchy:
-    """Make up a tree with so many children on each level."""
+    """Return a hierarchy with a number of children on each level."""
     if not children or min(children) < 2:
         raise ParameterError(
             "tree_needs_children",
@@ -195,7 +195,7 @@ def _tree(stem: str, children: Sequence[int]) -> Hierarchy:
 
 
 def _ruled(industries: tuple[str, ...]) -> dict[int, float]:
-    """Say which industries one firm rules, and how strongly; of made-up ones some that lie far apart."""
+    """Return the industries with a dominant firm, and its relative size; generated ones are spaced evenly."""
     if set(RULED) <= set(industries):
         return {industries.index(name): times for name, times in RULED.items()}
     step = max(1, len(industries) // len(RULED))
@@ -205,10 +205,10 @@ def _ruled(industries: tuple[str, ...]) -> dict[int, float]:
 def _places(
     rng: np.random.Generator, n: int, towns: tuple[str, ...], industries: tuple[str, ...]
 ) -> tuple[Integers, Integers]:
-    """Draw town and industry of every enterprise: both skewed, some pairs common, some impossible."""
+    """Draw town and industry of every enterprise: both skewed, some pairs frequent, some impossible."""
     town_size = rng.permutation(np.arange(1, len(towns) + 1) ** -0.8)
     industry_size = rng.permutation(np.arange(1, len(industries) + 1) ** -1.0)
-    # A ruled industry has few firms beside its ruler.
+    # An industry with a dominant firm has few others.
     industry_size[list(_ruled(industries))] = 0.008
     affinity = rng.lognormal(0.0, 0.9, (len(towns), len(industries)))
     absent = rng.random(affinity.shape) < 0.12
@@ -218,7 +218,7 @@ def _places(
 
 
 def _employees(rng: np.random.Generator, industry: Integers, industries: tuple[str, ...]) -> Integers:
-    """Draw heavy-tailed sizes, larger in some industries, with one giant where an industry is ruled."""
+    """Draw heavy-tailed sizes, larger in some industries, with one very large firm in dominated ones."""
     typical = rng.normal(0.9, 0.5, len(industries))
     spread = rng.uniform(1.1, 1.8, len(industries))
     staff = rng.lognormal(typical[industry], spread[industry])
@@ -233,7 +233,7 @@ def _employees(rng: np.random.Generator, industry: Integers, industries: tuple[s
 def _turnover(
     rng: np.random.Generator, employees: Integers, industry: Integers, n_industries: int
 ) -> Integers:
-    """Draw whole thousands: what a head turns over varies by industry and by firm; a few firms rest."""
+    """Draw turnover in thousands: per head it varies by industry and firm; some firms are dormant."""
     per_head = rng.lognormal(4.3, 0.5, n_industries)
     thousands: Floats = employees * per_head[industry] * rng.lognormal(0.0, 0.6, len(employees))
     resting = rng.random(len(employees)) < 0.01
@@ -241,10 +241,10 @@ def _turnover(
 
 
 def _holdings(rng: np.random.Generator, employees: Integers) -> Integers:
-    """Draw the holding of every enterprise: mostly itself; some groups everywhere, many small ones."""
+    """Draw the holding of every enterprise: mostly itself, some large groups, many small ones."""
     n = len(employees)
-    # One enterprise in twelve belongs to a group, the larger ones rather: exponential keys draw a
-    # weighted sample without replacement.
+    # One enterprise in twelve belongs to a group, larger ones more often: exponential keys draw a weighted
+    # sample without replacement.
     keys = rng.exponential(size=n) / np.sqrt(employees)
     grouped = rng.permutation(np.argsort(keys, kind="stable")[: n // 12])
     sizes = np.concatenate([rng.integers(20, 80, max(n // 2_500, 1)), rng.integers(2, 6, n // 12 + 1)])

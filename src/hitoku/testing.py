@@ -8,7 +8,7 @@ from hitoku.model import BOUND, Bounds, Contributors, Need, Table
 
 
 def one_cell(*contributions: float, top: int = 3) -> Table:
-    """Make a table of a single cell with these contributors.
+    """Return a table with a single cell and these contributions.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def one_cell(*contributions: float, top: int = 3) -> Table:
 
 
 def covers(bounds: Bounds, table: Table, need: Need, tolerance: float = BOUND) -> bool:
-    """Tell whether every unsafe cell is blurred as far as the need asks, up to rounding: :meth:`Need.met`.
+    """Return whether every unsafe cell meets its requirement, up to rounding: :meth:`Need.met`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""TOML files of people: load, find the line of a key, translate what pydantic refuses, write.
+"""TOML files written by users: load, locate keys, translate pydantic errors, write.
 
 Recipes, policies and settings are read in two steps: :func:`load_toml`, and :func:`validated` with a pydantic
-model, whose error names the file, the line and the key. Python's reader does not say on which line a key
-stands, so :func:`key_lines` looks again at text that it has accepted; nothing is checked there.
+model, whose errors name the file, the line and the key. Python's parser does not report the lines of keys, so
+:func:`key_lines` scans text that it has accepted, without checking it again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KeyPath = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 
-# What each kind of wrong value should have been; the words are pydantic's.
+# Expected value and fix by error type of pydantic.
 WANTED = {
     "string_type": ("a text", 'write it in quotes: "..."'),
     "list_type": ("a list", 'write it in brackets: ["...", "..."]'),
@@ -39,16 +39,16 @@ WANTED = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where keys were given.
+    """Origin of keys: a file, or options of a command.
 
     Parameters
     ----------
     name
-        Name of the file; empty when keys came as options of a command.
+        Name of the file; empty if keys came as options of a command.
     lines
         Line of every key.
     options
-        Options of a command whose name is not that of their key.
+        Command options whose name differs from their key.
     """
 
     name: str = ""
@@ -56,7 +56,7 @@ class Origin:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, path: Sequence[str | int]) -> str:
-        """Name a key for a person.
+        """Return the displayed location of a key.
 
         Examples
         --------
@@ -77,21 +77,21 @@ class Origin:
     def error(
         self, path: Sequence[str | int], code: str, template: str, fix: str, /, **fields: Any
     ) -> ParameterError:
-        """Make an error about a key."""
+        """Return an error about a key."""
         return ParameterError(code, template, where=self.place(path), fix=fix, **fields)
 
 
 def load_toml(text: str, name: str, what: str = "") -> tuple[dict[str, Any], Origin]:
-    """Read the text of a file; return its keys, and where each was given.
+    """Parse a TOML text; return its keys and their origin.
 
     Parameters
     ----------
     text
-        The text.
+        TOML text.
     name
-        The file, as errors call it.
+        Name of the file, used in errors.
     what
-        What the file is, such as "recipe".
+        Type of the file, such as "recipe".
 
     Examples
     --------
@@ -102,7 +102,7 @@ def load_toml(text: str, name: str, what: str = "") -> tuple[dict[str, Any], Ori
     try:
         return tomllib.loads(text), Origin(name, key_lines(text))
     except tomllib.TOMLDecodeError as error:
-        # Python's message ends in the place.
+        # Python's message ends with the location.
         problem, _, place = str(error).rstrip(")").partition(" (at ")
         found = re.match(r"line \d+", place)
         raise DataError(
@@ -124,21 +124,21 @@ def validated(
     *,
     otherwise: str = "correct the value",
 ) -> Model:
-    """Validate keys; the first complaint of pydantic becomes an error that names the key.
+    """Validate keys; the first error of pydantic becomes an error that names the key.
 
     Parameters
     ----------
     model
-        What the keys must be.
+        Model of the keys.
     given, origin
-        The keys, and where they were given.
+        Keys, and their origin.
     otherwise
-        What to do where nothing better is known.
+        Default fix.
     """
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        # A misspelt key explains a missing one, so it is named first.
+        # A misspelt key is reported before a missing one, because it may explain it.
         found: Any = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     path = _within(given, found["loc"])
     last = str(path[-1]) if path else "file"
@@ -179,7 +179,7 @@ def validated(
 
 
 def _within(given: Any, loc: Sequence[str | int]) -> KeyPath:
-    """Take the part of a location that exists in what was given."""
+    """Return the part of a location that exists in the given keys."""
     path: list[str | int] = []
     for part in loc:
         try:
@@ -191,7 +191,7 @@ def _within(given: Any, loc: Sequence[str | int]) -> KeyPath:
 
 
 def _model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel]:
-    """Return the model that a key belongs to: the one for the file, or for a table within it."""
+    """Return the model that a key belongs to: that of the file, or of a table in it."""
     for part in path[:-1]:
         if isinstance(part, int) or part not in model.model_fields:
             continue
@@ -214,7 +214,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
     {('by',): 1, ('by', 0): 2, ('hierarchies',): 4, ('hierarchies', 'region'): 5}
     """
     lines: dict[KeyPath, int] = {}
-    times: dict[KeyPath, int] = {}  # how often each [[header]] has come
+    times: dict[KeyPath, int] = {}  # occurrences of each [[header]]
     above: KeyPath = ()
     at = 0
     while (at := _skip_blank(text, at)) < len(text):
@@ -239,7 +239,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 def line_of(path: Sequence[str | int], lines: dict[KeyPath, int]) -> int | None:
-    """Return the line of a key, or of the nearest one that holds it."""
+    """Return the line of a key, or of the nearest one that contains it."""
     for length in range(len(path), 0, -1):
         if tuple(path[:length]) in lines:
             return lines[tuple(path[:length])]
@@ -247,7 +247,7 @@ def line_of(path: Sequence[str | int], lines: dict[KeyPath, int]) -> int | None:
 
 
 def _resolved(names: KeyPath, times: dict[KeyPath, int]) -> KeyPath:
-    """Below a [[header]] its last occurrence is meant."""
+    """Return the path below the last occurrence of each [[header]]."""
     path: KeyPath = ()
     for name in names:
         path = (*path, name)
@@ -268,7 +268,7 @@ def _end_of_line(text: str, at: int) -> int:
 
 
 def _names(text: str, at: int) -> tuple[KeyPath, int]:
-    """Read a dotted key; return its parts and the position of what follows."""
+    """Parse a dotted key; return its parts and the next position."""
     names: list[str | int] = []
     while True:
         while text[at] in " \t":
@@ -289,19 +289,19 @@ def _names(text: str, at: int) -> tuple[KeyPath, int]:
 
 
 def _skip_string(text: str, at: int) -> int:
-    """Return the position after a string, of one line or of many."""
+    """Return the position after a string, single-line or multi-line."""
     mark = text[at] * 3 if text.startswith(text[at] * 3, at) else text[at]
     end = at + len(mark)
     while end < len(text) and not text.startswith(mark, end):
         end += 2 if text[end] == "\\" and mark[0] == '"' else 1
     end += len(mark)
     while len(mark) == 3 and text.startswith(mark[0], end):
-        end += 1  # the last quotes of a long string may be its own
+        end += 1  # a multi-line string may end with quotes of its own
     return end
 
 
 def _skip_value(text: str, at: int, path: KeyPath, lines: dict[KeyPath, int]) -> int:
-    """Pass over a value, noting the line of every entry where it is a list."""
+    """Skip a value, and record the line of every entry of a list."""
     depth, entry, wanted = 0, 0, False
     listed = text[_skip_blank(text, at) : _skip_blank(text, at) + 1] == "["
     while at < len(text):
@@ -330,7 +330,7 @@ def _skip_value(text: str, at: int, path: KeyPath, lines: dict[KeyPath, int]) ->
 
 
 def toml_text(given: Mapping[str, Any]) -> str:
-    r"""Write one line per key; tables within are written inline.
+    r"""Return TOML with one line per key; nested tables are inline.
 
     Examples
     --------
@@ -343,16 +343,16 @@ def toml_text(given: Mapping[str, Any]) -> str:
 
 
 def toml_key(name: str) -> str:
-    """Write a key, in quotes where it must be."""
+    """Return a key, quoted if necessary."""
     return name if BARE.fullmatch(name) else toml_value(name)
 
 
 def toml_value(value: Any) -> str:
-    """Write a text, number, truth value, list or table."""
+    """Return a text, number, boolean, list or table as TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # JSON escapes what TOML wants escaped, but for the character DEL.
+        # JSON escapes everything that TOML requires, except DEL.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{toml_key(name)} = {toml_value(v)}" for name, v in value.items()) + "}"

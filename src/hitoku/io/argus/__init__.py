@@ -1,4 +1,4 @@
-"""The files of τ-ARGUS, read and written: metadata, microdata, tables, trees, recodings, batches, safe files.
+"""τ-ARGUS files: metadata, microdata, tables, hierarchies, recodings, batches, safe files.
 
 ``read_*`` and ``write_*`` take one kind of file each. A batch is read as a request (``batch``), compared
 with the files that it names (``batch_check``), run by :mod:`hitoku.pipeline.batch_run`, and its results are

@@ -1,4 +1,4 @@
-"""A priori files (``.hst``): what somebody decides about single cells before a method runs.
+"""A priori files (``.hst``): decisions about single cells before a method runs.
 
 A line names the codes of a cell, an action, and its numbers: ``N1;B;u`` or ``South;B;c;1``.
 """
@@ -26,12 +26,12 @@ MARKS = {
     "m": ArgusStatus.SECONDARY_BY_HAND,
     "ml": ArgusStatus.SECONDARY,
 }
-# How many numbers each action takes.
+# Number of values of each action.
 ACTIONS = {**dict.fromkeys(MARKS, 0), "c": 1, "w": 1, "pl": 2, "ab": 2}
 
 
 class AprioriEntry(NamedTuple):
-    """One line: a cell by its codes, an action, its numbers."""
+    """Line of the file: codes of a cell, action, and values."""
 
     codes: tuple[str, ...]
     action: str
@@ -40,14 +40,14 @@ class AprioriEntry(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """Cells as an a priori file leaves them; lines that were passed over, and why."""
+    """Cells after applying an a priori file, and skipped lines with reasons."""
 
     judged: Judged
     passed_over: tuple[str, ...]
 
 
 class _RefusedError(DataError):
-    """A line that cannot be applied: what is wrong, how to correct it."""
+    """Error for a line that cannot be applied."""
 
     def __init__(self, code: str, template: str, fix: str = "", /, **fields: Any) -> None:
         super().__init__(code, template, fix=fix, **fields)
@@ -61,13 +61,13 @@ def read_apriori(
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     n_variables
-        Codes in every line.
+        Number of codes in every line.
     separator
-        Sign between the parts of a line.
+        Separator of a line. Default: semicolon.
     ignore
-        Pass over lines that cannot be read, as τ-ARGUS does unless told otherwise; else they are an error.
+        Whether to skip unreadable lines, as τ-ARGUS does by default, instead of raising an error.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def _entry(parts: Sequence[str], n_variables: int, line: int) -> AprioriEntry:
             "apriori_action_unknown", "{action!r} is no action", did_you_mean(action, ACTIONS), action=action
         )
     try:
-        # An empty place at the end of a line says nothing.
+        # An empty field at the end of a line is ignored.
         numbers = tuple(float(word.replace(",", ".")) for word in rest if word)
     except ValueError:
         numbers = ()
@@ -120,7 +120,7 @@ def _entry(parts: Sequence[str], n_variables: int, line: int) -> AprioriEntry:
 
 
 def write_apriori(path: str | Path, entries: Iterable[AprioriEntry], separator: str = ";") -> None:
-    """Write an a priori file; blanks around codes are left out, as the program does."""
+    """Write an a priori file, without blanks around codes, as τ-ARGUS does."""
     lines = []
     for entry in entries:
         codes = [code.strip() for code in entry.codes]
@@ -148,22 +148,22 @@ def apply_apriori(
 ) -> Applied:
     """Apply an a priori file to cells.
 
-    ``s`` safe; ``u`` unsafe, with the manual range; ``p`` never withheld; ``m`` and ``ml`` withheld in any
-    case; ``c`` or ``w`` its cost; ``pl`` levels of an unsafe cell; ``ab`` bounds that outsiders know. Marks
-    are set before everything else, whatever the order of lines.
+    Actions: ``s`` safe; ``u`` unsafe, with the manual safety range; ``p`` never suppressed; ``m`` and ``ml``
+    always suppressed; ``c`` or ``w`` cost; ``pl`` protection levels of an unsafe cell; ``ab`` a priori
+    bounds. Marks are set before everything else, regardless of the order of lines.
 
     Parameters
     ----------
     judged
-        The cells so far.
+        Cells with their status.
     entries
-        What the file says.
+        Entries of the file.
     ignore
-        Pass over what cannot be applied, and tell; else it is an error.
+        Whether to skip and report inapplicable lines instead of raising an error.
     expand
-        Apply a line also to the cells that are equal by definition: codes with a single code below them.
+        Whether to apply a line also to cells that are equal by definition: codes with a single child.
     where
-        Name of the file, for messages.
+        Name of the file, used in messages.
     """
     cells = _Cells(judged)
     alike = _alike(judged.table) if expand else None
@@ -183,7 +183,7 @@ def apply_apriori(
 
 
 def _position(table: Table, codes: Sequence[str]) -> int:
-    """Find a cell by its codes; blanks around a code do not count, and no code is the total, the last."""
+    """Return the index of a cell by its codes, ignoring blanks; an empty code is the total, the last one."""
     places = []
     for dimension, code in zip(table.dimensions, codes, strict=True):
         place = dimension.position.get(code, None if code.strip() else len(dimension) - 1)
@@ -204,7 +204,7 @@ def _position(table: Table, codes: Sequence[str]) -> int:
 
 
 def _alike(table: Table) -> Integers:
-    """Give cells a number; those that a relation of two terms sets equal have the same."""
+    """Return a group number for each cell; cells set equal by a relation of two terms share one."""
     relations = table.relations
     pairs = np.flatnonzero(np.diff(relations.indptr) == 2)
     first, second = relations.indices[relations.indptr[pairs]], relations.indices[relations.indptr[pairs] + 1]
@@ -213,7 +213,7 @@ def _alike(table: Table) -> Integers:
 
 
 class _Cells:
-    """Copies of everything that lines of the file may change."""
+    """Mutable copies of everything that lines may change."""
 
     def __init__(self, judged: Judged) -> None:
         table, need = judged.table, judged.need
@@ -241,7 +241,7 @@ class _Cells:
                 action=action,
             )
         if action in MARKS:
-            # An empty cell stays one unless it is to be withheld; an unsafe one keeps its rule.
+            # An empty cell stays empty unless it is suppressed; an unsafe one keeps its rule.
             idle = status in UNSAFE if action == "u" else status == ArgusStatus.EMPTY and action in {"s", "p"}
             if not idle:
                 self.status[cell] = MARKS[action]
@@ -304,7 +304,7 @@ class _Cells:
             ),
             need=Need(
                 unsafe=unsafe,
-                # Nobody can be kept from knowing what is known: levels end at the bounds.
+                # Levels end at the bounds, because these are public.
                 lower=np.where(unsafe, np.minimum(self.low, table.value - self.known_low), 0.0),
                 upper=np.where(unsafe, np.minimum(self.high, self.known_high - table.value), 0.0),
                 width=np.where(unsafe, before.need.width, 0.0),

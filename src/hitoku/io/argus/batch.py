@@ -1,8 +1,8 @@
-"""A batch of τ-ARGUS (``.arb``): read whole, and refused by name and line before anything runs.
+"""τ-ARGUS batch files (``.arb``), checked completely before anything runs.
 
-What hitoku does not do is refused with a suggested fix; what makes no difference here (which solver, how
-silent) is
-noted. Nothing is opened but the batch: :mod:`hitoku.io.argus.batch_check` holds it against its files.
+Unsupported commands are rejected with line and suggested fix; commands without effect here (solver, silent
+mode) are noted. Only the batch file is opened: :mod:`hitoku.io.argus.batch_check` checks the files that it
+names.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ NOT_HERE = {
     "JJ": 'write <WRITETABLE> (1,6,,"file.jj") for a JJ file',
     "OPENSPSS": "export the data to a text file first",
 }
-# Methods of τ-ARGUS in whose place hitoku puts one of its own.
+# Methods of τ-ARGUS that are replaced by a method of hitoku.
 REPLACED = {
     "GH": "hypercube",
     "MOD": "modular (HITAS)",
@@ -69,7 +69,7 @@ REPLACED = {
 
 
 def read_batch(path: str | Path) -> Batch:
-    """Read a batch, or say by line what cannot be run."""
+    """Read a batch file; raise DataError that lists unsupported lines."""
     path = Path(path)
     reader = _Reader(path)
     for line in lines_of(read_text(path, "batch")):
@@ -79,7 +79,7 @@ def read_batch(path: str | Path) -> Batch:
 
 
 class _Reader:
-    """What has been read so far; every command is checked against it."""
+    """Parser state; every command is checked against it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -96,7 +96,7 @@ class _Reader:
         self.writes: list[Write] = []
         self.data = self.metadata = ""
         self.records = False
-        # Tables that are specified but not read yet, and whether their rules have come.
+        # Tables specified but not read yet, and those with rules.
         self.open: list[int] = []
         self.ruled: set[int] = set()
 
@@ -157,7 +157,7 @@ class _Reader:
         if self.tables:
             self.sessions.append(BatchSession(tuple(self.tables), tuple(self.suppress), tuple(self.writes)))
 
-    # One function per command: what stands after it, quoted or not.
+    # One method per command; its argument is the rest of the line.
 
     def open_data(self, rest: str, *, records: bool) -> None:
         self.data, self.records, self.metadata = self.file(rest), records, ""
@@ -377,7 +377,7 @@ class _Reader:
         )
 
     def options(self, text: str, kind: int) -> frozenset[str]:
-        # Quotes are written unless switched off, and a pivot table has a header.
+        # Quotes are on by default, and a pivot table has a header.
         chosen = {"QU", *(["FL"] if kind == PIVOT else [])}
         if re.sub(r"[A-Za-z]{2}[+-]", "", text).strip():
             self.refuse(
@@ -507,7 +507,7 @@ COMMANDS: dict[str, Callable[[_Reader, str], None]] = {
 
 
 def split(text: str, separator: str) -> list[str]:
-    """Split where a separator stands outside quotes.
+    """Split a text at separators outside quotes.
 
     Examples
     --------
@@ -519,7 +519,7 @@ def split(text: str, separator: str) -> list[str]:
 
 
 def whole(text: str) -> int | None:
-    """Read a number of one to nine plain digits; anything else is none.
+    """Parse a number of one to nine digits; return None for anything else.
 
     Examples
     --------
@@ -530,6 +530,6 @@ def whole(text: str) -> int | None:
 
 
 def unquoted(text: str) -> str:
-    """Take off surrounding blanks and quotes."""
+    """Remove surrounding blanks and quotes."""
     text = text.strip()
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text.strip('"')

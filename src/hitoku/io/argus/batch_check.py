@@ -1,4 +1,4 @@
-"""A batch held against the files it names: everything is there and fits, before anything is computed."""
+"""Check a batch against the files it names, before anything is computed."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from hitoku.messages import Text
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A table whose files are there, and whose names are those of its metadata.
+    """Table with existing files and names that match its metadata.
 
     Parameters
     ----------
     asked
-        What the batch asks for.
+        Request of the batch.
     metadata
-        What stands in the data.
+        Metadata of the data file.
     data
-        The file.
+        Path of the data file.
     files
-        Recodings and a priori files by the name that the batch gives them.
+        Recoding and a priori files, by their name in the batch.
     """
 
     asked: Asked
@@ -52,12 +52,12 @@ class Ready:
     files: dict[str, Path]
 
     def variable(self, role: str) -> Variable | None:
-        """Return the variable with a role in microdata: weight, holding or request."""
+        """Return the variable with a role (weight, holding or request); None if there is none."""
         return next((v for v in self.metadata.variables if getattr(v, role)), None)
 
     @property
     def decimals(self) -> int:
-        """Decimals of the values; weights have some of their own, and nothing is rounded away."""
+        """Decimals of the values, plus those of weights, so that nothing is rounded."""
         own = 0 if self.asked.response == COUNT else self.metadata.variable(self.asked.response).decimals
         weight = self.variable("weight")
         return own + (weight.decimals if self.asked.safety.weighted and weight is not None else 0)
@@ -65,7 +65,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A batch that can run: for every session its tables, and where every file goes."""
+    """Batch that can run: sessions with their tables, and paths of output files."""
 
     batch: Batch
     sessions: tuple[tuple[BatchSession, tuple[Ready, ...]], ...]
@@ -73,16 +73,16 @@ class Checked:
 
 
 def check_batch(batch: Batch, *, anywhere: bool = False, overwrite: bool = True) -> Checked:
-    """Hold a batch against its files, or say by line what does not fit.
+    """Check a batch against its files; raise DataError that lists the problems by line.
 
     Parameters
     ----------
     batch
         The batch.
     anywhere
-        It may write outside the folder it stands in.
+        Whether it may write outside its folder. Default: False.
     overwrite
-        It may write over files that are there, other than those it reads.
+        Whether it may overwrite existing files, except its inputs. Default: True.
     """
     checker = _Checker(batch, anywhere=anywhere, overwrite=overwrite)
     sessions = tuple((session, checker.session(session)) for session in batch.sessions)
@@ -106,7 +106,7 @@ class _Checker:
 
     @contextmanager
     def at(self, line: int) -> Iterator[None]:
-        """Turn an error about a file into a problem of the line that names it."""
+        """Convert an error about a file into a problem of the line that names it."""
         try:
             yield
         except HitokuError as error:
@@ -187,7 +187,7 @@ class _Checker:
         return None
 
     def named(self, ready: Ready) -> Ready:
-        """Check the names of a table, and spell them as the metadata do."""
+        """Check the names of a table, and return it with the spelling of the metadata."""
         asked, metadata, line = ready.asked, ready.metadata, ready.asked.line
         spanning = [variable.name for variable in metadata.spanning]
         by = []
@@ -312,7 +312,7 @@ class _Checker:
             )
 
     def outputs(self) -> None:
-        """Find the place of every file to be written: no input, none twice."""
+        """Determine the path of every output file: never an input, never twice."""
         named: list[tuple[int, str]] = [
             (write.line, name)
             for session in self.batch.sessions
@@ -389,7 +389,7 @@ class _Checker:
 
 
 def _written(write: Write, by: Sequence[str]) -> list[str]:
-    """Return the files that a command writes; an intermediate table comes with metadata and trees."""
+    """Return the files written by a command; an intermediate table includes metadata and hierarchies."""
     if write.kind != INTERMEDIATE:
         return [write.file]
     place = write.file.replace("\\", "/")

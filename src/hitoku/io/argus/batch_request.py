@@ -1,4 +1,4 @@
-"""What a batch of τ-ARGUS requests: tables, rules such as ``P(15,1)|FREQ(3,20)|ZERO(5)``, methods, files."""
+"""Requests of a τ-ARGUS batch: tables, rules such as ``P(15,1)|FREQ(3,20)|ZERO(5)``, methods, files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hitoku.errors import DataError, did_you_mean
 from hitoku.messages import Text
 
 RULE = re.compile(r"(?P<name>[A-Za-z]+)\s*\((?P<numbers>[^()]*)\)")
-# How often each may stand, and how many numbers it takes.
+# Maximum number of occurrences, and number of values, of each keyword.
 KINDS = {
     "P": (4, (1, 2, 3)),
     "NK": (4, (2,)),
@@ -25,12 +25,12 @@ KINDS = {
     "MIS": (1, (1,)),
 }
 MANUAL = 20.0
-# The largest contributions of every cell are kept, as many as a rule looks at.
+# Maximum number of contributors that a rule may consider, because so many are stored per cell.
 MOST_CONTRIBUTORS = 1_000_000
 
 
 class Remainder(NamedTuple):
-    """The p% rule, or with q below 100 the prior-posterior one; n intruders."""
+    """p% rule, or prior-posterior rule if q is below 100; n intruders."""
 
     p: float
     q: float
@@ -39,7 +39,7 @@ class Remainder(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The dominance rule: n contributors with more than k percent."""
+    """Dominance rule: n contributors with more than k percent."""
 
     n: int
     k: float
@@ -47,7 +47,7 @@ class Share(NamedTuple):
 
 
 class Few(NamedTuple):
-    """Fewer than so many contributors; how far to blur such a cell, in percent of its value."""
+    """Minimum number of contributors, and safety range in percent of the value."""
 
     least: int
     percent: float
@@ -55,7 +55,7 @@ class Few(NamedTuple):
 
 
 class RequestRule(NamedTuple):
-    """The request rule: shares in percent for either code, least number of contributors, range in percent."""
+    """Request rule: shares in percent for both codes, minimum number of contributors, range in percent."""
 
     first: float
     second: float
@@ -66,20 +66,20 @@ class RequestRule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Safety:
-    """What ``<SAFETYRULE>`` says.
+    """Content of ``<SAFETYRULE>``.
 
     Parameters
     ----------
     p, nk, freq, req
-        The rules that are switched on.
+        Rules in use.
     zero
-        How far above zero a cell of zeros must be blurred; None leaves such cells alone.
+        Safety range above zero for zero cells; None: zero cells are safe.
     manual
-        Range of cells that somebody marked by hand, in percent of their value.
+        Safety range of manually marked cells, in percent of their value.
     weighted
-        Records count with their weights, in the table and in the rules.
+        Whether weights are applied in the table and the rules.
     missing_safe
-        A cell with a missing code is safe.
+        Whether cells with a missing code are safe.
     """
 
     p: tuple[Remainder, ...] = ()
@@ -93,17 +93,17 @@ class Safety:
 
     @property
     def by_rule(self) -> bool:
-        """Some rule is to find unsafe cells; else only marks do."""
+        """Whether some rule determines unsafe cells; otherwise only marks do."""
         return bool(self.p or self.nk or self.freq or self.req or self.zero is not None)
 
     @property
     def holdings(self) -> bool:
-        """Some rule looks at holdings."""
+        """Whether some rule considers holdings."""
         return any(rule.holding for rules in (self.p, self.nk, self.freq, self.req) for rule in rules)
 
     @property
     def top(self) -> int:
-        """How many of the largest contributions the rules look at."""
+        """Number of largest contributions that the rules consider."""
         return max([rule.n + 1 for rule in self.p] + [rule.n for rule in self.nk], default=1)
 
 
@@ -111,7 +111,7 @@ Refuse = Callable[[str, str], None]
 
 
 def parse_safety(text: str, refuse: Refuse) -> Safety:
-    """Read what stands after ``<SAFETYRULE>``; problems go to ``refuse`` as what and fix.
+    """Parse the text after ``<SAFETYRULE>``; problems are passed to ``refuse`` with a fix.
 
     Examples
     --------
@@ -154,7 +154,7 @@ EXAMPLES = {
 
 
 def _make_safety(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
-    """Make the rules from the numbers of each keyword; whatever is wrong is refused, and reading goes on."""
+    """Build the rules from the values of each keyword; problems are reported, and parsing continues."""
     p, nk = _remainders(found["P"], refuse), _shares(found["NK"], refuse)
     freq = tuple(
         Few(_whole("FREQ", least, refuse), percent, place >= 1)
@@ -177,7 +177,7 @@ def _make_safety(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
 
 
 def _remainders(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Remainder, ...]:
-    """Read P(p,n) and P(p,q,n): the first two are for enterprises, the others for holdings."""
+    """Parse P(p,n) and P(p,q,n): the first two are for enterprises, the others for holdings."""
     rules = []
     for place, (share, *rest) in enumerate(found):
         q = rest[0] if len(rest) == 2 else 100.0
@@ -190,7 +190,7 @@ def _remainders(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Remai
 
 
 def _shares(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Share, ...]:
-    """Read NK(n,k): the first two are for enterprises, the others for holdings."""
+    """Parse NK(n,k): the first two are for enterprises, the others for holdings."""
     rules = []
     for place, (top, k) in enumerate(found):
         if top and not 0 < k <= 100:
@@ -201,7 +201,7 @@ def _shares(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Share, ..
 
 
 def _requests(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[RequestRule, ...]:
-    """Read REQ(percent, percent, least, range): the first is for enterprises, the second for holdings."""
+    """Parse REQ(percent, percent, least, range): the first is for enterprises, the second for holdings."""
     rules = tuple(
         RequestRule(first, second, _whole("REQ", least, refuse), percent, place >= 1)
         for place, (first, second, least, percent) in enumerate(found)
@@ -226,15 +226,15 @@ def _switch(found: Sequence[Sequence[float]], name: str, refuse: Refuse) -> bool
     return bool(found and found[0][0])
 
 
-COUNT = "<freq>"  # the response of a table of counts
+COUNT = "<freq>"  # response of a frequency table
 FREQUENCY_COST, UNIT_COST, DISTANCE_COST = "-1", "-2", "-3"
 
-# Types of safe files, as the command numbers them.
+# Types of safe files, as numbered in the command.
 CSV, PIVOT, CODE_VALUE, SBS, INTERMEDIATE, JJ, CKM = range(1, 8)
 
 
 class Recoding(NamedTuple):
-    """A variable to be coarsened, by a file or down to a level of its tree."""
+    """Variable to be recoded, by a file or to a level of its hierarchy."""
 
     line: int
     variable: str
@@ -243,7 +243,7 @@ class Recoding(NamedTuple):
 
 
 class Apriori(NamedTuple):
-    """A file of marks, costs, levels and bounds for single cells."""
+    """A priori file: marks, costs, levels and bounds for single cells."""
 
     line: int
     file: str
@@ -254,29 +254,29 @@ class Apriori(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One table that a batch asks for.
+    """Table requested by a batch.
 
     Parameters
     ----------
     number, line
-        Which one, and where it is specified.
+        Number of the table, and line of its specification.
     data, metadata
         Names of its files.
     records
-        The data are microdata, not cells.
+        Whether the data are microdata instead of cells.
     by, response
-        The variables, and what is added up: a name, or ``<freq>`` for counts.
+        Variables, and response: a name, or ``<freq>`` for counts.
     shadow
-        Variable whose contributions the rules look at; the response where it is empty.
+        Variable whose contributions the rules consider. Default: the response.
     cost, power
-        What withholding costs: a name, -1 frequency, -2 one, empty the response; and its exponent.
+        Cost of suppression: a name, -1 frequency, -2 one, empty the response; and its exponent.
     safety
-        The rules.
+        Rules.
     additivity
-        What becomes of totals in a table that is read: "0" check, "1" add up, "1T" the same but marks
-        stay, "2" leave.
+        Treatment of totals when a table is read: "0" check, "1" recompute, "1T" recompute and keep statuses,
+        "2" keep.
     recodings, apriori
-        What is applied before anything is suppressed.
+        Recodings and a priori files to apply before suppression.
     """
 
     number: int
@@ -296,7 +296,7 @@ class Asked:
 
 
 class Suppress(NamedTuple):
-    """How a table is to be protected; table 0 stands for all of them, linked."""
+    """Suppression command; table 0 stands for all tables, linked."""
 
     line: int
     method: str
@@ -306,7 +306,7 @@ class Suppress(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """A file to be written; ``protected`` says whether that is after the table was suppressed."""
+    """Output file; ``protected`` states whether it is written after suppression."""
 
     line: int
     table: int
@@ -318,7 +318,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class BatchSession:
-    """What stands between two ``<CLEAR>`` commands."""
+    """Commands between two ``<CLEAR>`` commands."""
 
     tables: tuple[Asked, ...] = ()
     suppress: tuple[Suppress, ...] = ()
@@ -327,18 +327,18 @@ class BatchSession:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch that hitoku can run.
+    """Batch that hitoku can run.
 
     Parameters
     ----------
     path
         The file.
     sessions
-        What it asks for.
+        Sessions of the batch.
     logbook, version_file
-        Further files to write.
+        Names of further output files.
     notes
-        What stands in it and makes no difference here, with the line.
+        Commands without effect here, with their lines.
     """
 
     path: Path
@@ -349,14 +349,14 @@ class Batch:
 
 
 class BatchProblem(NamedTuple):
-    """A line that cannot be run."""
+    """Problem of a line."""
 
     line: int
     error: DataError
 
 
 def refuse_problems(path: Path, problems: list[BatchProblem]) -> None:
-    """Raise when there are problems: the first with its fix, the others by line."""
+    """Raise DataError if there are problems: the first with its fix, the others by line."""
     if not problems:
         return
     first, *others = sorted(problems, key=lambda problem: problem.line)

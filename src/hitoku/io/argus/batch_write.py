@@ -1,4 +1,4 @@
-"""What came of a batch, and its files: written to a place of their own, then moved where they belong."""
+"""Results of a batch, and its files, which are written to a temporary folder and then moved."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ CONTRADICTING = Row(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Done:
-    """One table of a batch, protected and audited.
+    """Protected and audited table of a batch.
 
     Parameters
     ----------
     ready
-        What the batch asked for.
+        The checked request.
     safe
-        The table as its files show it.
+        Table as its files show it.
     outcome
-        The run it comes from, which linked tables share.
+        Outcome of its protection; linked tables share one.
     linked
-        It was protected together with others.
+        Whether it was protected together with others.
     """
 
     ready: Ready
@@ -52,22 +52,22 @@ class Done:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BatchRun:
-    """What came of a batch.
+    """Result of a batch.
 
     Parameters
     ----------
     batch
-        What was asked for.
+        The batch.
     tables
-        What was done, session by session.
+        Protected tables by session.
     log
-        The logbook: counts and names, no values.
+        Lines of the logbook: counts and names, no values.
     contradicting
-        A cell that one table withholds is published in another one.
+        Whether a cell suppressed in one table is published in another.
     files
-        What was written, and whether it holds confidential values.
+        Written files, with whether they are confidential.
     folder
-        The release folder; None when none was asked for, or nothing was written.
+        Release folder; None if not requested, or if nothing was written.
     """
 
     batch: Batch
@@ -79,12 +79,12 @@ class BatchRun:
 
     @property
     def safe(self) -> bool:
-        """Every table that leaves passed its audit, and none shows what another one withholds."""
+        """Whether every published table passed its audit, and none shows a cell suppressed in another."""
         return not self.contradicting and all(done.outcome.audit.safe for done in self.leaving)
 
     @cached_property
     def verdict(self) -> Verdict:
-        """One row per attacker; of several tables each row has the worst result."""
+        """Verdict with one row per attacker, each with the worst result of all tables."""
         outcomes = dict.fromkeys(done.outcome for done in self.leaving)
         found = combine({f"table {n}": outcome.verdict for n, outcome in enumerate(outcomes, 1)})
         if not self.contradicting:
@@ -94,7 +94,7 @@ class BatchRun:
 
     @property
     def leaving(self) -> tuple[Done, ...]:
-        """Tables of which a file is written that leaves the house, or that a method protected."""
+        """Tables that are published or were protected by a method."""
         found = []
         for session, tables in zip(self.batch.sessions, self.tables, strict=True):
             treated = {one.table for one in session.suppress}
@@ -113,7 +113,7 @@ class BatchRun:
 
 
 def write_batch(run: BatchRun, checked: Checked, out: Path | None, *, force: bool) -> BatchRun:
-    """Write what a batch asks for, all of it or nothing; of a table that is not safe only the logbook."""
+    """Write all requested files, or none; for an unsafe table only the logbook."""
     batch, folder = checked.batch, checked.batch.path.parent
     allowed = force or not run.verdict.refused
     with private_folder(folder, batch.path.stem) as draft:
@@ -142,7 +142,7 @@ def write_batch(run: BatchRun, checked: Checked, out: Path | None, *, force: boo
 
 
 def _proofs(run: BatchRun, draft: Path) -> list[str]:
-    """Check the proof of every table with the verifier, which knows nothing of how it was found."""
+    """Verify the certificate of every table."""
     lines = []
     for number, outcome in enumerate(dict.fromkeys(done.outcome for done in run.leaving), 1):
         proof = outcome.audit.certificate
@@ -165,7 +165,7 @@ def _proofs(run: BatchRun, draft: Path) -> list[str]:
 
 
 def _safe_files(run: BatchRun, checked: Checked, draft: Path) -> list[tuple[Path, Path, bool]]:
-    """Write all safe files; where each is, where it belongs, whether it is confidential."""
+    """Write all safe files; return temporary path, target path and confidentiality of each."""
     made: list[tuple[Path, Path, bool]] = []
     for session, tables in zip(run.batch.sessions, run.tables, strict=True):
         for write in session.writes:
@@ -175,7 +175,7 @@ def _safe_files(run: BatchRun, checked: Checked, draft: Path) -> list[tuple[Path
             shown = _shown(write, tables[write.table - 1])
             files = write_safe_file(place / target.name, shown, write.kind, write.options)
             secret = confidential(write.kind, write.options)
-            # Metadata and trees beside the first file hold no values.
+            # Metadata and hierarchies of the first file contain no values.
             made += [(file, target.with_name(file.name), secret and file == files[0]) for file in files]
     return made
 
@@ -185,12 +185,12 @@ def _told(target: Path, *, secret: bool) -> str:
 
 
 def _shown(write: Write, done: Done) -> SafeTable:
-    """Return a table as it was when the command stood: before suppression only what is unsafe is withheld."""
+    """Return a table as of the command: before suppression, only unsafe cells are suppressed."""
     return done.safe if write.protected else replace(done.safe, protection=None)
 
 
 def _write_releases(run: BatchRun, out: Path) -> Path:
-    """Write release folders: one for a single table, else one for each, or one for linked ones."""
+    """Write release folders: one for a single table or for linked tables, otherwise one per table."""
     groups: dict[str, list[Done]] = {}
     for place, tables in enumerate(run.tables, 1):
         before = f"session-{place}-" if len(run.tables) > 1 else ""

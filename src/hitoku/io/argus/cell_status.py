@@ -1,4 +1,4 @@
-"""Cells with their τ-ARGUS status, and what people marked before anything is suppressed."""
+"""Cells with their τ-ARGUS status, and manual marks set before suppression."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hitoku.model import Floats, Integers, Mask, Need, Protection, Table
 
 
 class ArgusStatus(IntEnum):
-    """How τ-ARGUS numbers what it knows about a cell."""
+    """Status codes of τ-ARGUS."""
 
     SAFE = 1
     SAFE_BY_HAND = 2
@@ -28,19 +28,19 @@ class ArgusStatus(IntEnum):
 
 
 UNSAFE = (ArgusStatus.RULE, ArgusStatus.REQUEST, ArgusStatus.FREQUENCY, ArgusStatus.ZERO, ArgusStatus.BY_HAND)
-BY_HAND = "given"  # what a need calls cells that somebody marked
+BY_HAND = "given"  # rule name of manually marked cells in a need
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Marks:
-    """What people said about single cells of a table that was read.
+    """Manual marks in a table that was read.
 
     Parameters
     ----------
     unsafe, protected, withheld
-        Cells marked as unsafe, as never to be withheld, as withheld already.
+        Masks of cells marked as unsafe, as never to be suppressed, and as suppressed.
     lower, upper
-        Levels that were given, zero where they were not; those of safe cells mean nothing.
+        Given protection levels, zero if none; levels of safe cells have no meaning.
     """
 
     unsafe: Mask
@@ -52,22 +52,22 @@ class Marks:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Judged:
-    """A table with what must be protected in it.
+    """Table with its statuses and protection requirements.
 
     Parameters
     ----------
     table
-        Values, costs, cells that stay published, known bounds.
+        Table with costs, fixed cells and known bounds.
     need
         Unsafe cells and their levels.
     status
-        Numbers of :class:`ArgusStatus`.
+        Status codes, as in :class:`ArgusStatus`.
     safety
-        The rules that were applied.
+        Applied rules.
     decimals
         Decimals of the values in files.
     shown
-        Values for files where those of the table were made to add up; None: those of the table.
+        Values for files if those of the table were adjusted to be additive; None: values of the table.
     """
 
     table: Table
@@ -79,16 +79,16 @@ class Judged:
 
     @property
     def step(self) -> float:
-        """One unit of the last decimal, the least level there is."""
+        """Unit of the last decimal, the smallest level."""
         return float(10.0**-self.decimals)
 
     @property
     def withheld(self) -> Mask:
-        """Cells that are withheld before any method runs, besides the unsafe ones."""
+        """Cells other than unsafe ones that are suppressed before any method runs."""
         return np.isin(self.status, (ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_BY_HAND))
 
     def after(self, protection: Protection | None) -> Integers:
-        """Return the status of every cell once a method has decided."""
+        """Return the status of every cell after suppression."""
         if protection is None:
             return self.status
         added = protection.withheld & ~self.need.unsafe & ~self.withheld
@@ -100,7 +100,7 @@ class Judged:
         return np.where(added, by_hand, self.status)
 
     def range_of(self, percent: float) -> Floats:
-        """Return a level in percent of every value, one last decimal at least."""
+        """Return a level in percent of every value, at least one unit of the last decimal."""
         return np.maximum(percent / 100 * np.abs(self.table.value), self.step)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Columns of a τ-ARGUS data file: how metadata describe one, and its codes and numbers."""
+"""Columns of τ-ARGUS data files: description in metadata, codes and numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hitoku.model import TOTAL, Floats
 Layout = Literal["fixed", "free", "table"]
 Part = Literal["value", "shadow", "cost", "lower", "upper", "frequency", "largest", "status"]
 
-# What may follow <NUMERIC> on its line, in a table.
+# Keywords that may follow <NUMERIC> on its line, in a table.
 NUMERIC_PARTS: dict[str, Part] = {
     "<SHADOW>": "shadow",
     "<COST>": "cost",
@@ -28,37 +28,36 @@ COLUMN_PARTS: dict[str, Part] = {"<FREQUENCY>": "frequency", "<MAXSCORE>": "larg
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One column of a data file and what it is for.
+    """Column of a data file and its role.
 
     Parameters
     ----------
     name
-        Its name; upper and lower case are the same to τ-ARGUS.
+        Name; τ-ARGUS ignores case.
     start, length
-        First column (counted from one) and width; microdata with a separator have a width only, tables
-        neither.
+        First column (from one) and width; microdata with a separator have only a width, tables neither.
     missing
-        At most two codes that mean "not known".
+        At most two codes for missing values.
     recodable
-        It spans tables: its codes are categories.
+        Whether its codes are categories of tables.
     total
-        Code of its total.
+        Code of the total.
     code_list
-        File with labels (``.cdl``).
+        File of labels (``.cdl``).
     hierarchy_file, lead
-        File with the tree of codes (``.hrc``) and the sign that indents it there.
+        File of the hierarchy (``.hrc``), and its indentation character.
     levels
-        Instead of a file: how many digits of the code belong to each level.
+        Number of digits of each level, instead of a hierarchy file.
     distance
-        Five prices of withholding a neighbour, by distance.
+        Five costs of suppressing a neighbour, by distance.
     numeric, decimals
-        It is a quantity, with this many decimals.
+        Whether it is a quantity, and its decimals.
     weight, holding, request
-        Sampling weight; name of the holding; the codes by which a respondent asks for protection.
+        Whether it is the weight, whether it is the holding, and codes of the request for protection.
     part
-        In a table: which number of a cell it holds.
+        In a table: the number of a cell that it contains.
     cell_key
-        Keywords of the cell key method and what follows them, as written.
+        Keywords of the cell key method with their values, as written.
     """
 
     name: str
@@ -87,18 +86,18 @@ class Variable:
 
     @property
     def record_key(self) -> bool:
-        """Whether it holds the record keys of the cell key method."""
+        """Whether it contains the record keys of the cell key method."""
         return any(keyword == "<RECORDKEY>" for keyword, _ in self.cell_key)
 
     @property
     def is_number(self) -> bool:
-        """Whether its column holds numbers and nothing else."""
+        """Whether its column contains only numbers."""
         quantity = (self.numeric and not self.recodable) or self.weight or self.record_key
         return quantity or self.part not in (None, "status")
 
 
 def written(variable: Variable, layout: Layout) -> list[str]:
-    """Lines of one variable in an ``.rda`` file."""
+    """Return the lines of a variable in an ``.rda`` file."""
     name = variable.name
     if not name or name.startswith(("<", "//")):
         raise OutputError(
@@ -120,7 +119,7 @@ def written(variable: Variable, layout: Layout) -> list[str]:
 
 
 def _keywords(variable: Variable) -> list[list[object]]:
-    """Keywords that apply, each with its values."""
+    """Return the applicable keywords with their values."""
     numeric = [keyword for keyword, part in NUMERIC_PARTS.items() if part == variable.part]
     column = [keyword for keyword, part in COLUMN_PARTS.items() if part == variable.part]
     tree, labels = variable.hierarchy_file, variable.code_list
@@ -151,19 +150,19 @@ def _cell_key(keyword: str, values: str) -> list[object]:
 
 
 def separated(text: str, separator: str, names: Sequence[str], where: str) -> list[list[str]]:
-    """Split every line at the separator; one list of entries per column, as they stand (see :func:`bare`).
+    """Split every line at the separator into columns of raw entries (see :func:`bare`).
 
-    Blanks around a value say nothing, blanks within double quotes belong to the code. Quotes do not hide a
-    separator, as they do in CSV files. Empty lines are passed over.
+    Blanks around a value are ignored, blanks within double quotes belong to the code. Unlike in CSV files,
+    quotes do not hide a separator. Empty lines are skipped.
 
     Parameters
     ----------
     text
-        The whole file.
+        Content of the file.
     separator
-        One sign.
+        Separator, one character.
     names
-        What the columns are called, in their order.
+        Names of the columns, in order.
     where
         Name of the file, for messages.
     """
@@ -176,7 +175,7 @@ def separated(text: str, separator: str, names: Sequence[str], where: str) -> li
     if any(line.count(separator) != n - 1 for line in lines):
         lines = [_fitting(line, separator, n) for line in lines]
         _refuse_misfits(text, separator, names, where)
-    # One list of all entries, cut into columns: a list per line would take twice the time.
+    # One flat list cut into columns: a list per line would take twice as long.
     entries = separator.join(lines).split(separator)
     columns = [entries[place::n] for place in range(n)]
     if [bare(column[:1])[0].casefold() for column in columns] == [name.casefold() for name in names]:
@@ -191,7 +190,7 @@ def separated(text: str, separator: str, names: Sequence[str], where: str) -> li
 
 
 def bare(column: Sequence[str]) -> list[str]:
-    """Take blanks and quotes from around entries; those that are alike are looked at once.
+    """Remove blanks and quotes around entries; equal entries are processed once.
 
     Examples
     --------
@@ -203,7 +202,7 @@ def bare(column: Sequence[str]) -> list[str]:
 
 
 def _fitting(line: str, separator: str, n_columns: int) -> str:
-    """Take away a separator at the end of a line."""
+    """Remove a separator at the end of a line."""
     ends = line.rstrip() if not separator.isspace() else line
     return ends.removesuffix(separator) if line.count(separator) == n_columns else line
 
@@ -231,18 +230,18 @@ def _unquoted(entry: str) -> str:
 
 
 def parsed_numbers(entries: Sequence[str], column: str, where: str, *, missing: Sequence[str] = ()) -> Floats:
-    """Numbers from texts, with a decimal point or a decimal comma; NaN where blank or missing.
+    """Return numbers parsed from texts with decimal point or comma; NaN if blank or missing.
 
-    Which sign it is must be clear: a column does not mix them, and thousands are not grouped.
+    The decimal sign must be unambiguous: a column does not mix them, and thousands are not grouped.
 
     Parameters
     ----------
     entries
-        The texts.
+        Texts to parse.
     column, where
-        What they are called and in which file they stand, for messages.
+        Names of the column and the file, used in messages.
     missing
-        Texts, or numbers, that mean "not known".
+        Texts or numbers for missing values.
 
     Examples
     --------
@@ -261,7 +260,7 @@ def parsed_numbers(entries: Sequence[str], column: str, where: str, *, missing: 
 
 
 def digits(value: float) -> str:
-    """Print a number so that it is read back as the same, with a point and without an exponent.
+    """Format a number so that it is read back unchanged, with a point and without an exponent.
 
     Examples
     --------
@@ -273,15 +272,15 @@ def digits(value: float) -> str:
 
 
 def _quickly(entries: Sequence[str]) -> Floats | None:
-    """Numbers with a point and nothing else; None where some entry is something else."""
+    """Return numbers if all have a point and nothing else; otherwise None."""
     try:
         return np.array(list(map(float, entries)))
     except ValueError:
-        return None  # not passed on: its message shows the entry
+        return None  # not passed on: its message contains the entry
 
 
 def _patiently(entries: Sequence[str], column: str, where: str, missing: set[str]) -> Floats:
-    """Read numbers one by one: some are blank, missing, or have a comma."""
+    """Parse numbers one by one: some are blank, missing, or have a comma."""
     plain = [entry.strip() for entry in bare(entries)]
     if any("," in entry for entry in plain):
         if any("." in entry for entry in plain if entry not in missing):

@@ -1,9 +1,9 @@
-"""A release of hitoku as files that τ-ARGUS reads: table, metadata, trees, marks, two batches, a JJ file.
+"""Export a release as τ-ARGUS files: table, metadata, hierarchies, marks, two batches, a JJ file.
 
-Unsafe cells and their levels stand in the table. What is withheld with them is told twice: as marks in an a
-priori file, for looking at the release and auditing it; and as costs in the table, for the program's optimal
-method fails on cells that are marked as withheld. Withheld cells cost next to nothing there, published ones
-a fortune: where the release is safe, the program finds a pattern within what is withheld. All of it is
+The table contains unsafe cells and their levels. The suppression pattern is exported twice: as marks in an a
+priori file, for viewing and auditing the release, and as costs in the table, because the optimal method of
+τ-ARGUS fails on cells marked as suppressed. Suppressed cells have minimal costs there, published ones maximal
+costs: if the release is safe, τ-ARGUS finds a pattern within the suppressed cells. All files are
 confidential.
 """
 
@@ -31,11 +31,11 @@ from hitoku.model import Integers, Need, Protection, Release, Table
 
 NAME = "table"
 RELEASE, CHECK = "release", "check"
-# Written where a code or a name is not ASCII.
+# Written if a code or a name is not ASCII.
 CODES = "codes.csv"
-# What a published cell costs, where a withheld one costs 1; τ-ARGUS scales costs to this one at most.
+# Cost of a published cell, where a suppressed one costs 1; τ-ARGUS scales costs to at most this value.
 FORTUNE = 20_000.0
-# τ-ARGUS looks for optimal patterns in tables of at most so many variables.
+# τ-ARGUS finds optimal patterns for tables of at most this many variables.
 MOST_VARIABLES = 4
 NOTICE = """CONFIDENTIAL. These files hold the values of withheld cells. Do not publish them.
 
@@ -54,7 +54,7 @@ STOOD_FOR = """codes.csv     what names and codes stand for that τ-ARGUS cannot
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written, and what τ-ARGUS cannot be told."""
+    """Written files, and features that τ-ARGUS does not support."""
 
     folder: Path
     files: tuple[str, ...]
@@ -67,9 +67,9 @@ def export_release(release: str | Path, out: str | Path) -> Exported:
     Parameters
     ----------
     release
-        A folder as hitoku writes it, with ``public/`` and ``checker/``.
+        Release folder with ``public/`` and ``checker/``.
     out
-        Folder to write; must not hold anything yet. It appears whole or not at all.
+        Folder to write, which must not exist or be empty; it is written atomically.
     """
     folder = Path(release)
     table, need, shown = read_release(folder)
@@ -78,9 +78,9 @@ def export_release(release: str | Path, out: str | Path) -> Exported:
 
 
 def export_table(out: str | Path, table: Table, need: Need, release: Release) -> Exported:
-    """Write a table, its need and what is withheld as files for τ-ARGUS; see :func:`export_release`.
+    """Write a table, its need and its pattern as files for τ-ARGUS; see :func:`export_release`.
 
-    Codes and names that are not ASCII get stand-ins, listed in ``codes.csv``; :func:`read_export` undoes
+    Codes and names that are not ASCII are replaced, as listed in ``codes.csv``; :func:`read_export` restores
     them.
     """
     _refuse(table, release)
@@ -92,7 +92,7 @@ def export_table(out: str | Path, table: Table, need: Need, release: Release) ->
         status[table.fixed] = ArgusStatus.PROTECTED
     status[need.unsafe] = ArgusStatus.BY_HAND
     judged = Judged(table=table, need=need, status=status, safety=Safety())
-    # The last bits of sums are no decimals of the table: 0.1 + 0.2 goes out as 0.3.
+    # Floating-point residue of sums is not exported: 0.1 + 0.2 becomes 0.3.
     printed = np.array([float(text) for text in texts(table.value)])
     priced = replace(table, value=printed, cost=np.where(release.withheld, 1.0, FORTUNE))
     levels = _levels(table, need, release)
@@ -114,7 +114,7 @@ def export_table(out: str | Path, table: Table, need: Need, release: Release) ->
 
 
 def read_export(folder: str | Path) -> GivenTable:
-    """Read the table of an export again, with the codes and names that it had before."""
+    """Read the table of an export with its original codes and names."""
     folder = Path(folder)
     given = read_table(folder / f"{NAME}.tab", read_metadata(folder / f"{NAME}.rda"))
     if not (folder / CODES).is_file():
@@ -142,22 +142,22 @@ def _refuse(table: Table, release: Release) -> None:
 
 
 def _respondents(folder: Path, table: Table) -> Integers | None:
-    """Read the number of respondents of every cell, where the evidence has it."""
+    """Return the number of respondents of every cell; None if unknown."""
     count = read_numbers(folder, table.labels, "respondents")
     return None if count is None else count.astype(np.int64)
 
 
 def _levels(table: Table, need: Need, release: Release) -> Need:
-    """Put required widths into levels, which is all that τ-ARGUS knows.
+    """Convert required widths to levels, because τ-ARGUS has no widths.
 
-    An interval is wide enough if there are levels that add up to the width and that it reaches. So they are
-    chosen within the interval where it is wide enough, and beyond it where it is not.
+    An interval is wide enough if it covers levels that add up to the width. Levels are chosen within the
+    interval if it is wide enough, and beyond it otherwise.
     """
     wide = need.unsafe & release.withheld & (need.width > need.lower + need.upper)
     if not wide.any():
         return need
     room = Interval().bounds(release).upper - table.value
-    # Ends are computed in floating point; the last digits are none.
+    # Interval ends have rounding errors.
     room = np.floor(room * 1e6 + 0.5) / 1e6
     upper = np.minimum(room, need.width - need.lower)
     lower = np.minimum(need.width - upper, table.value - table.lower)
@@ -169,7 +169,7 @@ def _levels(table: Table, need: Need, release: Release) -> Need:
 
 
 def _marks(table: Table, need: Need, protection: Protection) -> list[AprioriEntry]:
-    """Return the lines of the a priori file: what is withheld, and unsafe cells that are empty."""
+    """Return the a priori entries: secondary suppressions, and unsafe cells that are empty."""
     nobody = np.zeros(table.n_cells, dtype=bool) if table.frequency is None else table.frequency == 0
     lost = need.unsafe & nobody & (table.value == 0)
     entries = []

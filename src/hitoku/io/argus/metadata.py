@@ -1,6 +1,6 @@
-"""Metadata of τ-ARGUS (``.rda``): what stands in the columns of a data file.
+"""τ-ARGUS metadata (``.rda``): description of the columns of a data file.
 
-A line names a variable and where it is; the keyword lines under it say what it is for. The three layouts are
+A line names a variable and its position; the keyword lines below describe its role. There are three layouts:
 microdata in fixed columns, microdata with a separator, and tables.
 """
 
@@ -26,7 +26,7 @@ MAX_LEVELS = 10
 N_DISTANCES = 5
 
 LETTERS = {"<SAFE>": "safe", "<UNSAFE>": "unsafe", "<PROTECT>": "protect"}
-# Keywords of the cell key method: kept as they are written, for hitoku does not perturb by record keys.
+# Keywords of the cell key method, which hitoku does not apply, are kept as written.
 CELL_KEY = (
     "<RECORDKEY>",
     "<PFILE>",
@@ -59,20 +59,20 @@ TABLE = (*BOTH, *LETTERS, *NUMERIC_PARTS, *COLUMN_PARTS)
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The columns of a data file in their order.
+    """Columns of a data file, in order.
 
     Parameters
     ----------
     layout
         "fixed" or "free" for microdata, or "table".
     variables
-        The columns.
+        Columns.
     separator
-        Sign between columns, where the layout has one.
+        Separator, if the layout has one.
     safe, unsafe, protect
-        Letters for a cell's status in a table.
+        Letters of cell statuses in a table.
     folder
-        Where the files that it names are looked for.
+        Folder searched for the files that it names.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Metadata:
         object.__setattr__(self, "variables", tuple(self.variables))
 
     def variable(self, name: str) -> Variable:
-        """Return the variable of this name, in upper or lower case."""
+        """Return the variable of this name, ignoring case."""
         for variable in self.variables:
             if variable.name.casefold() == name.casefold():
                 return variable
@@ -120,11 +120,11 @@ class Metadata:
         return tuple(variable for variable in self.variables if variable.recodable)
 
     def of_part(self, part: Part) -> tuple[Variable, ...]:
-        """Columns that hold this number of a table's cells."""
+        """Return the columns that contain this number of a table's cells."""
         return tuple(variable for variable in self.variables if variable.part == part)
 
     def path(self, name: str, what: str = "file") -> Path:
-        """Find a file that the metadata name."""
+        """Return the path of a file named in the metadata."""
         return found_file(name, [self.folder], what)
 
 
@@ -136,9 +136,8 @@ def read_metadata(path: str | Path, *, kind: Kind | None = None) -> Metadata:
     path
         The file.
     kind
-        "microdata" or "table". The file itself does not say, τ-ARGUS is told by the command that opens the
-        data. Left out, it is a table when a keyword of tables occurs or a variable stands alone on its
-        line.
+        "microdata" or "table"; in τ-ARGUS the command that opens the data decides. Default: table if a table
+        keyword occurs or a variable is alone on its line.
     """
     path = Path(path)
     return parse_metadata(read_text(path, "metadata"), name=path.name, folder=path.parent, kind=kind)
@@ -203,7 +202,7 @@ class _Line(NamedTuple):
         raise DataError(code, template, where=self.where, fix=fix, **fields)
 
     def commands(self) -> list[tuple[str, list[str]]]:
-        """Keywords of the line, each with the values after it."""
+        """Return the keywords of the line with their values."""
         commands: list[tuple[str, list[str]]] = []
         for word in self.words:
             if word.is_keyword:
@@ -243,7 +242,7 @@ def _says_table(line: _Line) -> bool:
 
 
 class _Reader:
-    """Variables and keywords as they come, one line after the other."""
+    """Parser of variables and keywords, line by line."""
 
     def __init__(self, kind: Kind, lines: Sequence[_Line]) -> None:
         self.kind = kind
@@ -270,7 +269,7 @@ class _Reader:
         for variable in self.variables:
             self._refuse_half_trees(variable)
         if self.kind == "table":
-            # The program's own default, although its manual has none.
+            # Default of τ-ARGUS, although not in its manual.
             self.file.setdefault("separator", ";")
         layout: Layout = "table" if self.kind == "table" else "free" if "separator" in self.file else "fixed"
         return Metadata(layout, tuple(self.variables), folder=folder, **self.file)
@@ -370,7 +369,7 @@ class _Reader:
             self.variables[-1] = replace(self.variables[-1], **changes)
 
     def _changes(self, line: _Line, keyword: str, values: list[str], variable: Variable) -> Mapping[str, Any]:
-        """Return what a keyword says about its variable."""
+        """Return the settings of a variable given by a keyword."""
         if keyword in CELL_KEY:
             return {"cell_key": (*variable.cell_key, (keyword, " ".join(values)))}
         if keyword in ONE_VALUE:
@@ -422,7 +421,7 @@ class _Reader:
 
 
 def _separator(line: _Line, values: Sequence[str]) -> str:
-    """One sign; a blank beside another sign says nothing, for columns are stripped."""
+    """Return the separator; a blank next to another character is ignored, because columns are stripped."""
     separator = line.one("<SEPARATOR>", values)
     separator = separator.strip() or separator
     if len(separator) != 1:
@@ -467,7 +466,7 @@ def _distances(line: _Line, values: Sequence[str], _: Variable) -> dict[str, Any
             n=len(distances),
             n_distances=N_DISTANCES,
         )
-    while len(distances) < N_DISTANCES:  # the last one stands for those that are left out
+    while len(distances) < N_DISTANCES:  # the last one is repeated
         distances.append(distances[-1] if distances else 1)
     return {"distance": tuple(distances)}
 
@@ -493,7 +492,7 @@ FLAGS: dict[str, dict[str, Any]] = {
     "<RECODEABLE>": {"recodable": True},
     "<RECODABLE>": {"recodable": True},
     "<HIERARCHICAL>": {},
-    "<TRUNCABLE>": {},  # accepted by the program, without effect
+    "<TRUNCABLE>": {},  # accepted by τ-ARGUS, without effect
     "<NUMERIC>": {"numeric": True},
     "<WEIGHT>": {"weight": True},
     "<HOLDING>": {"holding": True},
@@ -514,7 +513,7 @@ SEVERAL_VALUES: dict[str, Callable[[_Line, Sequence[str], Variable], dict[str, A
 
 
 def _lost(metadata: Metadata, again: Metadata) -> str:
-    """Name the first thing that a file does not keep."""
+    """Return the first property that the file does not preserve."""
     for before, after in zip(metadata.variables, again.variables, strict=False):
         for entry in fields(Variable):
             if getattr(before, entry.name) != getattr(after, entry.name):

@@ -1,4 +1,4 @@
-"""Microdata of τ-ARGUS (``.asc``): one record per line, in fixed columns or with a separator."""
+"""τ-ARGUS microdata (``.asc``): one record per line, in fixed columns or with a separator."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def read_microdata(
 ) -> Any:
     """Read records into a pandas frame: codes as text, quantities as numbers.
 
-    In fixed columns the blanks before a code belong to it: ``" 1"`` is not ``"1"``. Decimals are told by the
-    point or comma in the number, not by ``<DECIMALS>``. A missing code of a spanning variable is a code like
-    any other; a quantity that is missing is refused, for τ-ARGUS would add up the missing code itself.
+    In fixed columns, blanks before a code belong to it: ``" 1"`` is not ``"1"``. Decimals follow from the
+    point or comma in the number, not from ``<DECIMALS>``. A missing code of a spanning variable is treated as
+    a code. A missing quantity raises DataError, because τ-ARGUS would add up the missing code itself.
 
     Parameters
     ----------
     path
-        The file, plain or gzip.
+        Path of the file, plain or gzip.
     metadata
-        What stands where.
+        Metadata of the file.
     variables
-        The columns to read; all when left out.
+        Columns to read. Default: all.
     quantities
         Columns to read as numbers although they also span tables (``<RECODEABLE>`` and ``<NUMERIC>``).
     """
@@ -70,8 +70,8 @@ def read_microdata(
 
 
 def _fixed(text: str, variables: Sequence[Variable], where: str) -> list[list[str]]:
-    """Cut every record at the columns of its variables, all records at once."""
-    # One sign is one number of four bytes, whatever the alphabet: columns count signs.
+    """Split every record at the columns of its variables, all records at once."""
+    # UTF-32: one number of four bytes per character, because columns count characters.
     plain = text.replace("\r\n", "\n").replace("\t", " ")
     signs = np.frombuffer(plain.encode("utf-32-le"), dtype="<u4")
     ends = np.flatnonzero(signs == ord("\n"))

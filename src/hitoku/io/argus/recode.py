@@ -1,7 +1,7 @@
-"""Recodings of τ-ARGUS (``.grc``): codes put together, or branches of a tree closed.
+"""τ-ARGUS recodings (``.grc``): groups of codes, or truncated hierarchies.
 
-Codes are compared as the program compares them: as text, flush right in the width of the variable. A range
-never reaches a missing code, and a missing code never becomes a valid one.
+As in τ-ARGUS, codes are compared as right-aligned text in the width of the variable. A range never includes a
+missing code, and a missing code never becomes a valid one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TREE = "<TREERECODE>"
 
 
 class Range(NamedTuple):
-    """Codes from ``low`` to ``high``, both included; None is an open end, equal ends are one code."""
+    """Codes from ``low`` to ``high``, inclusive; None is an open end, equal ends are one code."""
 
     low: str | None
     high: str | None
@@ -27,16 +27,16 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupRecode:
-    """New codes for groups of old ones; a code that no rule names keeps itself.
+    """New codes for groups of old ones; codes without a rule are unchanged.
 
     Parameters
     ----------
     rules
-        Each new code with the codes and ranges that become it.
+        Each new code with the codes and ranges it replaces.
     missing
-        Missing codes of the new variable; none: those of the old one.
+        Missing codes of the new variable. Default: those of the old one.
     code_list
-        File with labels of the new codes.
+        File of labels of the new codes.
 
     Examples
     --------
@@ -52,19 +52,19 @@ class GroupRecode:
     def recoded(
         self, codes: Iterable[str], *, missing: Sequence[str] = (), length: int | None = None
     ) -> dict[str, str]:
-        """Map every code to its new one.
+        """Return the new code of every code.
 
-        New codes get the blanks in front that old ones have. A code that two rules name is refused, where
-        τ-ARGUS lets the last one win.
+        New codes are padded like old ones. Unlike in τ-ARGUS, where the last rule wins, a code under two
+        rules raises DataError.
 
         Parameters
         ----------
         codes
-            The codes that occur.
+            Codes that occur.
         missing
-            Those that mean "not known".
+            Missing codes.
         length
-            Width of the variable, where it is in fixed columns; left out, that of its widest code.
+            Width of the variable in fixed columns. Default: width of its widest code.
         """
         old = list(dict.fromkeys(codes))
         width = self._width([*old, *missing], length)
@@ -75,7 +75,7 @@ class GroupRecode:
         return {code: target.rjust(widest) for code, target in new.items()} if padded else new
 
     def _width(self, codes: Sequence[str], length: int | None) -> int:
-        """Return the width to which codes are compared; raise when a rule names a wider one."""
+        """Return the width for comparing codes; raise DataError if a rule names a wider one."""
         ends = [end for _, ranges in self.rules for r in ranges for end in r if end is not None]
         width = max(map(len, [*codes, *ends]), default=0) if length is None else length
         wide = [end for end in ends if len(end) > width]
@@ -91,7 +91,7 @@ class GroupRecode:
         return width
 
     def _new_code(self, code: str, width: int, unknown: set[str]) -> str:
-        """Return the new code of one code: itself where no rule covers it."""
+        """Return the new code of a code, or the code itself if no rule covers it."""
         named = [target for target, ranges in self.rules if _covers(ranges, code, width, unknown)]
         if len(named) > 1:
             raise DataError(
@@ -118,7 +118,7 @@ class GroupRecode:
 
 @dataclass(frozen=True, slots=True)
 class TreeRecode:
-    """Branches of a tree to be closed: what is below them vanishes.
+    """Branches of a hierarchy to be truncated: all codes below them are removed.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class TreeRecode:
 
     @classmethod
     def below(cls, hierarchy: Hierarchy, level: int) -> TreeRecode:
-        """Close a tree below a level; the codes right under the total are level one."""
+        """Truncate a hierarchy below a level; codes directly under the total are level one."""
         if level < 1:
             raise DataError(
                 "tree_level_in_recoding",
@@ -145,14 +145,14 @@ class TreeRecode:
         return cls(tuple(code for code, depth in depths if depth == level and code in groups))
 
     def pruned(self, hierarchy: Hierarchy) -> Hierarchy:
-        """Return the tree without what is below closed branches."""
+        """Return the hierarchy without the codes below truncated branches."""
         target = self.recoded(hierarchy)
         kept = [place for place, code in enumerate(hierarchy.codes) if target[code] == code]
         pairs = [(hierarchy.codes[place], hierarchy.codes[hierarchy.parents[place]]) for place in kept[1:]]
         return Hierarchy.from_pairs(pairs, total=hierarchy.total)
 
     def recoded(self, hierarchy: Hierarchy) -> dict[str, str]:
-        """Map every code of the tree to itself, or to the closed branch that it is in."""
+        """Return for every code itself, or the truncated branch that contains it."""
         by_word = {code.strip(): code for code in hierarchy.codes[1:]}
         by_word |= {code: code for code in hierarchy.codes[1:]}
         for code in self.closed:
@@ -178,7 +178,7 @@ Recode = GroupRecode | TreeRecode
 
 
 def read_recode(path: str | Path) -> Recode:
-    """Read a ``.grc`` file: rules, or the branches to close when its first line is ``<TREERECODE>``."""
+    """Read a ``.grc`` file: rules, or truncated branches if its first line is ``<TREERECODE>``."""
     path = Path(path)
     return parse_recode(read_text(path, "recoding"), name=path.name)
 
@@ -250,7 +250,7 @@ def _covers(ranges: Sequence[Range], code: str, width: int, missing: set[str]) -
 
 
 def _range(text: str, where: str) -> Range:
-    """Read ``3``, ``1-5``, ``6-`` or ``-4``; quotes keep a hyphen inside a code."""
+    """Parse ``3``, ``1-5``, ``6-`` or ``-4``; quotes protect a hyphen in a code."""
     part = text.strip()
     if len(part) > 2 and part[0] == part[-1] == '"' and '"' not in part[1:-1]:
         return Range(part[1:-1], part[1:-1])

@@ -1,4 +1,4 @@
-"""Safe files of τ-ARGUS: a protected table in the layouts that other tools read.
+"""cross table, 2 pivot table>>1 cross table, 2 pivot table, 3 code and value, 4 SBS, 5 intermediate, 6 JJ.
 
 A withheld cell is ``x``, an empty one ``-``. Files with statuses (``AS+``), SBS, intermediate and JJ files
 hold the values of withheld cells too, and statuses tell unsafe cells from those withheld with them: such
@@ -29,16 +29,16 @@ from hitoku.model import Bounds, Dimension, Floats, Integers, Mask, Protection
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SafeTable:
-    """A table that a method has protected, ready to be written.
+    """Protected table to be written.
 
     Parameters
     ----------
     judged
-        The cells and what is unsafe among them.
+        Cells with their statuses.
     protection
-        What the method decided; None before it ran: unsafe cells are withheld, nothing else.
+        Protection; None before suppression: only unsafe cells are suppressed.
     bounds
-        What an attack proves about every cell, for the audit columns of an intermediate file.
+        Intervals from an attack, for the audit columns of an intermediate file.
     """
 
     judged: Judged
@@ -52,14 +52,14 @@ class SafeTable:
 
     @property
     def withheld(self) -> Mask:
-        """Cells that are not published."""
+        """Suppressed cells."""
         if self.protection is not None:
             return self.protection.withheld
         return self.judged.need.unsafe | self.judged.withheld
 
     @property
     def value(self) -> Floats:
-        """Published values; those of withheld cells are the true ones."""
+        """Published values, and true values of suppressed cells."""
         own = self.judged.table.value if self.judged.shown is None else self.judged.shown
         if self.protection is None or np.array_equal(self.protection.value, self.judged.table.value):
             return own
@@ -67,7 +67,7 @@ class SafeTable:
 
     @property
     def order(self) -> Integers:
-        """Cells in the order of the program: totals before their parts, the first variable slowest."""
+        """Cells in the order of τ-ARGUS: totals before their parts, the first variable slowest."""
         table = self.judged.table
         if not table.dimensions:
             raise OutputError(
@@ -80,12 +80,12 @@ class SafeTable:
         return np.asarray(grid[np.ix_(*places)].ravel())
 
     def text(self, number: float) -> str:
-        """Print a number with the decimals of the table."""
+        """Format a number with the decimals of the table."""
         return f"{number + 0.0:.{self.judged.decimals}f}"
 
 
 def ordered_codes(dimension: Dimension) -> tuple[str, ...]:
-    """Codes of a variable as τ-ARGUS lists them: the total, then each group before its parts.
+    """Return the codes of a variable in the order of τ-ARGUS: the total, then each group before its parts.
 
     Examples
     --------
@@ -126,21 +126,21 @@ LETTERS = {
 def write_intermediate(
     path: Path, table: SafeTable, options: frozenset[str] = frozenset({"QU"})
 ) -> list[Path]:
-    """Write all cells, the metadata that describe the columns, and the tree of every variable.
+    """Write all cells, their metadata, and the hierarchy of every variable.
 
     Parameters
     ----------
     path
-        The file; the metadata are called the same but ``.rda``, trees ``_variable.hrc``.
+        Path of the file; metadata have the suffix ``.rda``, hierarchies ``_variable.hrc``.
     table
-        What to write.
+        Table to write.
     options
-        SE without empty cells, QU quotes, AR what an attack proves.
+        SE: without empty cells; QU: quotes; AR: intervals from an attack.
 
     Returns
     -------
     list
-        The files that were written.
+        Paths of the written files.
     """
     source, status = table.judged.table, table.status
     columns = [*_numbers(table), *_levels(table)]
@@ -177,7 +177,7 @@ def write_intermediate(
 
 
 def tree_name(file: str, variable: str) -> str:
-    """Name the file with the tree of a variable.
+    """Return the name of the hierarchy file of a variable.
 
     Examples
     --------
@@ -191,7 +191,7 @@ Column = tuple[Variable, Sequence[str]]
 
 
 def _numbers(table: SafeTable) -> list[Column]:
-    """Return value, respondents, shadow variable, cost, largest contributions, as far as they are known."""
+    """Return the known number columns: value, respondents, shadow variable, cost, largest contributions."""
     source, decimals = table.judged.table, table.judged.decimals
 
     def quantity(name: str, part: Part, numbers: Sequence[str]) -> Column:
@@ -224,9 +224,9 @@ def _levels(table: SafeTable) -> list[Column]:
 
 
 def _audit(table: SafeTable) -> list[Column]:
-    """Return what an attack proves: the interval, its width, and all three in percent of the value.
+    """Return audit columns: the interval, its width, and all three in percent of the value.
 
-    Where there is no end, and in percent of zero, nothing is written.
+    Infinite ends, and percentages of zero, are left empty.
     """
     if table.bounds is None:
         raise OutputError(
@@ -260,39 +260,39 @@ def _texts(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[str]:
 
 
 WITHHELD, EMPTY = "x", "-"
-# Costs in a JJ file are whole numbers up to this one, as τ-ARGUS scales them.
+# Maximum cost in a JJ file; costs are integers, as in τ-ARGUS.
 LARGEST_COST = 20_000
-# Nobody is assumed to know more than that a cell is no larger than this many times the largest one.
+# Upper bound of all cells as a multiple of the largest value, assumed to be public.
 BEYOND = 1.5
 FLAGS = {ArgusStatus.FREQUENCY: "A", ArgusStatus.SECONDARY: "D", ArgusStatus.SECONDARY_BY_HAND: "D"}
 
 
 def confidential(kind: int, options: frozenset[str]) -> bool:
-    """Tell whether a safe file holds values of withheld cells, or tells unsafe cells from the others."""
+    """Return whether a safe file contains suppressed values, or distinguishes primary from secondary."""
     return kind in {SBS, INTERMEDIATE, JJ} or not options.isdisjoint({"AS", "SO"})
 
 
 def write_safe_file(
     path: str | Path, table: SafeTable, kind: int, options: frozenset[str] = frozenset({"QU"})
 ) -> list[Path]:
-    """Write a table as a safe file of some type.
+    """Write a table as a safe file of a type.
 
     Parameters
     ----------
     path
-        The file; an intermediate one gets its metadata and trees beside it.
+        Path of the file; an intermediate one is written with metadata and hierarchies.
     table
-        What to write.
+        Table to write.
     kind
         1 cross table, 2 pivot table, 3 code and value, 4 SBS, 5 intermediate, 6 JJ.
     options
-        Those that are switched on: AS statuses, SE without empty cells, FL header, QU quotes, HL levels
-        (type 4), SO statuses instead of values, AR what an attack proves (type 5).
+        Options in use: AS statuses, SE without empty cells, FL header, QU quotes, HL levels (type 4), SO
+        statuses instead of values, AR intervals from an attack (type 5).
 
     Returns
     -------
     list
-        The files that were written.
+        Paths of the written files.
     """
     path = Path(path)
     if kind == JJ:
@@ -373,7 +373,7 @@ def _sbs_lines(table: SafeTable, options: frozenset[str]) -> Iterator[str]:
 
 
 def _depths(dimension: Dimension) -> dict[str, int]:
-    """Return the level of every code; a variable without a tree has one level only."""
+    """Return the level of every code; a flat variable has a single level."""
     if all(tree.n_levels <= 2 for tree in dimension.hierarchies):
         return dict.fromkeys(dimension.codes, 0)
     depth: dict[str, int] = {}
@@ -384,7 +384,7 @@ def _depths(dimension: Dimension) -> dict[str, int]:
 
 
 def _flag(judged: Judged, status: Integers, cell: int) -> list[str]:
-    """Return the flag of a cell and, where it is due, the shares of its largest contributors in percent."""
+    """Return the flag of a cell and, if required, the shares of its largest contributors in percent."""
     own = ArgusStatus(int(status[cell]))
     if own not in UNSAFE or own is ArgusStatus.FREQUENCY:
         return [FLAGS.get(own, "V")]
@@ -404,12 +404,12 @@ def _flag(judged: Judged, status: Integers, cell: int) -> list[str]:
 
 
 def _named(rule: str, place: int) -> str:
-    """Name the rule of a kind that stands in some place, as needs do."""
+    """Return the name of the rule of a kind by its position, as in needs."""
     return f"{rule} {place + 1}" if place else rule
 
 
 def _write_jj(path: Path, table: SafeTable) -> None:
-    """Write a JJ file as τ-ARGUS does: whole costs, every bound a number."""
+    """Write a JJ file as τ-ARGUS does, with integer costs and finite bounds."""
     source = table.judged.table
     cost = np.abs(source.value) if source.cost is None else source.cost
     scale = LARGEST_COST / max(float(cost.max()), 1.0)

@@ -1,4 +1,4 @@
-"""Safe files of τ-ARGUS read back: code and value, pivot table, SBS; and compared with the true table.
+"""Read τ-ARGUS safe files (code and value, pivot table, SBS), and compare them with the true table.
 
 An intermediate file is a table with its metadata: see :mod:`hitoku.io.argus.table_file`.
 """
@@ -19,28 +19,28 @@ from hitoku.io.argus.text import read_text
 from hitoku.model import Finding, Floats, Integers, Mask, Severity, Table
 
 HIDDEN = (*UNSAFE, ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_BY_HAND)
-# Whole numbers below this one are told apart by doubles.
+# Doubles represent all integers below this one exactly.
 MOST = 2**53
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SafeCells:
-    """Cells as a safe file shows them, in its order.
+    """Cells of a safe file, in its order.
 
     Parameters
     ----------
     names
-        The variables, where the file has a header.
+        Names of the variables, if the file has a header.
     codes
         Codes of every cell.
     value
-        Values; NaN where a cell is hidden or empty.
+        Values; NaN for suppressed and empty cells.
     status
-        Statuses of τ-ARGUS, where the file has them; 0 elsewhere.
+        τ-ARGUS statuses if the file has them, otherwise 0.
     withheld, empty
-        Cells that are not published; cells in which nobody is.
+        Masks of suppressed cells, and of cells without contributors.
     frequency
-        Contributors, in an SBS file.
+        Number of contributors, in an SBS file.
     """
 
     names: tuple[str, ...]
@@ -64,11 +64,11 @@ def read_code_value(path: str | Path, n_variables: int, *, statuses: bool = Fals
     Parameters
     ----------
     path
-        The file, with a header or without.
+        Path of the file, with or without header.
     n_variables
-        How many codes a cell has.
+        Number of variables.
     statuses
-        Statuses stand in the place of values (option SO), which are not known then.
+        Whether the file has statuses instead of values (option SO). Default: False.
     """
     path = Path(path)
     rows = _rows(path, n_variables + 1)
@@ -107,10 +107,10 @@ def read_code_value(path: str | Path, n_variables: int, *, statuses: bool = Fals
 def _rows(path: Path, least: int) -> list[list[str]]:
     lines = read_text(path, "safe file").splitlines()
     try:
-        # Quotes keep commas and blanks of a code together; the same code is spelt the same.
+        # Quotes protect commas and blanks in a code; equal codes are spelt alike.
         rows = [row for row in csv.reader(lines, skipinitialspace=False) if row]
     except csv.Error:
-        # Not "from error": its message may hold a part of the file.
+        # Not "from error": its message may contain parts of the file.
         raise DataError(
             "line_not_entries",
             "a line is no list of entries",
@@ -144,7 +144,7 @@ def _value(text: str, where: str) -> float:
         return float("nan")
     number = _number(text)
     if number is None:
-        # The text may be a value with another decimal sign: it is not shown.
+        # The text may be a value with another decimal sign, so it is not shown.
         raise DataError(
             "value_not_a_number",
             "a value is not a number",
@@ -172,14 +172,14 @@ NAMED = 3
 
 
 def read_suppressed_table(path: str | Path, table: Table) -> tuple[Mask, list[Finding]]:
-    """Read a safe file with codes and values: what it withholds, and what it shows with another value.
+    """Read the suppressed cells of a safe file, and findings about values that differ from the true table.
 
-    A cell that the file does not have is not published.
+    Cells that are not in the file count as suppressed.
 
     Parameters
     ----------
     path
-        A code-value or pivot file, with statuses or without.
+        Code-value or pivot file, with or without statuses.
     table
         The true table.
     """
@@ -221,7 +221,7 @@ def read_suppressed_table(path: str | Path, table: Table) -> tuple[Mask, list[Fi
 
 
 def _decimals(cells: SafeCells) -> int:
-    """Count the decimals that the file shows."""
+    """Return the number of decimals in the file."""
     shown = cells.value[np.isfinite(cells.value)]
     for decimals in range(MOST_DECIMALS):
         if np.allclose(shown, np.round(shown, decimals), rtol=0, atol=10.0 ** -(MOST_DECIMALS + 3)):

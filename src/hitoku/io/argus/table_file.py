@@ -1,7 +1,7 @@
-"""Tables of τ-ARGUS (``.tab``): one line per cell, all totals included.
+"""τ-ARGUS tables (``.tab``): one line per cell, including all totals.
 
-What is read is checked: does every total equal the sum of its parts, to the decimals that the metadata
-declare? Where not, the error lists the relations by their codes.
+Additivity is checked to the decimals declared in the metadata. If a total differs from the sum of its parts,
+the error lists the relations by their codes.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ from hitoku.model import (
 Additivity = Literal["check", "recompute", "open"]
 Letters = np.ndarray[Any, Any]
 
-# Statuses as hitoku writes them, whatever letters a file has: safe, unsafe, protected, secondary, empty.
+# Statuses used here, whatever letters a file has: safe, unsafe, protected, secondary, empty.
 SAFE, UNSAFE, PROTECTED, SECONDARY, EMPTY = "S", "U", "P", "M", "E"
 NUMBERS: tuple[Part, ...] = ("frequency", "shadow", "cost", "lower", "upper")
 ADDED: tuple[Part, ...] = ("frequency", "shadow", "cost")
-# A response of this name means the number of contributors, as in a batch.
+# Response name for the number of contributors, as in a batch.
 FREQUENCY = "<freq>"
-# Whole numbers up to here are exact as doubles.
+# Doubles represent all integers up to this one exactly.
 EXACT = 2.0**53
-# So many of the relations that fail are listed.
+# Maximum number of failing relations listed.
 MAX_LISTED = 5
-# Stands between the codes of a cell.
+# Separator between the codes of a cell.
 CROSS = " \N{MULTIPLICATION SIGN} "
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GivenTable:
-    """A table as a file gives it, with the statuses and levels that come along.
+    """Table read from a file, with its statuses and protection levels.
 
     Parameters
     ----------
     table
-        The cells; protected and empty ones are fixed.
+        The table; protected and empty cells are fixed.
     status
-        One letter per cell: S safe, U unsafe, P protected, M secondary, E empty. None: the file has no
+        Letter per cell: S safe, U unsafe, P protected, M secondary, E empty. None if the file has no
         statuses.
     lower, upper
-        Protection levels of every cell; None where the file has none.
+        Protection levels of every cell; None if the file has none.
     in_file
-        Cells that the file lists; the others are empty, or were recomputed.
+        Mask of cells listed in the file; others are empty or were recomputed.
     """
 
     table: Table
@@ -76,7 +76,7 @@ class GivenTable:
 
     @property
     def need(self) -> Need:
-        """What the file says must be protected; levels are zero where it has none."""
+        """Protection requirements of the file; levels are zero if it has none."""
         unsafe = np.zeros(self.table.n_cells, dtype=bool) if self.status is None else self.status == UNSAFE
         lower, upper = (
             np.where(unsafe, level, 0.0) if level is not None else 0.0 for level in (self.lower, self.upper)
@@ -95,25 +95,24 @@ def read_table(
 ) -> GivenTable:
     """Read the cells of a table.
 
-    Cells that the file leaves out are empty: zero. Totals are checked, recomputed or left alone. A group with
-    a single part is a relation like any other: the two cells are equal, and are withheld together.
+    Cells not in the file are empty, that is, zero. Totals are checked, recomputed or kept. A group with a
+    single part is a relation like any other: the two cells are equal and suppressed together.
 
     Parameters
     ----------
     path
         The file, plain or gzip.
     metadata
-        What its columns are.
+        Metadata of the file.
     by
-        Spanning variables; all of them when left out. Where one is left out, the cells with its total are
-        read.
+        Spanning variables to use. Default: all. For variables not used, cells with their total are read.
     value
-        Column of the cell values; the only one when left out; ``"<freq>"`` is the number of contributors.
+        Column of the cell values; ``"<freq>"`` is the number of contributors. Default: the only one.
     additivity
-        "check" refuses a table that does not add up to the declared decimals; "recompute" forgets the given
-        totals and adds them up, the largest contributions too; "open" keeps what is there.
+        "check" raises an error for a table that is not additive to the declared decimals; "recompute"
+        recomputes totals, including largest contributions; "open" keeps all values. Default: "check".
     keep_status
-        With "recompute": totals keep the status that the file gives them.
+        Whether recomputed totals keep their status. Default: True.
     """
     path = Path(path)
     _refuse_misuse(metadata, additivity, path.name)
@@ -177,7 +176,7 @@ def _refuse_misuse(metadata: Metadata, additivity: str, name: str) -> None:
 
 
 def _settle_status(status: Letters | None, empty: Mask) -> tuple[Letters | None, Mask]:
-    """Let the status say of every cell whether it is empty; return it, and the cells that stay published."""
+    """Return the status of every cell, including empty ones, and the cells that stay published."""
     if status is None:
         return None, empty
     settled = np.where(empty, EMPTY, np.where(status == EMPTY, SAFE, status))
@@ -185,7 +184,7 @@ def _settle_status(status: Letters | None, empty: Mask) -> tuple[Letters | None,
 
 
 class _File:
-    """The columns of the file, as text and as numbers."""
+    """Columns of the file, as text and as numbers."""
 
     def __init__(self, path: Path, metadata: Metadata) -> None:
         self.name = path.name
@@ -220,13 +219,13 @@ class _File:
         return np.where(blank, 0.0, values)
 
     def decimals(self, variable: Variable) -> int:
-        """Most decimals that a column is printed with."""
+        """Return the maximum number of printed decimals in a column."""
         printed = (entry.strip().replace(",", ".").partition(".")[2] for entry in self.columns[variable.name])
         return max((len(digits.rstrip("0")) for digits in printed), default=0)
 
 
 class _Cells:
-    """Where the lines of a file stand in the table."""
+    """Positions in the table of the lines of a file."""
 
     def __init__(self, file: _File, spanning: Sequence[Variable], *, complete: bool) -> None:
         self.file = file
@@ -261,13 +260,13 @@ class _Cells:
         self.leaf: Mask = inner.ravel()
 
     def spread(self, column: Floats) -> Floats:
-        """Put a column of the file where its cells are; the rest is zero."""
+        """Return a column of the file by cell, with zero elsewhere."""
         cells = np.zeros(len(self.labels))
         cells[self.cell] = column[self.rows]
         return cells
 
     def column(self, part: Part) -> Floats | None:
-        """Numbers of the only column that holds this part of the cells."""
+        """Return the only column with this number of the cells; None if there is none."""
         named = self.file.metadata.of_part(part)
         if len(named) > 1:
             raise DataError(
@@ -282,12 +281,12 @@ class _Cells:
         return self.spread(self.file.numbers(named[0])) if named else None
 
     def added(self, cells: Floats) -> Floats:
-        """Forget the totals and add them up again."""
+        """Return the cells with recomputed totals."""
         leaves = cells[self.leaf].reshape([len(dimension.leaves) for dimension in self.dimensions])
         return add_up(leaves, self.dimensions)
 
     def merged(self, largest: Floats) -> Floats:
-        """Largest contributions of totals: the largest among those of the parts."""
+        """Return the largest contributions, with those of totals taken from their parts."""
         top = largest.shape[1]
         ranks = largest[self.leaf].reshape([*(len(d.leaves) for d in self.dimensions), top])
         for axis, dimension in enumerate(self.dimensions):
@@ -301,7 +300,7 @@ class _Cells:
         return ranks.reshape(len(self.labels), top)
 
     def status(self) -> Letters | None:
-        """One letter per cell, in hitoku's letters; E where the file has no line."""
+        """Return the status letter of each cell; E if the file has no line for it."""
         metadata = self.file.metadata
         named = metadata.of_part("status")
         if not named:
@@ -347,12 +346,12 @@ def _response(metadata: Metadata, value: str | None, where: str) -> Variable:
 
 
 def _is_total(code: str, variable: Variable) -> bool:
-    """Whether a code means the total: upper or lower case, or left blank."""
+    """Return whether a code means the total: in any case, or blank."""
     return code.strip().casefold() in {variable.total.strip().casefold(), ""}
 
 
 def _totals_of_others(file: _File, spanning: Sequence[Variable]) -> Integers:
-    """Lines that belong to the table: total of every variable that does not span it."""
+    """Return the lines with the total of every variable that does not span the table."""
     if not spanning:
         raise DataError(
             "no_spanning_variable",
@@ -401,7 +400,7 @@ def _dimension(file: _File, variable: Variable, rows: Integers, *, complete: boo
 
 
 def _empty(values: Floats, frequency: Integers | None, status: Letters | None, given: Mask) -> Mask:
-    """Cells without contributors; where their number is unknown, those the file leaves out or calls empty."""
+    """Return the mask of empty cells: no contributors, or, if unknown, not in the file or marked empty."""
     if frequency is not None:
         nobody: Mask = frequency == 0
     else:
@@ -441,16 +440,16 @@ def _contributors(
 
 
 def _exact(values: Floats, decimals: int) -> bool:
-    """Whether sums of the values, in units of the last decimal, are exact as doubles."""
+    """Return whether sums of the values, in units of the last decimal, are exact as doubles."""
     return bool(np.abs(values).sum() * 10.0**decimals < EXACT)
 
 
 def _refuse_broken(cells: _Cells, values: Floats, decimals: int, declared: int, where: str) -> None:
-    """Raise when a total differs from its parts by half a unit of the last declared decimal or more."""
+    """Raise an error if a total differs from its parts by at least half a unit of the last decimal."""
     relations = cells.relations
     allowed = 0.5 * 10.0**-declared
     if _exact(values, decimals):
-        # In whole units of the last printed decimal nothing is rounded: 0.1 + 0.2 is 0.3.
+        # Integers in units of the last decimal avoid rounding: 0.1 + 0.2 is 0.3.
         units = np.abs(relations @ np.round(values * 10.0**decimals))
         failing = np.flatnonzero(units >= allowed * 10.0**decimals)
     else:

@@ -1,4 +1,4 @@
-"""Write a table as τ-ARGUS reads it: cells (``.tab``), metadata (``.rda``), trees (``.hrc``)."""
+"""Write tables for τ-ARGUS: cells (``.tab``), metadata (``.rda``), hierarchies (``.hrc``)."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ class _Column(NamedTuple):
 def write_table(
     path: str | Path, table: Table, need: Need | None = None, *, status: Letters | None = None
 ) -> list[Path]:
-    """Write every cell with all its digits, so that it is read back as it is.
+    """Write all cells with full precision.
 
-    Contributors are written as numbers of respondents and largest contributions. What an outsider is assumed
-    to know (``table.lower``, ``table.upper``) has no place in the file.
+    Contributors are written as numbers of respondents and largest contributions. Public bounds
+    (``table.lower``, ``table.upper``) are not written, because the format has none.
 
     Parameters
     ----------
     path
-        The file; metadata are called the same but ``.rda``, trees ``<name>_<variable>.hrc``.
+        Path of the file; metadata have the suffix ``.rda``, hierarchies are ``<name>_<variable>.hrc``.
     table
-        The cells; it needs dimensions, each with one hierarchy.
+        The table; its dimensions have one hierarchy each.
     need
-        Gives protection levels, and the letter U to what is unsafe.
+        Protection levels, and unsafe cells, which get the letter U. Default: none.
     status
-        One letter per cell instead: S, U, P or E.
+        Letters per cell instead: S, U, P or E. Default: from ``need``.
 
     Returns
     -------
     list
-        The files that were written.
+        Paths of the written files.
     """
     path = Path(path)
     if not table.dimensions:
@@ -82,7 +82,7 @@ def write_table(
 
 
 def only_tree(dimension: Dimension) -> Hierarchy:
-    """Return the tree of a variable; τ-ARGUS knows one for each."""
+    """Return the only hierarchy of a variable; τ-ARGUS supports one per variable."""
     if len(dimension.hierarchies) > 1:
         raise OutputError(
             "several_groupings",
@@ -146,7 +146,7 @@ def _numbers(table: Table) -> list[_Column]:
 
 
 def _judgement(table: Table, need: Need | None, status: Letters | None) -> list[_Column]:
-    """Statuses and levels, where there are any."""
+    """Return the columns of statuses and levels, if any."""
     letters = np.full(table.n_cells, SAFE) if status is None else np.asarray(status)
     if letters.shape != (table.n_cells,) or not set(letters.tolist()) <= STATUSES:
         raise TableError(
@@ -169,7 +169,7 @@ def _judgement(table: Table, need: Need | None, status: Letters | None) -> list[
 
 
 def _unique(variables: Sequence[Variable]) -> list[Variable]:
-    """Rename columns of ours that are called like a variable of the table."""
+    """Rename generated columns that have the name of a variable."""
     taken: set[str] = set()
     named = []
     for variable in variables:

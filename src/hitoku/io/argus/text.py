@@ -1,10 +1,9 @@
-"""Text as τ-ARGUS writes and reads it, and codes and names in ASCII that stand for others.
+"""Text encoding of τ-ARGUS files, and ASCII replacements for codes and names.
 
-The program knows no encoding: files are read as UTF-8, failing that as Windows-1252, and written as ASCII,
-the only thing every installation reads. Numbers are read with a point or a comma and written with a point.
-Codes with other letters get a stand-in: accents are dropped, ß becomes ss, and a sign without a Latin letter
-becomes the number of its character. Stand-ins are unique within a variable, also when upper and lower case
-are the same; a file beside the table says what each stands for.
+τ-ARGUS does not declare an encoding: files are read as UTF-8, otherwise as Windows-1252, and written as
+ASCII, which every installation reads. Numbers are read with a point or a comma and written with a point. In
+other codes, accents are dropped, ß becomes ss, and characters without a Latin letter become their code point.
+Replacements are unique within a variable, ignoring case; an additional file lists them.
 """
 
 from __future__ import annotations
@@ -25,31 +24,31 @@ from hitoku.model import Dimension, Hierarchy, Labels, Table
 
 WORD = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+)')
 
-# What file systems allow, in bytes.
+# Limit of file systems, in bytes.
 LONGEST_NAME = 255
 
 
 class SourceLine(NamedTuple):
-    """A line that says something, with its number for messages."""
+    """Non-empty line with its number."""
 
     number: int
     text: str
 
 
 class Word(NamedTuple):
-    """A value in a line; in quotes it is never a keyword."""
+    """Value in a line; a quoted one is never a keyword."""
 
     text: str
     quoted: bool
 
     @property
     def is_keyword(self) -> bool:
-        """Whether the word stands in angle brackets."""
+        """Whether the word is in angle brackets."""
         return not self.quoted and self.text.startswith("<")
 
 
 def read_text(path: str | Path, what: str) -> str:
-    """Read a file, plain or gzip, as UTF-8 or else Windows-1252; ``what`` names it in errors."""
+    """Read a file, plain or gzip, as UTF-8 or Windows-1252; ``what`` names it in errors."""
     path = Path(path)
     try:
         raw = path.read_bytes()
@@ -66,7 +65,7 @@ def read_text(path: str | Path, what: str) -> str:
             file=path.name,
         ) from error
     if b"\0" in plain:
-        # Arrays of texts drop it at the end of a code, so that two codes would be one.
+        # NumPy drops NUL at the end of a text, so that two codes would become equal.
         raise DataError(
             "named_file_has_nul",
             "the {kind} {file!r} holds a character that no text has (NUL)",
@@ -79,13 +78,13 @@ def read_text(path: str | Path, what: str) -> str:
     try:
         text = plain.decode("utf-8-sig")
     except UnicodeDecodeError:
-        # Five bytes have no meaning in Windows-1252; they become a sign that no code list will match.
+        # Five bytes are undefined in Windows-1252; their replacement matches no code list.
         text = plain.decode("cp1252", errors="replace")
-    return text.rstrip("\x1a")  # DOS programs end a file with it
+    return text.rstrip("\x1a")  # DOS end-of-file character
 
 
 def lines_of(text: str) -> Iterator[SourceLine]:
-    r"""Lines without tabs and surrounding blanks; empty ones and comments (``//``) are passed over.
+    r"""Yield lines without tabs and surrounding blanks; skip empty ones and comments (``//``).
 
     Examples
     --------
@@ -99,7 +98,7 @@ def lines_of(text: str) -> Iterator[SourceLine]:
 
 
 def words_of(line: str) -> list[Word]:
-    """Split a line at blanks; quotes keep a value together, ``//`` between blanks ends the line.
+    """Split a line at blanks; quotes group a value, ``//`` between blanks starts a comment.
 
     Examples
     --------
@@ -118,7 +117,7 @@ def words_of(line: str) -> list[Word]:
 
 
 def quoted(value: str, what: str) -> str:
-    """Put a value in double quotes; the format has no way to write one inside.
+    """Return a value in double quotes; raise OutputError if it contains one.
 
     Examples
     --------
@@ -138,9 +137,9 @@ def quoted(value: str, what: str) -> str:
 
 
 def write_text(path: str | Path, lines: Sequence[str], what: str) -> None:
-    """Write lines as ASCII with LF ends; the file appears whole or not at all.
+    """Write lines as ASCII with LF line ends, atomically.
 
-    Compressed when the name ends in ``.gz``.
+    Compressed if the name ends in ``.gz``.
     """
     path = Path(path)
     text = "".join(f"{line}\n" for line in lines)
@@ -165,7 +164,7 @@ def write_text(path: str | Path, lines: Sequence[str], what: str) -> None:
 
 
 def refuse_impossible(name: str) -> None:
-    """Raise when no file can have a name: looking for it would be an error of another kind."""
+    """Raise DataError for an impossible file name, before searching for it raises another error."""
     if "\0" in name or any(len(part.encode()) > LONGEST_NAME for part in re.split(r"[\\/]", name)):
         raise DataError(
             "file_name_impossible",
@@ -175,10 +174,10 @@ def refuse_impossible(name: str) -> None:
 
 
 def found_file(name: str, folders: Sequence[Path], what: str) -> Path:
-    """Find a file that another file names, as the program does.
+    """Return the path of a file named in another file.
 
-    A name with a folder is a path of its own; failing that, and for a bare name, the folders are searched in
-    turn. Upper and lower case are the same: the files come from Windows.
+    A name with a folder is tried as a path first; otherwise the folders are searched in turn. Case is
+    ignored, because the files come from Windows.
     """
     refuse_impossible(name)
     given = Path(name.replace("\\", "/"))
@@ -207,7 +206,7 @@ def found_file(name: str, folders: Sequence[Path], what: str) -> Path:
 
 
 HEAD = ("variable", "stand_in", "stands_for")
-# Letters that Unicode does not take apart.
+# Letters without a Unicode decomposition.
 TAKEN_APART = {
     "ß": "ss",
     "æ": "ae",
@@ -230,14 +229,14 @@ TAKEN_APART = {
 
 @dataclass(frozen=True, slots=True)
 class StandIns:
-    """What was renamed.
+    """Replacements of names and codes by ASCII.
 
     Parameters
     ----------
     names
-        Variables, and the measure, by their own name: what they are called in the files.
+        Replacements of variable and measure names.
     codes
-        By the variable's own name, and by code: the same. Codes that are ASCII are left out.
+        Replacements of codes by variable; ASCII codes are omitted.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -250,7 +249,7 @@ class StandIns:
         return len(self.names) + sum(map(len, self.codes.values()))
 
     def write(self, path: Path) -> None:
-        """Write them as CSV in UTF-8: variable, stand-in, what it stands for; a name has no variable."""
+        """Write them as UTF-8 CSV: variable, replacement, original; a name has no variable."""
         text = io.StringIO()
         names = [("", stand_in, name) for name, stand_in in self.names.items()]
         codes = [(name, stand_in, code) for name, own in self.codes.items() for code, stand_in in own.items()]
@@ -276,7 +275,7 @@ class StandIns:
         return cls(names, codes)
 
     def reversed(self) -> StandIns:
-        """Return the way back: own names and codes for stand-ins."""
+        """Return the reverse replacements."""
         return StandIns(
             {stand_in: name for name, stand_in in self.names.items()},
             {
@@ -286,7 +285,7 @@ class StandIns:
         )
 
     def applied(self, table: Table) -> Table:
-        """Rename a table's variables, codes and measure; numbers and order stay."""
+        """Return a table with renamed variables, codes and measure; numbers and order are unchanged."""
         dimensions = tuple(self._dimension(dimension) for dimension in table.dimensions)
         return replace(
             table,
@@ -305,7 +304,7 @@ class StandIns:
 
 
 def stand_ins(table: Table) -> StandIns:
-    """Find what has to be renamed before τ-ARGUS can read a table; nothing where all is ASCII.
+    """Return the replacements that τ-ARGUS needs; empty if everything is ASCII.
 
     Examples
     --------
