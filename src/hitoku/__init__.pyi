@@ -19,7 +19,7 @@ from hitoku.checks.session import Session
 from hitoku.errors import HitokuError
 from hitoku.evidence import Audit, Certificate, DerivableGroups, Outcome, audit, derivable_groups
 from hitoku.evidence.verify import Verification, verify
-from hitoku.io import read_jj, read_jj_pattern, write_jj
+from hitoku.io import read_code_list, read_jj, read_jj_pattern, write_jj
 from hitoku.io.recipe import Recipe
 from hitoku.methods import METHODS, Auto
 from hitoku.methods.adjust import Adjust
@@ -146,6 +146,7 @@ __all__ = [
     "loss",
     "null_dimension",
     "protect",
+    "read_code_list",
     "read_jj",
     "read_jj_pattern",
     "record_risk",

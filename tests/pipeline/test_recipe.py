@@ -324,7 +324,7 @@ def test_tabulated_records_use_marks_of_another_file(kitchen, method):
         pytest.param(ONE, '"trade"', '"trad"', "line 3, key by, entry 2", "no column 'trad'", id="code"),
         pytest.param(ONE, "firms.csv", "firm.csv", "line 2, key data", "no file", id="data"),
         pytest.param(ONE, "regions.csv", "region.csv", "line 9, key hierarchies", "no file", id="hierarchy"),
-        pytest.param(ONE, "data/regions.csv", "data/cells.csv", "line 9", "lacks a column", id="no tree"),
+        pytest.param(ONE, "data/regions.csv", "data/cells.csv", "line 9", "not levels of one", id="no tree"),
         pytest.param(LINKED, '"size"]', '"sise"]', "line 14, key tables, entry 2, by", "'sise'", id="linked"),
         pytest.param(
             COUNTED,

@@ -21,7 +21,7 @@ from hitoku.checks.ledger import LedgerStore, create, receipts, verify_store
 from hitoku.checks.policies import policy
 from hitoku.checks.submission import recheck
 from hitoku.evidence.verify import fingerprint, verify
-from hitoku.io import read_jj, read_jj_pattern, read_marked_cells
+from hitoku.io import read_code_tree, read_jj, read_jj_pattern, read_marked_cells
 from hitoku.io.argus import (
     check_batch,
     parse_metadata,
@@ -35,7 +35,7 @@ from hitoku.io.argus import (
     read_tree,
     write_metadata,
 )
-from hitoku.io.recipe import Recipe, draft_recipe, read_code_tree
+from hitoku.io.recipe import Recipe, draft_recipe
 from hitoku.io.release import read_release
 from hitoku.review import FILE, MANIFEST, ReviewSettings, faults, read_export, read_settings, unpack
 from hitoku.tabulation import tabulate

@@ -38,7 +38,7 @@ def protect(
     ] = None,
     hierarchy: Annotated[
         list[str] | None,
-        typer.Option(help="column=file.csv; the file has the columns code and parent. Repeat for several."),
+        typer.Option(help="column=file: a code list in CSV, Excel or .hrc format. Repeat for several."),
     ] = None,
     magnitude: Annotated[
         str | None, typer.Option(help="Ranking of negative contributions: signed or abs.")

@@ -1,6 +1,9 @@
 from hitoku.io.check_page import SIGNS as SIGNS
 from hitoku.io.check_page import page as page
 from hitoku.io.check_page import write_report as write_report
+from hitoku.io.code_list import CodeList as CodeList
+from hitoku.io.code_list import read_code_list as read_code_list
+from hitoku.io.code_list import read_code_tree as read_code_tree
 from hitoku.io.jj import read_jj as read_jj
 from hitoku.io.jj import read_jj_pattern as read_jj_pattern
 from hitoku.io.jj import write_jj as write_jj

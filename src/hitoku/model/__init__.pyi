@@ -15,6 +15,7 @@ from hitoku.model.dimension import Dimension as Dimension
 from hitoku.model.dimension import Labels as Labels
 from hitoku.model.frames import code_list as code_list
 from hitoku.model.frames import infinite as infinite
+from hitoku.model.frames import nearest_code as nearest_code
 from hitoku.model.frames import not_numbers as not_numbers
 from hitoku.model.frames import numbers as numbers
 from hitoku.model.frames import opened as opened

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from hitoku.errors import DataError, did_you_mean, some
+from hitoku.messages import Text
 from hitoku.model.arrays import Floats, Integers
 
 # Codes with more digits are sorted as text.
@@ -169,12 +171,43 @@ def unseen_codes(name: str, codes: Sequence[str], known: Sequence[str], where: s
         "column {column!r} has {n} code(s) that are not in its hierarchy",
         column=name,
         where="{place}, codes {codes}",
-        fix=_nearly(codes, known)
-        or did_you_mean(codes[0], known, otherwise="add them to the hierarchy, or correct the data"),
+        fix=_nearly(codes, known) or _near_branch(codes[0], known),
         n=len(codes),
         place=where,
         codes=some(repr(code) for code in codes),
     )
+
+
+def nearest_code(code: str, known: Iterable[str]) -> str:
+    """Return the code of the same branch that is nearest: the one with the longest common beginning.
+
+    Examples
+    --------
+    >>> nearest_code("1011", ["1311", "10", "1012", "1020"]), nearest_code("101", ["102", "10"])
+    ('1012', '10')
+    """
+
+    def shared(other: str) -> tuple[int, int]:
+        same = list(takewhile(lambda pair: pair[0] == pair[1], zip(code, other, strict=False)))
+        return len(same), -len(other)
+
+    best = max(known, key=shared, default="")
+    return best if best and shared(best)[0] else ""
+
+
+def _near_branch(code: str, known: Sequence[str]) -> str:
+    """Return what to do about a code that is not in the hierarchy: a misspelt word, or one of a branch."""
+    near = nearest_code(code, known)
+    word = did_you_mean(code, known, otherwise=" ")
+    if word.strip() and not any(sign.isdigit() for sign in code):
+        return word
+    if near:
+        return Text(
+            'add {code!r} to the hierarchy beside {near!r}, or put such records together: unseen="code"',
+            code=code,
+            near=near,
+        )
+    return Text('add them to the hierarchy, correct the data, or put such records together: unseen="code"')
 
 
 def _nearly(codes: Sequence[str], known: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hitoku.errors import HitokuError
 from hitoku.files import require_path, sha256, split_sheet
-from hitoku.io import marked_cells, read_cell_file, read_marked_cells
+from hitoku.io import marked_cells, read_cell_file, read_code_tree, read_marked_cells
 from hitoku.io.recipe import (
     COLUMN_KEYS,
     OF_CELLS,
@@ -20,7 +20,6 @@ from hitoku.io.recipe import (
     Recipe,
     RecipeOrigin,
     TableKeys,
-    read_code_tree,
 )
 from hitoku.model import MEASURE, Finding, Hierarchy, Integers, Mask, Table
 from hitoku.pipeline.recipe_links import MadeTable, link_made

@@ -27,6 +27,7 @@ from hitoku.tabulation.number_styles import text_in_numbers as text_in_numbers
 from hitoku.tabulation.number_styles import whole as whole
 from hitoku.tabulation.placement import RecordAtoms as RecordAtoms
 from hitoku.tabulation.placement import shares_in as shares_in
+from hitoku.tabulation.record_columns import WORDS_FOR_TOTALS as WORDS_FOR_TOTALS
 from hitoku.tabulation.record_columns import Column as Column
 from hitoku.tabulation.record_columns import columns_of as columns_of
 from hitoku.tabulation.record_columns import find_totals as find_totals
@@ -40,6 +41,7 @@ from hitoku.tabulation.shared_records import share_records as share_records
 from hitoku.tabulation.sheets import read_sheet as read_sheet
 from hitoku.tabulation.source import Source as Source
 from hitoku.tabulation.source import Where as Where
+from hitoku.tabulation.text_files import BLANKS as BLANKS
 from hitoku.tabulation.text_files import EXCEL as EXCEL
 from hitoku.tabulation.text_files import READING as READING
 from hitoku.tabulation.text_files import FileFormat as FileFormat

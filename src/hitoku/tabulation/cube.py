@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.errors import DataError, ParameterError, did_you_mean, some
+from hitoku.errors import DataError, HitokuError, ParameterError, did_you_mean, join_errors, some
 from hitoku.model import (
     TOTAL,
     Dimension,
@@ -82,43 +82,62 @@ def cube_of(
     """Read the codes of every variable, and tell the engine where each belongs."""
     _refuse_hierarchies(hierarchies, by)
     dimensions = []
+    problems: list[HitokuError] = []
     for number, name in enumerate(by):
-        column = f"c{number}"
-        found, kind = engine.codes(column)
-        codes = texts(found, kind)
-        refuse_nul(name, codes.values(), engine.where)
-        n_missing = sum(found[raw] for raw, code in codes.items() if code is None)
-        if n_missing and missing == "error":
-            raise DataError(
-                "missing_codes",
-                "column {column!r} has {n} missing code(s)",
-                column=name,
-                where=engine.where,
-                fix='give them a code first, or missing="code" to put them under {missing!r}',
-                n=n_missing,
-                missing=MISSING,
-            )
-        wanted = {raw: MISSING if code is None else code for raw, code in codes.items()}
-        if name in hierarchies:
-            dimension = Dimension.of(name, hierarchies[name])
-        else:
-            top = total if isinstance(total, str) else total.get(name, TOTAL)
-            # Missing codes stand last, unless the data use the word themselves.
-            listed = code_list(np.array([code for code in codes.values() if code is not None], dtype=str))
-            flat = dict.fromkeys([*listed, MISSING] if n_missing else listed)
-            times = dict.fromkeys(listed, 0)
-            for raw, code in codes.items():
-                if code is not None:
-                    times[code] += found[raw]
-            _refuse_total(name, top, times, engine.where)
-            refuse_similar(name, {top: 0} | times, engine.where)
-            dimension = Dimension.of(name, Hierarchy.flat(flat, top))
-        if n_missing and MISSING not in dimension.leaves:
-            raise _no_code(name, MISSING, "missing")
-        mapped = _places(wanted, dimension, unseen, engine.where)
-        engine.place(column, mapped, len(dimension.leaves))
-        dimensions.append(dimension)
+        try:
+            dimensions.append(_dimension(engine, number, name, hierarchies, total, missing, unseen))
+        except HitokuError as error:
+            problems.append(error)
+    if problems:
+        raise join_errors(problems)
     return Cube(tuple(dimensions))
+
+
+def _dimension(
+    engine: CodedRecords,
+    number: int,
+    name: str,
+    hierarchies: Hierarchies,
+    total: str | Mapping[str, str],
+    missing: str,
+    unseen: str,
+) -> Dimension:
+    """Read the codes of one variable, and tell the engine where each belongs."""
+    column = f"c{number}"
+    found, kind = engine.codes(column)
+    codes = texts(found, kind)
+    refuse_nul(name, codes.values(), engine.where)
+    n_missing = sum(found[raw] for raw, code in codes.items() if code is None)
+    if n_missing and missing == "error":
+        raise DataError(
+            "missing_codes",
+            "column {column!r} has {n} missing code(s)",
+            column=name,
+            where=engine.where,
+            fix='give them a code first, or missing="code" to put them under {missing!r}',
+            n=n_missing,
+            missing=MISSING,
+        )
+    wanted = {raw: MISSING if code is None else code for raw, code in codes.items()}
+    if name in hierarchies:
+        dimension = Dimension.of(name, hierarchies[name])
+    else:
+        top = total if isinstance(total, str) else total.get(name, TOTAL)
+        # Missing codes stand last, unless the data use the word themselves.
+        listed = code_list(np.array([code for code in codes.values() if code is not None], dtype=str))
+        flat = dict.fromkeys([*listed, MISSING] if n_missing else listed)
+        times = dict.fromkeys(listed, 0)
+        for raw, code in codes.items():
+            if code is not None:
+                times[code] += found[raw]
+        _refuse_total(name, top, times, engine.where)
+        refuse_similar(name, {top: 0} | times, engine.where)
+        dimension = Dimension.of(name, Hierarchy.flat(flat, top))
+    if n_missing and MISSING not in dimension.leaves:
+        raise _no_code(name, MISSING, "missing")
+    mapped = _places(wanted, dimension, unseen, engine.where)
+    engine.place(column, mapped, len(dimension.leaves))
+    return dimension
 
 
 def _refuse_total(name: str, total: str, times: Mapping[str, int], where: str) -> None:

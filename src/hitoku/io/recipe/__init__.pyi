@@ -14,4 +14,3 @@ from hitoku.io.recipe.recipe import OF_RECORDS as OF_RECORDS
 from hitoku.io.recipe.recipe import OF_RUNNING as OF_RUNNING
 from hitoku.io.recipe.recipe import Counts as Counts
 from hitoku.io.recipe.recipe import Recipe as Recipe
-from hitoku.io.recipe.recipe import read_code_tree as read_code_tree

@@ -170,7 +170,7 @@ class TableKeys(BaseModel):
     holding: str | None = Field(None, description="column that names the owner of respondents")
     hierarchies: dict[str, Texts] = Field(
         default_factory=dict,
-        description="by variable, a CSV file with the columns code and parent, a list of them, or columns",
+        description="by variable, a code list (CSV, Excel, .hrc), several of them, or columns of the data",
     )
     where: Annotated[dict[str, list[str]] | None, BeforeValidator(_selection)] = Field(
         None, description="records to count, by their codes in some columns; all where left out"

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hitoku.errors import DataError, HierarchyError, HitokuError, did_you_mean
+from hitoku.errors import DataError, HitokuError, did_you_mean
 from hitoku.io.recipe.keys import UNLESS_UNSAFE, CountsKeys, RecipeKeys, RecipeOrigin, TableKeys
 from hitoku.messages import Text
 from hitoku.methods import METHODS, Method, method_from_parts
-from hitoku.model import TOTAL, Hierarchy
 from hitoku.rules import RULES, Rule, made, parsed
-from hitoku.tabulation import look_at
 from hitoku.toml import load_toml, toml_text, validated
 
 # Keys for only one of the two kinds of data.
@@ -336,29 +334,3 @@ def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: Recip
                 misplaced if name in RecipeKeys.model_fields else did_you_mean(name, table.by),
                 variable=name,
             )
-
-
-def read_code_tree(path: str | Path, total: str = TOTAL) -> Hierarchy:
-    """Read a hierarchy from columns ``code`` and ``parent``; an empty parent means the total.
-
-    Errors name the file and the line.
-    """
-    path = Path(path)
-    text = look_at(path)
-    columns = text.header
-    rows = [dict(zip(columns, row, strict=True)) for row in text.rows()]
-    if not {"code", "parent"} <= set(columns):
-        raise DataError(
-            "hierarchy_file_lacks_column",
-            "the hierarchy {file!r} lacks a column",
-            where=str(path),
-            fix="its first line names the columns code and parent; an empty parent means the total",
-            file=path.name,
-        )
-    # A row for the total itself adds nothing.
-    pairs = [(row["code"], row["parent"] or total) for row in rows if row["code"] != total]
-    try:
-        return Hierarchy.from_pairs(pairs, total=total)
-    except HierarchyError as error:
-        where = Text("{file}, {where}", file=path.name, where=error.where) if error.where else path.name
-        raise error.copy_as(where=where) from error
