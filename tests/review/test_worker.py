@@ -147,7 +147,7 @@ def test_progress_is_live(centre, process):
 
 def test_abandoned_job_is_retried_then_given_up(centre):
     hand_in(centre)
-    for attempt in range(1, jobs.MOST_ATTEMPTS + 1):
+    for attempt in range(1, jobs.MAX_ATTEMPTS + 1):
         with writing(centre.context.engine) as connection:
             assert jobs.take(connection).subject == 1
             assert jobs.take(connection) is None, "another worker is at it"

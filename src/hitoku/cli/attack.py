@@ -14,7 +14,7 @@ from hitoku.cli.terminal import FOUND, AsJson, print_json, progress
 if TYPE_CHECKING:
     from hitoku.model import Finding
 
-MOST_FINDINGS = 10
+MAX_FINDINGS = 10
 
 
 def _list_attacks(wanted: bool) -> None:
@@ -85,10 +85,10 @@ def attack(
     else:
         for word, found in findings.items():
             typer.echo(f"{word}: {f'{len(failed[word]):,} found' if failed[word] else 'nothing found'}")
-            for finding in found[:MOST_FINDINGS]:
+            for finding in found[:MAX_FINDINGS]:
                 typer.echo(f"  {finding}")
-            if len(found) > MOST_FINDINGS:
-                typer.echo(f"  and {len(found) - MOST_FINDINGS:,} more; --json lists them all")
+            if len(found) > MAX_FINDINGS:
+                typer.echo(f"  and {len(found) - MAX_FINDINGS:,} more; --json lists them all")
     if any(failed.values()):
         raise typer.Exit(FOUND)
 

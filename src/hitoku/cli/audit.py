@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hitoku.model import Finding, Mask, Table, Verdict
     from hitoku.rules import Rule
 
-MOST_FINDINGS = 10
+MAX_FINDINGS = 10
 # With a null space of one dimension, a single leaked value determines all suppressed values.
 FEW_MOVES = 3
 
@@ -179,10 +179,10 @@ def _show(paths: Sequence[Path], verdict: Verdict, found: Audit, findings: Seque
     risk = "; few: one leaked value may disclose others" if found.safe and moves < FEW_MOVES else ""
     left = f"null-space dimension of the suppressed cells: {moves:,}{risk}"
     typer.echo(f"  {left if counted['withheld'] else 'no cell is suppressed'}")
-    for finding in findings[:MOST_FINDINGS]:
+    for finding in findings[:MAX_FINDINGS]:
         typer.echo(f"  {finding}")
-    if len(findings) > MOST_FINDINGS:
-        typer.echo(f"  and {len(findings) - MOST_FINDINGS:,} more; --json lists them all")
+    if len(findings) > MAX_FINDINGS:
+        typer.echo(f"  and {len(findings) - MAX_FINDINGS:,} more; --json lists them all")
 
 
 def _audit_together(paths: list[Path], *, as_json: bool) -> None:

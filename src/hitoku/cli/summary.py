@@ -18,7 +18,7 @@ from hitoku.pipeline import Run
 STYLES = {Colour.GREEN: "green", Colour.AMBER: "yellow", Colour.RED: "red"}
 SIGNS = {Colour.GREEN: "✓", Colour.AMBER: "?", Colour.RED: "✗"}
 WITHHELD = Text("c", style="bold reverse")
-MOST_ROWS, MOST_COLUMNS = 8, 5
+MAX_ROWS, MAX_COLUMNS = 8, 5
 
 
 def counts(outcome: Outcome) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def excerpt(release: Release, dimensions: tuple[Dimension, ...]) -> Grid | None:
     for row_group in rows.groups:
         for column_group in columns.groups:
             block = _block(printed, rows, columns, row_group, column_group)
-            if block.shape[0] > MOST_ROWS or block.shape[1] > MOST_COLUMNS:
+            if block.shape[0] > MAX_ROWS or block.shape[1] > MAX_COLUMNS:
                 continue
             hidden = float(np.isnan(block).mean())
             # Prefer excerpts in which about half of the cells are suppressed.

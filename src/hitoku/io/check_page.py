@@ -37,11 +37,11 @@ from hitoku.messages import Text
 from hitoku.model import Colour, Verdict
 
 # Rows shown of each output; the CSV file has all.
-MOST_ROWS = 200
+MAX_ROWS = 200
 # Styles of the release report, and differences for this page.
 STYLES = ("style.css", "check.css")
 # Two-way tables wider than this are listed.
-MOST_COLUMNS = 12
+MAX_COLUMNS = 12
 # Text and sign of every status, so that colour is not the only difference.
 SIGNS = {"pass": "✓", "fail": "✗", "review": "?", "exception granted": "!", "-": ""}
 STATES = {
@@ -56,7 +56,7 @@ HTML, JSON = "report.html", "report.json"
 # Time format; catalogues have that of their language.
 MINUTE = "%Y-%m-%d %H:%M UTC"
 # Lines shown of a text file; the attached file has all.
-MOST_LINES = 400
+MAX_LINES = 400
 
 
 def write_report(
@@ -195,8 +195,8 @@ def _shown(name: str, content: bytes) -> ShownFile:
     if kind is not None:
         return ShownFile(name, picture=f"data:{kind};base64,{base64.b64encode(content).decode()}")
     lines = content.decode("utf-8", "replace").splitlines()
-    more = f", the first {MOST_LINES} of {len(lines):,} lines" if len(lines) > MOST_LINES else ""
-    return ShownFile(name, "\n".join(lines[:MOST_LINES]), more)
+    more = f", the first {MAX_LINES} of {len(lines):,} lines" if len(lines) > MAX_LINES else ""
+    return ShownFile(name, "\n".join(lines[:MAX_LINES]), more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,7 +295,7 @@ def _section(
         ],
         variables=list(known[1])[: known[0]],
         cells=_cells(known),
-        more_cells=max(max(map(len, known[1].values()), default=0) - MOST_ROWS, 0),
+        more_cells=max(max(map(len, known[1].values()), default=0) - MAX_ROWS, 0),
     )
 
 
@@ -303,7 +303,7 @@ def _cells(known: Known) -> list[list[str]]:
     """Format the facts about the first cells: codes, numbers, decision, interval."""
     n_codes, columns = known
     found = []
-    for row in islice(zip(*columns.values(), strict=True), MOST_ROWS):
+    for row in islice(zip(*columns.values(), strict=True), MAX_ROWS):
         value, n_units, n_records, first, second, *shares, low, high, width, decision = row[n_codes:]
         counts = (value, entry), (n_units, entry), (n_records, entry)
         amounts = (first, number), (second, number), *((share, percent) for share in shares)
@@ -338,11 +338,9 @@ def _listed(published: Mapping[str, list[Any]]) -> Leaving:
     """Return the published output row by row; a tampered one may have any shape."""
     rows = list(zip(*published.values(), strict=False))
     more = (
-        Text(", the first {shown} of {n:,} rows", shown=MOST_ROWS, n=len(rows))
-        if len(rows) > MOST_ROWS
-        else ""
+        Text(", the first {shown} of {n:,} rows", shown=MAX_ROWS, n=len(rows)) if len(rows) > MAX_ROWS else ""
     )
-    labels: dict[int, tuple[str, ...]] = dict.fromkeys(range(min(len(rows), MOST_ROWS)), ())
+    labels: dict[int, tuple[str, ...]] = dict.fromkeys(range(min(len(rows), MAX_ROWS)), ())
     section = list_rows((), labels, [str(name) for name in published])
     return Leaving(section, [value for row in rows for value in row], more=more)
 
@@ -358,7 +356,7 @@ def _crossed(output: Output) -> Leaving | None:
     ):
         return None
     section = cross_codes(by, list(zip(*(map(str, columns[name]) for name in by), strict=False)))
-    if section is None or len(section.columns) > MOST_COLUMNS or len(section.rows) > MOST_ROWS:
+    if section is None or len(section.columns) > MAX_COLUMNS or len(section.rows) > MAX_ROWS:
         return None
     if len(columns[measure]) < len(section.cells):
         return None

@@ -28,7 +28,7 @@ NO_BOUND = 1e30
 CONSTANT = "constant"
 TERM = re.compile(r"([0-9]+)\s*\(\s*([^\s()]+)\s*\)")
 # Digits that suffice for every number of cells or relations.
-MOST_DIGITS = 15
+MAX_DIGITS = 15
 NUMBERS = ("value", "cost", "lower bound", "upper bound", "LPL", "UPL", "SPL")
 
 
@@ -242,7 +242,7 @@ class _Lines:
 
 def _whole(word: str) -> int | None:
     """Parse digits; return None for anything else, and for too many digits."""
-    return int(word) if word.isdecimal() and len(word) <= MOST_DIGITS else None
+    return int(word) if word.isdecimal() and len(word) <= MAX_DIGITS else None
 
 
 def _read(path: Path) -> _File:

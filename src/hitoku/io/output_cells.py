@@ -25,7 +25,7 @@ from hitoku.messages import Text
 from hitoku.model import Floats, Protection, Table
 
 # Above this number of cells, intervals are only in the certificate.
-MOST_CELLS = 20_000
+MAX_CELLS = 20_000
 # Work limit for the intervals of a table: about a minute.
 WORK = 1e10
 
@@ -133,7 +133,7 @@ class OutputCells:
         table, need, release = claimed
         withheld = self.output.evidence.withheld
         bounds = None
-        if withheld.any() and len(self) <= MOST_CELLS:
+        if withheld.any() and len(self) <= MAX_CELLS:
             bounds = Interval(integer=release.integer, work_limit=WORK).bounds(release)
         found = audit(table, need, release, intervals=bounds or False)
         return Cells(table, need, Protection.withhold(table, withheld, need), found)

@@ -20,7 +20,7 @@ from hitoku.io.language import ENGLISH
 from hitoku.model import Floats, Integers, Release
 
 WITHHELD = "c"
-MOST_SIGNS = 20  # digits of a number, its sign and point
+MAX_SIGNS = 20  # digits of a number, its sign and point
 
 LEGEND = f"{WITHHELD}: withheld for confidentiality. A withheld cell is not zero: it is not published."
 CHOSEN = (
@@ -105,7 +105,7 @@ class Publication:
         # decimal.
         written = texts(self.release.published)
         return [
-            np.format_float_positional(float(text), trim="-") if len(text) > MOST_SIGNS else text
+            np.format_float_positional(float(text), trim="-") if len(text) > MAX_SIGNS else text
             for text in written
         ]
 

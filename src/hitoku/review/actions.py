@@ -35,7 +35,7 @@ from hitoku.web import MAX_DIGITS, client_address, is_same_origin, local_path, r
 LOGGER = logging.getLogger("hitoku.review")
 COOKIE = "hitoku_session"
 # Limits of a form without files; texts are limited again where they are used.
-MOST_FIELDS, MOST_FORM_BYTES = 500, 1_000_000
+MAX_FIELDS, MAX_FORM_BYTES = 500, 1_000_000
 # Maximum digits of a Content-Length.
 SIZE_DIGITS = 15
 NO_PAGE, TO_BEGINNING = "there is no such page", "go back to the beginning"
@@ -198,8 +198,8 @@ def route(action: Action, context: Context) -> Route:
                 _bound(http, context, action)
                 form = await http.form(
                     max_files=1 if action.takes_files else 0,
-                    max_fields=MOST_FIELDS,
-                    max_part_size=MOST_FORM_BYTES,
+                    max_fields=MAX_FIELDS,
+                    max_part_size=MAX_FORM_BYTES,
                 )
                 files = {name: item for name, item in form.multi_items() if isinstance(item, UploadFile)}
             texts = {name: item for name, item in form.multi_items() if isinstance(item, str)}
@@ -334,7 +334,7 @@ def remember(response: Response, token: str, context: Context) -> None:
 
 def _bound(http: Request, context: Context, action: Action) -> None:
     """Reject a body that is too long, or without a length, before reading it."""
-    most = MOST_FORM_BYTES + (context.settings.upload_bytes if action.takes_files else 0)
+    most = MAX_FORM_BYTES + (context.settings.upload_bytes if action.takes_files else 0)
     said = http.headers.get("content-length", "")
     length = whole_number(said, digits=SIZE_DIGITS)
     if length is None or length > most:

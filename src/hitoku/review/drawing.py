@@ -167,7 +167,7 @@ def _by_key(columns: Mapping[str, Sequence[Any]]) -> dict[tuple[Any, ...], Any]:
 # index per cell. Ten thousand separate lists would slow down garbage collection.
 OF, ONCE = "of", "once"
 # Columns with a larger share of distinct entries are not packed.
-MOST_DIFFERENT = 0.5
+MAX_DIFFERENT = 0.5
 
 
 def packed(cells: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def _once(column: Any) -> Any:
         return column
     texts = [json.dumps(each) for each in column]
     place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    if len(place) > MOST_DIFFERENT * len(column):
+    if len(place) > MAX_DIFFERENT * len(column):
         return column
     return {ONCE: [json.loads(text) for text in place], OF: [place[text] for text in texts]}
 

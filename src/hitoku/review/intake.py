@@ -30,7 +30,7 @@ from hitoku.toml import load_toml
 
 CHUNK = 1 << 20
 # Maximum compression ratio, which text does not reach; not applied below the second number of bytes.
-MOST_RATIO, SMALL = 300, 10_000_000
+MAX_RATIO, SMALL = 300, 10_000_000
 MANIFEST = "manifest.json"
 # Exceptions of the standard library for invalid archives, including messages without text.
 BROKEN = (
@@ -117,7 +117,7 @@ def _extract(archive: zipfile.ZipFile, target: Path, settings: ReviewSettings) -
         raise refused(f"it is larger than {settings.unpacked_bytes:_} bytes when unpacked")
     room = settings.unpacked_bytes
     for each in listed:
-        if each.file_size > SMALL and each.file_size > MOST_RATIO * max(1, each.compress_size):
+        if each.file_size > SMALL and each.file_size > MAX_RATIO * max(1, each.compress_size):
             raise refused(f"{_short(each.filename)!r} is packed far too tightly")
         place = target / each.filename
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -181,7 +181,7 @@ def _short(name: str) -> str:
 # A file changed less than this many seconds ago may still be written.
 SETTLED_S = 2.0
 REFUSED = "refused"
-MOST_WORDS = 100_000
+MAX_WORDS = 100_000
 
 
 def take_from_inbox(context: Context) -> int:
@@ -243,7 +243,7 @@ def _words(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        given, _ = load_toml(read_file(path, MOST_WORDS).decode("utf-8"), path.name)
+        given, _ = load_toml(read_file(path, MAX_WORDS).decode("utf-8"), path.name)
     except UnicodeDecodeError as error:
         raise DataError(
             "file_not_toml",

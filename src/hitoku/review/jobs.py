@@ -14,7 +14,7 @@ from hitoku.review.tables import job
 # Without a heartbeat for this long, a job is abandoned.
 SILENCE = timedelta(seconds=20)
 # Attempts before a job that crashes its worker is given up.
-MOST_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 # Jobs run at the same time; the machine also serves pages.
 AT_ONCE = 1
 
@@ -60,9 +60,9 @@ def take(connection: Connection) -> Row[tuple[object, ...]] | None:
     """Take the next job, or an abandoned one; None if there is none."""
     silent = moment(datetime.now(UTC) - SILENCE)
     stale = (job.c.state == Stage.RUNNING) & (job.c.beat < silent)
-    worn = stale & (job.c.attempts >= MOST_ATTEMPTS)
+    worn = stale & (job.c.attempts >= MAX_ATTEMPTS)
     connection.execute(
-        sa.update(job).where(worn).values(state=Stage.FAILED, said=f"the worker died {MOST_ATTEMPTS} times")
+        sa.update(job).where(worn).values(state=Stage.FAILED, said=f"the worker died {MAX_ATTEMPTS} times")
     )
     busy = (job.c.state == Stage.RUNNING) & (job.c.beat >= silent)
     if (connection.scalar(sa.select(sa.func.count()).select_from(job).where(busy)) or 0) >= AT_ONCE:

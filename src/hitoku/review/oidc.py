@@ -24,7 +24,7 @@ from hitoku.files import read_file
 from hitoku.review.context import Oidc
 
 # Limits of a response of the provider: bytes, and seconds.
-MOST_BYTES, PATIENCE_S = 1_000_000, 10
+MAX_BYTES, PATIENCE_S = 1_000_000, 10
 # Cache duration of its metadata and keys, and permitted clock difference, in seconds.
 FRESH_S, LEEWAY_S = 600, 60
 # Public-key signatures only: "none" and shared secrets do not authenticate the provider.
@@ -184,7 +184,7 @@ def _fetch(address: str, form: Mapping[str, str] | None = None, authorisation: s
         asked.add_header("Authorization", authorisation)
     try:
         with urllib.request.build_opener(_Stay).open(asked, timeout=PATIENCE_S) as answer:
-            found = json.loads(answer.read(MOST_BYTES))
+            found = json.loads(answer.read(MAX_BYTES))
     except (urllib.error.URLError, OSError, ValueError) as error:
         raise DataError(
             "identity_provider_answer",

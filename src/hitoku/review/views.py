@@ -155,9 +155,9 @@ def draw_picture(output: Output) -> bytes:
 
 
 # Maximum number of sums drawn; the verdicts name all.
-MOST_SUMS = 50
+MAX_SUMS = 50
 # Maximum number of cells in a drawn sum.
-MOST_TERMS = 200
+MAX_TERMS = 200
 
 
 def sums(found: Recheck, n_cells: Sequence[int]) -> list[dict[str, Any]]:
@@ -173,7 +173,7 @@ def sums(found: Recheck, n_cells: Sequence[int]) -> list[dict[str, Any]]:
     drawn: list[dict[str, Any]] = []
     for place, each in enumerate(found.outputs):
         for verdict in each.verdicts:
-            if 0 < len(verdict.terms) <= MOST_TERMS and len(drawn) < MOST_SUMS:
+            if 0 < len(verdict.terms) <= MAX_TERMS and len(drawn) < MAX_SUMS:
                 sides = _sides(found, n_cells, place, verdict)
                 if sides is not None:
                     drawn.append(_sum(each, verdict, sides))

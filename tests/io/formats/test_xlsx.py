@@ -196,7 +196,7 @@ def test_codes_that_begin_like_formulas_stay_texts(tmp_path):
 
 @pytest.mark.parametrize(
     ("limit", "said"),
-    [("MOST_ROWS", "rows"), ("MOST_COLUMNS", "columns"), ("LONGEST_TEXT", "characters in one text")],
+    [("MAX_ROWS", "rows"), ("MAX_COLUMNS", "columns"), ("LONGEST_TEXT", "characters in one text")],
 )
 def test_content_beyond_excel_limits_raises_before_writing(persons, tmp_path, monkeypatch, limit, said):
     monkeypatch.setattr(xlsx, limit, 3)

@@ -304,7 +304,7 @@ def test_count_intervals_are_rounded_outwards_to_truth():
 
 
 def test_large_table_shows_margins_and_a_note(monkeypatch):
-    monkeypatch.setattr(report, "MOST_CELLS", 20)
+    monkeypatch.setattr(report, "MAX_CELLS", 20)
     cells = counts()
     tree = parsed(page(cells, title="A title"))
     totals = {c for c in range(49) if c % 7 == 6 or c >= 42}
@@ -318,12 +318,12 @@ def test_large_table_shows_margins_and_a_note(monkeypatch):
 def test_long_margins_leave_space_for_cell_list(monkeypatch):
     boxed = 'class="scroll tall">\n<table role="grid"'
     assert boxed not in page(counts(), title="A title")
-    monkeypatch.setattr(report, "MOST_CELLS", 20)
+    monkeypatch.setattr(report, "MAX_CELLS", 20)
     assert boxed in page(counts(), title="A title")
 
 
 def test_large_table_without_margins_is_listed(monkeypatch):
-    monkeypatch.setattr(report, "MOST_CELLS", 5)
+    monkeypatch.setattr(report, "MAX_CELLS", 5)
     cells = linked()
     tree = parsed(page(cells, title="A title"))
     assert not list(tree.all("table", role="grid"))
@@ -333,7 +333,7 @@ def test_large_table_without_margins_is_listed(monkeypatch):
 
 
 def test_long_list_is_cut_with_a_note(monkeypatch):
-    monkeypatch.setattr(report, "MOST_ROWS", 2)
+    monkeypatch.setattr(report, "MAX_ROWS", 2)
     tree = parsed(page(counts(), title="A title"))
     assert len(list(tree.one("table", id="list").one("tbody").all("tr"))) == 2
     assert "Of 4 cells the 2 nearest to danger are listed" in words(tree)
@@ -344,7 +344,7 @@ def test_longest_page_is_below_five_megabytes():
     table = Table.from_array(rng.integers(10**6, 10**9, (140, 140)))
     withheld = rng.random(table.n_cells) < 0.4
     cells = evidence(table, Need(unsafe=np.zeros(table.n_cells, bool)), Protection.withhold(table, withheld))
-    assert table.n_cells <= report.MOST_CELLS
+    assert table.n_cells <= report.MAX_CELLS
     assert len(page(cells, title="A title").encode()) < 5_000_000
 
 
@@ -367,7 +367,7 @@ def test_print_orientation_follows_table_width(columns, classes):
 
 def test_print_row_limit_matches_stylesheet():
     css = (TEMPLATES / "style.css").read_text("utf-8")
-    assert f"nth-child(n+{report.MOST_PRINTED_ROWS + 1})" in css
+    assert f"nth-child(n+{report.MAX_PRINTED_ROWS + 1})" in css
 
 
 # As a file

@@ -26,7 +26,7 @@ KINDS = {
 }
 MANUAL = 20.0
 # Maximum number of contributors that a rule may consider, because so many are stored per cell.
-MOST_CONTRIBUTORS = 1_000_000
+MAX_CONTRIBUTORS = 1_000_000
 
 
 class Remainder(NamedTuple):
@@ -215,8 +215,8 @@ def _requests(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Request
 def _whole(name: str, number: float, refuse: Refuse) -> int:
     if number != int(number):
         refuse(f"{name} counts contributors with a number that is not whole", f"write {EXAMPLES[name]}")
-    elif number > MOST_CONTRIBUTORS:
-        refuse(f"{name} counts more than {MOST_CONTRIBUTORS:,} contributors", f"write {EXAMPLES[name]}")
+    elif number > MAX_CONTRIBUTORS:
+        refuse(f"{name} counts more than {MAX_CONTRIBUTORS:,} contributors", f"write {EXAMPLES[name]}")
     return int(number)
 
 

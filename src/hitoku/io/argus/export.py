@@ -36,7 +36,7 @@ CODES = "codes.csv"
 # Cost of a published cell, where a suppressed one costs 1; τ-ARGUS scales costs to at most this value.
 FORTUNE = 20_000.0
 # τ-ARGUS finds optimal patterns for tables of at most this many variables.
-MOST_VARIABLES = 4
+MAX_VARIABLES = 4
 NOTICE = """CONFIDENTIAL. These files hold the values of withheld cells. Do not publish them.
 
 table.tab     every cell: codes, value, contributors where they are known, cost, status, required levels
@@ -213,6 +213,6 @@ def _notes(table: Table, need: Need, release: Release) -> list[str]:
         notes.append("a table for τ-ARGUS holds no bounds that outsiders know: only the JJ file has them")
     if table.frequency is not None and np.any(release.withheld & (table.frequency == 0)):
         notes.append("empty cells are withheld: τ-ARGUS always publishes those")
-    if len(table.dimensions) > MOST_VARIABLES:
-        notes.append(f"τ-ARGUS looks for optimal patterns in at most {MOST_VARIABLES} variables")
+    if len(table.dimensions) > MAX_VARIABLES:
+        notes.append(f"τ-ARGUS looks for optimal patterns in at most {MAX_VARIABLES} variables")
     return notes

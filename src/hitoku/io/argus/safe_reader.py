@@ -20,7 +20,7 @@ from hitoku.model import Finding, Floats, Integers, Mask, Severity, Table
 
 HIDDEN = (*UNSAFE, ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_BY_HAND)
 # Doubles represent all integers below this one exactly.
-MOST = 2**53
+EXACT = 2**53
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -156,7 +156,7 @@ def _value(text: str, where: str) -> float:
 
 def _count(text: str, what: str, where: str) -> int:
     number = _number(text)
-    if number is None or number != int(number) or not 0 <= number < MOST:
+    if number is None or number != int(number) or not 0 <= number < EXACT:
         raise DataError(
             "entry_not_whole",
             "a {what} is not a whole number",
@@ -167,7 +167,7 @@ def _count(text: str, what: str, where: str) -> int:
     return int(number)
 
 
-MOST_DECIMALS = 6
+MAX_DECIMALS = 6
 NAMED = 3
 
 
@@ -223,7 +223,7 @@ def read_suppressed_table(path: str | Path, table: Table) -> tuple[Mask, list[Fi
 def _decimals(cells: SafeCells) -> int:
     """Return the number of decimals in the file."""
     shown = cells.value[np.isfinite(cells.value)]
-    for decimals in range(MOST_DECIMALS):
-        if np.allclose(shown, np.round(shown, decimals), rtol=0, atol=10.0 ** -(MOST_DECIMALS + 3)):
+    for decimals in range(MAX_DECIMALS):
+        if np.allclose(shown, np.round(shown, decimals), rtol=0, atol=10.0 ** -(MAX_DECIMALS + 3)):
             return decimals
-    return MOST_DECIMALS
+    return MAX_DECIMALS

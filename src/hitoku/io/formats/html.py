@@ -16,9 +16,9 @@ from hitoku.io.publication import WITHHELD, Format, Publication
 from hitoku.model import Release
 
 # Above this number of cells, the page refers to the CSV file.
-MOST_CELLS = 250_000
+MAX_CELLS = 250_000
 # Longer tables are folded into parts of this many rows.
-MOST_ROWS = 500
+MAX_ROWS = 500
 # Maximum indentation; the style has a class for each level.
 DEEPEST = 8
 
@@ -35,7 +35,7 @@ def page(release: Release, *, title: str, adjusted: bool = False, footnotes: Seq
     >>> html.count('class="withheld"'), "<td>72</td>" in html
     (1, True)
     """
-    long, labels = release.n_cells > MOST_CELLS, release.labels
+    long, labels = release.n_cells > MAX_CELLS, release.labels
     # The total is the last code of every variable; its layer comes first.
     totals = ", ".join(
         f"{v}: {codes[-1]}" for v, codes in zip(labels.names[2:], labels.codes[2:], strict=True)
@@ -53,7 +53,7 @@ def page(release: Release, *, title: str, adjusted: bool = False, footnotes: Seq
         totals=totals,
         numbers=[] if long else [_number(text) for text in texts(release.published)],
         withheld=WITHHELD,
-        most_rows=MOST_ROWS,
+        most_rows=MAX_ROWS,
         deepest=DEEPEST,
     )
 

@@ -20,7 +20,7 @@ from hitoku.io.layout import LayoutSection, StubLine, sheets_of
 from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Format, Publication
 
 # Limits of Excel.
-MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT, DEEPEST = 1_048_576, 16_384, 32_767, 7
+MAX_ROWS, MAX_COLUMNS, LONGEST_TEXT, DEEPEST = 1_048_576, 16_384, 32_767, 7
 # Length limit and forbidden characters of sheet names.
 LONGEST_NAME = 31
 FORBIDDEN = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
@@ -30,7 +30,7 @@ COMFORTABLE_CELLS = 100_000
 # Rows above the table, and maximum rows below.
 ABOVE, BELOW = 6, 10
 NARROWEST, WIDEST_CODE, WIDEST_VALUE = 9, 44, 24
-MOST_DECIMALS = 6
+MAX_DECIMALS = 6
 # Readable characters per line: A4 landscape at half the screen size.
 READABLE = 260
 A4 = 9
@@ -67,8 +67,8 @@ def _refuse_oversized(path: Path, publication: Publication, sheets: Sequence[Lay
     n_columns = max(len(sheet.stubs) + len(sheet.columns) for sheet in sheets)
     longest = max(len(text) for text in (*words, *codes))
     for what, size, most in (
-        ("rows", n_rows, MOST_ROWS),
-        ("columns", n_columns, MOST_COLUMNS),
+        ("rows", n_rows, MAX_ROWS),
+        ("columns", n_columns, MAX_COLUMNS),
         ("characters in one text", longest, LONGEST_TEXT),
     ):
         if size > most:
@@ -119,7 +119,7 @@ class _Workbook:
         )
         texts = publication.texts
         decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
-        self.number = "#,##0" + ("." + "0" * min(decimals, MOST_DECIMALS) if decimals else "")
+        self.number = "#,##0" + ("." + "0" * min(decimals, MAX_DECIMALS) if decimals else "")
         # Thousands separators take a third more space.
         self.width = 4 * max((len(text) for text in texts), default=0) // 3 + 2
         self.styles: dict[tuple[tuple[str, Any], ...], Any] = {}

@@ -22,8 +22,8 @@ from hitoku.tabulation import (
 from hitoku.toml import toml_key, toml_value
 
 # Columns with more codes, or fewer records per code, are taken for names of respondents.
-MOST_CODES = 500
-MOST_NUMBER_CODES = 30
+MAX_CODES = 500
+MAX_NUMBER_CODES = 30
 RECORDS_PER_CODE = 10
 # Columns with at most this many codes need fewer records per code.
 FEW_CODES = 20
@@ -139,9 +139,9 @@ def _are_codes(column: Column, n_records: int) -> bool:
         return True
     if column.kind == "text" or _coded(column):
         most = max(n_records // RECORDS_PER_CODE, min(n_records // 2, FEW_CODES), 2)
-        return 2 <= column.n_distinct <= min(MOST_CODES, most)
+        return 2 <= column.n_distinct <= min(MAX_CODES, most)
     return column.kind == "whole" and 2 <= column.n_distinct <= min(
-        MOST_NUMBER_CODES, n_records // RECORDS_PER_CODE
+        MAX_NUMBER_CODES, n_records // RECORDS_PER_CODE
     )
 
 
@@ -176,10 +176,10 @@ def are_cells(n_records: int, n_combinations: int, codes: Iterable[Column]) -> b
 
 
 # Limits of a drafted table, so that it can be read.
-MOST_CELLS = 20_000
-MOST_VARIABLES = 2
+MAX_CELLS = 20_000
+MAX_VARIABLES = 2
 # Number of code-like columns whose pairs are compared.
-MOST_COMPARED = 12
+MAX_COMPARED = 12
 
 
 def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
@@ -199,7 +199,7 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
             columns = find_totals(path, columns)
         guess = guessed(n_records, columns)
         _refuse_unnamed(path, columns, guess)
-        nests = nested(path, guess.codes[:MOST_COMPARED])
+        nests = nested(path, guess.codes[:MAX_COMPARED])
         cells, counted = finest(guess.codes, nests), count_of(guess)
         per_cell = are_cells(n_records, n_combinations(path, cells), cells)
     totals = _totals(path, columns, able=counted is not None and per_cell)
@@ -312,7 +312,7 @@ def _few(codes: Iterable[Column], nests: set[tuple[str, str]]) -> list[Column]:
     for column in codes:
         grown = size * (column.n_distinct + 1)
         told = any({(one.name, column.name), (column.name, one.name)} & nests for one in chosen)
-        if len(chosen) < MOST_VARIABLES and (grown <= MOST_CELLS or not chosen) and not told:
+        if len(chosen) < MAX_VARIABLES and (grown <= MAX_CELLS or not chosen) and not told:
             chosen.append(column)
             size = grown
     return chosen

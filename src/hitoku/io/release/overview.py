@@ -23,7 +23,7 @@ from hitoku.model import ATTACKERS, Integers, Release, Verdict
 Node = tuple[str, int, Mapping[str, int]]
 
 LABEL = 8.0  # width of a letter
-LEAST, MOST = 5.0, 15.0  # radius of a table
+MIN_RADIUS, MAX_RADIUS = 5.0, 15.0  # radius of a table
 # Above this number of tables in a group, no line is drawn for pairs that share only a grand total.
 MANY_TABLES = 12
 
@@ -73,9 +73,9 @@ def link_picture(group: Sequence[Node]) -> LinkPicture:
     >>> [spot.name for spot in picture.spots], [line.told for line in picture.lines]
     (['a', 'b'], ['a and b share 3 cells'])
     """
-    radius = 0.0 if len(group) == 1 else max(34.0, len(group) * 2 * MOST / (2 * math.pi) * 1.15)
-    margin = MOST + 12.0 + LABEL * max(len(name) for name, _, _ in group)
-    middle = radius + margin, radius + MOST + 18.0
+    radius = 0.0 if len(group) == 1 else max(34.0, len(group) * 2 * MAX_RADIUS / (2 * math.pi) * 1.15)
+    margin = MAX_RADIUS + 12.0 + LABEL * max(len(name) for name, _, _ in group)
+    middle = radius + margin, radius + MAX_RADIUS + 18.0
     own = {node[0]: _spot(node, place, len(group), middle, radius) for place, node in enumerate(group)}
     wide, high = (round(2 * half, 1) for half in middle)
     return LinkPicture(wide, high, tuple(own.values()), tuple(_link_lines(group, own)))
@@ -85,7 +85,7 @@ def _spot(node: Node, place: int, n: int, middle: tuple[float, float], radius: f
     name, size, _ = node
     angle = 2 * math.pi * place / n - math.pi / 2
     across, down = math.cos(angle), math.sin(angle)
-    own = min(MOST, LEAST + 1.6 * math.log10(max(size, 1)) ** 1.4)
+    own = min(MAX_RADIUS, MIN_RADIUS + 1.6 * math.log10(max(size, 1)) ** 1.4)
     x, y = middle[0] + radius * across, middle[1] + radius * down
     aside = n > 1 and abs(across) > 0.2
     anchor = "middle" if not aside else "start" if across > 0 else "end"
@@ -115,7 +115,7 @@ LITTLE = 0.2
 # Above this number of tables, groups are collapsed.
 MANY = 20
 # Maximum number of linked tables named with a table, those with most shared cells.
-MOST_NAMED = 3
+MAX_NAMED = 3
 STYLES = ("style.css", "overview.css")
 NOTICE = """CONFIDENTIAL. This folder is for the person who signs the publication. Do not publish it.
 
@@ -160,7 +160,7 @@ class OverviewTable:
     @property
     def most_shared(self) -> list[tuple[str, int]]:
         """Tables with the most shared cells, and their number."""
-        return sorted(self.shares.items(), key=lambda each: -each[1])[:MOST_NAMED]
+        return sorted(self.shares.items(), key=lambda each: -each[1])[:MAX_NAMED]
 
     @classmethod
     def of(

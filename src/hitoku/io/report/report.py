@@ -34,15 +34,15 @@ from hitoku.io.report.pictures import adjusted_bar, interval_bar
 from hitoku.model import Mask, Verdict
 
 # Above this number of cells, the page shows only the cells to be checked; the table is in the CSV file.
-MOST_CELLS = 20_000
+MAX_CELLS = 20_000
 # Maximum number of suppressed and unsafe cells listed, least protected first; audit.csv and cells.csv have
 # all.
-MOST_ROWS = 1_500
+MAX_ROWS = 1_500
 # Printed rows and cells are limited: paper is for signing.
-MOST_PRINTED_ROWS, MOST_PRINTED_CELLS = 300, 3_000
+MAX_PRINTED_ROWS, MAX_PRINTED_CELLS = 300, 3_000
 # A4 without margins in both orientations; width of a letter and of column padding in style.css.
 PORTRAIT_MM, LANDSCAPE_MM, LETTER_MM, COLUMN_MM = 186, 273, 1.75, 4.5
-MOST_REMARKS = 50
+MAX_REMARKS = 50
 # Example cells for the legend, for suppressed and adjusted tables.
 SAMPLES = (interval_bar(50, 38, 90, lower=9, upper=9, width=45), adjusted_bar(50, 65, down=10, up=10))
 NOTHING, UNKNOWN = "·", "not computed"
@@ -143,11 +143,11 @@ def page(
     True
     """
     say = speaker(lang)
-    whole = cells.table.n_cells <= MOST_CELLS
+    whole = cells.table.n_cells <= MAX_CELLS
     overview = margins(cells.table)
     shown = sections(cells.table) if whole else (overview,) if overview else ()
     order = [cell for section in shown for cell in section.cells]
-    listed = cells.listed[:MOST_ROWS]
+    listed = cells.listed[:MAX_ROWS]
     layers = _layers(cells, order)
     if verdict is None:
         verdict = Outcome(
@@ -166,7 +166,7 @@ def page(
         disclosed=disclosed(cells, verdict.rows),
         figures=figures(cells),
         classes=classes(cells),
-        remarks=remarks(cells)[:MOST_REMARKS],
+        remarks=remarks(cells)[:MAX_REMARKS],
         steps=steps(cells),
         whole=whole,
         sections=[_section(cells, section) for section in shown],
@@ -177,7 +177,7 @@ def page(
         on_page=set(order),
         sample=SAMPLES[cells.adjusted is not None],
         published=lambda cell: number(float(cells.protection.value[cell])),
-        most_printed_rows=MOST_PRINTED_ROWS,
+        most_printed_rows=MAX_PRINTED_ROWS,
         n_listed=len(cells.listed),
         asked=asked,
         versions=dict(versions or {}),
@@ -256,14 +256,14 @@ def _section(cells: Cells, section: LayoutSection) -> dict[str, Any]:
     """Return the values that the template needs about a table."""
     inside, wide = section.cells, _width_mm(cells, section)
     # Of a long table, the part with the grand total (the last cell) is printed if it is short.
-    chosen = cells.table.n_cells <= MOST_PRINTED_CELLS or cells.table.n_cells - 1 in inside
+    chosen = cells.table.n_cells <= MAX_PRINTED_CELLS or cells.table.n_cells - 1 in inside
     return {
         "section": section,
         "withheld": int(cells.protection.withheld[inside].sum()),
         "unsafe": int(cells.need.unsafe[inside].sum()),
         "failing": int(cells.failing[inside].sum()),
         "wide": wide > PORTRAIT_MM,
-        "printed": chosen and wide <= LANDSCAPE_MM and len(inside) <= MOST_PRINTED_CELLS,
+        "printed": chosen and wide <= LANDSCAPE_MM and len(inside) <= MAX_PRINTED_CELLS,
     }
 
 

@@ -22,11 +22,11 @@ from hitoku.review.tables import output, submission
 from hitoku.web import page_number
 
 # Rows of a table per page, and fewer for a wide one.
-ROWS, FEWEST_ROWS, MOST_CELLS = 60, 20, 3_000
+ROWS, FEWEST_ROWS, MAX_CELLS = 60, 20, 3_000
 # Maximum number of rows shown for one side of a difference; of longer ones, those around the cells.
 WHOLE, BESIDE = 30, 2
 # Maximum number of cells listed when turns are compared.
-MOST_CHANGES = 500
+MAX_CHANGES = 500
 
 
 @lru_cache(maxsize=64)
@@ -224,7 +224,7 @@ def _paged(grid: list[dict[str, Any]], page: int) -> tuple[list[dict[str, Any]],
     """Split a long table into pages, section by section."""
     total = sum(len(section["rows"]) for section in grid)
     wide = max((len(section["columns"]) for section in grid), default=1)
-    high = min(ROWS, max(FEWEST_ROWS, MOST_CELLS // max(wide, 1)))
+    high = min(ROWS, max(FEWEST_ROWS, MAX_CELLS // max(wide, 1)))
     pages = max(1, -(-total // high))
     begin = (min(max(page, 1), pages) - 1) * high
     found, seen = [], 0
@@ -265,8 +265,8 @@ def _changed(call: Call, row: Any, view: dict[str, Any]) -> dict[str, Any] | Non
     return {
         "new": False,
         "same": False,
-        "cells": found[:MOST_CHANGES],
-        "more": max(0, len(found) - MOST_CHANGES),
+        "cells": found[:MAX_CHANGES],
+        "more": max(0, len(found) - MAX_CHANGES),
         "turn": before.turn,
     }
 
