@@ -1,4 +1,4 @@
-"""A release folder under attack, and the verdict on it as it is now, alone or with others."""
+"""Attacks on a release folder, and the verdict on its current state, alone or with others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hitoku.pipeline.recipe_run import equip
 from hitoku.rules import Rule, from_spec, parsed
 from hitoku.solver.closest import Norm
 
-# The evidence is written with as many digits as doubles have.
+# The evidence is written with the full precision of doubles.
 SAME = 1e-12
 
 
@@ -43,17 +43,17 @@ class AttackedFolder:
 
     @classmethod
     def read(cls, path: str | Path) -> AttackedFolder:
-        """Read a folder as its public table is now."""
+        """Read a folder with its current public table."""
         return cls(Path(path), *read_release(path))
 
     @property
     def adjusted(self) -> bool:
-        """Nothing is withheld, and what is shown is not the truth."""
+        """Whether nothing is suppressed, and the values differ from the true ones."""
         shown = self.release.published
         return not self.release.withheld.any() and not np.allclose(shown, self.table.value, rtol=SAME, atol=0)
 
     def contributions(self) -> Any:
-        """Return what the largest contributors of each cell know: their own amounts."""
+        """Return the knowledge of the largest contributors of each cell: their own contributions."""
         labels = self.release.labels
         count = read_numbers(self.path, labels, "contributors")
         if count is None:
@@ -63,7 +63,7 @@ class AttackedFolder:
                 where=str(self.path / "checker" / "cells.csv"),
                 fix="attack a release of magnitudes, made from records",
             )
-        # Without amounts only those are known who are alone in a cell: theirs is all of it.
+        # Without contributions only sole contributors are known: theirs is the whole cell.
         largest = read_numbers(self.path, labels, "largest")
         units = Contributors(
             count=count.astype(np.int64),
@@ -75,13 +75,13 @@ class AttackedFolder:
 
     @property
     def norm(self) -> Norm:
-        """Return the distance by which the values were adjusted."""
+        """Distance by which the values were adjusted."""
         norm: Norm = getattr(self.made.method, "norm", "l1")
         return norm
 
     @cached_property
     def units(self) -> Table:
-        """The table with the respondents and contributors of its cells, where the evidence has them."""
+        """The table with the respondents and contributors of its cells, if the evidence has them."""
         table, labels = self.table, self.release.labels
         if not (self.path / "checker" / "cells.csv").is_file():
             return table
@@ -98,7 +98,7 @@ class AttackedFolder:
             table = replace(table, frequency=units.count)
         if behind is None:
             return table
-        # Contributors are the holdings where several respondents belong to one.
+        # Contributors are the holdings if several respondents belong to one.
         same = units is None or np.array_equal(units.count, behind.count)
         return replace(table, units=behind) if same else replace(table, units=units, holdings=behind)
 
@@ -129,12 +129,12 @@ class AttackedFolder:
 
     @property
     def _counts(self) -> Counts | None:
-        """How the counts were protected, where these are the counts behind a magnitude table."""
+        """Protection of the counts, if these are the counts of a magnitude table."""
         return self.recipe.counts if self.summary.get("recipe", {}).get("kind") == "counts" else None
 
     @cached_property
     def made(self) -> Made:
-        """Return how the release was made, for an attacker who knows it."""
+        """How the release was made, for an attacker who knows it."""
         recipe, counts, rules = self.recipe, self._counts, self.rules
         whole: list[Whole] = [(self.table, {})]
         cells = cells_for(recipe, whole)[0]
@@ -153,7 +153,7 @@ class AttackedFolder:
                 fix="nobody can run the method again without knowing those; attack another release",
             )
         told = equip(recipe, method, self.table, cells, cost_factors(recipe, whole)[0])
-        # A method that weighs tables against each other has to know how each would have been judged.
+        # A method that compares tables must know how each would have been assessed.
         told = informed(told, rules, width)
         return Made(rules, told, width, recipe.keys.groups)
 
@@ -162,7 +162,7 @@ Given = Mapping[str, Any]
 
 
 def _known(folder: AttackedFolder, given: Given) -> AttackerKnowledge:
-    """Return what can be known about an adjustment; a scenario uses as much of it as it grants."""
+    """Return the facts about an adjustment that can be known; a scenario uses those that it grants."""
     return known(
         folder.table,
         folder.need,
@@ -172,7 +172,7 @@ def _known(folder: AttackedFolder, given: Given) -> AttackerKnowledge:
     )
 
 
-# What an attack may ask for beside the release, by the name of its parameter; what the word gives is at hand.
+# Inputs of attacks other than the release, by parameter; the second argument has the parameters of the spec.
 SUPPLIED: Mapping[str, Callable[[AttackedFolder, Given], Any]] = {
     "contributions": lambda folder, _: folder.contributions(),
     "method": lambda folder, _: folder.made.method,
@@ -185,7 +185,7 @@ SUPPLIED: Mapping[str, Callable[[AttackedFolder, Given], Any]] = {
 
 
 def attack_folder(folder: AttackedFolder, spec: str) -> list[Finding]:
-    """Run one attack on a release folder; say what it finds.
+    """Run one attack on a release folder; return its findings.
 
     Parameters
     ----------
@@ -220,12 +220,12 @@ BESIDE = "it was made together with other tables, which are not in this folder"
 
 
 def judge_folder(folder: AttackedFolder, audit: Audit) -> Verdict:
-    """Return the verdict on a release folder, as far as its evidence goes.
+    """Return the verdict on a release folder, as far as its evidence allows.
 
     Parameters
     ----------
     folder
-        The folder, read.
+        The folder.
     audit
         Audit of its public table against its evidence.
     """
@@ -243,7 +243,7 @@ def judge_folder(folder: AttackedFolder, audit: Audit) -> Verdict:
 
 
 def judge_cells(audit: Audit, rules: Sequence[Rule] | None, *, groups: bool = True) -> Verdict:
-    """Return the verdict on cells that were marked by hand; None where their rules are not known."""
+    """Return the verdict on manually marked cells; ``rules`` is None if they are not known."""
     found = None
     if rules is not None:
         found = derivable_groups(audit.table, rules, audit.release, own=audit, groups=groups)
@@ -284,7 +284,7 @@ def _groups(folder: AttackedFolder, audit: Audit) -> DerivableGroups | None:
 
 
 def _method(folder: AttackedFolder, audit: Audit) -> Row:
-    """Judge an attacker who knows the method, where the folder names it."""
+    """Return the row of an attacker who knows the method, if the folder names it."""
     try:
         made = folder.made
     except HitokuError:

@@ -1,9 +1,9 @@
-"""Several release folders judged together, also such as were made apart: what do their readers know.
+"""Joint audit of several release folders, including ones made separately: what their publication reveals.
 
-Cells of different folders are the same by their names; because a variable of one is a level of a variable of
-the other (its codes are nodes of the other's tree, or group its codes in the records, and the totals of these
-codes agree); or because they have the same records behind them, which the fingerprints in their evidence
-tell.
+Cells of different folders are the same if they have the same names; if a variable of one is a level of a
+variable of the other (its codes are nodes of the other's hierarchy, or group its codes in the records, and
+the totals of these codes agree); or if they have the same records, according to the fingerprints in their
+evidence.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from hitoku.tabulation import LinkedTables, Where
 
 @dataclass(frozen=True, eq=False)
 class AuditedTogether:
-    """What several releases give away together."""
+    """Result of a joint audit of several releases."""
 
     audit: Audit
-    """The verdict on all of them as one."""
+    """The audit of all of them as one."""
     remarks: tuple[Finding, ...]
-    """What could not be judged, and how cells were found to be the same."""
+    """Points that could not be audited, and how cells were matched."""
 
     @property
     def findings(self) -> list[Finding]:
@@ -52,14 +52,14 @@ class AuditedTogether:
 
 
 def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
-    """Judge several release folders of the same records together.
+    """Audit several release folders of the same records together.
 
-    Every unsafe cell of every folder must be blurred for somebody who has all of their public files.
+    Every unsafe cell of every folder must be protected from an attacker with all of their public files.
 
     Parameters
     ----------
     folders
-        Release folders as hitoku wrote them.
+        Release folders written by hitoku.
     """
     if len(folders) < 2:
         raise ParameterError("single_folder", "one folder", where="folders", fix="audit it alone")
@@ -110,10 +110,10 @@ def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
 
 
 def _widened(folders: Sequence[Path], tables: Sequence[Table]) -> list[tuple[Table, Integers]]:
-    """Give every table the sums by which others may publish its records; and say where its cells are then.
+    """Add to every table the sums under which others may publish its records; return its cells in each.
 
-    A column of the records that groups the codes of a variable becomes a grouping of it, where a table of
-    another folder has that column for a variable.
+    A column of the records that groups the codes of a variable becomes a grouping of it, if a table of
+    another folder has that column as a variable.
     """
     names = [set(table.labels.names) for table in tables]
     found = []
@@ -132,7 +132,7 @@ def _widened(folders: Sequence[Path], tables: Sequence[Table]) -> list[tuple[Tab
 
 
 def _with_groupings(dimension: Dimension, groupings: Sequence[Mapping[str, str]]) -> Dimension:
-    """Add groupings of codes to a variable; one that would call two things by one name is left out."""
+    """Add groupings of codes to a variable; one that would reuse a name is omitted."""
     for entries in groupings:
         # Codes that no record has belong to no group.
         parents = {leaf: entries.get(leaf, dimension.total) for leaf in dimension.leaves}
@@ -148,7 +148,7 @@ def _with_groupings(dimension: Dimension, groupings: Sequence[Mapping[str, str]]
 
 
 def _spread(table: Table, dimensions: tuple[Dimension, ...]) -> tuple[Table, Integers]:
-    """Make a table with more groups of the same leaves; new cells are hidden."""
+    """Return a table with more groups of the same leaves; new cells are hidden."""
     leaves = np.ix_(*(np.arange(len(d.leaves)) for d in dimensions))
     value = add_up(table.value.reshape(table.shape)[leaves], dimensions)
     shape = tuple(len(d) for d in dimensions)
@@ -179,7 +179,7 @@ def _spread(table: Table, dimensions: tuple[Dimension, ...]) -> tuple[Table, Int
 def _not_widened(
     folders: Sequence[Path], linked: Sequence[LinkedTables], names: Sequence[str]
 ) -> list[Finding]:
-    """Say which columns group codes of linked tables: sums of these are not among their cells."""
+    """Return remarks on columns that group codes of linked tables, whose sums are not among their cells."""
     found = []
     variables = [{d.name for table, _ in one.parts.values() for d in table.dimensions} for one in linked]
     for place, (folder, one) in enumerate(zip(folders, linked, strict=True)):
@@ -199,7 +199,7 @@ def _not_widened(
 
 
 def _names(folders: Sequence[str | Path]) -> list[str]:
-    """Name folders by their last part, by their whole path where that is not enough."""
+    """Name folders by their last part, or by their whole path if that is ambiguous."""
     short = [Path(folder).name for folder in folders]
     if len({Path(folder).resolve() for folder in folders}) < len(folders):
         raise ParameterError(
@@ -239,7 +239,7 @@ def _parts(folder: Path, name: str, table: Table) -> dict[str, tuple[Table, Inte
 
 
 def _filters(folder: Path, name: str, parts: Sequence[str]) -> dict[str, Where]:
-    """Read which records every table of a folder counts."""
+    """Return the filter of every table of a folder."""
     recipe = _summary(folder).get("recipe", {})
     own = {one.get("name"): one.get("where") for one in recipe.get("tables", [])}
     every = recipe.get("where") or {}
@@ -277,7 +277,7 @@ def _pairs(fine_table: Table, coarse_table: Table) -> list[tuple[str, str]]:
 
 
 def _moved(need: Need, cells: Integers, n_cells: int) -> Need:
-    """Take a need over to a larger table; what it says of groups stays behind."""
+    """Transfer a need to a larger table, without its requirements on groups."""
     unsafe = np.zeros(n_cells, dtype=bool)
     levels = np.zeros((3, n_cells))
     np.logical_or.at(unsafe, cells, need.unsafe)

@@ -1,4 +1,4 @@
-"""The rules of a τ-ARGUS batch applied to a table, with what people marked."""
+"""The rules of a τ-ARGUS batch applied to a table, with manual marks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hitoku.rules import (
     name_of,
 )
 
-# The first rule that hits a cell gives its status, in this order.
+# The first rule that flags a cell determines its status, in this order.
 ORDER = ("dominance", "p_percent", "prior_posterior", "request", "min_frequency", "few_contributors", "zero")
 STATUS_OF = {
     "request": ArgusStatus.REQUEST,
@@ -44,25 +44,25 @@ def judge(
 ) -> Judged:
     """Apply the rules of a batch to a table.
 
-    Levels are the largest that any rule asks for, up to what known bounds leave room for, and one unit of
-    the last decimal at least. Empty cells stay published.
+    Levels are the largest of all rules, limited by known bounds, and at least one unit of
+    the last decimal. Empty cells stay published.
 
     Parameters
     ----------
     table
-        With contributors where rules look at them.
+        The table, with contributors if rules need them.
     safety
         The rules.
     decimals
-        Of the values.
+        Number of decimals of the values.
     marks
-        What people said about cells; it holds besides the rules.
+        Manual marks of cells, which apply in addition to the rules.
     missing
         Cells with a missing code, which ``MIS(1)`` declares safe.
     shares
-        For request codes 1 and 2: the largest contribution of those who asked, as a share of the total.
+        For request codes 1 and 2: the largest contribution of requesters, as a share of the total.
     empty
-        Cells in which nobody is; left out, those with frequency and value zero.
+        Empty cells. Default: those with frequency and value zero.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def judge(
 
 
 def _marked_need(judged: Judged, marks: Marks) -> Need:
-    """Return the levels that people gave; a cell marked without any gets the range of manual marks."""
+    """Return manually given levels; a cell marked without levels gets the range of manual marks."""
     lower, upper = (np.where(marks.unsafe, level, 0.0) for level in (marks.lower, marks.upper))
     bare = (lower == 0) & (upper == 0)
     asked = np.where(bare & marks.unsafe, judged.range_of(judged.safety.manual), 0.0)
@@ -113,8 +113,8 @@ def _marked_need(judged: Judged, marks: Marks) -> Need:
 
 
 def _statuses(need: Need, safety: Safety, marks: Marks | None) -> Integers:
-    """Return the status of every cell as τ-ARGUS numbers them: of several rules the first in its order."""
-    # Without rules every status comes from a file, also that of safe cells.
+    """Return the status number of every cell in τ-ARGUS: of several rules the first in its order."""
+    # Without rules every status comes from a file, including those of safe cells.
     told = marks is not None and not safety.by_rule
     status = np.full(len(need), int(ArgusStatus.SAFE_BY_HAND if told else ArgusStatus.SAFE))
     if BY_HAND in need.rules:
@@ -166,10 +166,10 @@ def _rules(
 
 
 def _levelled(judged: Judged, name: str, need: Need, percent: float | None, exempt: Mask) -> Need:
-    """Give a rule's cells their levels, without those that are exempt."""
+    """Set the levels of a rule's cells, without those that are exempt."""
     table, unsafe = judged.table, need.unsafe & ~exempt
     lower, upper = (need.lower, need.upper) if percent is None else (judged.range_of(percent),) * 2
-    # A cell of zeros is blurred upwards only.
+    # A cell of zeros is protected upwards only.
     zeros = name == "zero"
     return Need(
         unsafe=unsafe,

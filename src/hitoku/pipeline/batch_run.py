@@ -1,7 +1,7 @@
-"""Run a batch of τ-ARGUS with hitoku's methods: protect, attack, audit, then write what it asks for.
+"""Run a batch of τ-ARGUS with hitoku's methods: protect, attack, audit, then write the requested files.
 
-The batch is checked before anything is computed, and nothing is written before everything is: files appear
-whole, and only when every table that leaves passed its audit.
+The batch is checked before any computation, and files are written only after all computations: they appear
+atomically, and only if every table to be published passed its audit.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from hitoku.pipeline.protect import STAGES, attack_and_audit
 from hitoku.pipeline.recipe_run import TAKEN_AS
 from hitoku.pipeline.recipe_tables import positions
 
-# What is done, in this order, in words for a person who waits.
+# Stages in order, described for the user.
 BATCH_STEPS = {
     "check": "checking the batch",
     "build": "making the tables",
@@ -70,25 +70,26 @@ def run_batch(
 ) -> BatchRun:
     """Run a batch: check, tabulate, protect, attack, audit, write.
 
-    The same batch and data give the same bytes, unless a search ended at its time limit; the log says so.
+    The same batch and data give the same bytes, unless a search reached its time limit, which the log
+    reports.
 
     Parameters
     ----------
     path
-        The ``.arb`` file. Files that it names are looked for, and written, beside it.
+        The ``.arb`` file. Files that it names are read from, and written to, its folder.
     out
-        Folder for a release with its evidence, besides the files that the batch names.
+        Folder for a release with its evidence, in addition to the files that the batch names.
     method
-        A word such as "greedy", which replaces the method of every ``<SUPPRESS>``.
+        A method spec such as "greedy", which replaces the method of every ``<SUPPRESS>``.
     insiders
         "singletons": sole contributors of a cell must not come too close to other unsafe cells, which is
         stricter than the singleton options of τ-ARGUS; "contributors": nor must the largest; "none".
     force
-        Write files although an audit failed.
+        Write files even if an audit failed.
     anywhere
-        The batch may write outside the folder it stands in.
+        Whether the batch may write outside its own folder.
     overwrite
-        It may write over files that are there; never over those it reads.
+        Whether it may overwrite existing files; never those that it reads.
     report, progress
         Called with the name of each stage (see ``BATCH_STEPS``), and within the method.
     """

@@ -1,11 +1,11 @@
 """Primary rules: which cells must not be published, and how uncertain they must stay.
 
-A :class:`Rule` is a few validated parameters and one verb, ``assess(table)``, which returns a need. Rules for
-counts (:class:`MinFrequency`, :class:`KDisclosure`, :class:`GroupDisclosure`, :class:`DirectDisclosure`), for
-magnitudes (:class:`Dominance`, :class:`PPercent`, :class:`PriorPosterior`, :class:`FewContributors`) and for
-cells that are given or requested are one file each. ``RULES`` lists them by name; a new rule is a line there.
-:func:`assess` combines several on one table, and :func:`rule_from_spec` reads one from a string such as
-``p_percent:p=10``.
+A :class:`Rule` has a few validated parameters and the method ``assess(table)``, which returns a need. Rules
+for counts (:class:`MinFrequency`, :class:`KDisclosure`, :class:`GroupDisclosure`, :class:`DirectDisclosure`),
+for magnitudes (:class:`Dominance`, :class:`PPercent`, :class:`PriorPosterior`, :class:`FewContributors`) and
+for cells that are given or requested are one file each. ``RULES`` lists them by name; a new rule is a line
+there. :func:`assess` combines several on one table, and :func:`rule_from_spec` reads one from a string such
+as ``p_percent:p=10``.
 """
 
 from __future__ import annotations

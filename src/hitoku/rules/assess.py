@@ -1,4 +1,4 @@
-"""Several rules on one table: which cells are unsafe, and what would protect them."""
+"""Combination of rules on one table: unsafe cells, and their required protection."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from hitoku.rules.rule import Rule
 def assess(
     table: Table, rules: Sequence[Rule], width: ArrayLike | None = None, *, groups: bool = True
 ) -> Need:
-    """Apply rules to a table: a cell is unsafe when one of them says so, its levels are the largest.
+    """Apply rules to a table: a cell is unsafe if one of them flags it; its levels are the largest.
 
-    A rule that is added never makes less of what the others ask for. Rules about groups (direct, group and
+    Adding a rule never lowers the requirements of the others. Rules about groups (direct, group and
+    k-disclosure) assess linked tables (:func:`hitoku.link`) together, and each of them separately.
     k-disclosure) judge linked tables (:func:`hitoku.link`) together, and each of them as if it stood alone.
 
     Parameters
@@ -32,17 +33,17 @@ def assess(
     rules
         One rule or more, such as ``[MinFrequency(5), PPercent(10)]``.
     width
-        Length that the inferable interval of every unsafe cell must have, one number or one per cell, beside
-        the levels that rules ask for. None: a rule that gives a cell no levels asks for a
-        range of 20 percent of its value to either side, at least one unit, as far as known bounds allow.
+        Required length of the inferable interval of every unsafe cell, one number or one per cell, in
+        addition to the levels of rules. Default: a cell for which a rule sets no levels gets a range of 20
+        percent of its value in either direction, at least one unit, within known bounds.
     groups
-        Counts that :class:`MinFrequency` or :class:`FewContributors` calls unsafe must also be able to hold
-        n units, so that no group that can be derived from published cells has fewer. False: they need not.
+        Whether counts that :class:`MinFrequency` or :class:`FewContributors` flags must also be able to hold
+        n units, so that no group that can be derived from published cells has fewer.
 
     Returns
     -------
     Need
-        Which remembers every rule that hit a cell, by its name; the second of a kind is "p_percent 2".
+        The need, which records the rules of each cell by name; the second of a kind is "p_percent 2".
 
     Examples
     --------
@@ -76,7 +77,7 @@ def assess(
         if width is not None and getattr(rule, "yields_to_width", False):
             need = Need(unsafe=need.unsafe)
         if width is None:
-            # Before merging: a small level of one rule does not stand for the range that another asks for.
+            # Before merging: a small level of one rule must not replace the default range of another.
             need = _with_default_range(table, need)
         needs.append(replace(need, rules={name: need.unsafe}))
     merged = Need.merge(needs)
@@ -86,9 +87,9 @@ def assess(
 
 
 def name_of(rule: Rule) -> str:
-    """Return the name of a rule in reports: its own, or its class name in small letters.
+    """Return the name of a rule in reports: its own, or its class name in snake case.
 
-    Parameters are no part of it: a published report names the rule, not its p.
+    It does not contain parameters: a published report names the rule, not its p.
 
     Examples
     --------
@@ -103,10 +104,10 @@ def name_of(rule: Rule) -> str:
 
 
 def _in_every_table(table: Table, rule: Rule) -> Need:
-    """Return what a rule asks of a table and, if it is about groups, of each of the linked tables in it.
+    """Return the need of a rule for a table and, if it is about groups, for each of its linked tables.
 
-    What is a group is said by the trees of a table's own variables. A cell of linked tables is named as one
-    of them names it, and some sums are in none of them, so some groups are not to be seen in the whole.
+    Groups follow from the hierarchies of a table's own variables. A cell of linked tables has the labels of
+    one of them, and some sums are in none of them, so some groups are not visible in the whole.
     """
     whole = rule.assess(table)
     if not table.linked or not getattr(rule, "about_groups", False):
@@ -116,7 +117,7 @@ def _in_every_table(table: Table, rule: Rule) -> Need:
         try:
             own = rule.assess(part)
         except RuleError:
-            # The whole has the variables and codes that the rule names; this table does not.
+            # The rule names variables and codes of the whole that this table does not have.
             continue
         needs.append(own.placed(cells, table.n_cells))
     return Need.merge(needs)

@@ -1,4 +1,4 @@
-"""The contributors a rule looks at, or an error that says what the table lacks."""
+"""Contributors for rules, or an error that names what the table lacks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hitoku.rules.rule import Level
 
 
 def contributors_at(table: Table, level: Level, rule: str) -> Contributors:
-    """Return holdings where they are known and units elsewhere, or units when the rule says so."""
+    """Return holdings where they are known and units elsewhere, or units if the rule requires them."""
     found = table.units if level == "unit" else table.contributors
     if found is not None:
         return found

@@ -1,7 +1,7 @@
 """The rule of direct disclosure, for frequency tables.
 
-k people who put together what they know about themselves can take themselves out of a row. If everybody
-else in the row then stands in one cell, they know that cell's attribute for each of the others.
+k people who pool their knowledge can subtract themselves from a row. If everyone
+else in the row is then in one cell, they know that cell's attribute for each of the others.
 """
 
 from __future__ import annotations
@@ -21,27 +21,28 @@ from hitoku.rules.rule import check_rule
 
 @dataclass(frozen=True, slots=True)
 class DirectDisclosure:
-    """Flag cells that hold all but at most k of the people in their row of a sensitive variable.
+    """Flag cells that contain all but at most k of the people in their row of a sensitive variable.
 
     Parameters
     ----------
     k
-        How many people share what they know; 0 stands for an attacker who knows nobody.
+        Number of people who share their knowledge; 0 for an attacker who is not in the data.
     sensitive
-        Variables whose codes must not be learnt about anybody; None means all of them. In a hierarchy, the
-        codes at the lowest level count, each in the group right above it.
+        Variables whose codes must not be inferred about anyone. Default: all of them. In a hierarchy, the
+        codes at the lowest level count, each in its immediate group.
     unknown
-        Codes that say nothing: ``{"injury": "Unknown"}``. To learn one of them is to learn nothing, and
-        nobody can be placed by one, so cells that carry such a code are not flagged.
+        Codes that carry no information: ``{"injury": "Unknown"}``. Inferring one of them reveals nothing, and
+        no person can be identified by one, so cells with such a code are not flagged.
     harmless
-        Codes that may be learnt, though they say something: ``{"injury": "None"}``.
+        Informative codes that may be inferred: ``{"injury": "None"}``.
     forbidden
-        Sets of codes that must not be learnt either: ``{"injury": [("Light", "Serious")]}`` when it is bad
-        enough to know that everybody was hurt. A code that is a group of others is its own set:
+        Sets of codes that must not be inferred either: ``{"injury": [("Light", "Serious")]}`` if it is
+        sensitive
+        that everyone was hurt. A code that is a group of others is its own set:
         ``{"injury": ["Hurt"]}``. All cells of the set are flagged.
     identifying
-        Variables by which people can be told apart; None means all of them. A row described by a code of
-        another variable is nobody in particular, so only rows over its total count.
+        Variables that identify people. Default: all of them. A row described by a code of
+        another variable identifies no one, so only rows over its total count.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class DirectDisclosure:
         check_rule(self)
 
     def assess(self, table: Table) -> Need:
-        """Flag cells with frequency(parent) - k <= frequency(cell), nobody's cells and unknowns aside."""
+        """Flag cells with frequency(parent) - k <= frequency(cell), except empty cells and unknowns."""
         frequency = table.frequency
         if frequency is None:
             raise RuleError(
@@ -84,7 +85,7 @@ class DirectDisclosure:
         learnt = [Attributions.none(table.n_cells)]
         for variable in sensitive:
             pairs = parts_of(table, [variable]).of_totals(self._placeable(table, variable))
-            # By the variable's own tree: sums that linked tables add make no group of a cell.
+            # By the variable's own hierarchy: relations added by linked tables do not define groups.
             single = ~np.isin(pairs.part, pairs.groups())
             found = [
                 (pairs.total[single], pairs.part[single, None], pairs.weight[single], ~nobody & ~harmless)
@@ -101,10 +102,10 @@ class DirectDisclosure:
                     pair = np.stack([np.ones(len(weight)), weight], axis=1)[close]
                     goal = (self.k + 1) * per_person(table, total[close])
                     learnt.append(Attributions.within(table.n_cells, total[close], parts[close], goal, pair))
-                # A cell with nobody in it discloses nobody, even in a row no larger than the coalition.
+                # An empty cell discloses no one, even in a row no larger than the coalition.
                 hit = close[:, None] & allowed[parts] & (frequency[parts] > 0)
                 unsafe[parts[hit]] = True
-                # One more person outside the cell than the coalition knows, and it cannot be sure.
+                # With one more person outside the cell than the coalition knows, it cannot be sure.
                 more = np.broadcast_to(self.k + 1 - outside[:, None], parts.shape)
                 np.maximum.at(lower, parts[hit], more[hit])
         if not counts:
@@ -112,7 +113,7 @@ class DirectDisclosure:
         return needed(table, self.name, unsafe, lower, attributions=Attributions.merge(learnt))
 
     def _placeable(self, table: Table, sensitive: str) -> Mask:
-        """Tell which cells are described by identifying variables alone, the sensitive one aside."""
+        """Return which cells are described by identifying variables alone, except for the sensitive one."""
         found = np.ones(table.n_cells, dtype=bool)
         if self.identifying is None:
             return found
@@ -127,7 +128,7 @@ class DirectDisclosure:
     def _in_set(
         self, table: Table, codes: tuple[str, ...], variable: str, pairs: Parts
     ) -> tuple[Integers, Integers, Floats]:
-        """Rows that hold all of a set: their totals, the cells of the set, and how often these count."""
+        """Return rows that contain a whole set: their totals, the cells of the set, and their weights."""
         place = table.labels.names.index(variable)
         numbers = [_number(table, place, code, f"rule {self.name}, forbidden") for code in codes]
         inside = np.isin(table.labels.column(place)[pairs.part], numbers) & (pairs.weight == 1)

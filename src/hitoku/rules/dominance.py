@@ -1,6 +1,6 @@
 """The dominance rule, also called (n, k).
 
-A cell in which a few contributors hold nearly everything is as good as a statement about them.
+A cell in which a few contributors hold nearly everything reveals their contributions.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Dominance:
     Parameters
     ----------
     n
-        How many of the largest contributors are taken together.
+        Number of the largest contributors taken together.
     k
-        What they may hold at most, in percent of the total; 0 < k <= 100. Exactly k percent is safe.
+        Maximum share of the n largest, in percent of the total; 0 < k <= 100. Exactly k percent is safe.
     level
         "holding" ranks holdings where the table knows them and units elsewhere; "unit" ranks units.
 
@@ -48,7 +48,7 @@ class Dominance:
         check_rule(self)
 
     def assess(self, table: Table) -> Need:
-        """Flag cells with x1 + ... + xn > k% of X; the level is what X lacks for that to be k%."""
+        """Flag cells with x1 + ... + xn > k% of X; the level is what X lacks for that share to be k%."""
         ranked = ranked_at(table, self.level, self.n, self.name)
         top, total = ranked.largest[:, : self.n].sum(axis=1), ranked.total
         # Not >=: exactly k percent is safe, as in the published definition.

@@ -1,6 +1,6 @@
 """The rule of few contributors, for magnitude tables.
 
-Like the minimum frequency, but it counts who contributes: units, or holdings of units under one roof.
+Like the minimum frequency, but it counts contributors: units, or holdings of several units.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class FewContributors:
     Parameters
     ----------
     n
-        Least number of contributors; a cell with exactly n is safe, and so is one with none.
+        Minimum number of contributors; a cell with exactly n is safe, and so is one with none.
     level
         "holding" counts holdings where the table knows them and units elsewhere; "unit" counts units.
     percent
-        Range that protects a cell, in percent of its value, at least one unit. None leaves it to
+        Range that protects a cell, in percent of its value, at least one unit. Default: set by
         :func:`hitoku.rules.assess`.
 
     Examples
@@ -52,5 +52,5 @@ class FewContributors:
         return needed(table, self.name, (count > 0) & (count < self.n), level, level)
 
     def counted(self, table: Table) -> Integers:
-        """Return the numbers that are compared with n: contributors to every cell."""
+        """Return the numbers that are compared with n: contributors of every cell."""
         return contributors_at(table, self.level, self.name).count

@@ -1,4 +1,4 @@
-"""Cells that somebody marked unsafe, for reasons a table does not show."""
+"""Cells marked unsafe by the caller, for reasons that the table does not show."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hitoku.rules.rule import Range, check_rule
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Given:
-    """Flag the cells of a mask, with levels that come with it or a range in percent.
+    """Flag the cells of a mask, with given levels or a range in percent.
 
     Parameters
     ----------
     unsafe
-        One truth value per cell, or the name of a measure of the table that holds them.
+        One boolean per cell, or the name of a measure of the table with them.
     lower, upper, width
         Levels, one number for all flagged cells or one per cell of the table (those of other cells are
-        ignored). Once one of them is given, the others are zero.
+        ignored). If one of them is given, the others default to zero.
     percent
-        Without levels: range that protects a cell, in percent of its value, at least one unit. None leaves
-        it to :func:`hitoku.rules.assess`.
+        Without levels: range that protects a cell, in percent of its value, at least one unit. None: set
+        by :func:`hitoku.rules.assess`.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Given:
 
     def __post_init__(self) -> None:
         check_rule(self)
-        # Arrays are copied: the caller's may change later, a rule does not.
+        # Arrays are copied: the caller may change its own later.
         for part in ("unsafe", "lower", "upper", "width"):
             given = getattr(self, part)
             if given is not None and not isinstance(given, str):

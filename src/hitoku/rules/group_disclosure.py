@@ -1,7 +1,7 @@
 """The rule of group disclosure.
 
-When nearly everybody of a row stands in one cell, knowing that somebody is in the row is knowing the cell.
-No contributor is needed for that and no cell need be small.
+If nearly all people of a row are in one cell, knowing that a person is in the row reveals the cell.
+No contributor is needed for that, and the cell need not be small.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from hitoku.rules.rule import check_rule
 
 @dataclass(frozen=True, slots=True)
 class GroupDisclosure:
-    """Flag cells that hold more than a share of the total of a relation they are part of.
+    """Flag cells that contain more than a share of the total of one of their relations.
 
-    Shares are those of the frequency; of the value where the table has no frequency.
+    Shares are those of the frequency, or of the value if the table has no frequency.
 
     Parameters
     ----------
     share
-        What a part may hold at most, as a fraction of the total; exactly the share is safe.
+        Maximum share of a part, as a fraction of the total; exactly the share is safe.
     by
-        Look along these variables only: ``by="column"`` compares each cell with the total over all
-        columns, the share of its row. None: along every variable.
+        Use relations along these variables only: ``by="column"`` compares each cell with the total over all
+        columns, the share of its row. Default: all variables.
     inner
-        Look at cells that are no sum themselves. False: a margin that holds nearly everybody is unsafe too.
+        Use only cells that are not totals. False: a margin that contains nearly everyone is unsafe too.
     yields_to_width
-        Where a width is asked for, be content with it, as in the paper: the share may then still be known to
-        be exceeded. False: the larger of both holds.
+        If a width is required, use it instead of levels, as in the paper: the share may then still be known
+        to be exceeded. False: the larger of both applies.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class GroupDisclosure:
         check_rule(self)
 
     def assess(self, table: Table) -> Need:
-        """Flag parts above ``share`` of their total; where values are counts, ask for what ends that."""
+        """Flag parts above ``share`` of their total; for counts, require levels that end that."""
         by = None if self.by is None else as_names(self.by)
         if by is not None:
             require_variables(table, by, self.name)
@@ -74,16 +74,16 @@ class GroupDisclosure:
         lower = np.zeros(table.n_cells)
         learnt = Attributions.none(table.n_cells)
         if table.frequency is None or np.array_equal(table.frequency, table.value):
-            # An outsider who cannot tell the part from `share` of a published total has learnt nothing.
+            # With a published total, nothing is disclosed if the part may be as low as `share` of it.
             allowed = self.share * total / pairs.weight
             if table.integer:
                 allowed = np.floor(allowed * (1 + LIMIT))
             np.maximum.at(lower, pairs.part[above], (counts[pairs.part] - allowed)[above])
         if tells_of_people(table):
-            # With a total that is withheld, too: some table must have no more than the share in the part.
+            # With a suppressed total, too, some feasible table must have no more than the share in the part.
             share = rational(self.share)
             weight = np.stack([np.full(len(part), share.numerator), share.denominator * pairs.weight], axis=1)
-            # Nobody sees that a total which is withheld is zero.
+            # A suppressed total is not known to be zero.
             asked = above | ((total == 0) & (self.share < 1))
             learnt = Attributions.within(
                 table.n_cells, pairs.total[asked], pairs.part[asked], 0.0, weight[asked]

@@ -62,7 +62,7 @@ class WeightedLargest:
     insider: bool = False
 
     def least_total(self, atoms: Sequence[Sequence[Number]]) -> Number | int:
-        """Return the least total of a set of atoms that does not violate the rule: the sum of its floors."""
+        """Return the least total of a set of atoms that satisfies the rule: the sum of its floors."""
         return sum(self.floors(atoms))
 
     def floors(self, atoms: Sequence[Sequence[Number]]) -> list[Number]:
@@ -87,7 +87,7 @@ class WeightedLargest:
         return type(atom[0])(self.weights[0]) * atom[0], intruder
 
     def own(self, largest: Floats) -> Floats:
-        """Return the least total of every atom by itself, given its largest contributions."""
+        """Return the least total of every atom separately, given its largest contributions."""
         return np.asarray(largest[:, : len(self.weights)] @ np.array([float(w) for w in self.weights]))
 
     def sets(self, largest: Floats, total: Floats) -> Iterator[tuple[int, ...]]:

@@ -77,7 +77,7 @@ class GroupSize:
 
 
 def group_sizes(table: Table, rules: Sequence[Rule]) -> list[GroupSize]:
-    """Return what rules on numbers of units require of groups; rules of other kinds require nothing.
+    """Return the requirements on group sizes of rules that count units; other rules have none.
 
     Examples
     --------
@@ -104,14 +104,14 @@ def _group_size(table: Table, n: int, counted: NDArray[Any]) -> GroupSize:
 
 
 def require_groups(table: Table, rules: Sequence[Rule], need: Need) -> Need:
-    """Add to a need that every unsafe count can hold n units, where the rules ask for n.
+    """Add to a need that every unsafe count can hold n units, if the rules require n.
 
-    A width of at least n implies it, because counts are not negative; such cells keep the levels they have.
+    A width of at least n implies it, because counts are nonnegative; such cells keep their levels.
 
     Raises
     ------
     NeedError
-        When upper bounds that readers know are below n.
+        If publicly known upper bounds are below n.
     """
     for size in group_sizes(table, rules):
         if not size.own:

@@ -1,8 +1,8 @@
 """The rule of k-disclosure, for frequency tables: differences between a group and a part of it.
 
-When all but at most k of a group are in a smaller group, k people who know themselves can say of everybody
-else in the first group that they are in the second. What has to be kept secret is the difference of the two
-counts, not one of the counts.
+If all but at most k of a group are in a smaller group, k people who know themselves can infer of all
+others in the first group that they are in the second. The difference of the two
+counts must be protected, not one of the counts.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from hitoku.rules.rule import check_rule
 class KDisclosure:
     """Find pairs of a group and a part of it that differ by at most k people.
 
-    For every pair the difference must not be worked out; ``Gauss(differences=KDisclosure(k))`` sees to that.
-    Methods that know cells only get the part of each pair as an unsafe cell.
+    The difference of every pair must not be derivable; ``Gauss(differences=KDisclosure(k))`` ensures it.
+    Methods that protect only cells get the part of each pair as an unsafe cell.
 
     Parameters
     ----------
     k
-        How many people share what they know.
+        Number of people who share their knowledge.
     sensitive
-        Variables in which part and group must differ for it to matter; None means any.
+        Variables in which part and group must differ to be relevant. Default: any.
     limit
-        Parts with more people than this are taken to be safe; None: however large they are.
+        Parts with more people than this are safe. Default: no limit.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class KDisclosure:
         check_rule(self)
 
     def assess(self, table: Table) -> Need:
-        """Flag the part of every pair, to be blurred by one person more than the coalition knows."""
+        """Flag the part of every pair, with a level of one person more than the coalition knows."""
         part, group = self.pairs(table)
         unsafe = np.zeros(table.n_cells, dtype=bool)
         unsafe[part] = True
@@ -73,7 +73,7 @@ class KDisclosure:
         return needed(table, self.name, unsafe, level, attributions=learnt)
 
     def differences(self, table: Table) -> Any:
-        """One column per pair over the cells: one for the group, minus one for the part."""
+        """Return one column per pair over the cells: one for the group, minus one for the part."""
         part, group = self.pairs(table)
         place = np.arange(len(part))
         data = np.concatenate([np.ones(len(part)), -np.ones(len(part))])
@@ -81,13 +81,13 @@ class KDisclosure:
         return sparse.csc_array((data, (cells, np.append(place, place))), shape=(table.n_cells, len(part)))
 
     def pairs(self, table: Table) -> tuple[Integers, Integers]:
-        """Parts and the groups they nearly fill, one pair each."""
+        """Return parts and the groups that they nearly fill, one pair each."""
         part, group = self._close(table)
         someone = np.asarray(table.frequency)[part] > 0
         return part[someone], group[someone]
 
     def _close(self, table: Table) -> tuple[Integers, Integers]:
-        """Parts and groups that differ by at most k people, parts of nobody included."""
+        """Return parts and groups that differ by at most k people, including empty parts."""
         counts = table.frequency
         if counts is None:
             raise RuleError(
@@ -117,9 +117,9 @@ def _differ(table: Table, variables: Sequence[str], part: Integers, group: Integ
 
 
 def _nested(table: Table) -> tuple[Integers, Integers]:
-    """All pairs of a cell and a larger one that contains it; by relations where there are no dimensions.
+    """Return all pairs of a cell and a larger one that contains it; by relations without dimensions.
 
-    With them the only category of a variable and its total: there is nobody between them.
+    Includes the only category of a variable and its total, which are equal.
     """
     if not table.dimensions:
         return _by_relations(table)
@@ -132,7 +132,7 @@ def _nested(table: Table) -> tuple[Integers, Integers]:
     size = np.ones(1)
     for dimension in table.dimensions:
         size = np.outer(size, np.diff(dimension.closure.indptr)).ravel()
-    # Equal sizes mean equal cells: the same people under two names, and nothing between them.
+    # Equal sizes mean equal cells: the same people under two names.
     larger = size[group] > size[part]
     only = only_categories(table.relations, variable_of_relation(table.relations, table.labels))
     if only.any():
@@ -146,7 +146,7 @@ def _by_relations(table: Table) -> tuple[Integers, Integers]:
     """Follow relations from a part to its total, and on to the totals of that."""
     n, pairs = table.n_cells, parts_of(table)
     within = sparse.csr_array((np.ones(len(pairs.part)), (pairs.part, pairs.total)), shape=(n, n))
-    # A group with a single child is the same under another name: it leads on, and is no pair itself.
+    # A group with a single child is the same under another name: it is followed, but is not a pair.
     alike = sparse.csr_array(table.relations[np.diff(table.relations.indptr) == 2])
     same = sparse.csr_array((alike != 0).T.astype(np.float64) @ (alike != 0).astype(np.float64))
     same = _closed(same + sparse.identity(n, format="csr"))
@@ -157,7 +157,7 @@ def _by_relations(table: Table) -> tuple[Integers, Integers]:
 
 
 def _closed(steps: Any) -> Any:
-    """Return where any number of steps leads, from each cell that counts as a step itself."""
+    """Return the transitive closure of steps; each cell also reaches itself."""
     found = sparse.csr_array(steps != 0).astype(np.float64)
     while True:
         further = sparse.csr_array((found @ found) != 0).astype(np.float64)
@@ -167,7 +167,7 @@ def _closed(steps: Any) -> Any:
 
 
 def _containments(closure: Any) -> tuple[Integers, Integers]:
-    """Codes and the codes that contain all their leaves, themselves included."""
+    """Return codes and the codes that contain all their leaves, including themselves."""
     common = sparse.coo_array(closure @ closure.T)
     leaves = np.diff(closure.indptr)
     inside = common.data == leaves[common.row]

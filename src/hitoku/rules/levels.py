@@ -1,7 +1,7 @@
-"""How far an unsafe cell must be blurred: from a rule's distance to levels around the value.
+"""Levels of unsafe cells: from a rule's distance to levels around the value.
 
 A dominance rule measures, on the scale of the contributions, how much larger the total should be for the
-cell to be safe. Published is the cell value, which may be another quantity: the distance becomes a fraction
+cell to be safe. The published cell value may be another quantity: the distance becomes a fraction
 of the total of contributions, and the level is that fraction of the size of the value. In theory only the
 upper level follows from the rule; the lower one is set equal, as is usual.
 """
@@ -12,12 +12,12 @@ import numpy as np
 
 from hitoku.model import Attributions, Contributors, Floats, Integers, Mask, Need, Table
 
-# The range of a cell that somebody marked unsafe without saying how far to blur it, in percent of its value.
+# Range of a cell that was marked unsafe without levels, in percent of its value.
 DEFAULT_PERCENT = 20.0
 
 
 def step(table: Table) -> float:
-    """Return the smallest level worth asking for: one unit of the last decimal, where that is known."""
+    """Return the smallest useful level: one unit of the last decimal, if that is known."""
     return 1.0 if table.integer else 0.0
 
 
@@ -34,10 +34,10 @@ def percent_of_value(table: Table, percent: float) -> Floats:
 
 
 def from_distance(table: Table, contributors: Contributors, distance: Floats) -> Floats:
-    """Turn distances on the scale of contributions into levels on the scale of values.
+    """Convert distances on the scale of contributions to levels on the scale of values.
 
-    A cell may be unsafe although its distance or its total of contributions is not positive (contributions
-    below zero do that); such a cell gets the default range, never nothing.
+    A cell may be unsafe although its distance or its total of contributions is not positive (because of
+    negative contributions); such a cell gets the default range, never zero.
 
     Examples
     --------
@@ -53,11 +53,11 @@ def from_distance(table: Table, contributors: Contributors, distance: Floats) ->
 
 
 def per_person(table: Table, groups: Integers) -> Floats:
-    """Return what a person of each group counts for in the values: one in a table of counts.
+    """Return the value of one person in each group: one in a table of counts.
 
-    Rules about groups count people, and what is published may be something else: weighted counts, records of
-    people who have several, amounts. What a person counts for is then the mean of the group; where the values
-    are on the whole no smaller than the number of people, one at least.
+    Rules about groups count people, and the published quantity may be another: weighted counts, records of
+    people who have several, magnitudes. The value of a person is then the mean of the group; if the values
+    are overall no smaller than the number of people, at least one.
 
     Examples
     --------
@@ -75,12 +75,12 @@ def per_person(table: Table, groups: Integers) -> Floats:
 
 
 def tells_of_people(table: Table) -> bool:
-    """Return whether a zero of a table says that nobody is there: not where values may be below zero."""
+    """Return whether a zero of a table means that the cell is empty: not if values may be negative."""
     return bool(np.all(table.lower >= 0))
 
 
 def structural_zero(table: Table) -> Mask:
-    """Tell which cells are empty by nature: nobody is in them and they may not be withheld."""
+    """Return which cells are structural zeros: they are empty and may not be suppressed."""
     if table.fixed is None:
         return np.zeros(table.n_cells, dtype=bool)
     empty = table.value == 0 if table.frequency is None else (table.value == 0) & (table.frequency == 0)
@@ -95,10 +95,10 @@ def needed(
     upper: Floats | float = 0.0,
     attributions: Attributions | None = None,
 ) -> Need:
-    """Put together what a rule found, with levels an outsider's own knowledge leaves room for.
+    """Return the need of a rule, with levels limited by known bounds.
 
-    What an outsider knows already cannot be blurred: a level never reaches beyond the known bounds of its
-    cell. Structural zeros are never hit.
+    Public knowledge cannot be protected: a level never extends beyond the known bounds of its
+    cell. Structural zeros are never unsafe.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The minimum frequency rule.
 
-A cell with very few respondents points at them; whoever is behind it may be recognised.
+A cell with very few respondents may identify them.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class MinFrequency:
     Parameters
     ----------
     n
-        Least frequency that may be published; a cell with exactly n is safe.
+        Minimum frequency that may be published; a cell with exactly n is safe.
     weighted
         Compare the weighted number of respondents, ``table.measures["weighted_count"]``.
     zeros
-        Flag empty cells too. Structural zeros (empty cells that may not be withheld) stay out.
+        Flag empty cells too, except structural zeros (empty cells that may not be suppressed).
     percent
-        Range that protects a cell, in percent of its value, at least one unit. None leaves it to
+        Range that protects a cell, in percent of its value, at least one unit. Default: set by
         :func:`hitoku.rules.assess`.
 
     Examples

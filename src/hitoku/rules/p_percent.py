@@ -1,7 +1,7 @@
 """The p% rule for magnitude tables.
 
-A cell is unsafe when its second largest contributor, subtracting their own value from the total, can
-estimate the largest contributor to within p percent.
+A cell is unsafe if its second largest contributor, subtracting their own contribution from the total, can
+estimate the largest contribution to within p percent.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class PPercent:
     p
         Required uncertainty, in percent of the largest contribution; 0 < p <= 100.
     n
-        Size of the coalition that shares what it knows: the second largest alone (1), or with the
+        Size of the coalition that shares its knowledge: the second largest contributor alone (1), or with the
         next ones.
     level
         "holding" ranks holdings where the table knows them and units elsewhere; "unit" ranks units.
     at_limit
-        What a cell with a remainder of exactly p percent is: "safe", as in the published definition of the
-        rule, or "unsafe", as Kikuchi and Minami (2017) print it.
+        Status of a cell with a remainder of exactly p percent: "safe", as in the published definition of the
+        rule, or "unsafe", as in Kikuchi and Minami (2017).
 
     Examples
     --------
@@ -62,20 +62,20 @@ class PPercent:
 def small_remainder(
     table: Table, fraction: float, coalition: int, level: Level, rule: str, *, strict: bool = False
 ) -> Need:
-    """Flag cells whose remainder, seen by a coalition, is below a fraction of the largest contribution.
+    """Flag cells whose remainder, as known to a coalition, is below a fraction of the largest contribution.
 
-    ``strict`` flags those whose remainder is just that fraction, too.
+    ``strict`` also flags those whose remainder is exactly that fraction.
     """
     ranked = ranked_at(table, level, coalition + 1, rule)
     first, known = ranked.largest[:, 0], ranked.largest[:, : coalition + 1].sum(axis=1)
-    # What the remainder lacks to blur `first` by the fraction; negative means safe.
+    # Amount by which the remainder falls short of the fraction of `first`; negative means safe.
     lacking = fraction * first + (known - ranked.total)
     # Not >=: a remainder of exactly p percent is safe, as in the published definition.
     rounding = LIMIT * np.abs(ranked.total)
     unsafe = lacking > rounding
     if strict:
         unsafe = (lacking >= -rounding) & (first > 0)
-        # At the limit, a little is lacking: more than nothing.
+        # At the limit, the shortfall is small but positive.
         lacking = np.where(unsafe, np.maximum(lacking, rounding), lacking)
     distance = from_distance(table, ranked, lacking)
     return needed(table, rule, unsafe, distance, distance)

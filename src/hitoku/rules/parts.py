@@ -1,4 +1,4 @@
-"""Which cells are parts of which totals."""
+"""Pairs of parts and totals."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hitoku.model import Floats, Integers, Mask, Table, only_categories, variabl
 class Parts:
     """Pairs of a part and its total, one for each part of each relation.
 
-    ``weight`` is how often the part counts in the total: one in every ordinary table. ``own`` marks the pairs
-    of relations that belong to the tree of one variable: their cells differ in that one alone. Sums that
-    linked tables add, because the same records stand in both, mostly differ in several.
+    ``weight`` is the coefficient of the part in the total: one in every ordinary table. ``own`` marks the
+    pairs of relations that belong to the hierarchy of one variable: their cells differ in that one alone.
+    Sums that linked tables add, because the same records are in both, mostly differ in several.
     """
 
     part: Integers
@@ -26,7 +26,7 @@ class Parts:
     own: Mask
 
     def of_totals(self, totals: Mask) -> Parts:
-        """Return the pairs whose total is one of these cells."""
+        """Return the pairs with one of these totals."""
         return self.take(totals[self.total])
 
     def take(self, chosen: Mask) -> Parts:
@@ -34,17 +34,17 @@ class Parts:
         return Parts(self.part[chosen], self.total[chosen], self.weight[chosen], self.own[chosen])
 
     def groups(self) -> Integers:
-        """Return the cells that are totals in the tree of a variable."""
+        """Return the cells that are totals in the hierarchy of a variable."""
         return self.total[self.own]
 
 
 def parts_of(table: Table, variables: Sequence[str] | None = None) -> Parts:
     """Pair every part with its total, for all relations or those along some variables.
 
-    A relation runs along a variable when its cells differ in that variable's code: the relation of a row and
-    its total runs along the variable of the columns. A total is the one cell on its side of a relation.
-    Relations with a single part are left out, for that part is its total under another name; but not where
-    the part is the only category that a variable has, as behind a filter: see :func:`only_categories`.
+    A relation is along a variable if its cells differ in that variable's code: the relation of a row and
+    its total is along the variable of the columns. A total is the only cell on its side of a relation.
+    Relations with a single part are omitted, because the part equals its total; but not if
+    the part is the only category of a variable, as with a filter: see :func:`only_categories`.
 
     Examples
     --------
@@ -79,12 +79,12 @@ def parts_of(table: Table, variables: Sequence[str] | None = None) -> Parts:
 
 
 def line_shares(table: Table, variables: Sequence[str] | None = None) -> Floats:
-    """Return the largest share of each cell in a total that it is a part of, by units.
+    """Return the largest share of each cell in one of its totals, by units.
 
     Parameters
     ----------
     table
-        The table. Its frequencies are counted, or its values where it has none.
+        The table. Its frequencies are counted, or its values if it has none.
     variables
         Use the relations along these variables only.
 
@@ -108,7 +108,7 @@ def line_shares(table: Table, variables: Sequence[str] | None = None) -> Floats:
 
 
 def _along(table: Table, variables: Sequence[str], row: Integers) -> Mask:
-    """Tell which relations have cells that differ in one of these variables."""
+    """Return which relations have cells that differ in one of these variables."""
     relations = table.relations
     found = np.zeros(relations.shape[0], dtype=bool)
     for variable in variables:
@@ -119,7 +119,7 @@ def _along(table: Table, variables: Sequence[str], row: Integers) -> Mask:
 
 
 def require_variables(table: Table, variables: Sequence[str], rule: str) -> None:
-    """Refuse names that are no variables of the table."""
+    """Raise for names that are not variables of the table."""
     for variable in variables:
         if variable not in table.labels.names:
             raise RuleError(

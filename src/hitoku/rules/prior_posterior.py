@@ -1,7 +1,7 @@
 """The prior-posterior rule, also called pq.
 
-Before publication everybody can estimate every contribution to within q percent; afterwards nobody shall be
-able to do so within p percent. With q = 100, knowing nothing but the sign, it is the p% rule.
+Before publication everyone can estimate every contribution to within q percent; afterwards it must not be
+possible to within p percent. With q = 100 (only the sign is known) it is the p% rule.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hitoku.rules.rule import Level, check_rule
 
 @dataclass(frozen=True, slots=True)
 class PriorPosterior:
-    """Flag cells whose remainder, known to q percent beforehand, does not blur the largest value by p.
+    """Flag cells whose remainder, known to q percent, does not protect the largest value by p percent.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class PriorPosterior:
     q
         Uncertainty before publication, in percent of any contribution; p < q <= 100. Only p / q matters.
     n
-        Size of the coalition that shares what it knows: the second largest alone (1), or with the
+        Size of the coalition that shares its knowledge: the second largest contributor alone (1), or with the
         next ones.
     level
         "holding" ranks holdings where the table knows them and units elsewhere; "unit" ranks units.

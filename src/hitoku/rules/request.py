@@ -1,7 +1,7 @@
-"""The request rule, for statistics in which a cell is protected only when somebody in it asked for that.
+"""The request rule, for statistics in which a cell is protected only if one of its contributors requests it.
 
-Foreign trade is the usual case: a firm that may be recognised can ask to be protected, and those that did
-not ask are published.
+Foreign trade is the usual case: a firm that may be identified can request protection, and firms that did
+not are published.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ REQUEST_SHARE = "request_share"
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Request:
-    """Flag cells in which somebody asked for protection and is large, or one of few.
+    """Flag cells in which a contributor requested protection and is large, or one of few.
 
-    A table does not remember who asked, so the rule is told: for every cell the largest contribution among
-    those who asked, as a fraction of the total of all contributions, and zero where nobody did. Who asked
-    but contributed nothing cannot be told from nobody and is not protected.
+    A table does not record requests, so they are passed as shares: for every cell the largest contribution
+    among those who requested protection, as a fraction of the total of all contributions, and zero without
+    requests. Contributors of zero who requested protection are therefore not protected.
 
     Parameters
     ----------
     p
-        Share above which the contribution of somebody who asked makes a cell unsafe, in percent.
+        Share above which the contribution of a requester makes a cell unsafe, in percent.
     n
-        A cell is unsafe too when somebody asked and it has fewer than n contributors; 0 switches this off.
+        A cell with a request is also unsafe if it has fewer than n contributors; 0 disables this.
     share
         Name of the measure of the table that holds the shares, or the shares themselves, one per cell.
     level
         "holding" counts holdings where the table knows them and units elsewhere; "unit" counts units.
     percent
-        Range that protects a cell, in percent of its value, at least one unit. None leaves it to
+        Range that protects a cell, in percent of its value, at least one unit. Default: set by
         :func:`hitoku.rules.assess`.
 
     Examples
@@ -62,7 +62,7 @@ class Request:
     def __post_init__(self) -> None:
         check_rule(self)
         if not isinstance(self.share, str):
-            # Copied: the caller's array may change later, a rule does not.
+            # Copied: the caller may change its array later.
             array = np.array(self.share)
             object.__setattr__(self, "share", frozen(array, None, shape=array.shape, what="share"))
 

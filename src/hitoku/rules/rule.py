@@ -1,4 +1,4 @@
-"""What every primary rule is: a few validated parameters and one verb."""
+"""Protocol of primary rules: validated parameters and ``assess``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hitoku.errors import RuleError
 from hitoku.model import Need, Table
 from hitoku.parameters import check_parameters, real
 
-# "holding" takes holdings where they are known and units elsewhere; "unit" takes units.
+# "holding" uses holdings where they are known and units elsewhere; "unit" uses units.
 Level = Literal["holding", "unit"]
 # A protection range in percent of the cell value; above 100 is allowed.
 Range = Annotated[
@@ -18,17 +18,17 @@ Range = Annotated[
 
 @runtime_checkable
 class Rule(Protocol):
-    """A primary rule: it looks at a table and says which cells are unsafe, and how far to blur them.
+    """A primary rule: for a table, it determines the unsafe cells and their protection levels.
 
-    A rule may carry three more things, all optional. ``name``: what reports call it, else its class
-    name. ``yields_to_width``: where it is true, its levels are a suggestion, and a ``width`` given to
-    :func:`hitoku.rules.assess` takes their place; otherwise both hold. ``n`` and ``counted(table)``: the rule
-    requires n units, and this is how many each cell has; then no group that can be derived from published
+    A rule may have three optional attributes. ``name``: its name in reports, default its class
+    name. ``yields_to_width``: if true, its levels are a suggestion, and a ``width`` passed to
+    :func:`hitoku.rules.assess` replaces them; otherwise both apply. ``n`` and ``counted(table)``: the rule
+    requires n units, and this is the number in each cell; then no group that can be derived from published
     cells may have fewer, either (:mod:`hitoku.rules.group_size`).
     """
 
     def assess(self, table: Table) -> Need:
-        """Return the cells this rule hits and the levels it asks for."""
+        """Return the cells that this rule flags, and their levels."""
         ...
 
 

@@ -1,7 +1,7 @@
 """A rule, method or attack written as one string, for command lines and recipes: ``p_percent:p=10,n=2``.
 
-After the name come its parameters. Several names are joined by ``+``, a code is given with its variable as
-``variable/code``. Names that contain these signs can be given in a recipe, as a table, or in Python.
+The name is followed by its parameters. Several names are joined by ``+``, a code is given with its variable
+as ``variable/code``. Names that contain these signs can be given in a recipe, as a table, or in Python.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hitoku.messages import Text
 from hitoku.parameters import check_word
 from hitoku.rules.rule import Rule
 
-# Names of rules in τ-ARGUS, sdcTable and GaussSuppression; they are read, and written as ours.
+# Names of rules in τ-ARGUS, sdcTable and GaussSuppression, with hitoku's names.
 OTHER_NAMES = {
     "nk": "dominance",
     "p": "p_percent",
@@ -56,18 +56,19 @@ def from_spec(
     choices: Mapping[str, Sequence[str]] | None = None,
     supplied: Mapping[str, Callable[[], Any]] | None = None,
 ) -> Any:
-    """Make what a spec describes, of any kind that has a registry.
+    """Make the object that a spec describes, of any kind that has a registry.
 
     Parameters
     ----------
     spec, registry
         As in :func:`rule_from_spec`.
     kind
-        What to call it in messages.
+        Name of the kind in messages.
     choices
         Words that are allowed for a parameter whose type does not list them.
     supplied
-        What makes further parameters, in Python; called where the thing takes one and the spec gives none.
+        Functions that make further parameters; called if the class has such a parameter and the spec does
+        not.
     """
     name, given = parsed(spec, kind)
     return made(name, given, registry, kind, choices, supplied, where=f"spec {spec!r}")
@@ -110,7 +111,7 @@ def made(
     *,
     where: str = "",
 ) -> Any:
-    """Make a registered thing from its name and parameters; see :func:`from_spec`."""
+    """Make a registered object from its name and parameters; see :func:`from_spec`."""
     error = _error(kind)
     if kind == "rule":
         name = OTHER_NAMES.get(name, name)

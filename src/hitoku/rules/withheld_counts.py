@@ -1,4 +1,4 @@
-"""Cells of a magnitude table whose count is withheld: their amount would tell what the count hides."""
+"""Cells of a magnitude table whose count is suppressed: their magnitude would reveal the count."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike
 
 from hitoku.model import Mask, Need, Table
 
-# What a need names as the reason.
+# Reason recorded in a need.
 FROM_COUNTS = "frequency_table"
 
 
 def merge_withheld(table: Table, need: Need, withheld: Mask, share: ArrayLike) -> Need:
-    """Add the cells whose count is withheld to a need; they must be blurred by a share of their size.
+    """Add the cells whose count is suppressed to a need; the required width is a share of their size.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The zero rule.
 
-A total of zero tells that each of its contributors has zero.
+A total of zero reveals that each of its contributors has zero.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class Zero:
     Parameters
     ----------
     upper
-        How far above zero the inferable range must reach, in units of the value; a percentage of zero
-        would say nothing.
+        How far above zero the inferable range must extend, in units of the value; a percentage of zero
+        would be zero.
     level
-        "holding" looks at holdings where the table knows them and at units elsewhere; "unit" at units.
+        "holding" uses holdings where the table knows them and units elsewhere; "unit" uses units.
 
     Examples
     --------
@@ -48,6 +48,6 @@ class Zero:
         contributors = contributors_at(table, self.level, self.name)
         unsafe = (contributors.total == 0) & (contributors.count > 0)
         if contributors.negative:
-            # Gains and losses may cancel to zero; then somebody's contribution is above it.
+            # Gains and losses may cancel to zero; then some contribution is positive.
             unsafe &= ranked_at(table, self.level, 1, self.name).largest[:, 0] == 0
         return needed(table, self.name, unsafe, 0.0, self.upper)

@@ -22,21 +22,21 @@ MAX_SHARES = 8
 
 @dataclass(frozen=True)
 class Ranking:
-    """How contributors are ranked."""
+    """Options for ranking contributors."""
 
     top: int
-    """Number of ranks; zero when they are only counted."""
+    """Number of ranks; zero if contributors are only counted."""
     absolute: bool
-    """By size, regardless of sign."""
+    """Whether to rank by size, regardless of sign."""
     length: int
-    """Contributors to keep per cell until all are known: ``top``, or more where weights below one fill the
+    """Contributors to keep per cell until all are known: ``top``, or more if weights below one fill the
     ranks only in part."""
     weighted: bool
-    """Contributors have weights."""
+    """Whether contributors have weights."""
 
     @classmethod
     def of(cls, numbers: Numbers, *, top: int, absolute: bool, weighted: bool) -> Ranking:
-        """Choose the length of the lists; refuse weights that would need very long ones."""
+        """Choose the length of the lists; raise for weights that need very long ones."""
         if not weighted or top == 0:
             return cls(top, absolute, top, weighted)
         needed = math.ceil(top / min(1.0, numbers.smallest_weight))
@@ -51,8 +51,8 @@ class Ranking:
                 top=top,
                 top_2=top / LONGEST_LIST,
             )
-        # One more than needed: a mean weight may come out just below the smallest by rounding. And one that
-        # fills no rank, to tell whether there were still more.
+        # One more than needed: a mean weight may be rounded to just below the smallest. And one that
+        # fills no rank, to detect whether there are more.
         return cls(top, absolute, needed + 2, weighted)
 
     @property
@@ -62,13 +62,13 @@ class Ranking:
 
     @property
     def end(self) -> int:
-        """Where the ranks end in a row."""
+        """End of the ranks in a row."""
         return cell_rows.FIRST_WEIGHTED + 2 * self.length if self.weighted else cell_rows.FIRST + self.length
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """What is known of the contributors of every cell, in the units of the values."""
+    """Statistics of the contributors of every cell, in the units of the values."""
 
     count: Integers
     largest: Floats
@@ -78,7 +78,7 @@ class Ranked:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Contributors met so far; see the kernel.
+    """Contributors processed so far; see the kernel.
 
     All records of a contributor go into one state. States of different contributors are merged, in any order.
     """
@@ -87,25 +87,25 @@ class State:
     ranking: Ranking
     fine: Floats
     leaves: Floats
-    """Contributors that are in one leaf cell only, by leaf."""
+    """Contributors with a single leaf cell, by leaf."""
     cells: Floats
     """All others, by cell."""
 
     @classmethod
     def empty(cls, cube: Cube, ranking: Ranking, numbers: Numbers) -> State:
-        """Start with nobody."""
+        """Return an empty state."""
         leaves, cells = (_aligned(n, ranking.width) for n in (cube.n_leaves, cube.n_cells))
         return cls(cube, ranking, np.array(numbers.fine.ranks), leaves, cells)
 
     def add_records(self, key: record_order.Keys, x: Floats, w: Floats) -> None:
-        """Take in records that are contributors of their own; keys are leaves, in any order."""
+        """Add records that are contributors by themselves; keys are leaves, in any order."""
         topk.rank_records(key, x, w, self.ranking.absolute, self.fine, self.leaves)
 
     def add_contributors(self, key: record_order.Keys, parts: Floats, threads: int) -> None:
-        """Take in contributors, every thread to cells of its own.
+        """Add contributors, every thread to separate cells.
 
-        Rows as the kernel wants them, sorted by contributor and leaf. A cell is visited in the same order by
-        however many threads, so their number changes nothing.
+        Rows are sorted by contributor and leaf, as the kernel requires. A cell is processed in the same order
+        for any number of threads, so their number does not change the result.
         """
         cube = self.cube
         widest = max(cube.dimensions, key=lambda d: d.closure.nnz / len(d.leaves))
@@ -115,7 +115,7 @@ class State:
 
         def follow(share: int) -> None:
             above, start = _above(cube, widest, share, n_shares)
-            # Contributors of one leaf are left to the first thread.
+            # Contributors of one leaf are handled by the first thread.
             own = self.leaves if share == 0 else self.leaves[:0]
             topk.rank_contributors(key, bits, parts, by_size, self.fine, shape, above, start, own, self.cells)
 
@@ -124,7 +124,7 @@ class State:
         topk.settle(self.cells, parts, by_size, self.fine)
 
     def ranked(self, numbers: Numbers, where: str) -> Ranked:
-        """Merge upward whatever is known of leaves, and read off the ranks; the state is used up."""
+        """Merge leaves upward and return the ranks; this consumes the state."""
         self._merge_upward()
         cells, ranking = self.cells, self.ranking
         largest = np.zeros((len(cells), ranking.top))
@@ -151,7 +151,7 @@ class State:
         )
 
     def _merge_upward(self) -> None:
-        """Merge the contributors of single leaves into all cells, one variable after the other."""
+        """Merge the contributors of single leaves into all cells, one variable after another."""
         source, ranking = self.leaves, self.ranking
         for indptr, indices, before, n_leaves, after in self.cube.upward():
             n_rows = before * (len(indptr) - 1) * after
@@ -165,14 +165,14 @@ class State:
 
 
 def leaf_bits(cube: Cube) -> int:
-    """Bits that hold the number of a leaf."""
+    """Return the number of bits for the number of a leaf."""
     return max(1, (cube.n_leaves - 1).bit_length())
 
 
 def by_contributor(
     key: record_order.Keys, x: Floats, w: Floats, fine: Floats, bits: int
 ) -> tuple[record_order.Keys, Floats]:
-    """Sort records by key and add up those of the same: what :meth:`State.add_contributors` takes.
+    """Sort records by key and add up equal keys: the input of :meth:`State.add_contributors`.
 
     The arguments are used as scratch space; keys are below 2**bits.
     """
@@ -189,7 +189,7 @@ def by_contributor(
 
 
 def _aligned(n_rows: int, width: int) -> Floats:
-    """Zeros that start on a cache line, so that a row of eight numbers costs one."""
+    """Return zeros that start on a cache line, so that a row of eight numbers uses one."""
     room = np.empty(n_rows * width + 8)
     start = -room.ctypes.data % 64 // 8
     rows = room[start : start + n_rows * width].reshape(n_rows, width)
@@ -198,9 +198,9 @@ def _aligned(n_rows: int, width: int) -> Floats:
 
 
 def _above(cube: Cube, shared: Dimension, share: int, n_shares: int) -> tuple[Integers, Integers]:
-    """For every leaf of every variable the codes above it, as steps through the cells.
+    """Return for every leaf of every variable the codes above it, as steps through the cells.
 
-    Of the variable ``shared`` only every so many codes: those of one share.
+    For the variable ``shared`` only the codes of one share.
     """
     steps, lengths = [], []
     stride = cube.n_cells
@@ -219,7 +219,7 @@ def _above(cube: Cube, shared: Dimension, share: int, n_shares: int) -> tuple[In
 
 @dataclass(frozen=True, eq=False)
 class LeafSums:
-    """Arrays over the leaves that grow with every batch of rows, in any order."""
+    """Sums over the leaves that grow with every batch of rows, in any order."""
 
     cube: Cube
     numbers: Numbers
@@ -230,13 +230,13 @@ class LeafSums:
 
     @classmethod
     def empty(cls, cube: Cube, numbers: Numbers, *, valued: bool, weighted: bool) -> LeafSums:
-        """Start with nothing."""
+        """Return zero sums."""
         names = ["sum"] * valued + ["weighted_sum"] * (valued and weighted) + ["weighted_count"] * weighted
         amounts = {name: np.zeros((cube.n_leaves, 2), dtype=np.int64) for name in names}
         return cls(cube, numbers, np.zeros(cube.n_leaves, dtype=np.int64), amounts)
 
     def watch(self, key: record_order.Keys, x: Floats, w: Floats) -> None:
-        """Add some rows; the leaf stands in the low bits of the key."""
+        """Add some rows; the leaf is in the low bits of the key."""
         mask = (1 << leaf_bits(self.cube)) - 1
         record_order.leaf_counts(key, mask, self.records)
         for name, words in self.amounts.items():
@@ -253,7 +253,7 @@ class LeafSums:
         return weights if name == "weighted_count" else weights * x
 
     def measures(self) -> dict[str, NDArray[Any]]:
-        """Every cell's number of records and sums."""
+        """Return every cell's number of records and sums."""
         scales = {"sum": self.numbers.scale, "weighted_count": self.numbers.weight_scale}
         scales["weighted_sum"] = self.numbers.scale * self.numbers.weight_scale
         shape, dimensions = self.cube.leaf_shape, self.cube.dimensions

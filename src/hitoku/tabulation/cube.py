@@ -24,11 +24,11 @@ from hitoku.model import (
 )
 
 FLOATS = ("FLOAT", "DOUBLE")
-MISSING, OTHER = "missing", "other"  # the codes that take in missing and unseen ones
+MISSING, OTHER = "missing", "other"  # codes for missing and unseen ones
 
 
 class CodedRecords(Protocol):
-    """Whoever knows the codes of records; see :class:`hitoku.tabulation.engines.engine.Engine`."""
+    """Provider of the codes of records; see :class:`hitoku.tabulation.engines.engine.Engine`."""
 
     @property
     def where(self) -> str: ...
@@ -57,10 +57,10 @@ class Cube:
         return math.prod(len(d) for d in self.dimensions)
 
     def upward(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], int, int, int]]:
-        """Tell how leaves become cells, one variable after the other.
+        """Yield how leaves become cells, one variable after another.
 
-        Yields the leaves below its codes (where those of a code start, and which they are), and the rows
-        before the variable, its leaves, and the rows behind it.
+        Each item has the leaves below the variable's codes (start of each code, and leaves), and the number
+        of rows before the variable, of its leaves, and of rows after it.
         """
         before, after = 1, self.n_leaves
         for dimension in self.dimensions:
@@ -79,7 +79,7 @@ def cube_of(
     missing: str,
     unseen: str,
 ) -> Cube:
-    """Read the codes of every variable, and tell the engine where each belongs."""
+    """Read the codes of every variable, and pass the leaf of each to the engine."""
     _refuse_hierarchies(hierarchies, by)
     dimensions = []
     problems: list[HitokuError] = []
@@ -123,7 +123,7 @@ def _dimension(
         dimension = Dimension.of(name, hierarchies[name])
     else:
         top = total if isinstance(total, str) else total.get(name, TOTAL)
-        # Missing codes stand last, unless the data use the word themselves.
+        # Missing codes come last, unless the data use the word themselves.
         listed = code_list(np.array([code for code in codes.values() if code is not None], dtype=str))
         flat = dict.fromkeys([*listed, MISSING] if n_missing else listed)
         times = dict.fromkeys(listed, 0)
@@ -177,7 +177,7 @@ def _refuse_hierarchies(hierarchies: Hierarchies, by: Sequence[str]) -> None:
 def _places(
     wanted: Mapping[str | None, str], dimension: Dimension, unseen: str, where: str
 ) -> dict[str | None, int]:
-    """Find the leaf of every code as the data write it."""
+    """Find the leaf of every code as written in the data."""
     place = {code: number for number, code in enumerate(dimension.leaves)}
     strangers = sorted({code for code in wanted.values() if code not in place})
     groups = [code for code in strangers if code in dimension.position]
@@ -200,7 +200,7 @@ def _places(
 
 
 def texts(found: Mapping[str | None, int], kind: str) -> dict[str | None, str | None]:
-    """Write codes as text, None where missing. Floats that are all whole are written like integers."""
+    """Return codes as text, None for missing ones. Integral floats are written without decimals."""
     texts = {raw: raw if raw is not None and raw.strip() else None for raw in found}
     if kind in FLOATS:
         numbers = {raw: float(raw) for raw in found if raw is not None}
@@ -228,6 +228,6 @@ TABLE_BYTES = 8 * 24
 
 
 def refuse_large_cube(cube: Cube, width: int, allowed: int) -> None:
-    """Raise when ranks of this width and the finished table need more memory than is allowed, in bytes."""
+    """Raise if ranks of this width and the finished table need more memory than allowed, in bytes."""
     ranks = 3 * width * 8  # per cell: while leaves are ranked, while they are merged, and the answer
     relations.refuse_too_large(cube.dimensions, per_cell=TABLE_BYTES + ranks, allowed=allowed)

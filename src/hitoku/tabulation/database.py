@@ -1,4 +1,4 @@
-"""A private database in memory: how it is opened, its limits, its errors, and codes as it writes them."""
+"""A private database in memory: how it is opened, its limits, its errors, and its notation of codes."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from hitoku.files import spill_folder
 from hitoku.tabulation.cube import FLOATS
 from hitoku.tabulation.text_files import ragged, unreadable
 
-# What databases that are given no limit may use; see limited_memory.
+# Default memory limit of databases; see limited_memory.
 LIMIT: ContextVar[str | None] = ContextVar("memory_limit", default=None)
 UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
-# The numbers in DuckDB's complaint about a line of a text file; the rest of it quotes the line.
+# The numbers in DuckDB's message about a line of a text file; the rest of the message quotes the line.
 LINE = re.compile(
     r"CSV Error on Line: (?P<line>\d+)(?:.*?Columns: (?P<named>\d+) Found: (?P<found>\d+))?", re.DOTALL
 )
-# What DuckDB says of a query that a signal ended.
+# DuckDB's message for a query that was ended by a signal.
 INTERRUPTED = "Query interrupted"
 
 
 @contextmanager
 def translate_errors(where: str) -> Iterator[None]:
-    """Turn DuckDB's exceptions into ours; its messages may quote records, so they are not repeated."""
+    """Convert DuckDB's exceptions to hitoku's, without their messages, which may quote records."""
     try:
         yield
     except duckdb.OutOfMemoryException as error:
@@ -44,7 +44,7 @@ def translate_errors(where: str) -> Iterator[None]:
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except RuntimeError as error:
-        # Of somebody who pressed Ctrl-C while a query ran DuckDB tells in these words alone.
+        # DuckDB reports Ctrl-C during a query only with this message.
         if INTERRUPTED not in str(error):
             raise
         raise KeyboardInterrupt from None
@@ -64,18 +64,18 @@ def translate_errors(where: str) -> Iterator[None]:
 
 
 def quoted(name: str) -> str:
-    """Write a column name in SQL."""
+    """Quote a column name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """Write a text in SQL."""
+    """Quote a text for SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 @contextmanager
 def limited_memory(memory_limit: str | None) -> Iterator[None]:
-    """Let every database that is opened meanwhile have this limit, where it is given no other."""
+    """Set the default memory limit of databases that are opened in this context."""
     before = LIMIT.set(memory_limit)
     try:
         yield
@@ -91,7 +91,7 @@ def connect(
         "temp_directory": str(spill),
         # Nothing here depends on the order of records, and keeping it costs memory.
         "preserve_insertion_order": False,
-        # An enclave has no network; a missing extension is an error, not a download.
+        # A secure environment has no network; a missing extension is an error, not a download.
         "autoinstall_known_extensions": False,
     }
     memory_limit = memory_limit or LIMIT.get()
@@ -122,7 +122,7 @@ def memory_of(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def allowed_memory(memory_limit: str | None = None) -> int:
-    """Return the bytes that a limit such as "4GB" means; without one, most of what the machine has."""
+    """Return a limit such as "4GB" in bytes; without one, most of the machine's memory."""
     with spill_folder() as spill:
         connection = connect(spill, memory_limit)
         try:
@@ -132,7 +132,7 @@ def allowed_memory(memory_limit: str | None = None) -> int:
 
 
 def codes_of(raw: Any) -> list[str | None]:
-    """Write codes as DuckDB does, for others write some numbers differently: 1e10 is 1.0E10 in Spark."""
+    """Write codes as DuckDB does; other engines differ for some numbers: 1e10 is 1.0E10 in Spark."""
     connection = duckdb.connect(":memory:")
     try:
         connection.register("listed", pa.table({"raw": raw, "place": pa.array(range(len(raw)))}))

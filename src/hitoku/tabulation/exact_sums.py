@@ -1,4 +1,4 @@
-"""The columns of numbers: refuse what cannot be added, and find the scale on which sums are exact."""
+"""Columns of numbers: reject those that cannot be added, and find the scale on which sums are exact."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.model import infinite
 
 MAX_DECIMALS = 4
-EXACT = 2**53  # whole numbers up to here are doubles
+EXACT = 2**53  # integers up to this are exact doubles
 ROOM = 122  # bits of the largest sums, as integers
 SPREAD_BITS = 30
 
 
 @dataclass(frozen=True)
 class Fine:
-    """Powers of two by which numbers are multiplied before they are cut off and added as integers.
+    """Powers of two by which numbers are multiplied before they are truncated and added as integers.
 
-    One where all of them are whole and their sum stays below 2**53. See :mod:`hitoku.kernels.fixed_point`.
+    One if all of them are integers with a sum below 2**53. See :mod:`hitoku.kernels.fixed_point`.
     """
 
     sums: Mapping[str, float]
     """For every measure that is a sum."""
     ranks: tuple[float, ...]
-    """For what contributors add up, in the order that :mod:`hitoku.kernels.topk` names."""
+    """For statistics of contributors, in the order of :mod:`hitoku.kernels.topk`."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What a look at the columns of numbers tells."""
+    """Properties of the columns of numbers."""
 
     n_records: int
     """Number of records."""
     fine: Fine
-    """How finely numbers are added."""
+    """Resolution of sums."""
     negative: bool = False
-    """Some value is below zero."""
+    """Whether some value is negative."""
     scale: float = 1.0
     weight_scale: float = 1.0
-    """Powers of ten by which values and weights are multiplied before they are added. When all are decimals
-    of few digits they become whole numbers, whose sums are exact; one division at the end gives the double
+    """Powers of ten by which values and weights are multiplied before they are added. If all are decimals
+    of few digits they become integers, whose sums are exact; one division at the end gives the double
     nearest to the decimal. Otherwise 1."""
     smallest_weight: float = 1.0
-    """Smallest weight above zero; 1 where there are no weights."""
+    """Smallest positive weight; 1 without weights."""
     rounded: bool = False
-    """Every record's amount is rounded on the scale before it is added."""
+    """Whether every record's contribution is rounded on the scale before it is added."""
 
 
 class Measured(Protocol):
-    """Whoever knows the numbers of records; see :class:`hitoku.tabulation.engines.engine.Engine`."""
+    """Provider of the numbers of records; see :class:`hitoku.tabulation.engines.engine.Engine`."""
 
     @property
     def names(self) -> Mapping[str, str]: ...
@@ -66,29 +66,29 @@ class Measured(Protocol):
 
 @dataclass(frozen=True)
 class NumberFacts:
-    """Counts, ends and sums over all records; x stands for 0 and w for 1 where there is no such column."""
+    """Counts, extremes and sums over all records; x is 0 and w is 1 without such a column."""
 
     n_records: int = 0
     bad_values: int = 0
     bad_weights: int = 0
     below: int = 0
-    """Records; those whose value or weight is missing or not finite, and those whose weight is below zero."""
+    """Records; those whose value or weight is missing or not finite, and those with negative weight."""
     smallest: float = 0.0
     largest: float = 0.0
     smallest_weight: float | None = None
     largest_weight: float = 0.0
-    """Smallest value, largest by size; smallest weight above zero, largest."""
+    """Smallest value, largest by size; smallest positive weight, largest."""
     digits: int = 0
     weight_digits: int = 0
-    """The fewest decimals that give all of them exactly; 99 when there are too many."""
+    """The fewest decimals that represent all of them exactly; 99 if there are too many."""
     size: float = 0.0
     weights: float = 0.0
     weighted: float = 0.0
-    """Sums of sizes of values, of weights, and of their products, each rounded up to a whole number."""
+    """Sums of sizes of values, of weights, and of their products, each rounded up to an integer."""
 
 
 def numbers_of(engine: Measured, decimals: int | None = None) -> Numbers:
-    """Check values and weights in one scan; with ``decimals`` amounts are rounded to so many."""
+    """Check values and weights in one scan; with ``decimals``, contributions are rounded to as many."""
     facts = engine.facts()
     if facts.n_records == 0:
         raise DataError(
@@ -138,13 +138,13 @@ def _fine(
     *,
     weighted: bool,
 ) -> Fine:
-    """Choose powers of two that leave room for the largest sums; they follow from the records alone."""
+    """Choose powers of two with enough range for the largest sums; they follow from the records alone."""
     n_bits = facts.n_records.bit_length()
     weight = math.frexp(facts.largest_weight)[1]
     if whole["sum"]:
         size = math.frexp(scales[0] * facts.size + facts.n_records)[1]
     else:
-        # How many times half a billionth of the largest: that of the sum, to within a factor of two.
+        # Half a billionth of the largest value, compared with that of the sum, to within a factor of two.
         largest = math.frexp(facts.largest)[1]
         size = largest - SPREAD_BITS + engine.spread(2.0 ** _within(SPREAD_BITS - largest, 900)).bit_length()
         size = max(size + math.frexp(scales[0])[1], n_bits) + 1
@@ -164,7 +164,7 @@ def _fine(
 
 
 def _grid(bits: int) -> float:
-    """Return the power of two that takes numbers below 2**bits to integers with room to spare."""
+    """Return the power of two that scales numbers below 2**bits to integers within the available bits."""
     return 2.0 ** _within(ROOM - bits, 900)
 
 
@@ -209,10 +209,10 @@ def _refuse_large(decimals: int, size: float, where: str) -> None:
 
 
 def decimals_sql(column: str, nearest: str) -> str:
-    """Write SQL for the fewest decimals that give a number exactly; 99 when there are too many.
+    """Return SQL for the fewest decimals that represent a number exactly; 99 if there are too many.
 
-    A double is the decimal r / 10**d when dividing gives it back, since division rounds correctly.
-    ``nearest`` is the function that rounds; ties do not matter.
+    A double is the decimal r / 10**d if the division gives it back, because division rounds correctly.
+    ``nearest`` is the rounding function; ties do not matter.
     """
     cases = "".join(
         f" WHEN abs({column}) * 1e{d} < {EXACT} AND {nearest}({column} * 1e{d}) / 1e{d} = {column} THEN {d}"

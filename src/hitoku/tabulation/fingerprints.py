@@ -1,13 +1,13 @@
-"""Fingerprints of the records behind cells: releases made apart can be compared without the records.
+"""Fingerprints of the records of cells, by which separate releases can be compared without the records.
 
-Every record gets two numbers of 64 bits, an MD5 of its own text behind a key; the fingerprint of a cell is
+Every record gets two numbers of 64 bits, an MD5 of its own text with a key; the fingerprint of a cell is
 their sum over its records, so the order of the records does not matter. Equal fingerprints mean equal
-records, but for a chance of one in 2**128.
+records, except with probability 1 in 2**128.
 
-The key is made of all the data. Whoever has the data can compute fingerprints, and releases of the same data
-agree without any secret to keep. Whoever has a fingerprint and not the data cannot try out what a record may
-hold: a guess at one record is worth nothing without all the others. What fingerprints do tell is which cells
-have the same records, so they are for the checker and never leave.
+The key is derived from all the data. Owners of the data can compute fingerprints, and releases of the same
+data agree without a secret key. Without the data, a fingerprint cannot be used to test a guess about a
+record, because that requires all other records. Fingerprints do reveal which cells have the same records, so
+they are for the checker and are never published.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hitoku.tabulation.shared_records import SharedRecords
 from hitoku.tabulation.source import Source, Where, open_source
 from hitoku.tabulation.text_files import FileFormat, look_at
 
-# Between the entries of a record, and for one that is missing: signs that no text has.
+# Separator between the entries of a record, and mark for a missing one: characters that no text contains.
 BETWEEN, MISSING = "chr(31)", "chr(30)"
 
 
@@ -49,7 +49,7 @@ class RecordPrints:
     """
 
     data: str
-    """What tells whether two sets of fingerprints are about the same records."""
+    """Identifier of the records: equal for two sets of fingerprints of the same data."""
     atoms: RecordAtoms
     """Distinct combinations of codes."""
     amounts: Hashes
@@ -59,7 +59,7 @@ class RecordPrints:
     def of(
         cls, data: Path | SharedRecords, names: Sequence[str], file: FileFormat | None = None
     ) -> RecordPrints:
-        """Read a file; ``names`` are the columns whose codes tell cells apart."""
+        """Read a file; ``names`` are the columns whose codes define cells."""
         every = sorted(column_names(data, file))
         aliases = {f"c{number}": name for number, name in enumerate(every)}
         wanted = [alias for alias, name in aliases.items() if name in set(names)]
@@ -80,13 +80,13 @@ class RecordPrints:
             columns = {aliases[a]: Coded.of(rows.column(a), source.types[a]) for a in wanted}
         amounts = [[int(x) % 2**64 for x in rows.column(name).to_pylist()] for name in ("low", "high")]
         atoms = RecordAtoms(columns, rows.column("n").to_numpy())
-        # The key itself stays here: who has it and a guess could try the guess out.
+        # The key itself is not stored: with it a guess about a record could be tested.
         return cls(hashlib.sha256(key.encode()).hexdigest(), atoms, np.array(amounts, dtype=np.uint64).T)
 
     def cells(self, table: Table, where: Where | None = None) -> list[str]:
         """Return the fingerprint of every cell of a table; empty for an empty cell.
 
-        Hexadecimal digits: 16 that tell which data it is about, then 32 for the records.
+        Hexadecimal digits: 16 that identify the data, then 32 for the records.
         """
         sets = RecordSets.of(table, self.atoms.place(table, where))
         sums = [add_up_atoms(sets.leaf, sets.inside, column, table.dimensions) for column in self.amounts.T]
@@ -105,7 +105,7 @@ def column_names(data: Path | SharedRecords, file: FileFormat | None = None) -> 
         return list(look_at(data, file).header)
     if kind == "frame":
         return [str(name) for name in read_frame(data, file).columns]
-    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, and not everybody needs it
+    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, and not always needed
 
     with translate_errors(data.name):
         return list(pq.read_schema(data).names)
@@ -122,9 +122,9 @@ def _sums(text: str) -> str:
     return ", ".join(f"sum(CAST({half}({text}) AS HUGEINT)) AS {name}" for half, name in halves)
 
 
-# Columns looked at: a file of thousands has few classifications among them.
+# Columns examined: even a file with thousands of columns has few classifications.
 MAX_COLUMNS = 200
-# By variable and column, the entry of the column that every code of the variable comes with.
+# By variable and column, the entry of the column that belongs to each code of the variable.
 Nested = dict[str, dict[str, dict[str, str]]]
 
 
@@ -136,7 +136,7 @@ def nested_columns(
     Parameters
     ----------
     data, file
-        The records, as :func:`hitoku.tabulate` takes them.
+        The records, as for :func:`hitoku.tabulate`.
     names
         Columns with codes.
 

@@ -1,6 +1,6 @@
 """From microdata to a table with exact contributor statistics at every marginal.
 
-Rows of totals among the records are refused, and cells that can only be zero are fixed.
+Rows of totals among the records are rejected, and cells that can only be zero are fixed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class KnownZeros:
     mask: Mask
 
     def refuse_records(self, records: Integers, dimensions: Sequence[Dimension]) -> None:
-        """Raise when one of the cells holds records."""
+        """Raise if one of the cells has records."""
         held = np.flatnonzero(self.mask & (records > 0))
         if len(held):
             labels = Labels.cross(dimensions)
@@ -98,7 +98,7 @@ def _zero_places(given: Any, by: Sequence[str], dimensions: Sequence[Dimension])
 
 
 def _with_parts(mask: Mask, dimensions: Sequence[Dimension]) -> Mask:
-    """Mark the cells below a marked one: records are never negative in number, so these are empty too."""
+    """Mark the cells below a marked one: numbers of records are nonnegative, so these are empty too."""
     for axis, dimension in enumerate(dimensions):
         closure = dimension.closure
         common = (closure @ closure.T).toarray()
@@ -118,18 +118,18 @@ def refuse_unnamed_totals(
     listed: Collection[str],
     where: str,
 ) -> None:
-    """Raise when the rows of a code add all others up; where they do not, say what the code is called like.
+    """Raise if the rows of a code are the sum of all others; warn about other codes named like totals.
 
     Parameters
     ----------
     dimensions
-        Of the table.
+        Dimensions of the table.
     value, records
-        The sum of every cell, None where records are only counted; and its records.
+        The sum of every cell, None if records are only counted; and its number of records.
     listed
-        Variables whose codes somebody listed: what stands there is a code.
+        Variables with an explicit list of codes, whose entries are codes.
     where
-        What to call the data in a message.
+        Name of the data in messages.
     """
     shape = tuple(len(dimension) for dimension in dimensions)
     for axis, dimension in enumerate(dimensions):
@@ -181,9 +181,9 @@ def tabulate(
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Table:
-    """Add up records to a table: every combination of codes, totals included.
+    """Add up records to a table: every combination of codes, including totals.
 
-    Largest contributions and numbers of distinct contributors are exact in every cell, also where a holding
+    Largest contributions and numbers of distinct contributors are exact in every cell, even if a holding
     is in several of the cells below. The same records give the same bits, in any order and with any number
     of threads.
 
@@ -195,54 +195,54 @@ def tabulate(
     by
         Columns with the codes, one variable each.
     value
-        Column to add up; left out, records are counted.
+        Column to add up. Default: count records.
     weight
-        Column with the number of units each record stands for: sums and counts are weighted, and a
+        Column with the number of units that each record represents: sums and counts are weighted, and a
         contributor of weight w fills w ranks.
     unit
-        Column that names the respondent; left out, every record is one. A record without a name is a
-        respondent of its own.
+        Column that names the respondent. Default: every record is a respondent. A record without a name is a
+        separate respondent.
     holding
-        Column that names the group of respondents who act as one. A respondent without one is a holding of
-        its own. With ``holding`` but no ``unit``, contributors are known per holding only.
+        Column that names the group of respondents who act as one. A respondent without one is a separate
+        holding. With ``holding`` but no ``unit``, contributors are known per holding only.
     hierarchies
-        Code trees by variable, or several groupings for one; or the names of columns that group its codes,
-        fine to coarse, ``{"town": ["county", "state"]}``. A variable without one is flat.
+        Hierarchies by variable, or several groupings for one; or the names of columns that group its codes,
+        fine to coarse, ``{"town": ["county", "state"]}``. Variables without an entry are flat.
     total
         Code of the total of flat variables, one for all or one for each.
     top
-        How many of the largest contributions to keep per cell.
+        Number of the largest contributions to keep per cell.
     magnitude
-        What becomes of contributions below zero: "signed" (the default), they lower the total and are
+        Treatment of negative contributions: "signed" (the default), they lower the total and are
         never among the largest; "abs", they are ranked by size, and ``contributors.total`` adds sizes.
     missing
-        "error", or "code": a record without a code goes under the code "missing".
+        "error", or "code": a record without a code gets the code "missing".
     unseen
-        "error", or "code": a code that the hierarchy lacks goes under its code "other".
+        "error", or "code": a code that the hierarchy lacks becomes its code "other".
     structural_zeros
-        Cells that can only be zero: a frame with the columns ``by``, or a mask over the cells. An outsider
-        knows them, and they are not withheld.
+        Cells that can only be zero: a frame with the columns ``by``, or a mask over the cells. They are
+        public knowledge, and are not suppressed.
     where
-        Filter: columns and the codes that are kept, ``{"legal_form": ["SA", "SE"]}``; other records are left
-        out of every cell.
+        Filter: columns and the codes that are kept, ``{"legal_form": ["SA", "SE"]}``; other records are
+        excluded from every cell.
     outside
-        Further filters, each like ``where``; records that one of them keeps are left out. So
-        ``outside=[{"legal_form": ["SA", "SE"]}]`` is what a table under that filter leaves of all records.
+        Further filters, each like ``where``; records that match one of them are excluded. So
+        ``outside=[{"legal_form": ["SA", "SE"]}]`` selects the records that a table with that filter excludes.
     measure
-        Name of the quantity; default the name of the value column, or "count".
+        Name of the quantity. Default: the name of the value column, or "count".
     decimals
-        Round every record's amount (its value, times its weight if there are weights) to so many decimals
-        before anything is added: the table adds up exactly and can have a proof. Left out, amounts stay as
-        they are; sums of decimals with up to four digits are exact anyway.
+        Number of decimals to which every record's contribution (its value, times its weight if any) is
+        rounded before summation: the table then adds up exactly and can have a proof. Default: no rounding;
+        sums of decimals with up to four digits are exact anyway.
     file
-        How a text file is written: encoding, separator, decimal and thousands signs; what is left out is
-        found, and what was found is logged by "hitoku.reading".
+        Format of a text file: encoding, separator, decimal and thousands signs; the rest is
+        detected, and logged by "hitoku.reading".
     engine
-        Who reads a path: "duckdb" here, "spark" for Parquet files that a cluster can reach (the session that
-        there is), or a session of Spark. Frames say themselves where they are.
+        Reader of a path: "duckdb" on this machine, "spark" for Parquet files that a cluster can reach (in the
+        existing session), or a session of Spark. Frames determine their own engine.
     memory_limit, threads
-        Limits such as "4GB" and 2; default most of the machine. With Spark ``threads`` is into how many parts
-        contributors are divided, default as many as tasks run at once. Neither changes the result.
+        Limits such as "4GB" and 2; default most of the machine. With Spark ``threads`` is the number of parts
+        into which contributors are divided, default the number of parallel tasks. Neither changes the result.
 
     Examples
     --------
@@ -299,8 +299,8 @@ def _counted(
     top: int,
     magnitude: Magnitude | None,
 ) -> dict[str, Any]:
-    """Values, frequencies, contributors and measures of every cell."""
-    # Imported here: the kernels bring numba, which an error about a misspelt column need not wait for.
+    """Return values, frequencies, contributors and measures of every cell."""
+    # Deferred: the kernels load numba, which an error about a misspelt column does not need.
     from hitoku.tabulation.contributor_sums import LeafSums, Ranked, Ranking  # noqa: PLC0415 - see above
 
     weighted, valued = "w" in engine.names, "x" in engine.names
@@ -350,7 +350,7 @@ def _quantity(*, valued: bool, weighted: bool) -> str:
 def _columns(
     by: Sequence[str], value: str | None, weight: str | None, unit: str | None, holding: str | None
 ) -> dict[str, str]:
-    """Our short names of the columns wanted."""
+    """Return hitoku's short names of the columns."""
     if isinstance(by, str):
         raise ParameterError(
             "by_is_one_text", "by is one text, not a list", where="by", fix="write by=[{by!r}]", by=by
@@ -404,7 +404,7 @@ def _columns(
 
 
 def _refuse_column(name: object, role: str) -> None:
-    """Raise where the numbers of a column stand instead of its name: compared with names they break."""
+    """Raise if the numbers of a column were passed instead of its name; comparing them with names fails."""
     if hasattr(name, "__array__") and not isinstance(name, np.generic):
         raise ParameterError(
             "column_name_wrong_type",

@@ -1,4 +1,4 @@
-"""Columns of a file: what they hold, in counts, and code trees made of columns that nest."""
+"""Columns of a file: their content, in counts, and hierarchies made of nested columns."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ WORDS_FOR_TOTALS = (
     ),
     *("\u5408\u8a08", "\u7dcf\u6570", "\u7dcf\u8a08", "\u8a08", "\u5168\u4f53", "\u5168\u56fd"),
 )
-# Columns with more codes are not looked through for totals.
+# Columns with more codes are not searched for totals.
 MAX_TOTALLED = 2_000
 Kind = Literal["text", "whole", "number", "other"]
 Ask = Callable[[str], list[Any]]
-# The file that is open, and whom to ask about it; see kept_open.
+# The open file, and the function that queries it; see kept_open.
 OPEN: ContextVar[tuple[Path, Ask] | None] = ContextVar("open_file", default=None)
 
 
@@ -56,9 +56,9 @@ class Column:
     n_missing: int
     """Different entries; records without one, or with a number that is not finite."""
     negative: bool
-    """Some number is below zero."""
+    """Whether some number is negative."""
     total: str = ""
-    """An entry that is a word for totals, "" where there is none."""
+    """An entry that is a word for totals, "" if there is none."""
 
 
 def columns_of(path: str | Path) -> tuple[int, tuple[Column, ...]]:
@@ -94,10 +94,10 @@ def columns_of(path: str | Path) -> tuple[int, tuple[Column, ...]]:
 
 
 def find_totals(path: str | Path, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Find codes that are the sum of all others of their column, whatever they are called.
+    """Find codes that are the sum of all others of their column, with any name.
 
     In a column of texts the code with the largest sum is the total if, in every combination of the other
-    texts, its number is the sum of the numbers beside it. One column of numbers where that holds is enough.
+    texts, its number is the sum of the numbers of all other codes. One column of numbers suffices.
     """
     texts = [c for c in columns if c.kind == "text" and not c.n_missing and c.n_distinct <= MAX_TOTALLED]
     amounts = [c for c in columns if c.kind in {"whole", "number"} and not c.n_missing and not c.negative]
@@ -121,7 +121,7 @@ def find_totals(path: str | Path, columns: Sequence[Column]) -> tuple[Column, ..
 
 
 def nested(path: str | Path, columns: Sequence[Column]) -> set[tuple[str, str]]:
-    """Find pairs of columns of which the first tells the second: a town its county."""
+    """Return pairs of columns of which the first determines the second: a town its county."""
     pairs = list(permutations(columns, 2))
     if not pairs:
         return set()
@@ -144,7 +144,7 @@ def n_combinations(path: str | Path, columns: Sequence[Column]) -> int:
 
 @contextmanager
 def kept_open(path: str | Path) -> Iterator[None]:
-    """Answer every question about a file that is asked meanwhile from one database: it is read once."""
+    """Answer all queries about a file in this context from one database, so that it is read once."""
     with _asking(Path(path)) as ask:
         before = OPEN.set((Path(path), ask))
         try:
@@ -155,7 +155,7 @@ def kept_open(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def _asking(path: Path) -> Iterator[Ask]:
-    """Yield a function that answers queries about the records of a file."""
+    """Yield a function that queries the records of a file."""
     known = OPEN.get()
     if known is not None and known[0] == path:
         yield known[1]
@@ -182,7 +182,7 @@ def _kind(type_name: str) -> Kind:
     return "text" if name == "VARCHAR" or name.startswith("ENUM") else "other"
 
 
-# Code trees by variable, or columns of the data that group its codes, fine to coarse.
+# Hierarchies by variable, or columns of the data that group its codes, fine to coarse.
 Groupings = Mapping[str, Hierarchy | Sequence[Hierarchy] | Sequence[str]]
 
 
@@ -194,13 +194,13 @@ def read_column_tree(
     Parameters
     ----------
     data, file
-        What :func:`hitoku.tabulate` takes.
+        As for :func:`hitoku.tabulate`.
     name
         The column with the finest codes.
     groups
-        Columns that group it, fine to coarse: each code of one comes with one code of the next.
+        Columns that group it, fine to coarse: each code of one belongs to one code of the next.
     total
-        The code of the total.
+        Code of the total.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def read_column_tree(
 
 
 def _torn(atoms: RecordAtoms, fine: str, coarse: str) -> str:
-    """Name codes that come with more than one group."""
+    """List codes that belong to more than one group."""
     one, other = atoms.columns[fine], atoms.columns[coarse]
     seen: dict[Any, set[Any]] = {}
     for code, group in zip(one.number.tolist(), other.number.tolist(), strict=True):
@@ -248,7 +248,7 @@ def _torn(atoms: RecordAtoms, fine: str, coarse: str) -> str:
 def grown(
     data: Any, given: Groupings, total: str | Mapping[str, str], file: FileFormat | None
 ) -> Hierarchies:
-    """Return hierarchies by variable, those that are named by columns made from the data."""
+    """Return hierarchies by variable; those given as column names are built from the data."""
     trees: dict[str, Any] = {}
     for name, tree in given.items():
         if isinstance(tree, list | tuple) and tree and all(isinstance(column, str) for column in tree):

@@ -1,7 +1,7 @@
-"""Files and frames become ``records`` of a database: some columns under our own names, or all of them.
+"""Files and frames become ``records`` of a database: some columns under hitoku's names, or all of them.
 
-Stata and SAS data sets go through pandas, which is installed anyway and reads .sas7bdat and
-transport files (.xpt). pyreadstat knows more of their labels and formats, which tables have no use for.
+Stata and SAS data sets are read by pandas, which is installed anyway and reads .sas7bdat and
+transport files (.xpt). pyreadstat supports more labels and formats, which tables do not need.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from hitoku.tabulation.number_styles import (
 from hitoku.tabulation.text_files import READING, FileFormat, TextFile, is_text_file, look_at, require
 
 STATA, SAS = (".dta",), (".sas7bdat", ".xpt")
-# A transport file does not say how its texts are written.
+# A transport file does not specify the encoding of its texts.
 SAS_ENCODINGS = ("utf-8", "cp1252")
 
 
 def read_frame(path: Path, file: FileFormat | None = None) -> Any:
-    """Read a Stata or SAS file as a pandas frame; codes with labels stay the numbers that they are."""
+    """Read a Stata or SAS file as a pandas frame; labelled codes stay numbers."""
     import pandas as pd  # noqa: PLC0415 - loaded when a file is read
 
     try:
@@ -60,7 +60,7 @@ def read_frame(path: Path, file: FileFormat | None = None) -> Any:
 
 
 def _read_sas(path: Path) -> Any:
-    """Read a SAS file; numbers that are whole stay whole, for SAS has no other numbers than doubles."""
+    """Read a SAS file; integral numbers become integers, because SAS has only doubles."""
     import pandas as pd  # noqa: PLC0415 - loaded when a file is read
 
     if path.name.lower().endswith(".xpt"):
@@ -84,7 +84,7 @@ PARQUET = (".parquet", ".pq")
 
 
 def kind_of(path: Path) -> str:
-    """Tell the kind of a file by its name: "parquet", "text" (a sheet, too) or "frame"."""
+    """Return the kind of a file by its name: "parquet", "text" (a sheet, too) or "frame"."""
     path, _ = split_sheet(path)
     if not path.exists():
         raise DataError("no_file", "no file {file!r}", where=str(path), fix="check the path", file=path.name)
@@ -114,9 +114,9 @@ def kind_of(path: Path) -> str:
 
 
 def reading_text(text: TextFile, folder: Path) -> str:
-    """Write in SQL how a text file is read: every column as text, called k0, k1, ... from left to right.
+    """Return SQL that reads a text file: every column as text, named k0, k1, ... from left to right.
 
-    DuckDB knows UTF-8; another encoding, or a sheet, goes through a copy in a private folder.
+    DuckDB reads UTF-8; another encoding, or a sheet, is copied to a private folder.
     """
     path = literal(str(text.copy_as_utf8(folder)))
     names = ", ".join(f"'k{number}': 'VARCHAR'" for number in range(len(text.header)))
@@ -135,7 +135,7 @@ def attach_file(
     *,
     again: bool,
 ) -> tuple[str, str]:
-    """Let ``records`` be these columns of a file; return what to call it, and a kind of frame."""
+    """Attach these columns of a file as ``records``; return the name of the data, and the frame type."""
     where, kind = path.name, kind_of(path)
     if kind == "frame":
         return where, attach_frame(connection, read_frame(path, file), columns)
@@ -152,7 +152,7 @@ def attach_parquet(
     columns: Mapping[str, str],
     file: FileFormat | None = None,
 ) -> None:
-    """Let ``records`` be these columns of a Parquet file."""
+    """Attach these columns of a Parquet file as ``records``."""
     file = file or FileFormat()
     require(
         (*columns.values(), *file.drop_missing, *file.zero_missing),
@@ -189,7 +189,7 @@ def _attach_text(
     text.require(columns.values())
     chosen = ", ".join(f"k{text.header.index(column)} AS {alias}" for alias, column in columns.items())
     with translate_errors(where):
-        # Parsed once, since several queries follow.
+        # Parsed once, because several queries follow.
         connection.execute(f"CREATE TABLE records AS SELECT {chosen} FROM {reading_text(text, folder)}")
     told: dict[str, None] = {}
     for alias in ("x", "w"):
@@ -211,7 +211,7 @@ def write_numbers(
     file: FileFormat,
     name: str,
 ) -> None:
-    """Turn a column of ``records`` from texts into numbers."""
+    """Convert a column of ``records`` from texts to numbers."""
     kind, number = number_sql(column, style, shapes, file, name)
     with translate_errors(where):
         connection.execute(f"ALTER TABLE records ALTER {column} TYPE {kind} USING {number}")
@@ -220,7 +220,7 @@ def write_numbers(
 def number_sql(
     column: str, style: NumberStyle, shapes: Sequence[str], file: FileFormat, name: str
 ) -> tuple[str, str]:
-    """Write in SQL the type of the numbers in a column of texts, and how a text becomes one."""
+    """Return SQL for the type of the numbers in a column of texts, and for their conversion."""
     kind = "BIGINT" if whole(shapes, style) else "DOUBLE"
     text = style.sql(column)
     if file.na:
@@ -232,7 +232,7 @@ def number_sql(
 def style_among(
     connection: duckdb.DuckDBPyConnection, column: str, name: str, text: TextFile, table: str = "records"
 ) -> tuple[list[str], NumberStyle | None]:
-    """Return the shapes of a column of numbers and how they are written; None for a column that is empty.
+    """Return the shapes of a column of numbers and their style; None for an empty column.
 
     Raises
     ------
@@ -280,7 +280,7 @@ def shapes_of(
     table: str = "records",
     na: Sequence[str] = (),
 ) -> list[str]:
-    """Return the shapes of the entries of a column; as many as may be looked at."""
+    """Return the shapes of the entries of a column, up to a limit."""
     there = present_sql(column, na) if na else f"{column} IS NOT NULL"
     query = f"SELECT DISTINCT {shape_sql(column)} FROM {table} WHERE {there} LIMIT {MAX_SHAPES}"
     with translate_errors(where):
@@ -288,25 +288,25 @@ def shapes_of(
 
 
 def attach_frame(connection: duckdb.DuckDBPyConnection, data: Any, columns: Mapping[str, str]) -> str:
-    """Let ``records`` be these columns of a frame; return its kind."""
+    """Attach these columns of a frame as ``records``; return its type."""
     table, backend = arrow_of(data, columns)
     attach_arrow(connection, table)
     return backend
 
 
 def attach_arrow(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> None:
-    """Let ``records`` be an Arrow table."""
+    """Attach an Arrow table as ``records``."""
     with translate_errors("data"):
         connection.register("frame", table)
         connection.execute("CREATE VIEW records AS SELECT * FROM frame")
 
 
 def arrow_of(data: Any, columns: Mapping[str, str]) -> tuple[pa.Table, str]:
-    """Return columns of a frame, called as wanted, and the kind of the frame."""
+    """Return columns of a frame under new names, and the type of the frame."""
     if isinstance(data, duckdb.DuckDBPyRelation):
         require(columns.values(), data.columns, "data")
         chosen = ", ".join(f"{quoted(column)} AS {quoted(alias)}" for alias, column in columns.items())
-        # Relations belong to the caller's connection, whose settings are not ours to change.
+        # Relations belong to the caller's connection, whose settings must not be changed.
         with translate_errors("data"):
             return data.project(chosen).to_arrow_table(), "pandas"
     try:
@@ -334,7 +334,7 @@ def _arrow_column(series: nw.Series[Any], column: str) -> pa.Array:
     try:
         return series.to_arrow()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        # A pandas column of objects: numbers and texts side by side are codes, compared as text.
+        # A pandas column of objects: mixed numbers and texts are codes, compared as text.
         listed = series.to_list()
     missing = [entry is None or entry != entry for entry in listed]  # noqa: PLR0124 - NaN
     if all(isinstance(entry, str | int) for entry, gone in zip(listed, missing, strict=True) if not gone):
@@ -348,7 +348,7 @@ def _arrow_column(series: nw.Series[Any], column: str) -> pa.Array:
     )
 
 
-# Numbers as programs write them.
+# Numbers as written by programs.
 PLAIN = FileFormat(decimal=".", thousands="")
 PADDED = re.compile(r"[+-]?0[09]")
 
@@ -361,10 +361,10 @@ def attach_whole(
     *,
     guess: bool = False,
 ) -> None:
-    """Create ``records`` with all columns of a file; texts go through a private folder.
+    """Create ``records`` with all columns of a file; texts are read through a private folder.
 
-    Numbers are read as :func:`hitoku.tabulate` reads them: 1.5 and 1,5 and 1.234,5. A column whose numbers
-    can be read in two ways stays text. With ``guess`` it is read as programs write numbers, 1.234 with a
+    Numbers are read as by :func:`hitoku.tabulate`: 1.5 and 1,5 and 1.234,5. A column whose numbers
+    are ambiguous stays text. With ``guess`` it is read as written by programs, 1.234 with a
     decimal point, unless another column of the file has decimal commas.
     """
     if kind_of(path) == "parquet":
@@ -389,7 +389,7 @@ def attach_whole(
 def _styles(
     shapes: Mapping[str, Sequence[str]], where: str, file: FileFormat, *, guess: bool
 ) -> dict[str, NumberStyle]:
-    """Find out how the numbers of columns are written, for those that hold nothing else."""
+    """Return the number styles of columns that contain only numbers."""
     styles: dict[str, NumberStyle] = {}
     unclear: list[str] = []
     for name, own in shapes.items():
@@ -409,11 +409,11 @@ def _styles(
 
 
 def read_whole(path: Path) -> pa.Table:
-    r"""Read a file as one Arrow table, in the order of its lines; its name tells which.
+    r"""Read a file of any kind as one Arrow table, in the order of its lines.
 
-    A CSV file does not say what its columns are. Those with nothing but numbers are numbers, unless one
+    A CSV file does not specify column types. Columns with only numbers are numbers, unless one
     begins with a zero and another digit: then they are codes, and 01 stays 01. All others are text. Numbers
-    may have decimal commas; 1.234 is read as programs write it, unless another column has decimal commas.
+    may have decimal commas; 1.234 has a decimal point, unless another column has decimal commas.
 
     Examples
     --------
@@ -424,7 +424,7 @@ def read_whole(path: Path) -> pa.Table:
     [{'region': '01', 'age': 40, 'income': 1.5}, {'region': '12', 'age': 39, 'income': None}]
     """
     if kind_of(path) == "parquet":
-        import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, and not everybody needs it
+        import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, and not always needed
 
         with translate_errors(path.name):
             return pq.read_table(path)
@@ -434,7 +434,7 @@ def read_whole(path: Path) -> pa.Table:
     with spill_folder() as spill:
         connection = connect(spill)
         try:
-            # The hash of the data is that of their order as well.
+            # The hash of the data depends on their order.
             connection.execute("SET preserve_insertion_order = true")
             attach_whole(connection, path, spill, guess=True)
             with translate_errors(path.name):

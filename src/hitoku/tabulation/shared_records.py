@@ -27,28 +27,28 @@ from hitoku.tabulation.records import (
 )
 from hitoku.tabulation.text_files import READING, FileFormat, TextFile, look_at
 
-# The lines of a text file, in the database that all workspaces see.
+# The lines of a text file, in the database that all workspaces share.
 ROWS = "memory.main.file_rows"
-# Columns that tell who is behind a record. Numbers serve as well as names, and need not be found anew.
+# Columns that name contributors. Numbers serve as well as names, and are assigned once.
 NAMES = {"u", "h"}
 
 
 @dataclass(eq=False, repr=False)
 class SharedRecords:
-    """Records inside one database, of which every user gets a workspace of its own."""
+    """Records inside one database, in which every user gets a separate workspace."""
 
     connection: duckdb.DuckDBPyConnection
     """The database."""
     where: str
-    """What to call the data in a message."""
+    """Name of the data in messages."""
     path: Path | None = None
     file: FileFormat | None = None
-    """The file that was opened, None for a frame; and how it is written, as far as that was given."""
+    """The opened file, None for a frame; and its format, as far as it was given."""
     text: TextFile | None = None
-    """The text file whose lines are in the database; None for anything else."""
+    """The text file whose lines are in the database; None for other data."""
     frame: Any = None
-    """What has the columns, where the records are no text: a frame; None for a Parquet file, which is read
-    column by column as it is asked for."""
+    """Frame with the columns, for data other than text; None for a Parquet file, which is read
+    column by column on demand."""
     _arrays: dict[str, Any] = field(default_factory=dict)
     _backend: str = "pandas"
     _numbers: dict[str, str] = field(default_factory=dict)
@@ -67,9 +67,9 @@ class SharedRecords:
 
     @contextmanager
     def workspace(self, columns: Mapping[str, str]) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-        """Open ``records`` with these columns where other users' tables are out of sight.
+        """Open ``records`` with these columns in a separate schema, without other users' tables.
 
-        Yields the connection, and the kind of frame in which answers are handed back.
+        Yields the connection, and the type of frame for results.
         """
         self._opened += 1
         name = f"workspace_{self._opened}"
@@ -121,7 +121,7 @@ class SharedRecords:
             connection.execute(f"CREATE VIEW records AS SELECT {listed} FROM {ROWS}")
 
     def _number(self, column: str, name: str, text: TextFile, styles: list[str]) -> str:
-        """Return the column with the numbers of a column of texts, made once; the texts where it has none."""
+        """Return the numeric version of a column of texts, made once; the texts if they are not numbers."""
         if column not in self._numbers:
             shapes, style = style_among(self.connection, column, name, text, ROWS)
             self._numbers[column] = column
@@ -135,7 +135,7 @@ class SharedRecords:
         return self._numbers[column]
 
     def _numbered(self, column: str) -> str:
-        """Return a column with numbers for the names in one; they are given once."""
+        """Return a column with numbers for the names in another one; assigned once."""
         if column not in self._who:
             with translate_errors(self.where):
                 self.connection.execute(f"ALTER TABLE {ROWS} ADD COLUMN w{column} INTEGER")
@@ -149,7 +149,7 @@ class SharedRecords:
 
 
 def numbered(names: pa.ChunkedArray) -> Any:
-    """Return numbers for names, in the order of the names; all else as it is, and nothing for a blank one.
+    """Return numbers for names, in sorted order; null for blank ones. Other types are unchanged.
 
     Examples
     --------
@@ -173,16 +173,16 @@ def share_records(
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Iterator[SharedRecords]:
-    """Open records for several users; nothing is left behind.
+    """Open records for several users; no files are left behind.
 
     Parameters
     ----------
     data
-        A frame, a DuckDB relation, or the path of a file; a text file is read here, once.
+        A frame, a DuckDB relation, or the path of a file; a text file is read once, here.
     file
-        How a text file is written; what is left out is found.
+        Format of a text file; the rest is detected.
     memory_limit, threads
-        As for :func:`hitoku.tabulate`; they hold for all that is made of the records.
+        As for :func:`hitoku.tabulate`; they apply to everything made from the records.
     """
     with spill_folder() as spill:
         connection = connect(spill, memory_limit, threads)

@@ -1,4 +1,4 @@
-"""Any kind of input as one DuckDB relation named ``records``, and who is behind each record."""
+"""Any kind of input as one DuckDB relation named ``records``, and the contributor of each record."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class Source:
     """Records inside DuckDB."""
 
     connection: duckdb.DuckDBPyConnection
-    """A private in-memory database that holds ``records``."""
+    """A private in-memory database with ``records``."""
     types: Mapping[str, str]
-    """DuckDB type of each column of ``records``, by our name for it."""
+    """DuckDB type of each column of ``records``, by hitoku's name."""
     names: Mapping[str, str]
     """The caller's name of each column."""
     where: str
-    """What to call the data in a message."""
+    """Name of the data in messages."""
     backend: str
-    """Kind of frame in which answers are handed back."""
+    """Type of frame for results."""
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Answer a query that returns few rows."""
+        """Run a query that returns few rows."""
         with translate_errors(self.where):
             rows: list[tuple[Any, ...]] = self.connection.sql(query).fetchall()
         return rows
@@ -51,16 +51,16 @@ class Source:
 
     @property
     def threads(self) -> int:
-        """Threads that may work at the same time: as asked, or what the machine or container has."""
+        """Number of threads: as requested, or all of the machine or container."""
         return int(self.rows("SELECT current_setting('threads')")[0][0])
 
     @property
     def memory(self) -> int:
-        """Bytes that DuckDB may use: its limit, by default most of what the machine or container has."""
+        """Bytes that DuckDB may use: its limit, by default most of the machine's or container's memory."""
         return memory_of(self.connection)
 
     def is_integer(self, column: str) -> bool:
-        """Tell whether a column has an integer type."""
+        """Return whether a column has an integer type."""
         return self.types[column].lstrip("U") in NUMERIC[:5]
 
 
@@ -76,24 +76,24 @@ def open_source(
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Iterator[Source]:
-    """Open a private database with the columns wanted; nothing is left behind, not even after an error.
+    """Open a private database with some columns; no files are left behind, even after an error.
 
     Parameters
     ----------
     data
-        A frame, a DuckDB relation, the path of a Parquet or CSV file, or records that several share, with the
-        limits that these were opened with.
+        A frame, a DuckDB relation, the path of a Parquet or CSV file, or shared records, with the
+        limits with which these were opened.
     columns
-        Our names of the columns and the caller's. ``x`` and ``w`` must hold numbers; of a CSV file all
-        others are read as text, so that the code 01 stays 01.
+        hitoku's names of the columns and the caller's. ``x`` and ``w`` must contain numbers; other columns of
+        a CSV file are read as text, so that the code 01 stays 01.
     where
         Filter: columns and the codes that are kept; a record must have one of them in each column.
     outside
-        Further filters; records that one of them keeps are left out.
+        Further filters; records that match one of them are excluded.
     file
-        How a text file is written; what is left out is found.
+        Format of a text file; the rest is detected.
     again
-        The file was read before, and how it was read is not told once more.
+        Whether the file was read before, so that its format is not logged again.
     """
     columns = {**columns, **filter_columns(where, outside)}
     with _opened(data, columns, file, memory_limit, threads, again=again) as (connection, place, backend):
@@ -116,7 +116,7 @@ def _opened(
     *,
     again: bool,
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, str]]:
-    """Open a database with ``records``; yield what to call them and their kind of frame as well."""
+    """Open a database with ``records``; yield also the name of the data and the type of frame."""
     if isinstance(data, SharedRecords):
         with data.workspace(columns) as (connection, backend):
             yield connection, data.where, backend
@@ -134,13 +134,13 @@ def _opened(
 
 
 def filter_columns(where: Where | None, outside: Sequence[Where] = ()) -> dict[str, str]:
-    """Name the columns of filters, one filter after the other: f0, f1, ..."""
+    """Name the columns of filters consecutively: f0, f1, ..."""
     listed = [column for each in (where or {}, *outside) for column in each]
     return {f"f{number}": column for number, column in enumerate(listed)}
 
 
 def _filter(source: Source, where: Where, outside: Sequence[Where]) -> None:
-    """Let ``records`` be those that a filter keeps; a code that no record has is an error."""
+    """Replace ``records`` by those that a filter keeps; raise for a code that no record has."""
     aliases = iter(filter_columns(where, outside))
 
     def keeps(each: Where) -> str:
@@ -152,7 +152,7 @@ def _filter(source: Source, where: Where, outside: Sequence[Where]) -> None:
             told.append(f"{code} IN ({', '.join(literal(str(wanted)) for wanted in codes)})")
         return " AND ".join(told)
 
-    # A record without a code is kept by no filter.
+    # No filter keeps a record without a code.
     conditions = [keeps(where)] * bool(where) + [f"NOT coalesce({keeps(each)}, FALSE)" for each in outside]
     source.run(
         "ALTER VIEW records RENAME TO everything"
@@ -163,7 +163,7 @@ def _filter(source: Source, where: Where, outside: Sequence[Where]) -> None:
 
 
 def refuse_filter(column: str, codes: Sequence[str], found: Iterable[str | None], where: str) -> None:
-    """Raise on a filter that is none, or that asks for a code which no record has."""
+    """Raise for an invalid filter, or one with a code that no record has."""
     if isinstance(codes, str) or not codes:
         raise ParameterError(
             "filter_not_a_list",
@@ -191,7 +191,7 @@ def _is_view(source: Source) -> bool:
 
 
 def records_changed(where: str) -> DataError:
-    """Return what is said when records are no longer those that were looked at first."""
+    """Make the error for records that changed after they were first read."""
     return DataError(
         "records_changed_while_read",
         "the number of records changed while they were read",
@@ -214,7 +214,7 @@ def _refuse_text(source: Source) -> None:
                 """
             )[0]
             if not n_records:
-                continue  # an empty file tells no types; that it is empty is said elsewhere
+                continue  # an empty file tells no types; that it is empty is reported elsewhere
             if words:  # a CSV column of numbers with "inf" or "nan" among them is read as text
                 raise infinite(source.names[column], words, source.where)
             first = source.rows(f"SELECT {column} FROM records WHERE {column} LIKE '%,%' LIMIT 1")
@@ -231,21 +231,21 @@ class Identity:
 
     who: str = "NULL::BIGINT"
     """SQL for the contributor of a record ``r``: 0 up to ``size`` - 1, NULL for a record that is a
-    contributor of its own."""
+    contributor by itself."""
     given: str = "NULL"
-    """SQL for something that is NULL where a contributor has no name."""
+    """SQL for an expression that is NULL if a contributor has no name."""
     named: tuple[tuple[str, str, int], ...] = ()
-    """Tables of names that ``who`` needs: the column, its name in SQL, and what is added to its numbers."""
+    """Tables of names that ``who`` needs: the column, its name in SQL, and the offset of its numbers."""
     size: int = 0
     """One more than the largest number."""
     n_own: int = 0
-    """Records that are contributors of their own."""
+    """Number of records that are contributors by themselves."""
 
     def joins(self, part: int = 0, n_parts: int = 1) -> str:
-        """Write SQL that ``who`` needs after ``FROM records AS r``.
+        """Return the joins that ``who`` needs after ``FROM records AS r``.
 
-        With the names of one part only, contributors of all others have no number: few names fit into memory
-        where all of them would not.
+        With the names of one part only, all other contributors have no number: this bounds the memory for
+        names.
         """
         return "".join(
             f" LEFT JOIN (SELECT name, who FROM who_{column} WHERE (who + {added}) % {n_parts} = {part}) "
@@ -255,19 +255,19 @@ class Identity:
 
 
 def identify_records(n_records: int) -> Identity:
-    """Every record is a contributor."""
+    """Return the identity in which every record is a contributor."""
     return Identity(n_own=n_records)
 
 
 def identify_column(source: Source, column: str, n_leaves: int) -> Identity:
-    """Contributors named by a column; a record without a name is a contributor of its own.
+    """Return contributors named by a column; a record without a name is a contributor by itself.
 
-    Integers in a narrow range are their own numbers. All else is numbered in sorted order, so that the
-    numbers, and with them the order of every sum, follow from the data and not from chance.
+    Integers in a narrow range are their own numbers. Other names are numbered in sorted order, so that the
+    numbers, and with them the order of every sum, depend on the data only.
     """
     given = f"r.{column}"
     if source.types[column].startswith(("VARCHAR", "ENUM")):
-        # As text also where the frame has categories: their order may be that of the rows.
+        # As text even if the frame has categories: their order may be that of the rows.
         given = f"CASE WHEN trim(CAST(r.{column} AS VARCHAR)) <> '' THEN CAST(r.{column} AS VARCHAR) END"
     elif source.types[column] in {"FLOAT", "DOUBLE"}:
         given = f"CASE WHEN NOT isnan(r.{column}) THEN r.{column} END"
@@ -288,9 +288,9 @@ def identify_column(source: Source, column: str, n_leaves: int) -> Identity:
 
 
 def identify_holdings(source: Source, holdings: Identity, units: Identity | None) -> Identity:
-    """Give numbers to holdings; a record without one belongs to a holding made of its unit alone.
+    """Assign numbers to holdings; a record without one belongs to a holding that consists of its unit.
 
-    These stand-ins are numbered behind the holdings, so the two never meet.
+    These holdings are numbered after the named ones, so that the two are distinct.
     """
     if units is None or holdings.n_own == 0 or units.size == 0:
         return holdings

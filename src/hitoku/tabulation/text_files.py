@@ -1,8 +1,8 @@
-"""Text files and Excel sheets as offices have them: encoding, separator, sheet and range, given or found.
+"""Text files and Excel sheets: encoding, separator, sheet and range, given or detected.
 
-Detection depends on the bytes alone. Where two answers fit, the file is rejected with the option to give.
-A sheet is read as lines of texts, like a text file, so every reader of CSV files reads Excel files too. How
-numbers are written is the subject of ``number_styles``.
+Detection depends on the bytes alone. If two answers fit, the file is rejected with the option to give. A
+sheet is read as lines of texts, like a text file, so every reader of CSV files reads Excel files too. Number
+formats are handled in ``number_styles``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hitoku.files import split_sheet, write_csv
 from hitoku.messages import Text
 from hitoku.tabulation.sheets import read_sheet
 
-# How files were read, for those who want to know: names of files and of signs, nothing from inside.
+# Logs how files were read: names of files and signs, no content.
 READING = logging.getLogger("hitoku.reading")
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "shift-jis", "euc-jp")
@@ -34,12 +34,12 @@ THOUSANDS = ("", ",", ".", " ", "'")
 BLANKS = " \u00a0\u202f\u2009\u3000\t"
 EXCEL = (".xlsx", ".xlsm")
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
-# What calls itself Shift-JIS has the characters of Windows in it, which the standard lacks.
+# Files called Shift-JIS contain Windows characters, which the standard lacks.
 CODECS = {"shift-jis": "cp932", "shift_jis": "cp932", "sjis": "cp932", "euc-jp": "euc_jis_2004"}
 LINES_LOOKED_AT = 200
-# Kana, or two Chinese characters side by side: what accents of other languages do not turn into by chance.
+# Kana, or two adjacent Chinese characters, which accents of other languages do not produce by chance.
 JAPANESE = re.compile("[\u3041-\u3096\u30a1-\u30fa]|[\u4e00-\u9fff]{2}")
-# Three letters beyond ASCII side by side, or a sign between two letters: no Western European text.
+# Three adjacent letters beyond ASCII, or a sign between two letters: not a Western European text.
 NOT_WESTERN = re.compile(
     "[^\x00-\x7f\xa0]{3}|[^\\W\\d_][^\\w\\s\x00-\x7f\xb7\u2013\u2014\u2018\u2019\xad][^\\W\\d_]"
     "|[^\\W\\d_][\xb2\xb3\xb9\xbc\xbd\xbe][^\\W\\d_]"
@@ -48,7 +48,7 @@ NOT_WESTERN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    r"""How a text file is written; what is left out is found in the file.
+    r"""Format of a text file; missing parameters are detected from the file.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def require(wanted: Iterable[str], found: Sequence[str], where: str, sheets: Seq
 
 @contextmanager
 def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
-    """Open a file, compressed or not; bytes that the encoding does not have are an error of ours."""
+    """Open a file, compressed or not; raise for bytes that are invalid in the encoding."""
     codec = "utf-8-sig" if encoding in {"utf-8", "utf-8-sig"} else _codec(encoding)
     try:
         with _open_bytes(path) as raw, io.TextIOWrapper(raw, codec, newline="") as text:
@@ -322,7 +322,7 @@ def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
 
 
 def _wrong_encoding(path: Path, encoding: str) -> DataError:
-    """Return the error for bytes that an encoding does not have, with the encoding that fits."""
+    """Make the error for bytes that are invalid in an encoding, with the encoding that fits."""
     try:
         fitting = _find_encoding(path)
     except DataError:
@@ -346,7 +346,7 @@ def is_text_file(path: str | Path) -> bool:
 
 
 def ragged(where: str, line: int, n_found: int, n_named: int) -> DataError:
-    """Explain a line with too many or too few entries."""
+    """Make the error for a line with too many or too few entries."""
     if n_found > n_named:
         return DataError(
             "line_too_long",
@@ -370,7 +370,7 @@ def ragged(where: str, line: int, n_found: int, n_named: int) -> DataError:
 
 
 def unreadable(where: str, line: int) -> DataError:
-    """Explain a line that is no CSV."""
+    """Make the error for a line that is not valid CSV."""
     return DataError(
         "line_not_split",
         "a line cannot be split into columns",
@@ -411,7 +411,7 @@ def _find_encoding(path: Path) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in head:
-        # Letters of ASCII have one byte of zero: the second if the lower one comes first.
+        # ASCII letters have one zero byte: the second if the lower one comes first.
         return "utf-16-le" if head[1::2].count(0) > head[::2].count(0) else "utf-16-be"
     if _decodes(path, "utf-8"):
         return "utf-8"
@@ -453,11 +453,11 @@ def _decodes(
     needed: re.Pattern[str] | None = None,
     forbidden: re.Pattern[str] | None = None,
 ) -> bool:
-    """Tell whether every byte has a meaning, some text looks as it should, and none as it should not."""
+    """Return whether all bytes are valid, required text occurs, and forbidden text does not."""
     seen = needed is None
     with _open_checked(path) as raw, io.TextIOWrapper(raw, _codec(encoding), newline="") as text:
         try:
-            # Lines for patterns, blocks where every byte has only to be decoded.
+            # Lines for patterns, blocks if every byte must only be decoded.
             for part in text if needed or forbidden else iter(lambda: text.read(1 << 20), ""):
                 seen = seen or bool(needed and needed.search(part))
                 if forbidden and not part.isascii() and forbidden.search(part):
@@ -468,7 +468,7 @@ def _decodes(
 
 
 def _find_separator(head: str, where: str) -> str:
-    """Take the sign that splits every line alike; where none does, the one in the line of names."""
+    """Return the sign that splits every line alike; otherwise the one in the header."""
     counted = {sign: _counts(head, sign) for sign in SEPARATORS}
     named = [sign for sign, counts in counted.items() if counts[0] > 1]
     even = [sign for sign in named if len(set(counted[sign])) == 1]
@@ -486,7 +486,7 @@ def _find_separator(head: str, where: str) -> str:
 
 def _counts(head: str, sign: str) -> list[int]:
     rows = [len(row) for row in _parsed(head, sign) if row]
-    # The last line may be cut inside a text in quotes.
+    # The last line may end inside a quoted text.
     return rows[:-1] if head.count("\n") >= LINES_LOOKED_AT and len(rows) > 1 else rows or [0]
 
 

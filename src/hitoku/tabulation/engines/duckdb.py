@@ -25,8 +25,8 @@ from hitoku.tabulation.source import (
     records_changed,
 )
 
-# Rows that are sorted at a time: at most so many, and what half of the memory holds, key, value and weight
-# each twice.
+# Limits on the rows that are sorted at a time; also as many as fit into half of the memory, with two copies
+# of key, value and weight.
 ROWS_PER_BATCH, FEWEST_ROWS = 2**25, 2**16
 BYTES_PER_ROW = 48
 ROWS_PER_READ = 2**20
@@ -37,11 +37,11 @@ class DuckDB:
     """Records inside DuckDB."""
 
     source: Source
-    """The database that holds ``records``."""
+    """The database with the table ``records``."""
     leaf: str = "0"
     joins: str = ""
-    """SQL for the number of the leaf cell of a record ``r``, row-major over the leaves, and what it needs
-    after ``FROM records AS r``."""
+    """SQL for the number of the leaf cell of a record ``r``, row-major over the leaves, and the joins that it
+    needs after ``FROM records AS r``."""
     n_leaves: int = 1
     _named: dict[str, Identity] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ class DuckDB:
     def codes(self, column: str) -> tuple[Mapping[str | None, int], str]:
         """Count the records of each code; keeps the codes in their own type in ``seen_<column>``."""
         kind = self.source.types[column]
-        # Adding zero makes one code of the floats 0.0 and -0.0, which are equal but not written alike.
+        # Adding zero merges the floats 0.0 and -0.0, which are equal but not written alike.
         raw = f"({column} + 0)" if kind in FLOATS else column
         self.source.run(
             f"CREATE TABLE seen_{column} AS SELECT {raw} AS raw, CAST({raw} AS VARCHAR) AS code, "
@@ -96,7 +96,7 @@ class DuckDB:
         return dict(counted), kind
 
     def place(self, column: str, leaf_of: Mapping[str | None, int], n_leaves: int) -> None:
-        """Keep a small table ``leaf_of_<column>`` with the codes as the data have them."""
+        """Create a small table ``leaf_of_<column>`` with the codes as in the data."""
         pairs = [(raw, leaf) for raw, leaf in leaf_of.items() if raw is not None]
         listed = pa.table(
             {
@@ -105,7 +105,7 @@ class DuckDB:
             }
         )
         self.source.connection.register(f"listed_{column}", listed)
-        # Joined on the raw code in its own type: turning ten million integers into text would take longer.
+        # Joined on the raw code in its own type: converting ten million integers to text would take longer.
         self.source.run(
             f"CREATE TABLE leaf_of_{column} AS "
             f"SELECT raw, leaf FROM seen_{column} JOIN listed_{column} USING (code)"
@@ -159,7 +159,7 @@ class DuckDB:
         if n_rows == 0:
             return
         key = f"({who.who}) * {1 << bits} + ({self.leaf})"
-        # All records of a contributor come in one batch: only then may batches be merged.
+        # All records of a contributor are in one batch: only then may batches be merged.
         n_batches = math.ceil(n_rows / self._rows_per_batch)
         for batch in range(n_batches):
             chosen = f"({who.who}) % {n_batches} = {batch}" if n_batches > 1 else "TRUE"
@@ -170,7 +170,7 @@ class DuckDB:
     def _own_rows(
         self, who: Identity, numbers: Numbers
     ) -> Iterator[tuple[record_order.Keys, Floats, Floats]]:
-        """Read the records that are contributors of their own, with their leaf."""
+        """Read the records that are contributors by themselves, with their leaf."""
         if who.n_own == 0:
             return
         n_batches = math.ceil(who.n_own / self._rows_per_batch)
@@ -207,8 +207,8 @@ class DuckDB:
 
 
 def _size(amount: str) -> str:
-    """Write SQL for a sum rounded up, cut off far above what matters.
+    """Return SQL for a sum rounded up, capped far above the relevant range.
 
-    Whole numbers are added: a sum of doubles could differ from run to run, and with it the scale.
+    Integers are added: a sum of doubles could differ between runs, and with it the scale.
     """
     return f"sum(CAST(least(ceil({amount}), 1e20) AS HUGEINT))::DOUBLE"

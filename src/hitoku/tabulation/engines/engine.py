@@ -1,6 +1,6 @@
 """The protocol of engines, and the choice of one from the type of the data, or by name.
 
-An engine answers four questions about records; the rest of a table is made from the answers.
+An engine answers four questions about records; the rest of a table is computed from the answers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # it brings numba
 
 
 class Engine(Protocol):
-    """Records somewhere.
+    """Records in some system.
 
     Columns are known by short names: ``c0``, ``c1``, ... for codes, ``x`` for values, ``w`` for weights,
     ``u`` for units, ``h`` for holdings.
@@ -35,36 +35,36 @@ class Engine(Protocol):
 
     @property
     def where(self) -> str:
-        """What to call the data in a message."""
+        """Name of the data in messages."""
 
     @property
     def backend(self) -> str:
-        """Kind of frame in which answers are handed back."""
+        """Type of frame for results."""
 
     @property
     def memory(self) -> int:
-        """Bytes that the state of a table may take."""
+        """Bytes that the state of a table may use."""
 
     def is_integer(self, column: str) -> bool:
-        """Tell whether a column has an integer type."""
+        """Return whether a column has an integer type."""
 
     def facts(self) -> NumberFacts:
-        """Numbers: look at values and weights once."""
+        """Numbers: return facts about values and weights, in one pass."""
 
     def spread(self, fine: float) -> int:
-        r"""Numbers: add up \|x\| times ``fine``, cut off behind the point, plus one for every record."""
+        r"""Numbers: return the sum of \|x\| times ``fine``, truncated, plus one for every record."""
 
     def codes(self, column: str) -> tuple[Mapping[str | None, int], str]:
         """Codes: count the records of each code of a column, as DuckDB writes it; and DuckDB's type of it."""
 
     def place(self, column: str, leaf_of: Mapping[str | None, int], n_leaves: int) -> None:
-        """Codes: be told the leaf of each code; called for one variable after the other."""
+        """Codes: set the leaf of each code; called for one variable after another."""
 
     def identify(self, level: str) -> Any:
-        """Identity: tell who is behind a record, of "units" or of "holdings"; for :meth:`rank`."""
+        """Identity: return the contributor of records, of "units" or of "holdings"; for :meth:`rank`."""
 
     def rank(self, cube: Cube, who: Any, ranking: Ranking, numbers: Numbers, sums: LeafSums | None) -> State:
-        """Contributors: collect them in a state, and, if asked for, sums of records."""
+        """Contributors: collect them in a state and, if requested, sums of records."""
 
 
 ENGINES = ("duckdb", "spark")
@@ -81,10 +81,10 @@ def open_engine(
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Iterator[Engine]:
-    """Open records with the columns wanted; see :func:`hitoku.tabulation.source.open_source`."""
+    """Open records with some columns; see :func:`hitoku.tabulation.source.open_source`."""
     limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
     if is_spark(data):
-        # Imported here, and below: they bring numba.
+        # Deferred imports, here and below: they load numba.
         from hitoku.tabulation.engines.spark import open_spark  # noqa: PLC0415 - see above
 
         with open_spark(data, columns, where=where, outside=outside, **limits) as spark:
@@ -97,14 +97,14 @@ def open_engine(
             yield warehouse
         return
     with open_source(data, columns, where=where, outside=outside, file=file, **limits) as source:
-        # Nobody should wait for numba to learn of a misspelt column.
+        # Deferred, so that a misspelt column is reported without loading numba.
         from hitoku.tabulation.engines.duckdb import DuckDB  # noqa: PLC0415 - see above
 
         yield DuckDB(source)
 
 
 def is_spark(data: Any) -> bool:
-    """Tell whether data are a Spark frame, of a driver or of Spark Connect, without importing Spark."""
+    """Return whether data are a Spark frame, of a driver or of Spark Connect, without importing Spark."""
     return any(
         kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
         for kind in type(data).__mro__
@@ -112,7 +112,7 @@ def is_spark(data: Any) -> bool:
 
 
 def is_ibis(data: Any) -> bool:
-    """Tell whether data are a table of Ibis, without importing Ibis."""
+    """Return whether data are a table of Ibis, without importing Ibis."""
     return any(
         kind.__module__.startswith("ibis.expr") and kind.__name__ == "Table" for kind in type(data).__mro__
     )
@@ -122,7 +122,7 @@ def is_ibis(data: Any) -> bool:
 def opened_once(
     data: Any, file: FileFormat | None = None, *, memory_limit: str | None = None, threads: int | None = None
 ) -> Iterator[Any]:
-    """Open records once for several tables; such as are elsewhere, or open already, come back as they are."""
+    """Open records once for several tables; remote or already open data are returned unchanged."""
     if is_spark(data) or is_ibis(data) or isinstance(data, SharedRecords):
         yield data
         return
@@ -131,9 +131,9 @@ def opened_once(
 
 
 def count_combinations(data: Any, names: Sequence[str], count: str) -> Any:
-    """Count the records of each combination of codes, of data that are elsewhere; None for all others.
+    """Count the records of each combination of codes in remote data; None for other data.
 
-    An Arrow table with these columns and that of the counts.
+    Returns an Arrow table with these columns and the counts.
     """
     if is_spark(data):
         from hitoku.tabulation.engines import spark  # noqa: PLC0415 - it needs Spark
@@ -147,9 +147,9 @@ def count_combinations(data: Any, names: Sequence[str], count: str) -> Any:
 
 
 def given_to(engine: Any, data: Any) -> Any:
-    """Return data as the engine wants them: a path that Spark is to read becomes a frame of Spark.
+    """Return data as the engine requires: a path that Spark reads becomes a frame of Spark.
 
-    ``engine`` is "duckdb", "spark" for the session that there is, or a session of Spark.
+    ``engine`` is "duckdb", "spark" for the existing session, or a session of Spark.
     """
     session = type(engine).__module__.startswith("pyspark.sql")
     if not session and engine not in ENGINES:
@@ -179,7 +179,7 @@ def given_to(engine: Any, data: Any) -> Any:
 
 
 def refuse_other_than_parquet(data: str | Path) -> None:
-    """Raise on a path that Spark is to read and that is no Parquet by its name."""
+    """Raise for a path that Spark is to read and whose name is not that of a Parquet file."""
     if not str(data).rstrip("/").lower().endswith(PARQUET):
         raise DataError(
             "spark_needs_parquet",

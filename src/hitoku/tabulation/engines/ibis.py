@@ -1,7 +1,7 @@
-"""Ibis as the engine, for warehouses where no Python of ours runs: their SQL does the work, cells come back.
+"""Ibis as the engine, for warehouses that cannot run Python: their SQL does the work, and cells are returned.
 
-Amounts are whole numbers on their scale, all of them below 2**53 together, which every database adds, divides
-by powers of two and squares in parts without rounding. Whatever is not like that is refused by name, and so
+Contributions are integers on their scale, with a total below 2**53, so that every database adds, divides
+by powers of two and squares them in parts without rounding. Other data are rejected by name, and so
 are the ranks of weighted contributors, which SQL does not express.
 """
 
@@ -28,7 +28,7 @@ from hitoku.tabulation.text_files import require
 
 LARGEST = 1.7976931348623157e308
 WORD = 2.0**32
-# Amounts are squared in three parts of so many bits: products of two stay below 2**37.
+# Contributions are squared in three parts of this many bits: products of two stay below 2**37.
 PART = 18
 
 
@@ -37,11 +37,11 @@ class Ibis:
     """Records of an Ibis table."""
 
     table: Any
-    """The columns wanted, by our names."""
+    """The columns, by hitoku's names."""
     names: Mapping[str, str]
     """The caller's names of the columns."""
     memory: int
-    """Bytes that the state of a table may take, here."""
+    """Bytes that the state of a table may use on this machine."""
     where: str = "data"
     backend: str = "pandas"
     _seen: dict[str, tuple[Any, list[str | None]]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Ibis:
         return bool(self.table[column].type().is_integer())
 
     def ask(self, expression: Any) -> Any:
-        """Answer a query as an Arrow table."""
+        """Run a query; return an Arrow table."""
         with translate_errors(self.where):
             return expression.to_pyarrow()
 
@@ -99,7 +99,7 @@ class Ibis:
             return self.table[column].cast("float64")
         return ibis.literal(otherwise, "float64")
 
-    def spread(self, fine: float) -> int:  # noqa: ARG002 - asked for only where amounts are not whole
+    def spread(self, fine: float) -> int:  # noqa: ARG002 - used only if contributions are not integers
         raise self._not_whole("x")
 
     def _not_whole(self, column: str) -> ParameterError:
@@ -123,7 +123,7 @@ class Ibis:
         return counted, arrow_kind(raw)
 
     def place(self, column: str, leaf_of: Mapping[str | None, int], n_leaves: int) -> None:
-        """Keep a small table with the codes as the data have them, and the leaf of records without one."""
+        """Store a small table with the codes as in the data, and the leaf of records without one."""
         raw, codes = self._seen[column]
         leaf, given = f"leaf_{column}", f"given_{column}"
         listed = pa.table({given: raw, leaf: pa.array([leaf_of[code] for code in codes], pa.int64())})
@@ -155,9 +155,9 @@ class Ibis:
         return state
 
     def _rows(self, who: Sequence[str], numbers: Numbers) -> Any:
-        """Return records with leaves, whole amount and weight, and the first name of a contributor."""
+        """Return records with leaves, integer contribution, weight, and first name of a contributor."""
         table, columns, leaf = self.table, {}, None
-        # All joins in a row: a query inside a query for each would be too deep for some databases.
+        # All joins in one query: a nested query for each would be too deep for some databases.
         for column, (small, _, _) in self._places.items():
             table = table.left_join(small, table[column] == small[f"given_{column}"])
         for column, (_, missing, n_leaves) in self._places.items():
@@ -195,7 +195,7 @@ class Ibis:
             sums.amounts[name][leaf] = np.stack([total >> fixed_point.BITS, total & fixed_point.LOW], axis=1)
 
     def _above(self, rows: Any, cube: Cube, keys: Sequence[str]) -> Any:
-        """Follow contributors to every cell above one of their leaves, and add up their amounts there."""
+        """Join contributors with every cell above one of their leaves, and sum their contributions."""
         cell, stride = ibis.literal(0, "int64"), cube.n_cells
         for name, dimension in zip(self._leaves, cube.dimensions, strict=True):
             stride //= len(dimension)
@@ -211,7 +211,7 @@ class Ibis:
         return grouped.select("place", "amount")
 
     def _collect(self, rows: Any, ranking: Ranking, target: Floats) -> None:
-        """Enter contributors in a state: their number, squares and largest amounts in every place."""
+        """Add contributors to a state: their number, squares and largest contributions in every cell."""
         size = rows["amount"].abs()
         rows = rows.select("place", size=size, ranked=size if ranking.absolute else rows["amount"])
         parts = _parts(rows["size"])
@@ -246,7 +246,7 @@ def open_ibis(
     outside: Sequence[Where] = (),
     memory_limit: str | None = None,
 ) -> Iterator[Ibis]:
-    """Take up an Ibis table; Ibis keeps the small tables of codes that we give it until it is closed."""
+    """Open an Ibis table; Ibis keeps the small tables of codes until it is closed."""
     if "x" in columns and "w" in columns:
         raise ParameterError(
             "weights_not_for_warehouse",
@@ -272,7 +272,7 @@ def count_combinations(data: Any, names: Sequence[str], count: str) -> Any:
 
 
 def _as_code(column: Any, alias: str) -> Any:
-    """Let codes be something that an equality joins: no NaN, one zero, text where the type is unusual."""
+    """Convert codes to a type that can be joined by equality: no NaN, one zero, text for unusual types."""
     kind = column.type()
     if alias[0] not in "cf":
         return column
@@ -287,7 +287,7 @@ def _filter(engine: Ibis, where: Where, outside: Sequence[Where]) -> None:
     aliases = iter(filter_columns(where, outside))
 
     def kept(column: str, codes: Sequence[str]) -> tuple[str, pa.Array]:
-        """Return our name of a column, and the codes that are kept, as the data have them."""
+        """Return hitoku's name of a column, and the codes that are kept, as in the data."""
         alias = next(aliases)
         raw = engine.ask(everything.select(alias).distinct()).column(alias).combine_chunks()
         found = codes_of(raw)
@@ -331,7 +331,7 @@ def _refuse_text(engine: Ibis) -> None:
 
 
 def _name(column: Any) -> Any:
-    """Return a column that names contributors, null where the name is blank."""
+    """Return a column of contributor names, null if the name is blank."""
     kind = column.type()
     if kind.is_string():
         return ibis.ifelse(column.strip() != "", column, None)
@@ -341,12 +341,12 @@ def _name(column: Any) -> Any:
 
 
 def _is_bad(number: Any) -> Any:
-    """Tell a number that is missing, NaN or infinite; some databases have NaN equal itself and largest."""
+    """Return whether a number is missing, NaN or infinite; in some databases NaN equals itself."""
     return number.isnull() | (number != number) | (number.abs() > LARGEST)  # noqa: PLR0124 - NaN
 
 
 def _nearest(number: Any, *, even: bool) -> Any:
-    """Round to a whole number: halves away from zero, or to the even one."""
+    """Round to an integer: halves away from zero, or to the even one."""
     size = number.abs()
     floor = size.floor().cast("int64")
     rest = size - floor.cast("float64")
@@ -359,7 +359,7 @@ def _nearest(number: Any, *, even: bool) -> Any:
 
 
 def _digits(size: Any) -> Any:
-    """Return the fewest decimals that give a number of this size exactly; 99 when there are too many."""
+    """Return the fewest decimals that represent a number of this size exactly; 99 if there are too many."""
     cases = []
     for digits in range(MAX_DECIMALS + 1):
         large = size * 10.0**digits
@@ -369,25 +369,25 @@ def _digits(size: Any) -> Any:
 
 
 def _size(amount: Any) -> tuple[Any, Any]:
-    """Cut an amount far above what matters, and return it rounded up in two parts of whole numbers."""
+    """Return a contribution, capped far above the relevant range and rounded up, in two integer parts."""
     cut = ibis.least(amount, 1e20)
     high = (cut / WORD).floor().cast("int64")
     return high, (cut - high.cast("float64") * WORD).ceil().cast("int64")
 
 
 def _parts(size: Any) -> dict[str, Any]:
-    """Return three parts of a whole number below 2**53, the highest first."""
+    """Return three parts of an integer below 2**53, the highest first."""
     low = 2**PART - 1
     return {"high": size >> (2 * PART), "middle": (size >> PART) & low, "low": size & low}
 
 
 def _whole(column: Any) -> Integers:
-    """Return a column of whole numbers, of whatever type a database gives its sums; nulls are zero."""
+    """Return a column of integers, of any type that a database gives its sums; nulls are zero."""
     return np.array([0 if each is None else int(each) for each in column.to_pylist()], dtype=np.int64)
 
 
 def _two_words(parts: Sequence[Sequence[Any]]) -> Integers:
-    """Put together sums of squares in parts, the highest first; see :mod:`hitoku.kernels.fixed_point`."""
+    """Combine sums of squares in parts, the highest first; see :mod:`hitoku.kernels.fixed_point`."""
     totals = []
     for row in zip(*parts, strict=True):
         total = 0
@@ -399,7 +399,7 @@ def _two_words(parts: Sequence[Sequence[Any]]) -> Integers:
 
 @contextmanager
 def translate_errors(where: str) -> Iterator[None]:
-    """Turn exceptions of Ibis and of its database into ours; they may quote records: not repeated."""
+    """Convert exceptions of Ibis and its database to hitoku's, without messages, which may quote records."""
     try:
         yield
     except HitokuError:

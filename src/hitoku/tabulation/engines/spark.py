@@ -1,8 +1,8 @@
-"""Spark as the engine: records stay on the cluster, small tables of codes and of cells come and go.
+"""Spark as the engine: records stay on the cluster, only small tables of codes and of cells are transferred.
 
-SQL throughout, so that a session on the driver and Spark Connect are the same to us. Contributors are added
-up by finest cell first; then all rows of one meet in a partition, where our kernels rank them. Sums are those
-of :mod:`hitoku.kernels.fixed_point`, added in parts of 31 bits, which is why nothing depends on partitions.
+Only SQL is used, so that it works on the driver and with Spark Connect. Contributors are added
+up by finest cell first; then all rows of one meet in a partition, where kernels rank them. Sums are those
+of :mod:`hitoku.kernels.fixed_point`, added in parts of 31 bits, so that nothing depends on partitions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Spark:
     session: Any
     """The session of the frame."""
     frame: Any
-    """The columns wanted, by our names."""
+    """The columns, by hitoku's names."""
     names: Mapping[str, str]
     """The caller's names of them."""
     types: Mapping[str, str]
@@ -64,16 +64,16 @@ class Spark:
         return self.types[column] in WHOLE
 
     def ask(self, query: str) -> Any:
-        """Answer a query as an Arrow table."""
+        """Run a query; return an Arrow table."""
         with translate_errors(self.where):
             return self.session.sql(query).toArrow()
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Answer a query that returns few rows."""
+        """Run a query that returns few rows."""
         return [tuple(row.values()) for row in self.ask(query).to_pylist()]
 
     def view(self, frame: Any) -> str:
-        """Give a frame a name in SQL; it is forgotten when the records are closed."""
+        """Register a frame under a name in SQL, until the records are closed."""
         name = f"hitoku_{uuid.uuid4().hex}"
         with translate_errors(self.where):
             frame.createOrReplaceTempView(name)
@@ -110,7 +110,7 @@ class Spark:
         return int(self.rows(f"SELECT sum({size}) AS n FROM {self.records}")[0][0])
 
     def codes(self, column: str) -> tuple[Mapping[str | None, int], str]:
-        """Count the records of each code; of all variables in one scan, when the first is asked for."""
+        """Count the records of each code; the first call scans all variables at once."""
         if not self._seen:
             self._look_at_codes([name for name in self.names if name.startswith("c")])
         table, codes = self._seen[column]
@@ -133,7 +133,7 @@ class Spark:
             self._seen[column] = pa.table({"raw": raw, "n": own.column("n")}), codes_of(raw)
 
     def place(self, column: str, leaf_of: Mapping[str | None, int], n_leaves: int) -> None:
-        """Join a small table with the codes as the data have them."""
+        """Join a small table with the codes as in the data."""
         table, codes = self._seen[column]
         leaves = pa.array([leaf_of[code] for code in codes], pa.int64())
         listed = pa.table({"raw": table.column("raw"), "leaf": leaves})
@@ -145,7 +145,7 @@ class Spark:
         self.joins += f" LEFT JOIN {self.small(listed)} AS leaf_{column} ON leaf_{column}.raw = r.{column}"
 
     def small(self, table: Any) -> str:
-        """Give a small Arrow table to the cluster; every executor gets all of it."""
+        """Transfer a small Arrow table to the cluster; every executor gets all of it."""
         with translate_errors(self.where):
             return self.view(self.session.createDataFrame(table).hint("broadcast"))
 
@@ -184,7 +184,7 @@ class Spark:
             own = self.session.sql(f"SELECT leaf, x{weight} FROM ({rows}) WHERE {nobody}")
             states = own.coalesce(self.n_parts).mapInArrow(task("rank_records", work), SCHEMA)
             if who:
-                # The first name that there is, and no other: a unit that has a holding is that holding.
+                # Only the first name counts: a unit with a holding is that holding.
                 others = [f"CASE WHEN {names[0]} IS NULL THEN {name} END AS {name}" for name in names[1:]]
                 first = [names[0], *others]
                 parts = ", ".join(f"sum({sql}) AS {name}" for part in limbs for name, sql in part.items())
@@ -206,7 +206,7 @@ class Spark:
         return state
 
     def _add_up(self, rows: str, numbers: Numbers, sums: LeafSums) -> None:
-        """Let Spark add up the records of every leaf."""
+        """Add up the records of every leaf in Spark."""
         weights = "w"
         if numbers.weight_scale != 1.0 or (numbers.rounded and "sum" not in sums.amounts):
             weights = f"rint(w * {numbers.weight_scale!r}D)"
@@ -232,7 +232,7 @@ def open_spark(
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Iterator[Spark]:
-    """Take up a Spark frame; the names that it gets in the session are forgotten in the end."""
+    """Open a Spark frame; its names in the session are removed at the end."""
     columns = {**columns, **filter_columns(where, outside)}
     if len(set(data.columns)) < len(data.columns):
         raise DataError(
@@ -254,7 +254,7 @@ def open_spark(
         yield engine
     finally:
         for name in engine.views:
-            with suppress(Exception):  # a session that is gone has forgotten them
+            with suppress(Exception):  # a closed session has no views
                 session.catalog.dropTempView(name)
 
 
@@ -303,7 +303,7 @@ def _refuse_text(engine: Spark) -> None:
                 f"FROM {engine.records}"
             )[0]
             if not n_records:
-                continue  # that it is empty is said elsewhere
+                continue  # an empty table is reported elsewhere
             if words:
                 raise infinite(engine.names[column], words, engine.where)
             first = engine.rows(
@@ -321,21 +321,21 @@ def _parallelism(session: Any) -> int:
 
 
 def _memory(session: Any, memory_limit: str | None) -> int:
-    """Return what may be used: as asked, or what this machine has, or a worker has, if that is known."""
+    """Return the memory limit: as given, or that of this machine or of a worker, if known."""
     allowed = allowed_memory(memory_limit)
     with translate_errors("spark"):
         told = session.conf.get("spark.executor.pyspark.memory", None)
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", str(told or "").lower())
     if found is None:
         return allowed
-    # Spark takes a number alone for MiB.
+    # Spark reads a plain number as MiB.
     return min(allowed, int(found[1]) << {"k": 10, "": 20, "m": 20, "g": 30, "t": 40}[found[2]])
 
 
 def _limbs(amount: str, fine: float, name: str) -> dict[str, str]:
-    """Write SQL for the parts of a number times a power of two, the highest first; cut off behind the point.
+    """Return SQL for the parts of a number times a power of two, the highest first; truncated.
 
-    A remainder of doubles is exact, and a cast to BIGINT cuts off, so every part is exact.
+    A remainder of doubles is exact, and a cast to BIGINT truncates, so every part is exact.
     """
     if fine == 1.0:  # whole numbers whose sum stays below 2**53
         return {name: f"CAST({amount} AS BIGINT)"}
@@ -348,7 +348,7 @@ def _limbs(amount: str, fine: float, name: str) -> dict[str, str]:
 
 
 def _round(number: str) -> str:
-    """Write SQL that rounds as DuckDB and C do, halves away from zero; Spark's round looks at decimals."""
+    """Return SQL that rounds like DuckDB and C, halves away from zero; Spark's round uses decimals."""
     return (
         f"CASE WHEN abs(({number}) % 1.0D) = 0.5D THEN ({number}) + sign({number}) * 0.5D "
         f"ELSE rint({number}) END"
@@ -356,7 +356,7 @@ def _round(number: str) -> str:
 
 
 def _size(amount: str) -> tuple[str, str]:
-    """Write SQL for a sum rounded up, cut off far above what matters, in two parts of whole numbers."""
+    """Return SQL for a sum rounded up, capped far above the relevant range, in two integer parts."""
     cut, word = f"least({amount}, 1e20D)", f"{2.0**32!r}D"
     high = f"CAST({cut} / {word} AS BIGINT)"
     return f"sum({high})", f"sum(CAST(ceil({cut} % {word}) AS BIGINT))"
@@ -364,7 +364,7 @@ def _size(amount: str) -> tuple[str, str]:
 
 @contextmanager
 def translate_errors(where: str) -> Iterator[None]:
-    """Turn Spark's exceptions into ours; its messages may quote records, so they are not repeated."""
+    """Convert Spark's exceptions to hitoku's, without their messages, which may quote records."""
     try:
         yield
     except Exception as error:

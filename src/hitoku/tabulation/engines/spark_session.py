@@ -13,7 +13,7 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.messages import Text
 
 ADDRESS = re.compile(r"(local(\[[\d*, ]+\]|-cluster\[.+\])?|yarn|(spark|sc|k8s)://.+)$")
-PORTS = {"spark": 7077, "sc": 15002}  # where they listen unless told otherwise
+PORTS = {"spark": 7077, "sc": 15002}  # default ports
 SECONDS = 10
 
 
@@ -24,10 +24,10 @@ def session_at(address: str | None = None) -> Any:
     ----------
     address
         A master (``spark://host:7077``, ``local[2]``, ``yarn``), or Spark Connect (``sc://host:15002``).
-        Left out, the session that there is, or the one that the settings of this machine lead to.
+        Default: the existing session, or the one configured on this machine.
     """
     try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - only for those who have it
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - optional dependency
     except ImportError:
         raise ParameterError(
             "spark_missing", "Spark is not installed here", where="engine", fix="install hitoku[spark]"
@@ -59,7 +59,7 @@ def _run_this_python(session: Any) -> Any:
 
 
 def _refuse_address(address: str | None) -> None:
-    """Raise on what Spark would try for minutes, or answer with pages of its own."""
+    """Raise for addresses that Spark would try for minutes, or answer with pages of messages."""
     where = f"spark {address!r}" if address else "engine"
     if address is not None and not ADDRESS.match(address):
         raise ParameterError(
@@ -88,7 +88,7 @@ def _refuse_address(address: str | None) -> None:
 
 
 def _answers(host: str, port: int) -> bool:
-    """Tell whether somebody listens at host:port, or host:port/;options as Spark Connect has it."""
+    """Return whether a server listens at host:port, or host:port/;options as for Spark Connect."""
     name, _, told = host.partition("/")[0].rpartition(":")
     try:
         with socket.create_connection((name, int(told)) if name else (told, port), timeout=SECONDS):
@@ -98,7 +98,7 @@ def _answers(host: str, port: int) -> bool:
 
 
 def read_parquet(session: Any, path: str) -> Any:
-    """Let Spark read Parquet files, from any place that the cluster can reach."""
+    """Read Parquet files in Spark, from any path that the cluster can reach."""
     session = session or session_at()
     try:
         return session.read.parquet(path)

@@ -1,4 +1,4 @@
-"""What runs inside Spark's workers: states of contributors from rows of Arrow, cut into blocks and merged."""
+"""Code that runs in Spark's workers: states of contributors from Arrow rows, cut into blocks and merged."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from hitoku.tabulation.exact_sums import Numbers
 Batches = Iterator[pa.RecordBatch]
 Task = Callable[[Batches], Batches]
 
-# Rows of a state that travel together. Leaves have part 0, cells part 1.
+# Rows of a state that are transferred together. Leaves have part 0, cells part 1.
 BLOCK = 2**14
 SCHEMA = "part INT, block BIGINT, rows BINARY"
-# Begins the complaint of a worker that has another hitoku.
+# Start of the error message of a worker with another version of hitoku.
 OTHER_VERSION = "hitoku of another version:"
 
 
 @dataclass(frozen=True)
 class Work:
-    """All that a worker has to know."""
+    """Input of a worker."""
 
     cube: Cube
     ranking: Ranking
     numbers: Numbers
     keys: tuple[str, ...]
-    """Columns that name a contributor, of which one is not null; none where records are contributors."""
+    """Columns that name a contributor, of which one is not null; empty if records are contributors."""
     limbs: tuple[tuple[str, ...], ...]
     """Columns with the parts of each sum, in the order of the kernel's parts."""
 
@@ -46,15 +46,15 @@ def own_version() -> str:
 
 
 def task(name: str, work: Work) -> Task:
-    """Return a function for ``mapInArrow``: one of this module, with its version looked at first.
+    """Return a function for ``mapInArrow``: one of this module, after a check of its version.
 
-    It is pickled whole, not by name: a worker without hitoku, or with another one, is to say so.
+    It is pickled by value, not by name, so that a worker without hitoku, or with another version, reports it.
     """
     version, packed, complaint = own_version(), pickle.dumps(work), OTHER_VERSION
 
     def run(batches: Any) -> Any:
-        import importlib.metadata  # noqa: PLC0415 - runs elsewhere
-        import pickle as pickles  # noqa: PLC0415 - runs elsewhere
+        import importlib.metadata  # noqa: PLC0415 - runs in a worker
+        import pickle as pickles  # noqa: PLC0415 - runs in a worker
 
         try:
             found = importlib.metadata.version("hitoku")
@@ -63,7 +63,7 @@ def task(name: str, work: Work) -> Task:
         if found != version:
             raise RuntimeError(f"{complaint} {found}")
         here = importlib.import_module("hitoku.tabulation.engines.spark_tasks")
-        yield from getattr(here, name)(batches, pickles.loads(packed))  # noqa: S301 - our own
+        yield from getattr(here, name)(batches, pickles.loads(packed))  # noqa: S301 - pickled by hitoku
 
     return run
 
@@ -85,7 +85,7 @@ def rank_contributors(batches: Batches, work: Work) -> Batches:
 
 
 def rank_records(batches: Batches, work: Work) -> Batches:
-    """Rank records that are contributors of their own."""
+    """Rank records that are contributors by themselves."""
     state = State.empty(work.cube, work.ranking, work.numbers)
     for batch in batches:
         key = batch.column("leaf").to_numpy().astype(np.uint64)
@@ -95,7 +95,7 @@ def rank_records(batches: Batches, work: Work) -> Batches:
 
 
 def merge_blocks(batches: Batches, work: Work) -> Batches:
-    """Merge blocks of the same place; contributors of different partitions are different."""
+    """Merge blocks of the same position; contributors of different partitions are distinct."""
     merged: dict[tuple[int, int], Floats] = {}
     for batch in batches:
         for part, block, packed in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -107,7 +107,7 @@ def merge_blocks(batches: Batches, work: Work) -> Batches:
 
 
 def unpack(packed: bytes, ranking: Ranking, target: Floats, start: int) -> None:
-    """Merge the rows of a block into an array whose first row stands at ``start``."""
+    """Merge the rows of a block into an array whose first row is at ``start``."""
     width = ranking.width
     n_rows = len(packed) // (8 * (width + 1))
     places = np.frombuffer(packed, np.int64, n_rows) - start
@@ -116,7 +116,7 @@ def unpack(packed: bytes, ranking: Ranking, target: Floats, start: int) -> None:
 
 
 def _numbered(columns: list[Any]) -> tuple[Integers, int]:
-    """Give contributors numbers; where a column has no name the next one counts, and they never meet."""
+    """Assign numbers to contributors; if a column has no name the next one is used, numbered apart."""
     number = np.full(len(columns[0]), -1, dtype=np.int64)
     n_numbers = 0
     for column in columns:
@@ -128,7 +128,7 @@ def _numbered(columns: list[Any]) -> tuple[Integers, int]:
 
 
 def _parts(table: Any, work: Work, fine: Floats) -> Floats:
-    """Round the sums of every contributor and leaf: amounts, or with weights rows as the kernel has them."""
+    """Round the sums of every contributor and leaf: contributions, or with weights rows for the kernel."""
     columns: list[Floats] = []
     for place, names in enumerate(work.limbs):
         limbs = np.stack([table.column(name).to_numpy() for name in names], axis=1)
@@ -139,7 +139,7 @@ def _parts(table: Any, work: Work, fine: Floats) -> Floats:
 
 
 def _blocks(state: State) -> Batches:
-    """Cut what a state knows into blocks, leaving out rows that nobody is in."""
+    """Cut a state into blocks, without empty rows."""
     for part, rows in enumerate((state.leaves, state.cells)):
         places = np.flatnonzero(rows[:, cell_rows.COUNT])
         cuts = np.flatnonzero(np.diff(places // BLOCK)) + 1
