@@ -1,11 +1,11 @@
-"""The vocabulary: what a table is, what it needs, what was decided, what an outsider sees.
+"""The vocabulary: tables, needs, protections and releases.
 
-A :class:`Table` is cells tied by linear relations, with codes (:class:`Labels`, :class:`Dimension`,
-:class:`Hierarchy`) and contributors. A :class:`Need` says which cells are unsafe and how uncertain they must
-stay, a :class:`Protection` what a method decided, a :class:`Release` what an outsider sees, :class:`Bounds`
-what an attack proves about each cell, a :class:`Verdict` which attackers fail. Tables of the same records are
-linked by codes or by records into one. All of them are frozen and hold read-only arrays; nothing here
-computes a protection. Tolerances are here, each named once.
+A :class:`Table` is cells connected by linear relations, with codes (:class:`Labels`, :class:`Dimension`,
+:class:`Hierarchy`) and contributors. A :class:`Need` states which cells are unsafe and how uncertain they
+must stay, a :class:`Protection` is the decision of a method, a :class:`Release` the view of an outsider,
+:class:`Bounds` what an attack proves about each cell, and a :class:`Verdict` the result for each attacker.
+Tables of the same records are linked by codes or by records into one. All of them are frozen and hold
+read-only arrays; nothing here computes a protection. Tolerances are defined here, each once.
 """
 
 from hitoku.lazy import facade

@@ -1,7 +1,7 @@
-"""What must not be learnt about a whole group: that its people, all but a few, share an attribute.
+"""Requirements on groups: it must not be known that all their members, except a few, share an attribute.
 
-No cell need be known for that. A row with one cell that is not zero tells the attribute of everybody in it,
-though the cell and its total are withheld. What has to stay possible is that some people are elsewhere: a
+No cell need be known for that. A row with a single nonzero cell reveals the attribute of all its members,
+even if the cell and its total are suppressed. It must stay possible that some people are elsewhere: a
 weighted sum of cells, such as "total of the row, less that cell", must be able to reach a number.
 """
 
@@ -19,16 +19,16 @@ from hitoku.errors import NeedError
 from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
 from hitoku.model.dimension import Labels
 
-# Of amounts, which have no smallest one: the share of a group's own that counts as somebody's.
+# Share of a group's magnitude that counts as one contributor, as magnitudes have no smallest unit.
 SOMEBODY = 1e-3
 
-# A release or a table; neither is imported here, for a need, which both know, holds attributions.
+# A release or a table; neither is imported here, because both import this module.
 Cells = TypeVar("Cells")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attributions:
-    """Sums of cells that must be able to reach a number, each for the sake of the people of one group.
+    """Sums of cells that must be able to reach a number, each to protect the members of one group.
 
     Examples
     --------
@@ -40,16 +40,16 @@ class Attributions:
     """
 
     sums: Any
-    """One row per attribution, over the cells: what must be able to become large. "Everybody of the group,
+    """One row per attribution, over the cells: what must be able to become large. "All members of the group,
     less those with the attribute" is a one at the group's total and a minus one at each cell of the
     attribute."""
     goal: Floats
-    """What each sum must be able to reach: one person more than the people who share what they know. Zero
-    where a share is asked for; as an empty group reaches that, too, more is asked while its size is withheld:
+    """Required value of each sum: one person more than the people who share their knowledge. Zero
+    for rules with a share; an empty group attains that, too, so more is required if its size is suppressed:
     see :meth:`asked`."""
     group: Integers
-    """The cell of the whole group, which the sum counts and its attribute takes away from. Where its size is
-    published, no more than all of it is asked for."""
+    """Cell of the whole group, which the sum counts and from which its attribute is subtracted. If its size
+    is published, at most all of it is required."""
 
     def __post_init__(self) -> None:
         sums = sparse.csr_array(self.sums, dtype=np.float64)
@@ -64,14 +64,14 @@ class Attributions:
 
     @classmethod
     def none(cls, n_cells: int) -> Attributions:
-        """Nothing of the kind is asked for."""
+        """Return empty requirements."""
         return _none(n_cells)
 
     def placed(self, cells: Integers, n_cells: int) -> Attributions:
-        """Ask the same of a larger table, in which the cells of this one have other positions."""
+        """Return the same requirements for a larger table, in which these cells have other positions."""
         if not len(self):
             return Attributions.none(n_cells)
-        # Copies: sums that are put together write into them, and those of an attribution are frozen.
+        # Copies: combined sums are modified, and those of an attribution are frozen.
         parts = (self.sums.data.copy(), cells[self.sums.indices], self.sums.indptr.copy())
         sums = sparse.csr_array(parts, shape=(len(self), n_cells))
         sums.sum_duplicates()
@@ -86,7 +86,7 @@ class Attributions:
         goal: float | Floats,
         weight: tuple[float, float] | Floats = (1.0, 1.0),
     ) -> Attributions:
-        """Ask that ``weight[0] * group - weight[1] * inside`` can reach a goal, for each group.
+        """Require that ``weight[0] * group - weight[1] * inside`` can reach a goal, for each group.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Attributions:
         inside
             For each group the cell of the attribute; or a row of several.
         goal
-            What the sums must be able to reach, one number for all or one per group.
+            Required value of the sums, one number for all or one per group.
         weight
             One pair of weights for all, or one row of two weights per group.
         """
@@ -113,7 +113,7 @@ class Attributions:
 
     @classmethod
     def merge(cls, several: Sequence[Attributions]) -> Attributions:
-        """All of them, each once; of equal sums the one with the largest goal."""
+        """Return all of them without duplicates; of equal sums the one with the largest goal."""
         several = [one for one in several if len(one)] or list(several[:1])
         if len(several) == 1:
             return several[0]
@@ -138,16 +138,16 @@ class Attributions:
         return Attributions(self.sums[chosen], self.goal[chosen], self.group[chosen])
 
     def asked(self, value: Floats, withheld: Mask) -> Floats:
-        """Return what each sum must be able to reach when these cells are withheld, the others shown.
+        """Return the required value of each sum if these cells are suppressed, and the others published.
 
-        Where everybody sees that a group is no larger than those who share what they know, it is enough
-        that all of it may be elsewhere. Where the size of the group is withheld, the sum must be able to be
-        more than zero: it can be only while somebody is in the group, since nobody is in a part of an empty
-        one. That nobody is there is no answer to the question where those are who are there.
+        If a group is known to be no larger than the coalition, it is enough
+        that all of it may be elsewhere. If the size of the group is suppressed, the sum must be able to be
+        positive, which is possible only if the group is not empty, because the parts of an empty group are
+        empty. An empty group would not show that its members may be elsewhere.
 
         Examples
         --------
-        At most nine of ten people in one cell; "no more than that" must be possible of people, not of none.
+        At most nine of ten people in one cell; this must be possible for a nonempty group.
 
         >>> one = Attributions(sums=[[-10, 0, 9]], goal=[0], group=[2])
         >>> [one.asked(np.array([17.0, 0.0, 17.0]), np.full(3, hides)).tolist() for hides in (False, True)]
@@ -157,22 +157,22 @@ class Attributions:
         return np.where(withheld[self.group], unseen, np.minimum(self.goal, value[self.group]))
 
     def _somebody(self, value: Floats) -> Floats:
-        """Return what each sum reaches when it is more than zero: one at least; of amounts, a small share."""
+        """Return the smallest positive value of each sum: at least one; for magnitudes, a small share."""
         if np.array_equal(value, np.rint(value)) and np.array_equal(self.sums.data, np.rint(self.sums.data)):
             return np.ones(len(self))
         return np.asarray(SOMEBODY * np.abs(self.sums.multiply(self.sums > 0) @ np.abs(value)))
 
     def open(self, value: Floats, withheld: Mask) -> Mask:
-        """Tell which ones the true table itself does not show to be harmless."""
+        """Return which ones the true table itself does not show to be harmless."""
         asked = self.asked(value, withheld)
         return np.asarray(self.sums @ value < asked - 1e-9 * np.maximum(1.0, np.abs(asked)))
 
     def describe(self, labels: Labels, place: int) -> str:
-        """Name one: the group, and what could be learnt about it."""
+        """Describe one of them: the group, and the attribute."""
         return f"{labels.describe(int(self.group[place]))}: {self.attribute(labels, place)}"
 
     def extend_release(self, release: Cells) -> Cells:
-        """Add to a release one withheld cell for each sum."""
+        """Add to a release one suppressed cell for each sum."""
         wider: Cells = self._extended_release(release)
         return wider
 
@@ -189,7 +189,7 @@ class Attributions:
         )
 
     def extend_table(self, table: Cells) -> Cells:
-        """Add to a table one cell for each sum, which nobody would publish."""
+        """Add to a table one unpublished cell for each sum."""
         wider: Cells = self._extended_table(table)
         return wider
 
@@ -218,7 +218,7 @@ class Attributions:
         return sparse.vstack([old, sparse.hstack([self.sums, -sparse.identity(m)])], format="csr")
 
     def _labels(self, labels: Labels) -> Labels:
-        """Name the sums after their groups, with a code of its own in the variable that tells them apart."""
+        """Label the sums like their groups, with a new code in the variable of the attribute."""
         codes = [list(known) for known in labels.codes]
         rows = np.stack([labels.column(v) for v in range(len(labels.names))], axis=1)
         more = np.array(rows[self.group])
@@ -241,7 +241,7 @@ class Attributions:
         return next(differs, 0)
 
     def attribute(self, labels: Labels, place: int) -> str:
-        """Name what could be learnt: the codes in which its cells differ from the group."""
+        """Describe the attribute: the codes in which its cells differ from the group."""
         whole = labels.codes_of(int(self.group[place]))
         parts = [labels.codes_of(cell) for cell in self.inside(place)]
         differs = [v for v in range(len(whole)) if any(part[v] != whole[v] for part in parts)] or [0]
@@ -258,5 +258,5 @@ class Attributions:
 
 @lru_cache(maxsize=64)
 def _none(n_cells: int) -> Attributions:
-    # Most needs ask for none, and nothing in it can be changed: one for all tables of a size.
+    # Most needs have none, and the object is immutable: one for all tables of a size.
     return Attributions(sparse.csr_array((0, n_cells)), np.zeros(0), np.zeros(0, dtype=np.int64))

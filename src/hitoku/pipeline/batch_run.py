@@ -111,7 +111,7 @@ def run_batch(
 
 
 def _beside_each_other(sessions: tuple[tuple[Done, ...], ...]) -> tuple[tuple[Done, ...], ...]:
-    """Note in every outcome that other tables of the batch are published with it; linked ones share one."""
+    """Record in every outcome that other tables of the batch are published with it; linked ones share one."""
     n = sum(map(len, sessions))
     if n < 2:
         return sessions
@@ -166,7 +166,7 @@ class _Runner:
         )
 
     def adjusts(self, session: BatchSession, table: int) -> bool:
-        """Tell whether the values of a table are changed, and none is withheld."""
+        """Return whether the values of a table are changed, and none is suppressed."""
         if self.replacement is not None:
             return isinstance(self.replacement, Adjust)
         return any(one.method == "CTA" and one.table == table for one in session.suppress)
@@ -220,7 +220,7 @@ class _Runner:
         return tuple(done)
 
     def method(self, asked: Suppress, judged: Judged, power: float, withheld: Mask | None = None) -> Method:
-        """Return the method of a command, told what is withheld already and what cells cost."""
+        """Return the method of a command with costs and suppressed cells."""
         withheld = judged.withheld if withheld is None else withheld
         exponent = None if power == 1 else max(power, 0.0)
         if self.replacement is None and asked.method == "CTA":
@@ -272,7 +272,7 @@ class _Runner:
         return outcome
 
     def inside(self, name: str, table: Table) -> Insiders:
-        """Return those who know their own contributions, as far as they are to be kept from knowing more."""
+        """Return the insiders from whom a table must be protected."""
         nobody = "contributors who know their own amounts are not considered"
         if table.integer or table.contributors is None:
             why = Text(
@@ -290,7 +290,7 @@ class _Runner:
 
 
 def _merged(whole: Table, judged: Sequence[Judged], cells: Sequence[Integers]) -> Need:
-    """Return what linked tables need together: of every cell the most that one of them asks for."""
+    """Return the combined need of linked tables: for every cell the largest requirement."""
     parts = []
     for one, places in zip(judged, cells, strict=True):
         levels: dict[str, Any] = {}
@@ -307,7 +307,7 @@ def _merged(whole: Table, judged: Sequence[Judged], cells: Sequence[Integers]) -
 
 
 def _refuse_strange_codes(write: Write, table: Table) -> None:
-    """Raise before the long work when a file could not be written after it."""
+    """Raise before a long computation if a file could not be written after it."""
     if write.kind == JJ:
         return
     for name, codes in zip(table.labels.names, table.labels.codes, strict=True):
@@ -340,7 +340,7 @@ def _described(ready: Ready, judged: Judged) -> list[str]:
 
 def _decided(asked: Suppress, word: str, outcome: Outcome) -> list[str]:
     protection = outcome.protection
-    # What a batch asks for and hitoku does not have is done by the method that suits the table.
+    # Methods of the batch that hitoku does not have are replaced by the one that suits the table.
     chosen = word or (f"auto ({protection.note})" if asked.method in REPLACED else "")
     instead = f", instead of {asked.method}" if chosen else ""
     n = int(protection.secondary.sum())
@@ -369,12 +369,12 @@ TOGETHER = "suppress them together, <SUPPRESS> OPT(0,10)"
 
 
 def compare_apart(tables: Sequence[Done]) -> tuple[list[str], bool]:
-    """Hold tables of the same quantity against each other.
+    """Compare tables of the same quantity.
 
     Returns
     -------
     tuple
-        What to tell in the logbook; whether some cell is withheld here and published there.
+        Lines for the logbook; whether some cell is suppressed in one table and published in another.
     """
     told, open_ones = [], False
     for one, other in combinations(tables, 2):
@@ -392,18 +392,18 @@ def compare_apart(tables: Sequence[Done]) -> tuple[list[str], bool]:
 
 def _quantity(done: Done) -> tuple[object, ...]:
     asked, protection = done.ready.asked, done.safe.protection
-    # Adjusted values are no values of the quantity.
+    # Adjusted values are not values of the quantity.
     adjusted = protection is not None and not np.array_equal(protection.value, done.safe.judged.table.value)
     return done.ready.data, asked.response, asked.safety.weighted, adjusted
 
 
 def _shown_elsewhere(one: Done, other: Done) -> int:
-    """Count the cells of both tables that only one of them withholds."""
+    """Count the cells of both tables that only one of them suppresses."""
     pair = [done.safe.judged.table for done in (one, other)]
     try:
         whole = Table.link(pair)
     except HitokuError:
-        # Recoded differently, or other trees: there are no common cells to be told by their codes.
+        # With different recodings or hierarchies the codes do not identify common cells.
         return 0
     holds, withholds = np.zeros((2, 2, whole.n_cells), dtype=bool)
     for place, (done, table) in enumerate(zip((one, other), pair, strict=True)):

@@ -39,21 +39,21 @@ from hitoku.model import Contributors, Floats, Hierarchy, Integers, Mask, Table
 from hitoku.pipeline.batch_rules import judge
 from hitoku.tabulation import tabulate
 
-# Names each record, so that it is a contributor of its own where holdings are known, too.
+# Names each record, so that it is a separate contributor even if holdings are known.
 RECORD = "\0record"
 ADDITIVITY: dict[str, Additivity] = {"0": "check", "1": "recompute", "1T": "recompute", "2": "open"}
-# What may stand for a variable and is none.
+# Words in the place of a variable that do not name one.
 NO_VARIABLE = ("", COUNT, FREQUENCY_COST, UNIT_COST)
 
 
 @dataclass(slots=True)
 class Sources:
-    """Files of records that were read already: several tables come from one file."""
+    """Files of records that were already read: several tables may use one file."""
 
     frames: dict[tuple[Path, tuple[str, ...]], Any] = field(default_factory=dict)
 
     def records(self, ready: Ready) -> Any:
-        """Return the records of a table: the variables that it uses, so that others may be missing."""
+        """Return the records of a table with the variables that it uses, so that others may be missing."""
         asked, safety = ready.asked, ready.asked.safety
         roles = {"weight": safety.weighted, "holding": safety.holdings, "request": bool(safety.req)}
         quantities = (asked.response, asked.shadow, asked.cost)
@@ -66,7 +66,7 @@ class Sources:
 
 
 def build(ready: Ready, sources: Sources) -> tuple[Judged, list[str]]:
-    """Make one table and judge its cells; the second part is what to tell in the logbook."""
+    """Make one table and assess its cells; return also lines for the logbook."""
     notes: list[str] = []
     with _blaming(f"table {ready.asked.number} (line {ready.asked.line} of the batch)"):
         judged = _from_records(ready, sources, notes) if ready.asked.records else _from_file(ready, notes)
@@ -96,7 +96,7 @@ def _from_file(ready: Ready, notes: list[str]) -> Judged:
     given = _given(ready, ADDITIVITY[asked.additivity])
     shown = None
     if not given.table.additive:
-        # A reader takes the table as adding up, rounding apart: it is protected as if it did.
+        # Readers assume that the table adds up, apart from rounding: it is protected as if it did.
         shown = given.table.value
         given = _given(ready, "recompute")
         notes.append("the table does not add up: it is protected as if its totals were those of its parts")
@@ -116,7 +116,7 @@ def _from_file(ready: Ready, notes: list[str]) -> Judged:
         if asked.safety.by_rule and marks.unsafe.any():
             notes.append("cells that the file marks as unsafe are unsafe, whatever the rules say")
     own = None if asked.cost in NO_VARIABLE else table.cost
-    # Counts are known to be whole; of a quantity without decimals nobody is assumed to make use of that.
+    # Counts are known to be integers; for a quantity without decimals attackers are not assumed to use that.
     table = replace(
         table,
         cost=_cost(asked.cost, table, own, 10.0**-ready.decimals),
@@ -148,12 +148,12 @@ def _given(ready: Ready, additivity: Additivity) -> GivenTable:
 
 
 def _counted(frequency: Integers, table: Table) -> Contributors:
-    """Return contributors of whom only the number is known: enough to tell who is alone in a cell."""
+    """Return contributors with only their number: enough to identify sole contributors."""
     return Contributors(count=frequency, largest=np.zeros((table.n_cells, 0)), total=table.value)
 
 
 def _missing(table: Table, codes: Mapping[str, set[str]]) -> Mask:
-    """Tell which cells have a missing code."""
+    """Return which cells have a missing code."""
     missing = np.zeros(table.n_cells, dtype=bool)
     for place, dimension in enumerate(table.dimensions):
         unknown = [code.strip() in codes[dimension.name] for code in dimension.codes]
@@ -163,7 +163,7 @@ def _missing(table: Table, codes: Mapping[str, set[str]]) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class _Recoded:
-    """Records with the codes that a table asks for."""
+    """Records with the codes that a table requires."""
 
     frame: Any
     trees: dict[str, Hierarchy]
@@ -208,7 +208,7 @@ def _from_records(ready: Ready, sources: Sources, notes: list[str]) -> Judged:
 
 
 def _recoded(ready: Ready, frame: Any, notes: list[str]) -> _Recoded:
-    """Apply the recodings of a table, and find the tree of every variable."""
+    """Apply the recodings of a table, and determine the hierarchy of every variable."""
     trees: dict[str, Hierarchy] = {}
     missing: dict[str, set[str]] = {}
     for name in ready.asked.by:
@@ -253,7 +253,7 @@ def _recode(
 
 
 def _cost(asked: str, table: Table, own: Floats | None, step: float) -> Floats:
-    """Return what withholding each cell costs; a cell of value zero costs the last decimal, not nothing."""
+    """Return the cost of suppressing each cell; a zero costs the last decimal, not zero."""
     if asked == UNIT_COST:
         return np.ones(table.n_cells)
     if asked == FREQUENCY_COST and table.frequency is not None:
@@ -262,7 +262,7 @@ def _cost(asked: str, table: Table, own: Floats | None, step: float) -> Floats:
 
 
 def _share(table: Table, asking: Table) -> Floats:
-    """Return the largest contribution of those who asked for protection, as a share of the total."""
+    """Return the largest contribution of those who requested protection, as a share of the total."""
     who, all_of_them = asking.contributors, table.contributors
     if who is None or all_of_them is None:
         return np.zeros(table.n_cells)
@@ -273,7 +273,7 @@ def _share(table: Table, asking: Table) -> Floats:
 
 @contextmanager
 def _blaming(place: str) -> Iterator[None]:
-    """Add a place to errors."""
+    """Add a location to errors."""
     try:
         yield
     except HitokuError as error:

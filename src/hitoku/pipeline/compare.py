@@ -1,4 +1,4 @@
-"""Several methods on one table: what each costs, what it holds off, and the verdict of the audit."""
+"""Comparison of several methods on one table: cost, protection, and the verdict of the audit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hitoku.rules import Rule
 
 
 def recomputable(table: Table, need: Need) -> int:
-    """Count the unsafe cells that adding and subtracting gives away when nothing else is withheld."""
+    """Count the unsafe cells that can be derived by arithmetic without secondary suppression."""
     naive = Release.of(table, Protection.withhold(table, need.unsafe, need))
     return int(np.count_nonzero(exposed(naive) & need.unsafe))
 
@@ -37,13 +37,13 @@ def compare(
     Parameters
     ----------
     table, need
-        What would be published, and what must be blurred.
+        Table, and its requirements.
     methods
-        The methods, or words such as "greedy:tidy=true" as in recipes; or either by a name of your own.
+        The methods, or specs such as "greedy:tidy=true" as in recipes; or either by a custom name.
     rules, width, groups
-        As given to :func:`hitoku.assess`. Then every method is also held against an attacker who knows it:
-        ``known`` says "proved", "leaks 3 cells", or "unknown" with how many cells are shown safe. This runs
-        the methods many times. Without rules, ``known`` is "not asked".
+        As passed to :func:`hitoku.assess`. If given, every method is also tested against an attacker who
+        knows it: ``known`` is "proved", "leaks 3 cells", or "unknown" with the number of cells shown safe.
+        This runs the methods many times. Without rules, ``known`` is "not asked".
 
     Examples
     --------
@@ -84,7 +84,7 @@ def compare(
 
 
 def _names(methods: Sequence[Method], protections: Sequence[Protection]) -> list[str]:
-    """Call methods by their short name, and in full where that is not enough."""
+    """Name methods by their short name, or in full if that is ambiguous."""
     short = [protection.method for protection in protections]
     return [
         name if short.count(name) == 1 else repr(method) for name, method in zip(short, methods, strict=True)

@@ -1,4 +1,4 @@
-"""The demo: a made-up register, protected by a recipe as anybody would write it."""
+"""The demo: a synthetic register, protected by an ordinary recipe."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from hitoku.samples import Register, register
 if TYPE_CHECKING:
     from hitoku.metrics import Comparison
 
-SMALL = ("activity", "size")  # small enough for every method to finish at once
+SMALL = ("activity", "size")  # small enough for every method to finish quickly
 METHODS_COMPARED = ("greedy:tidy=true", "gauss", "optimal:cost=value,work_limit=5000")
 RULES = ("p_percent:p=10", "few_contributors:n=3")
 RECORDS = "enterprises.csv"
 
-# What is done, in this order, in words for a person who waits.
+# Stages in order, described for the user.
 DEMO_STEPS = {"invent": "inventing enterprises", **STEPS}
-COMPARING = {"compare": "comparing methods on a smaller table"}  # and this, where it is asked for
+COMPARING = {"compare": "comparing methods on a smaller table"}  # optional stage
 
 
 @dataclass(frozen=True, eq=False)
 class DemoRun:
-    """What came of the demo: how many enterprises, the release, and what was compared if anything was."""
+    """Result of the demo: the number of enterprises, the release, and the optional comparison."""
 
     n_enterprises: int
     run: Run
@@ -48,14 +48,14 @@ def run_demo(
     lang: str = ENGLISH,
     methods: bool = False,
 ) -> DemoRun:
-    """Invent a register, write it and a recipe to a temporary folder, and run the recipe.
+    """Generate a register, write it and a recipe to a temporary folder, and run the recipe.
 
     Parameters
     ----------
     out
-        Folder for the release; must not hold anything yet.
+        Folder for the release; must be empty or missing.
     records, seed
-        How many enterprises to invent, and which country.
+        Number of enterprises, and random seed.
     by
         Variables of the table.
     report, progress
@@ -82,8 +82,8 @@ def run_demo(
 
 
 def _compared(recipe: Recipe) -> Comparison:
-    """Put three methods side by side."""
-    from hitoku.pipeline.compare import compare  # noqa: PLC0415 - loads what the demo does without
+    """Compare three methods."""
+    from hitoku.pipeline.compare import compare  # noqa: PLC0415 - not needed by the demo itself
     from hitoku.pipeline.recipe_tables import build  # noqa: PLC0415 - as above
     from hitoku.rules import assess  # noqa: PLC0415 - as above
 
@@ -108,7 +108,7 @@ def demo_recipe(firms: Register, by: Sequence[str], folder: Path) -> Recipe:
 
 
 def _write_tree(path: Path, tree: Hierarchy) -> None:
-    """Write a code tree as recipes name them: one row per code with its parent, empty for the total."""
+    """Write a hierarchy as recipes read it: one row per code with its parent, empty for the total."""
     pairs = zip(tree.codes[1:], tree.parents[1:].tolist(), strict=True)
     rows = [[code, tree.codes[above] if above else ""] for code, above in pairs]
     write_csv(path, [["code", "parent"], *rows], disarmed=False)

@@ -1,4 +1,4 @@
-"""Where independent tasks run: in this process, in others of this machine, or on a cluster, told by one word.
+"""Backends for independent tasks: this process, others on this machine, or a cluster, given by one word.
 
 ======================== ==========================================================
 ``4``, ``-1``            so many processes of this machine; all processors
@@ -28,14 +28,14 @@ WHOLE = re.compile("-?[0-9]{1,6}")
 
 
 def fan_out(tasks: Sequence[Callable[[], Any]], jobs: Jobs = None) -> Iterator[Any]:
-    """Do tasks, several at a time, and yield what comes of each, in their order; the same wherever they run.
+    """Run tasks in parallel, and yield their results in order; results do not depend on the backend.
 
     Parameters
     ----------
     tasks
-        What is to be done; it can be pickled, and its results too.
+        Functions to run; they and their results must be picklable.
     jobs
-        Where; see above. None leaves it to ``joblib.parallel_config``.
+        Backend; see above. None: use ``joblib.parallel_config``.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def fan_out(tasks: Sequence[Callable[[], Any]], jobs: Jobs = None) -> Iterator[A
         yield from Parallel(n_jobs=given, return_as="generator")(work)
         return
     with _sent_to(backend, str(given)):
-        # Not every backend hands on one result after the other.
+        # Not every backend returns results one by one.
         yield from Parallel(n_jobs=-1)(work)
 
 
@@ -84,7 +84,7 @@ FIX = 'write a number of processes (-1: all processors), or "dask:tcp://host:878
 
 
 def _run(task: Callable[[], Any], version: str) -> Any:
-    """Do a task, wherever this is; another hitoku might give another answer."""
+    """Run a task on a worker; raise if its version of hitoku differs."""
     found = metadata.version("hitoku")
     if found != version:
         raise TableError(
@@ -100,13 +100,13 @@ def _run(task: Callable[[], Any], version: str) -> Any:
 
 @contextmanager
 def _sent_to(backend: str, address: str) -> Iterator[None]:
-    """Let joblib send work to a cluster."""
+    """Direct joblib to a cluster."""
     from joblib import parallel_config  # noqa: PLC0415 - see above
 
     with _client(backend, address):
         try:
             with warnings.catch_warnings():
-                # joblibspark warns of what it cannot do and is not asked for.
+                # joblibspark warns about unsupported features that are not used.
                 warnings.simplefilter("ignore")
                 with parallel_config(backend=backend):
                     yield
@@ -153,10 +153,10 @@ def _client(backend: str, address: str) -> Iterator[None]:
 
 
 def _own_client(distributed: Any) -> Any:
-    """Open a client with processes of this machine; None where the caller has one, which stays open."""
+    """Open a client with processes of this machine; None if the caller has one, which stays open."""
     try:
         distributed.default_client()
-    except ValueError:  # there is none yet
+    except ValueError:  # no client exists
         return distributed.Client(dashboard_address=None)
     return None
 

@@ -1,7 +1,7 @@
-"""Withhold more until no group that can be derived from published amounts has too few contributors.
+"""Additional suppressions, so that no group derivable from published magnitudes has too few contributors.
 
 Which groups can be derived depends on the published cells alone, so the contributors' counts are protected
-with the cells that are withheld already, at the costs of the amounts. Withholding more never narrows an
+with the suppressed cells, at the costs of the magnitudes. Suppressing more never narrows an
 interval: what the first pattern protects stays protected.
 """
 
@@ -20,7 +20,7 @@ from hitoku.methods.optimal import Optimal
 from hitoku.model import Mask, Need, Protection, Release, Table
 from hitoku.rules import GroupSize, Rule, group_sizes
 
-# Changes of numbers of units that keep every sum, by cell.
+# Deviations of numbers of units that keep every relation, by cell.
 Hints = Sequence[Mapping[int, int]]
 
 
@@ -32,18 +32,18 @@ def withhold_for_groups(
     method: Method,
     progress: Progress | None = None,
 ) -> tuple[Protection, Hints]:
-    """Withhold more until every cell with too few units can hold as many as its rule requires.
+    """Suppress more cells until every cell with too few units can hold as many as its rule requires.
 
-    Rules on the published values themselves are left out: their need is part of the table's own.
+    Rules on the published values themselves are skipped: their need is part of the table's own.
 
     Parameters
     ----------
     table, need, rules
-        What to protect.
+        Table, and its requirements.
     protection
-        The decision of the method.
+        Pattern of the method.
     method
-        The method, which goes on from there.
+        The method, which continues from there.
     progress
         Passed to the method.
 
@@ -55,7 +55,7 @@ def withhold_for_groups(
     Raises
     ------
     NeedError
-        When a cell cannot hold so many units, however much is withheld.
+        If a cell cannot hold that many units with any pattern.
     """
     withheld = np.array(protection.withheld)
     steps = protection.steps
@@ -84,7 +84,7 @@ def withhold_for_groups(
 
 
 def witnesses_of(found: Audit) -> list[Mapping[int, int]]:
-    """Return the whole-number witnesses of an audit, by cells of its table."""
+    """Return the integer witnesses of an audit, by cells of its table."""
     cells = found.problem.cells
     return [
         {int(cells[place]): change for place, change in witness.differences.items()}
@@ -94,10 +94,10 @@ def witnesses_of(found: Audit) -> list[Mapping[int, int]]:
 
 
 def _priced(method: Method, table: Table, units: Table, withheld: Mask) -> Method:
-    """Return a method that goes on from withheld cells, at the costs of the amounts."""
+    """Return a method that continues from suppressed cells, at the costs of the magnitudes."""
     onwards: Any = go_on(method, units, withheld)
     if isinstance(onwards, Optimal):
-        # The power is in the price already, and a pattern to start from belongs to the amounts.
+        # The price includes the power already, and a start pattern belongs to the magnitudes.
         price = costs(table, onwards.cost, onwards.power)
         return replace(onwards, cost=price, power=None, start=None)
     priced: Method = replace(onwards, cost=costs(table, onwards.cost))

@@ -1,13 +1,13 @@
-"""What an attacker who knows the method infers, as far as the auditor can tell: proved, leaking, or unknown.
+"""Inference of an attacker who knows the method, as far as the auditor can determine it.
 
-The attacker keeps the tables that would have led to the same release. Three things can be known about them. A
-method may have a theorem, and the certificate a claim that is verified. Where few tables fit, the matching
-attack looks at all of them, and its intervals are exact. Elsewhere the auditor, who has the true table, walks
-from it to other tables that lead to the same release: what the walk meets the attacker cannot rule out, so
-the widths it reaches are proved; what it does not reach may be safe or not.
+The attacker keeps the tables that would have led to the same release. There are three sources of knowledge
+about them. A method may have a theorem, and the certificate a verified claim. If few tables are consistent,
+the matching attack examines all of them, and its intervals are exact. Otherwise the auditor, who has the true
+table, walks from it to other tables that lead to the same release: the attacker cannot rule out visited
+tables, so the widths that they span are proved; other cells may be safe or not.
 
-:func:`known_method_row` puts it into a verdict. The row is filled for every release where it is proved or
-cheap to find out, also where this attacker is outside the scope. Limits are counted work.
+:func:`known_method_row` adds the result to a verdict. The row is filled for every release if it is proved or
+cheap to compute, even if this attacker is outside the scope. Limits are counted work.
 """
 
 from __future__ import annotations
@@ -42,33 +42,33 @@ from hitoku.model import (
 from hitoku.rules import Rule
 from hitoku.solver.closest import Norm
 
-# The matching attack is tried in full up to so many withheld cells, and candidates or nodes of its search.
+# Limits of the full matching attack: suppressed cells, and candidates or nodes of its search.
 MAX_WITHHELD, MAX_CANDIDATES, MAX_SEARCH_NODES = 40, 300, 1_000_000
-# Cells of a table up to which all these nodes are looked at.
+# Largest table for which all these nodes are examined.
 SMALL = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """How a release was made: everything that an attacker who knows the method knows."""
+    """How a release was made: the knowledge of an attacker who knows the method."""
 
     rules: Sequence[Rule]
     method: Method
     width: Any
     groups: bool = True
-    """As they were given to :func:`hitoku.protect`."""
+    """As passed to :func:`hitoku.protect`."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownMethod:
-    """How the unsafe cells of a release fare against an attacker who knows the method."""
+    """Result for the unsafe cells of a release and an attacker who knows the method."""
 
     safe: int
-    """Cells that are proved to keep what they need."""
+    """Number of cells that are proved to keep their required protection."""
     leaking: int
-    """Cells that are proved not to."""
+    """Number of cells that are proved not to."""
     unknown: int
-    """The others."""
+    """Number of other cells."""
 
     def __str__(self) -> str:
         if self.leaking:
@@ -91,23 +91,23 @@ def against_known_method(
     nodes: int = MAX_SEARCH_NODES,
     groups: bool = True,
 ) -> KnownMethod:
-    """Tell what is known about an attacker who knows the method, its rules and its width.
+    """Return the result for an attacker who knows the method, its rules and its width.
 
     Parameters
     ----------
     table, need, protection
-        What was protected, and how.
+        Table, need and pattern.
     method, rules, width
-        What the reader knows.
+        Knowledge of the attacker.
     walks, steps, seed
-        Walks that the auditor takes from the true table, the tables that each of them tries, and the seed.
-        Without walks only the matching attack is tried.
+        Number of walks of the auditor from the true table, tables tried by each of them, and the seed.
+        With zero walks only the matching attack is run.
     n_jobs
-        Processes for the walks; the answer does not depend on it.
+        Processes for the walks; the result does not depend on it.
     nodes
         Nodes of the search by the matching attack, in tables of at most 100 cells.
     groups
-        As given to :func:`hitoku.assess`; the reader knows that as well.
+        As passed to :func:`hitoku.assess`; known to the attacker as well.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def against_known_method(
             attack = Matching(method=method, rules=rules, width=width, groups=groups, limit=limit)
             bounds = attack.bounds(release)
         except HitokuError:
-            # The method is none of this release, or the release none that can be matched: nothing is known.
+            # The release is not one of this method, or cannot be matched: nothing is known.
             return KnownMethod(0, 0, n_unsafe)
         wide = need.met(table.value, bounds)
         narrow = ~wide & ~bounds.unknown
@@ -158,13 +158,13 @@ def against_known_method(
     return KnownMethod(safe, leaking, n_unsafe - safe - leaking)
 
 
-# The matching attack is run by default on two-way counts of at most this many inner cells.
+# Largest number of inner cells of two-way counts for which the matching attack runs by default.
 MAX_MATCHED = 50
 # Nodes of its search, which takes a second or two.
 MAX_NODES = 200_000
-# A claim about known methods is checked by the verifier up to this many cells; beyond, `hitoku verify` does.
+# Largest table for which the claim is verified here; for larger ones `hitoku verify` does it.
 MAX_VERIFIED = 50_000
-# Castro's scenarios are run by default up to this many cells, and draws in each scenario.
+# Largest table for which Castro's scenarios run by default, and draws in each scenario.
 MAX_ADJUSTED, DRAWS = 1_000, 10
 
 PROTECTING = "method auto:secret=false, with a width, protects against it"
@@ -180,9 +180,9 @@ def known_method_row(audit: Audit, protection: Protection, made: Made | None, *,
     audit
         Audit of the release.
     protection
-        Decision of the method.
+        Pattern or adjustment of the method.
     made
-        What the attacker knows; None where the pattern does not follow from a method alone.
+        Knowledge of the attacker; None if the pattern does not follow from a method alone.
     secret
         Whether the method is meant to stay secret.
     """
@@ -200,7 +200,7 @@ def _row(status: Status, reason: str, fix: str = "", findings: tuple[Finding, ..
 
 
 def _matched(audit: Audit, protection: Protection, made: Made) -> Row:
-    """Run the matching attack where it is cheap."""
+    """Run the matching attack if it is cheap."""
     table = audit.table
     small = counts_units(table) and len(table.dimensions) == 2 and table.inner.sum() <= MAX_MATCHED
     if not small or audit.insiders is not None:
@@ -242,7 +242,7 @@ def _matched(audit: Audit, protection: Protection, made: Made) -> Row:
 
 
 def _made_to_be_known(audit: Audit, protection: Protection) -> Row:
-    """Judge a method that promises to withstand attackers who know it."""
+    """Return the row of a method that guarantees protection from attackers who know it."""
     if protection.caution:
         return _row(Status.NOT_CONSIDERED, protection.caution)
     if protection.known_method is not None:
@@ -256,7 +256,7 @@ def _made_to_be_known(audit: Audit, protection: Protection) -> Row:
 
 
 def _claimed(audit: Audit) -> Row:
-    """Judge a method whose claim goes into the certificate."""
+    """Return the row of a method whose claim is part of the certificate."""
     if audit.known_method is None:
         return _row(
             Status.NOT_CONSIDERED,
@@ -281,7 +281,7 @@ def _claimed(audit: Audit) -> Row:
 
 
 def _drawn(audit: Audit) -> Row:
-    """Judge a pattern that was drawn: the method audits it, except where everything is withheld."""
+    """Return the row of a drawn pattern: the method audits it, unless everything is suppressed."""
     table = audit.table
     if np.all(audit.release.withheld | ~table.inner | (table.lower == table.upper)):
         return _row(
@@ -295,7 +295,7 @@ def _drawn(audit: Audit) -> Row:
 
 
 def _adjusted(audit: AdjustedAudit, made: Made | None) -> Row:
-    """Run Castro's scenarios: attackers who know how the values were adjusted, and undo it."""
+    """Run Castro's scenarios: attackers who know how the values were adjusted, and reverse it."""
     table, need, release = audit.table, audit.need, audit.release
     n = int(need.unsafe.sum())
     if not n:

@@ -1,11 +1,12 @@
-"""Magnitude tables: their own rules, and the cells withheld in the table of counts, in one procedure.
+"""Magnitude tables: their own rules, and the cells suppressed in the table of counts, in one procedure.
 
-The procedure of Kikuchi and Minami (2017), Figure 5. Rules on the contributions (dominance, p%) find cells of
-the magnitudes; the table of counts of the same breakdown is protected; what is withheld there is withheld in
-the magnitudes as well; then further cells are withheld until every one of these is blurred.
+The procedure of Kikuchi and Minami (2017), Figure 5. Rules on the contributions (dominance, p%) flag cells of
+the magnitudes; the table of counts of the same breakdown is protected; cells suppressed there are suppressed
+in the magnitudes as well; then further cells are suppressed until every one of these is protected.
 
-Both tables leave together, so bounds of cells say what readers of one know from the other: a cell with an
-amount has a contributor, and one without contributors has no amount (:mod:`hitoku.evidence.counts_beside`).
+Both tables are published together, so bounds of cells express what one reveals about the other: a cell with a
+magnitude has a contributor, and one without contributors has no magnitude
+(:mod:`hitoku.evidence.counts_beside`).
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.protect import Report, WritableOutcome, attack_and_audit, promises_intervals
 from hitoku.rules import Rule, assess, merge_withheld
 
-# What the paper asks for: no count known to within fewer than 10, no magnitude to within 30 % of its value.
+# Requirement of the paper: no count known to within fewer than 10, no magnitude to within 30 % of its value.
 COUNT_WIDTH = 10.0
-# Row "tables" of both verdicts where a method has a promise of its own, which holds for single tables.
+# Row "tables" of both verdicts if a method has a guarantee of its own, which holds for single tables.
 SEPARATELY = (
     "counts and magnitudes were judged separately: a published count may narrow a withheld magnitude, and a "
     "published magnitude a withheld count; auto, optimal, circulation and greedy protect both together"
@@ -53,12 +54,12 @@ class MagnitudeOutcome:
 
     @property
     def safe(self) -> bool:
-        """Both releases passed their audits."""
+        """Whether both releases passed their audits."""
         return self.frequency.audit.safe and self.magnitude.audit.safe
 
     @property
     def verdict(self) -> Verdict:
-        """Both verdicts as one: each row has the worse result."""
+        """Combination of both verdicts: each row has the worse result."""
         return combine({"counts": self.frequency.verdict, "magnitudes": self.magnitude.verdict})
 
     def __repr__(self) -> str:
@@ -95,38 +96,39 @@ def suppress_magnitude(
     rules
         Rules on the magnitudes: dominance, p%; see :func:`hitoku.assess`.
     method
-        What chooses the cells to withhold with the unsafe ones.
+        Method that chooses secondary suppressions.
     frequency_rules
         Rules on the counts: minimum frequency, group disclosure.
     frequency_method
-        The same for the counts; left out, ``method``.
+        The method for the counts. Default: ``method``.
     frequency_width
-        Required length of the interval of every unsafe count; None leaves it to the rules.
+        Required length of the interval of every unsafe count. None: as the rules require.
     frequency_withheld
-        Counts that somebody withheld by hand, a mask or a protection. No method runs on the counts then; the
-        audit says whether the pattern is enough.
+        Manually suppressed counts, a mask or a protection. No method runs on the counts then; the
+        audit decides whether the pattern is sufficient.
     width_share
-        Required length of the interval of every cell withheld for its own sake or because its count is, as a
-        share of its size: one number, or one per cell.
+        Required length of the interval of every unsafe cell, and of every cell whose count is suppressed, as
+        a share of its size: one number, or one per cell.
     contribution_bounds
-        Least and largest amount that one contributor may have in a cell, as far as readers know.
+        Publicly known bounds of one contribution to a cell.
     insiders
-        Whom to protect the magnitudes from beside outsiders; see :func:`hitoku.protect`.
+        Insiders from whom to protect the magnitudes; see :func:`hitoku.protect`.
     groups
         Keep groups that can be derived from published cells large enough; see :func:`hitoku.protect`.
     report, progress
-        As in :func:`hitoku.protect`; the stages come twice, for the counts and for the magnitudes.
+        As in :func:`hitoku.protect`; the stages occur twice, for the counts and for the magnitudes.
 
     Notes
     -----
-    A share of zero is zero: a cell of value zero that is withheld must not be worked out exactly, no more
-    (the rule ``zero`` asks for more). Structural zeros are published in both tables. With values below
-    zero, shares are those of the size, and nobody knows a lower bound.
+    A share of zero is zero: a suppressed zero must not be exactly derivable, without a required width
+    (the rule ``zero`` requires one). Structural zeros are published in both tables. With negative
+    values, shares are those of the absolute value, and no lower bound is known.
 
-    Readers of both tables know that a cell with an amount has a contributor and that one without contributors
-    has no amount. Counts are protected from somebody who knows all amounts, and amounts from somebody who
-    knows of every published count, and every count that follows from these, whether it is zero. Methods with
-    promises of their own (``Gauss``, ``Blocks``, ``Randomised``, ``Adjust``) protect each table by itself.
+    Readers of both tables know that a cell with a magnitude has a contributor and that one without
+    contributors has no magnitude. Counts are protected from an attacker who knows all magnitudes, and
+    magnitudes from one who knows of every published count, and every count that follows from these, whether
+    it is zero. Methods with guarantees of their own (``Gauss``, ``Blocks``, ``Randomised``, ``Adjust``)
+    protect each table separately.
 
     Examples
     --------
@@ -162,7 +164,8 @@ def suppress_magnitude(
     tell("protect")
     if frequency_withheld is None:
         chosen = by.protect(counts, need, progress)
-        # Bounds of the counts follow from the amounts, and no matching attack on the counts knows these.
+        # Bounds of the counts follow from the magnitudes, and the matching attack on the counts does not use
+        # them.
         made = None if together else Made(frequency_rules, by, frequency_width, groups)
     else:
         given = frequency_withheld
@@ -171,7 +174,7 @@ def suppress_magnitude(
         counts, need, chosen, by, Insiders(None, "none"), tell, rules=frequency_rules, groups=groups
     )
     tell("assess")
-    # Nobody publishes a hidden cell, so that its count is withheld says nothing about it.
+    # A hidden cell is not published, so a suppressed count reveals nothing about it.
     withheld = frequency.release.withheld & (table.shown | need.unsafe)
     companion = counts.value
     if together:
@@ -182,7 +185,7 @@ def suppress_magnitude(
     tell("protect")
     chosen = method.protect(table, merged, progress)
     if np.any(withheld & ~chosen.withheld):
-        # Empty as everybody can tell, and withheld as the count is.
+        # Known to be empty, and suppressed like the count.
         more = chosen.withheld | withheld
         chosen = extended(table, merged, chosen, method, more, steps=chosen.steps, purpose="counts")
     magnitude = attack_and_audit(
@@ -214,12 +217,12 @@ def suppress_magnitude(
 
 
 def _own_need(table: Table, rules: Sequence[Rule], share: Any, *, groups: bool) -> Need:
-    """Apply the rules on the magnitudes; what readers know from the counts cannot be blurred."""
+    """Apply the rules on the magnitudes, except to cells that are known from the counts."""
     return assess(table, rules, width=share * np.abs(table.value), groups=groups).only(~_known(table))
 
 
 def _known(table: Table) -> Mask:
-    """Tell which cells everybody knows without the release."""
+    """Return which cells are known without the release."""
     return np.asarray(table.lower == table.upper)
 
 

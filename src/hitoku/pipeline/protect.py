@@ -1,7 +1,7 @@
 """From records or a table to an audited release, in one call, and the outcome that writes its two folders.
 
-:func:`protect` reads what is given and calls :func:`protect_table`, which assesses, protects, attacks and
-audits; :class:`WritableOutcome` is the answer of both.
+:func:`protect` reads the data and calls :func:`protect_table`, which assesses, protects, attacks and
+audits; both return a :class:`WritableOutcome`.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from hitoku.tabulation import tabulate
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WritableOutcome(Outcome):
-    """What :func:`hitoku.protect` returns: an :class:`hitoku.Outcome` that writes its own release folder.
+    """Result of :func:`hitoku.protect`: an :class:`hitoku.Outcome` that can write its release folder.
 
     Parameters
     ----------
     asked
-        What was asked for, in words; goes into ``checker/summary.json``.
+        The request, in words; stored in ``checker/summary.json``.
     made
-        Rules, method and width, where the pattern follows from them alone.
+        Rules, method and width, if the pattern follows from them alone.
 
     Examples
     --------
@@ -75,16 +75,16 @@ class WritableOutcome(Outcome):
         force: bool = False,
         lang: str = ENGLISH,
     ) -> Path:
-        """Write ``public/`` and ``checker/``; the folder appears whole or not at all.
+        """Write ``public/`` and ``checker/``; the folder appears atomically.
 
         Parameters
         ----------
         folder
-            Must not hold anything yet.
+            Path of a new or empty folder.
         title, source, footnotes
-            Words that go out with the table.
+            Texts published with the table.
         formats
-            Files in ``public/`` beside CSV; a web page and a workbook where left out.
+            Files in ``public/`` in addition to CSV. Default: a web page and a workbook.
         force
             Write a release that is not safe, marked as such.
         lang
@@ -93,7 +93,7 @@ class WritableOutcome(Outcome):
         Raises
         ------
         ProtectionError
-            When the verdict refuses the release, unless ``force`` is given: a row in scope failed, or one
+            If the verdict refuses the release and ``force`` is not set: a row in scope failed, or one
             about this table alone was not decided.
         """
         if self.verdict.refused and not force:
@@ -110,7 +110,7 @@ class WritableOutcome(Outcome):
         return write_release(folder, self, plan)
 
 
-# What is done, in this order, in words for a person who waits.
+# Stages in order, described for the user.
 STAGES = {
     "assess": "finding the cells that must not be published",
     "protect": "choosing the cells to withhold with them",
@@ -135,34 +135,34 @@ def protect_table(
     report: Report | None = None,
     progress: Progress | None = None,
 ) -> WritableOutcome:
-    """Run everything from a table to an audited release.
+    """Run all steps from a table to an audited release.
 
     Parameters
     ----------
     table
-        What would be published.
+        The table to publish.
     rules
         Primary rules; see :func:`hitoku.assess`.
     method
-        What chooses the cells to withhold with the unsafe ones.
+        Method that chooses secondary suppressions.
     width
         Required length of the interval of every unsafe cell.
     insiders
-        Whom to protect from beside outsiders: "none", "singletons", "contributors", or an
-        :class:`hitoku.Insider`; left out, singletons of magnitudes. See
+        Insiders from whom to protect the table: "none", "singletons", "contributors", or an
+        :class:`hitoku.Insider`. Default: singletons of magnitudes. See
         :func:`hitoku.coalitions.insider_choice.choose_insiders`.
     against
-        Attackers that the verdict depends on, words of :data:`hitoku.model.verdict.SCOPES`; left out, the
+        Attackers that determine the verdict, words of :data:`hitoku.model.verdict.SCOPES`. Default: the
         default scope.
     groups
         Keep groups that can be derived from published cells as large as ``min_frequency`` and
-        ``few_contributors`` require; ``outcome.groups`` is the result. Methods with promises of their own
+        ``few_contributors`` require; ``outcome.groups`` is the result. Methods with guarantees of their own
         (``Gauss``, ``Blocks``, ``Randomised``, ``Adjust``) choose as without it.
     report
         Called with the name of each stage as it begins.
     progress
-        Handed to the method, which calls it with how much is done and how much there is; then told the same
-        of the insiders.
+        Passed to the method, which calls it with the amount of work done and the total; then called in the
+        same way for insiders.
     """
     tell = report or (lambda _stage: None)
     scope = None if against is None else parse_scope(against)
@@ -197,7 +197,7 @@ def attack_and_audit(
     rules: Sequence[Rule] | None = None,
     groups: bool = True,
 ) -> WritableOutcome:
-    """Go on from a protection: derivable groups of units, insiders, the attack, the audit.
+    """Continue from a protection: derivable groups of units, insiders, the attack, the audit.
 
     Without ``rules``, as in batches of τ-ARGUS, derivable groups are not examined.
     """
@@ -219,7 +219,7 @@ def attack_and_audit(
         release,
         insiders=attack,
         deviations=protection.deviations,
-        # Cells added for insiders are chosen by looking at the table: then the method's claim is void.
+        # Cells added for insiders depend on the table: then the method's claim is void.
         known_method=protection.known_method if attack is None else None,
     )
     tell("attack")
@@ -238,7 +238,7 @@ def attack_and_audit(
 
 
 def promises_intervals(method: Method) -> bool:
-    """Tell whether a method answers for the intervals of unsafe cells."""
+    """Return whether a method guarantees the intervals of unsafe cells."""
     return traits_of(method).promise is Promise.INTERVALS
 
 
@@ -258,45 +258,45 @@ def protect(
     progress: Progress | None = None,
     **making: Any,
 ) -> WritableOutcome:
-    """Make a table, find its unsafe cells, withhold others with them, attack the release and audit it.
+    """Make a table, find its unsafe cells, suppress others to protect them, attack the release and audit it.
 
     Parameters
     ----------
     data
-        Records, one per respondent: what :func:`hitoku.tabulate` takes. With ``cells=True`` a frame with one
-        row per cell: what :meth:`hitoku.Table.from_frame` takes. Or a :class:`hitoku.Table`.
+        Records, one per respondent, as for :func:`hitoku.tabulate`. With ``cells=True`` a frame with one
+        row per cell, as for :meth:`hitoku.Table.from_frame`. Or a :class:`hitoku.Table`.
     by
         Columns with codes, one variable each.
     value
-        Column to add up; left out, records are counted.
+        Column to add up. Default: count records.
     rules
-        What makes a cell unsafe: a rule or several, or their words, such as ``"p_percent:p=10"``.
+        Rules that make a cell unsafe: one or several, or their specs, such as ``"p_percent:p=10"``.
     method
-        What chooses the cells withheld with the unsafe ones, or its word; left out,
-        :class:`hitoku.Auto` looks at the table.
+        Method that chooses secondary suppressions, or its spec. Default:
+        :class:`hitoku.Auto`, which suits the table.
     width
         Required length of the interval of every unsafe cell.
     insiders
-        Whom to protect from beside outsiders: "none", "singletons", "contributors", or an
+        Insiders from whom to protect the table: "none", "singletons", "contributors", or an
         :class:`hitoku.Insider`.
     against
-        Attackers that the verdict depends on: "outsider", "groups", "singletons", "contributors",
-        "attributes", "method", "tables", "released"; left out, the default scope. See ``verdict``.
+        Attackers that determine the verdict: "outsider", "groups", "singletons", "contributors",
+        "attributes", "method", "tables", "released". Default: the default scope. See ``verdict``.
     groups
         Keep groups that can be derived from published cells as large as ``min_frequency`` and
         ``few_contributors`` require of cells. False: only cells are considered.
     cells
-        ``data`` has one row per cell.
+        Whether ``data`` has one row per cell.
     report, progress
         Called with the name of each stage as it begins, and within the method.
     making
-        Whatever else makes the table: ``unit``, ``holding``, ``weight``, ``hierarchies``, ``total``; with
-        cells ``frequency``, ``largest``.
+        Further arguments that make the table: ``unit``, ``holding``, ``weight``, ``hierarchies``, ``total``;
+        with cells ``frequency``, ``largest``.
 
     Returns
     -------
     WritableOutcome
-        An :class:`hitoku.Outcome`: ``frame`` is what is published, ``verdict`` has one row per attacker,
+        An :class:`hitoku.Outcome`: ``frame`` is the publication, ``verdict`` has one row per attacker,
         ``audit`` the evidence; ``write(folder)`` writes the release and its evidence.
 
     Examples

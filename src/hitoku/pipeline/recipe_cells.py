@@ -1,7 +1,7 @@
-"""Cells that a recipe names by their codes, and empty cells that it withholds in its counts.
+"""Cells that a recipe names by their codes, and empty cells that it suppresses in its counts.
 
-Where no value is negative, a sum of zero says that no record is there, or that those that are there have
-nothing. Counts that withhold an empty cell, so that some of a group could be there, are of no use beside it.
+If no value is negative, a sum of zero reveals that the cell has no records, or only records of
+zero. Suppressing an empty cell in the counts, so that members of a group could be in it, is then pointless.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from hitoku.pipeline.recipe_tables import Built, Parts
 from hitoku.rules import FROM_COUNTS, Given, Rule, assess
 from hitoku.toml import KeyPath, Origin
 
-# What is protected, with the tables that it is made of.
+# Table to be protected, with the tables that it consists of.
 Whole = tuple[Table, Parts]
 Selection = Mapping[str, Sequence[str]]
 
 
 def cells_for(recipe: Recipe, wholes: Sequence[Whole]) -> list[dict[str, Mask]]:
-    """Find the cells that a recipe names for the method; nobody names those that no table shows."""
+    """Return the cells that a recipe names for the method; never those that no table shows."""
     keys = recipe.keys
     yielding = [UNLESS_UNSAFE in selection for selection in keys.keep]
     named = [
@@ -56,7 +56,7 @@ def cells_for(recipe: Recipe, wholes: Sequence[Whole]) -> list[dict[str, Mask]]:
 
 
 def rules_for(recipe: Recipe, wholes: Sequence[Whole]) -> list[list[Rule]]:
-    """Return the rules of a recipe for each group, with the cells that it calls unsafe itself."""
+    """Return the rules of a recipe for each group, with the cells that it marks unsafe itself."""
     found = [
         select(wholes, selection, ("unsafe", place), recipe.origin)
         for place, selection in enumerate(recipe.keys.unsafe)
@@ -74,7 +74,7 @@ def _any_of(found: Sequence[Sequence[Mask]], number: int, table: Table) -> Mask:
 
 
 def cost_factors(recipe: Recipe, wholes: Sequence[Whole]) -> list[Floats]:
-    """Return what the costs of cells are multiplied by, for each group."""
+    """Return the factors on the costs of cells, for each group."""
     factors = [np.ones(table.n_cells) for table, _ in wholes]
     for place, entry in enumerate(recipe.keys.costs):
         for factor, cells in zip(
@@ -85,10 +85,10 @@ def cost_factors(recipe: Recipe, wholes: Sequence[Whole]) -> list[Floats]:
 
 
 def select(wholes: Sequence[Whole], selection: Selection, at: KeyPath, origin: Origin) -> list[Mask]:
-    """Return the cells with certain codes in each group; in one of them there is at least one.
+    """Return the cells with certain codes in each group; at least one group has one.
 
     A variable that is not named may have any code. A cell of several linked tables has the codes of each of
-    them, and a table without a variable stands at its total.
+    them, and in a table without a variable cells are at its total.
 
     Examples
     --------
@@ -150,19 +150,19 @@ def _with_codes(labels: Labels, selection: Selection, totals: Mapping[str, str])
     return found
 
 
-# The file and the filter of a table, and the codes of a cell that are no totals.
+# The file and the filter of a table, and the codes of a cell that are not totals.
 Key = tuple[Any, ...]
 
 
 class EmptyInCounts(Given):
-    """Empty cells that are withheld in the counts: not to be worked out in the sums either."""
+    """Empty cells that are suppressed in the counts: they must not be derivable from the sums either."""
 
     __slots__ = ()
     name: ClassVar[str] = FROM_COUNTS
 
 
 def sums_beside_counts(recipe: Recipe, groups: Sequence[Built]) -> Mask:
-    """Return which groups of tables are sums of records that other groups count: they wait for these."""
+    """Return which groups of tables are sums of records that other groups count: these come later."""
     every = [list(_tables(group)) for group in groups]
     counted = {_records(recipe, name) for names in every for name in names if _counts(recipe, name)}
     waits = [
@@ -176,14 +176,14 @@ def sums_beside_counts(recipe: Recipe, groups: Sequence[Built]) -> Mask:
 def withheld_empty_cells(
     recipe: Recipe, groups: Sequence[Built], done: Mapping[int, Mapping[str, Outcome]], sums: Built
 ) -> list[EmptyInCounts]:
-    """Return a rule for the cells of a group of sums that are empty and withheld in counts; none without any.
+    """Return a rule for cells of a group of sums that are empty and suppressed in counts; empty without any.
 
     Parameters
     ----------
     recipe, groups
         The recipe and its groups of tables.
     done
-        What came of the groups of counts, by their place.
+        Outcomes of the groups of counts, by position.
     sums
         The group of sums.
     """

@@ -1,4 +1,4 @@
-"""The tables of a recipe put together: by records where these are the same, else by names and levels."""
+"""The tables of a recipe linked: by records if these are the same, else by names and levels."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class MadeTable:
     table: Table
     """The table."""
     by_hand: Mask
-    """Cells that somebody withheld by hand."""
+    """Manually suppressed cells."""
     data: Any = None
     spec: TableSpec = field(default_factory=lambda: TableSpec(by=()))
-    """The records that it was made from, a path or a frame of Spark, and how; None where it was read as it
-    is."""
+    """The records that it was made from, a path or a frame of Spark, and its specification; None if it was
+    read from a file of cells."""
 
     @property
     def records(self) -> tuple[object, ...]:

@@ -35,7 +35,7 @@ from hitoku.pipeline.recipe_tables import Built, build
 from hitoku.pipeline.recipe_tasks import GroupTask, run_tasks
 from hitoku.tabulation import Nested, allowed_memory, limited_memory
 
-# What is done, in this order, in words for a person who waits.
+# Stages in order, described for the user.
 STEPS = {"build": "tabulating", **STAGES, "write": "writing the release"}
 
 # Parameters by which methods take the cells of each key; the first that a method has is used.
@@ -49,47 +49,47 @@ VERBS = {"keep": "keep", "withhold": "withhold", "forced": "publish in any case"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """What came of a recipe.
+    """Result of a recipe.
 
-    Tables that share nothing are protected apart, and each such group has an outcome of its own. Its key is
-    where it stands in the folder: "table" for the only one, which fills the folder; else the name of the
-    group. Where counts are protected with magnitudes, "counts" and "magnitudes" come after it.
+    Tables that share nothing are protected separately, and each such group has an outcome. Its key is
+    its location in the folder: "table" for the only one, which fills the folder; else the name of the
+    group. If counts are protected with magnitudes, "counts" and "magnitudes" follow it.
     """
 
     outcomes: Mapping[str, Outcome]
-    """Table, need, protection, release, bounds and audit."""
+    """Outcomes by key, with table, need, protection, release, bounds and audit."""
     parts: Mapping[str, Mapping[str, Release]]
-    """The same keys; linked tables by name, each as its readers see it."""
+    """By key: linked tables by name, each as published."""
     left_blank: Mapping[str, int]
-    """The same keys; how many unsafe cells adding and subtracting gives away if nothing else is withheld."""
+    """By key: number of unsafe cells that can be derived without secondary suppression."""
     folder: Path | None
-    """What was written; None when nothing was."""
+    """The release folder; None if nothing was written."""
     places: Mapping[str, Mapping[str, Integers]] = field(default_factory=dict)
-    """The same keys; linked tables by name, for each of their cells its position in the outcome's table."""
+    """By key: linked tables by name, with the position of each of their cells in the outcome's table."""
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """What a person should know about how linked tables share their records."""
+        """Remarks on how linked tables share their records."""
         return tuple(dict.fromkeys(each for outcome in self.outcomes.values() for each in outcome.remarks))
 
     @property
     def safe(self) -> bool:
-        """Every release passed its audit."""
+        """Whether every release passed its audit."""
         return all(outcome.audit.safe for outcome in self.outcomes.values())
 
     @cached_property
     def verdict(self) -> Verdict:
-        """One row per attacker; of several releases each row has the worst result."""
+        """One row per attacker; for several releases each row has the worst result."""
         return combine({key: outcome.verdict for key, outcome in self.outcomes.items()})
 
     @property
     def several(self) -> bool:
-        """There are groups of tables that share nothing."""
+        """Whether there are groups of tables that share nothing."""
         return not set(self.outcomes) <= {"table", "counts", "magnitudes"}
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome of the table; that of the magnitudes where counts were protected with them.
+        """The outcome of the table; that of the magnitudes if counts were protected with them.
 
         Of several groups the last one; ``outcomes`` has them all.
         """
@@ -113,28 +113,28 @@ def run_recipe(
 ) -> Run:
     """Run a recipe: tabulate, assess, protect, attack, audit, and write the release.
 
-    The same recipe and data give the same bytes. Nothing is written when the verdict refuses the release.
+    The same recipe and data give the same bytes. Nothing is written if the verdict refuses the release.
 
     Parameters
     ----------
     recipe
         A TOML file, or a :class:`Recipe`.
     out
-        Folder to write, instead of the recipe's own. Without either nothing is written.
+        Folder to write, replacing the recipe's own. Without either nothing is written.
     force
         Write a release that the verdict refuses, marked as not safe.
     report, progress
-        Called with the name of each stage as it begins (see ``STEPS``), and within the method; where several
-        groups of tables share nothing, with how many of them are done.
+        Called with the name of each stage as it begins (see ``STEPS``), and within the method; for several
+        groups of tables that share nothing, with the number of them that are done.
     n_jobs
-        Where such groups are worked on: a number of processes (-1 for all processors), "dask" or "spark",
-        also with an address, "spark:spark://host:7077". Left out, the recipe's ``jobs``; without that it is
-        left to ``joblib.parallel_config``. It changes no byte.
+        Backend for such groups: a number of processes (-1 for all processors), "dask" or "spark",
+        also with an address, "spark:spark://host:7077". Default: the recipe's ``jobs``, or
+        ``joblib.parallel_config``. The written bytes do not depend on it.
     memory_limit
-        Memory for reading and adding up records, such as "4GB"; instead of the recipe's. What does not fit
-        goes to a temporary folder. It changes no byte.
+        Memory for reading and adding up records, such as "4GB"; replaces the recipe's. Larger data are
+        written to a temporary folder. The written bytes do not depend on it.
     lang
-        Language of ``checker/report.html``: "en" or "ja". Everything else is the same.
+        Language of ``checker/report.html``: "en" or "ja". All other files are the same.
     """
     speaker(lang)  # before any work
     tell = report or (lambda _stage: None)
@@ -203,7 +203,7 @@ def _run_groups(
     progress: Progress | None,
     jobs: Jobs,
 ) -> list[Mapping[str, Outcome]]:
-    """Protect all groups; sums of the same records after the counts, which say what they must not print."""
+    """Protect all groups; sums of the same records after the counts, which restrict them."""
     tasks = _tasks(recipe, groups)
     waits = sums_beside_counts(recipe, groups) & (recipe.counts is None)
     first, later = np.flatnonzero(~waits).tolist(), np.flatnonzero(waits).tolist()
@@ -220,7 +220,7 @@ def _run_groups(
 
 
 def _gather(groups: Sequence[Built], done: Sequence[Mapping[str, Outcome]], folder: Path | None) -> Run:
-    """Put together what came of the groups."""
+    """Combine the outcomes of the groups."""
     outcomes: dict[str, Outcome] = {}
     parts: dict[str, dict[str, Release]] = {}
     places: dict[str, dict[str, Integers]] = {}
@@ -264,12 +264,12 @@ def _write(
 
 
 def _folder(recipe: Recipe, out: str | Path | None) -> Path | None:
-    """Return the folder to write, which must be free; an answer before any work."""
+    """Return the folder to write, which must be free; checked before any work."""
     if out is not None:
         folder = Path(out)
     elif recipe.keys.out is not None:
         folder = recipe.path(recipe.keys.out)
-        # A recipe comes from anybody; who runs it says where else it may write.
+        # A recipe may be untrusted, so only the caller can allow writing elsewhere.
         if not folder.resolve().is_relative_to(recipe.folder.resolve()):
             raise OutputError(
                 "recipe_writes_outside_folder",
@@ -285,7 +285,7 @@ def _folder(recipe: Recipe, out: str | Path | None) -> Path | None:
 
 
 def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[GroupTask]:
-    """Say for every group of tables what is asked for it."""
+    """Return the task of every group of tables."""
     keys, counts = recipe.keys, recipe.counts
     wholes = [(group.table, group.parts) for group in groups]
     factors = cost_factors(recipe, wholes)
@@ -325,7 +325,7 @@ def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[GroupTask]:
 
 
 def _together(recipe: Recipe) -> str:
-    """Say why it is not decided what the tables of a recipe show together; empty for a single table."""
+    """Return why joint disclosure by the tables of a recipe is undecided; empty for a single table."""
     n = len(recipe.tables)
     if n < 2:
         return ""
@@ -351,9 +351,9 @@ def _refuse_overlap(recipe: Recipe, table: Table, cells: Mapping[str, Mask]) -> 
 def equip(
     recipe: Recipe, method: Any, table: Table, masks: Mapping[str, Mask], factor: Floats | None = None
 ) -> Method:
-    """Return a method of a recipe, told which cells to keep, withhold or publish in any case.
+    """Return the recipe's method with its keep, withhold and publish masks set.
 
-    ``factor`` is what the costs of cells are multiplied by.
+    ``factor`` multiplies the costs of cells.
     """
     takes = {field.name for field in fields(method)} if is_dataclass(method) else set()
     given: dict[str, Any] = {}
@@ -373,7 +373,7 @@ def equip(
                 verbs=VERBS[key],
                 method_2=" or ".join(able),
             )
-        # What the word of the method says holds as well: keep=margins, and these.
+        # The spec of the method applies as well: keep=margins, and these.
         given[parameter] = mask | kept(table, method.keep) if key == "keep" else mask
     if recipe.keys.costs and factor is not None:
         given |= _price(recipe, method, table, takes, factor)
@@ -394,7 +394,7 @@ def _price(recipe: Recipe, method: Any, table: Table, takes: set[str], factor: F
             method_2=" or ".join(able),
         )
     price = factor * prices_of(table, method)
-    # The power is in the price already.
+    # The price includes the power already.
     return {"cost": price} | ({"power": None} if "power" in takes else {})
 
 
@@ -403,7 +403,7 @@ def _takes(kind: type[Method], parameters: Sequence[str]) -> bool:
 
 
 def _part(whole: Protection, cells: Integers) -> Protection:
-    """Take a decision over to one of the linked tables."""
+    """Return a protection restricted to one of the linked tables."""
     return replace(
         whole,
         withheld=whole.withheld[cells],

@@ -39,33 +39,32 @@ from hitoku.tabulation import (
 from hitoku.toml import KeyPath
 
 Parts = Mapping[str, tuple[Table, Integers]]
-MARK = "status"  # the column of marks, where a recipe names none
+MARK = "status"  # default name of the column of marks
 
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """Tables of a recipe that are protected together, and what else its files say of them."""
+    """Tables of a recipe that are protected together, with further contents of their files."""
 
     name: str
-    """Names its folder, where there are several groups."""
+    """Name of its folder, if there are several groups."""
     table: Table
-    """What is to be protected; linked where there are several."""
+    """The table to be protected; linked if there are several."""
     parts: Parts
-    """The linked tables by name, each with the positions of its cells in ``table``; empty for a single one.
-    """
+    """The linked tables by name, with the positions of their cells in ``table``; empty for a single one."""
     by_hand: Mask
-    """Cells that somebody withheld by hand."""
+    """Manually suppressed cells."""
     rest: tuple[tuple[Table, Integers], ...] = ()
-    """Tables of what filters leave out, each with the positions of its cells in ``table``."""
+    """Tables of the records that filters exclude, each with the positions of its cells in ``table``."""
     remarks: tuple[Finding, ...] = ()
-    """What a person should know about how the tables share their records."""
+    """Remarks on how the tables share their records."""
     fingerprints: Sequence[str] = ()
-    """Of the records behind every cell; empty where no table has records of this machine, or nobody asked."""
+    """Fingerprints of the records of every cell; empty if not requested, or without local records."""
     nested: Nested = field(default_factory=dict)
     """Columns of the records that group codes of the variables."""
 
     def compared(self, made: Mapping[str, MadeTable]) -> Built:
-        """Add what tells whether releases made apart have the same records; ``made`` are its tables."""
+        """Add data for comparing records with other releases; ``made`` are its tables."""
         columns: dict[SharedRecords, dict[str, None]] = {}
         for one in made.values():
             if isinstance(one.data, SharedRecords):
@@ -90,14 +89,14 @@ class Built:
 
 
 def build(recipe: Recipe, *, compare: bool = False) -> tuple[list[Built], dict[str, str]]:
-    """Read the files that a recipe names, every one once, and make its tables.
+    """Read the files that a recipe names, each once, and make its tables.
 
     Parameters
     ----------
     recipe
         The recipe.
     compare
-        Also work out fingerprints of the records behind cells, for a release.
+        Also compute fingerprints of the records of cells, for a release.
 
     Returns
     -------
@@ -125,7 +124,7 @@ def build(recipe: Recipe, *, compare: bool = False) -> tuple[list[Built], dict[s
 
 
 def _built(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -> Built:
-    """Take a group of linked tables over; one that stands alone among others is a table like any other."""
+    """Convert a group of linked tables; a single table among others is an ordinary one."""
     first, *others = group.parts
     table, cells = group.parts[first]
     if alone and not others and len(cells) == group.table.n_cells:
@@ -145,14 +144,14 @@ def _built(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -
 
 @dataclass(frozen=True, eq=False)
 class OpenedRecords:
-    """The records of a recipe, opened when first asked for, and open for all tables of the same records."""
+    """Records of a recipe, opened on first use, and shared by all tables of the same records."""
 
     stack: ExitStack
     """Closes them."""
     _known: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def of(self, keys: TableKeys, file: Callable[[str], Path]) -> Any:
-        """Return the records that a table is made of; ``file`` finds the path of a name."""
+        """Return the records of a table; ``file`` returns the path of a name."""
         name = str(keys.data)
         if keys.engine == "duckdb":
             path = file(name)
@@ -160,7 +159,7 @@ class OpenedRecords:
                 shared = self.stack.enter_context(share_records(path, keys.file_format))
                 self._known[path, keys.file_format] = shared
             return self._known[path, keys.file_format]
-        # A place that only the cluster knows is no path of this machine.
+        # A location that only the cluster knows is not a path of this machine.
         place = name if "://" in name else str(file(name).resolve())
         refuse_other_than_parquet(place)
         if (keys.spark, place) not in self._known:
@@ -235,7 +234,7 @@ def _one(
 def _blaming(
     origin: RecipeOrigin, at: KeyPath, keys: TableKeys | None = None, where: Any = None
 ) -> Iterator[None]:
-    """Add to an error the key that names its column or that it names itself, else the key at hand."""
+    """Add to an error the key that names its column or that the error names, else the given key."""
     try:
         yield
     except HitokuError as error:
@@ -250,7 +249,7 @@ def _blaming(
 
 
 def _naming(keys: TableKeys, column: str, where: Callable[[str], KeyPath]) -> Iterator[KeyPath]:
-    """Find the keys that name a column."""
+    """Yield the keys that name a column."""
     for name in COLUMN_KEYS:
         given = getattr(keys, name)
         if given == column:
@@ -262,7 +261,7 @@ def _naming(keys: TableKeys, column: str, where: Callable[[str], KeyPath]) -> It
 
 
 def positions(part: Table, whole: Table) -> Integers:
-    """Find the cells of one of the linked tables in the whole.
+    """Return the positions of the cells of one of the linked tables in the whole.
 
     Examples
     --------
@@ -280,7 +279,7 @@ def positions(part: Table, whole: Table) -> Integers:
             translate = np.array([rank[code] for code in part.labels.codes[own[name]]])
             columns.append(translate[part.labels.column(own[name])])
         else:
-            # A variable that the part lacks stands at its total, which comes last.
+            # A variable that the part lacks is at its total, which comes last.
             code = part.measure if name == MEASURE and part.measure in rank else codes[-1]
             columns.append(np.full(part.n_cells, rank[code]))
     here = np.ravel_multi_index(columns, labels.shape)

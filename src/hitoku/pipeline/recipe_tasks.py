@@ -1,8 +1,8 @@
-"""What a recipe asks for, one task for each group of tables that shares nothing with others.
+"""The tasks of a recipe, one for each group of tables that shares nothing with others.
 
-Tasks are independent of each other, so several can be done at a time, in this process or in others. With
-them goes what filters leave out (:func:`assess_filter_remainder`): it is not published, but a reader of two
-tables can subtract.
+Tasks are independent, so several can run in parallel, in this process or in others. They include the records
+that filters exclude (:func:`assess_filter_remainder`), which are not published, but follow by subtraction of
+two tables.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from hitoku.rules import Given, Rule, assess
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FilterRemainder(Given):
-    """Cells of what filters leave out that rules call unsafe, and what must not be learnt of groups there."""
+    """Unsafe cells among the records that filters exclude, with requirements on groups there."""
 
     name: ClassVar[str] = "filter_remainder"
 
     learnt: Attributions = field(kw_only=True)
 
     def assess(self, table: Table) -> Need:
-        """Flag the cells, and ask what their own table asks for its groups."""
+        """Flag the cells, and add the group requirements of their own table."""
         return replace(Given.assess(self, table), attributions=self.learnt)
 
 
@@ -43,20 +43,20 @@ def assess_filter_remainder(
     *,
     groups: bool = True,
 ) -> list[Rule]:
-    """Return a rule that flags the hidden cells of a table as other rules judge them; none where none is hit.
+    """Return a rule that flags the hidden cells of a table as other rules do; empty if none is flagged.
 
     Parameters
     ----------
     table
         Several tables as one.
     rest
-        Tables of what filters leave out, each with the positions of its cells in ``table``.
+        Tables of the records that filters exclude, each with the positions of its cells in ``table``.
     rules
-        The rules; such as are about cells of ``table`` itself cannot be among them.
+        The rules; rules about cells of ``table`` itself cannot be among them.
     width
-        What :func:`hitoku.assess` is told for a table.
+        Function from a table to the width for :func:`hitoku.assess`.
     groups
-        As given to :func:`hitoku.assess`.
+        As passed to :func:`hitoku.assess`.
     """
     unsafe = np.zeros(table.n_cells, dtype=bool)
     levels = np.zeros((3, table.n_cells))
@@ -74,24 +74,24 @@ def assess_filter_remainder(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GroupTask:
-    """One group with all that is needed to protect it.
+    """One group with the input of its protection.
 
     Parameters
     ----------
     table, rest, remarks
         As in :class:`hitoku.pipeline.recipe_tables.Built`.
     rules, method, width, insiders, groups
-        For the table.
+        Settings for the table.
     judges
-        The rules of the recipe alone, by which rests are judged.
+        The rules of the recipe alone, which assess remainders of filters.
     counts
-        For the counts behind a magnitude table, what :func:`suppress_magnitude` takes; None without.
+        For the counts of a magnitude table, arguments of :func:`suppress_magnitude`; None without.
     against
-        Attackers that the verdict depends on; None for the default ones.
+        Attackers that determine the verdict. None: the default scope.
     tables
-        Why it is not decided what the tables of the recipe show together; empty for a single table.
+        Why joint disclosure by the tables of the recipe is undecided; empty for a single table.
     by_hand
-        Some cells were withheld by hand, so the pattern does not follow from the method alone.
+        Whether cells were suppressed manually, so that the pattern does not follow from the method alone.
     """
 
     table: Table
@@ -111,7 +111,7 @@ class GroupTask:
     def run(
         self, tell: Callable[[str], None] | None = None, progress: Progress | None = None
     ) -> dict[str, Outcome]:
-        """Protect the group; counts and magnitudes come by these names, else it is one "table"."""
+        """Protect the group; the keys are "counts" and "magnitudes", or "table"."""
         if self.counts is None:
             outcome = protect_table(
                 self.table,
@@ -152,7 +152,7 @@ class GroupTask:
         return {kind: self._completed(outcome) for kind, outcome in found.items()}
 
     def _completed(self, outcome: WritableOutcome) -> WritableOutcome:
-        """Add what the recipe says about the table and those beside it."""
+        """Add what the recipe says about the table and those published with it."""
         return replace(
             outcome,
             remarks=self.remarks,
@@ -177,16 +177,16 @@ def run_tasks(
     progress: Progress | None = None,
     jobs: Jobs = None,
 ) -> list[dict[str, Outcome]]:
-    """Do tasks, several at a time; what comes of one does not depend on how many.
+    """Run tasks in parallel; results do not depend on the number of workers.
 
     Parameters
     ----------
     tasks
         The groups.
     tell, progress
-        Of a single group the name of each stage and how far its method is; of several only how many are done.
+        For a single group, called with stages and the method's progress; for several with the number done.
     jobs
-        Where they are done; see :mod:`hitoku.pipeline.fan_out`.
+        Backend; see :mod:`hitoku.pipeline.fan_out`.
     """
     if len(tasks) == 1:
         return [tasks[0].run(tell, progress)]

@@ -1,4 +1,4 @@
-"""Risk per record: the records behind a table, put beside what its release shows."""
+"""Risk per record: the records behind a table, compared with its release."""
 
 from __future__ import annotations
 
@@ -31,21 +31,22 @@ def record_risk(
     decimals: int | None = None,
     file: FileFormat | None = None,
 ) -> RecordRisk:
-    """Say for every contributor how close a release comes to them. Confidential: for the checker alone.
+    """Return for every contributor how closely they can be inferred from a release. Confidential.
 
-    Amounts: how far above the truth an estimate lies, in percent, for an outsider and for the other
-    contributor with most in the cell, where it is closest; 0 means that the amount is known. Counts: how many
-    people stand in the smallest group that everybody can count, and which codes everybody can tell. One cell
-    is looked at at a time, through its interval; what contributors infer from several cells at once and their
-    own amounts is the attack :class:`hitoku.Insider`.
+    Magnitudes: by how many percent an estimate exceeds the truth, for an outsider and for the largest other
+    contributor of the cell, where it is closest; 0 means that the contribution is known. Counts: the number
+    of people in the smallest group with a known size, and the codes that can be inferred. Cells are
+    considered one at a time, through their intervals; inference by contributors from several cells and their
+    own contributions is the attack :class:`hitoku.Insider`. own amounts is the attack
+    :class:`hitoku.Insider`.
 
     Parameters
     ----------
     data
         The records from which the table was made.
-    table, release
+    The table, and its release.
         The table, and what is published of it.
-    value, unit, holding, where, decimals, file
+    As passed to :func:`hitoku.tabulate`.
         As :func:`hitoku.tabulate` was told them.
 
     Examples
@@ -112,7 +113,7 @@ def record_risk_of_folder(folder: str | Path, data: str | Path) -> RecordRisk:
 
 
 def write_record_risk(path: str | Path, risk: RecordRisk) -> None:
-    """Write a CSV file, which must not exist, and not where readers look."""
+    """Write a new CSV file, which must not be in a public folder."""
     file = Path(path)
     if "public" in file.resolve().parts[-3:]:
         raise OutputError(
