@@ -93,7 +93,7 @@ campaign: $(VENV)/.installed-dev  ## random tables held against independent prog
 golden: $(VENV)/.installed-dev  ## compare answers with the recorded ones (tools/golden.json); after a change that is meant, record them: RECORD=1
 	$(BIN)/python -m tools.golden $(if $(RECORD),--record)
 
-messages: $(VENV)/.installed-dev  ## list the messages of errors that have no translation; nothing fails
+messages: $(VENV)/.installed-dev  ## list messages without a translation, and translations without a message
 	$(BIN)/python -m tools.messages
 
 output-campaign: $(VENV)/.installed-dev  ## random research outputs under attack; MINUTES=60, SEED=0 is the first session

@@ -1,7 +1,7 @@
-"""Report which messages have no translation: python -m tools.messages.
+"""Report messages without a translation, and translations without a message: python -m tools.messages.
 
-Read are the templates of errors and of :class:`hitoku.messages.Text`, with their ``where`` and ``fix``. A
-translation belongs to a template whatever its fields are called. Nothing fails.
+Messages are the templates of errors and of :class:`hitoku.messages.Text`, with their ``where`` and ``fix``,
+and the texts of HTML templates. Nothing fails.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hitoku.io import ENGLISH, ERRORS, FOLDER, PLACE, languages, read_po
+from hitoku.io import ENGLISH, catalogue, languages
 from hitoku.messages import FIELD
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "hitoku"
@@ -20,10 +20,14 @@ CODED = ("Error", "Refused", "refuse", "error", "_unreadable")
 CODE = re.compile("[a-z][a-z0-9_]+")
 # A text with fewer letters outside its fields, or without a blank, is a name and stays as it is.
 LETTERS = 3
+NAMES = re.compile(r"\w+(, \w+(=\w+)?)+")
+# A call of the translating function in an HTML template, and the strings in it.
+CALL = re.compile(r"\b_\((?:[^()\"]|\"(?:[^\"\\]|\\.)*\"|\([^()]*\))*\)")
+STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
 
 
 def templates(source: str) -> Iterator[tuple[int, str]]:
-    """Yield the templates of a file, with their lines.
+    """Yield the templates of a Python file, with their lines.
 
     Examples
     --------
@@ -42,13 +46,31 @@ def templates(source: str) -> Iterator[tuple[int, str]]:
             )
 
 
+def html_templates(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the texts of an HTML template that are translated, with their lines.
+
+    Examples
+    --------
+    >>> list(html_templates('<p>{{ _("Table" if whole else "{n} margins", n=count(x)) }}</p>'))
+    [(1, 'Table'), (1, '{n} margins')]
+    """
+    for call in CALL.finditer(source):
+        line = source.count("\n", 0, call.start()) + 1
+        yield from ((line, text[1].replace('\\"', '"')) for text in STRING.finditer(call[0]))
+
+
+def literals(source: str) -> set[str]:
+    """Return all strings of a Python file."""
+    return {text for node in ast.walk(ast.parse(source)) for text in _literals(node)}
+
+
 def _after_code(given: list[ast.expr]) -> int | None:
     texts = [node.value if isinstance(node, ast.Constant) else None for node in given]
     at = (k + 1 for k, text in enumerate(texts[:-1]) if isinstance(text, str) and CODE.fullmatch(text))
     return next(at, None)
 
 
-def _literals(node: ast.expr) -> list[str]:
+def _literals(node: ast.AST) -> list[str]:
     """Return the texts that an expression chooses among."""
     if isinstance(node, ast.IfExp):
         return _literals(node.body) + _literals(node.orelse)
@@ -57,21 +79,39 @@ def _literals(node: ast.expr) -> list[str]:
     return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
 
 
-def missing(lang: str) -> tuple[int, list[str]]:
-    """Return the number of messages, and where those without a translation stand."""
-    known = {PLACE.sub("{}", text) for text in read_po((FOLDER / lang / f"{ERRORS}.po").read_text("utf-8"))}
+def messages() -> dict[str, str]:
+    """Return all messages, with where each stands first; the review application is in English."""
     found: dict[str, str] = {}
-    for path in sorted(SRC.rglob("*.py")):
-        for line, text in templates(path.read_text("utf-8")):
-            shape = FIELD.sub("{}", text)
-            if " " in text and sum(sign.isalpha() for sign in shape) >= LETTERS:
-                found.setdefault(shape, f"{path.relative_to(SRC).as_posix()}:{line}: {text}")
-    return len(found), [where for shape, where in found.items() if shape not in known]
+    for path in (*sorted(SRC.rglob("*.py")), *sorted((SRC / "io").rglob("*.html"))):
+        place, read = path.relative_to(SRC).as_posix(), templates if path.suffix == ".py" else html_templates
+        if not place.startswith("review/"):
+            for line, text in read(path.read_text("utf-8")):
+                found.setdefault(text, f"{place}:{line}")
+    return found
+
+
+def report(lang: str) -> tuple[dict[str, str], list[str]]:
+    """Return the messages without a translation, with their places, and translations without a message."""
+    words, there = catalogue(lang), messages()
+    written = set(there).union(*(literals(path.read_text("utf-8")) for path in SRC.rglob("*.py")))
+    written |= {text[1] for path in SRC.rglob("*.html") for text in STRING.finditer(path.read_text("utf-8"))}
+    # Names of output types and principles are shown with blanks.
+    written |= {text.replace("_", " ") for text in written}
+    missing = {text: place for text, place in there.items() if text not in words and is_sentence(text)}
+    return missing, [text for text in words if text not in written]
+
+
+def is_sentence(text: str) -> bool:
+    """Return whether a text is more than names and fields."""
+    letters = sum(sign.isalpha() for sign in FIELD.sub("", text))
+    return " " in text and letters >= LETTERS and not NAMES.fullmatch(text)
 
 
 if __name__ == "__main__":
     for lang in languages():
         if lang != ENGLISH:
-            total, without = missing(lang)
-            print(f"{lang}: {total - len(without)} of {total} messages of errors have a translation")
-            print("\n".join(f"  {each}" for each in without))
+            missing, obsolete = report(lang)
+            print(f"{lang}: {len(missing)} messages have no translation")
+            print("".join(f"  {place}: {text}\n" for text, place in missing.items()), end="")
+            print(f"{lang}: {len(obsolete)} translations belong to no message")
+            print("".join(f"  {text}\n" for text in obsolete), end="")

@@ -42,7 +42,7 @@ class HitokuError(Exception):
     where, fix
         Location and suggested fix, with the same fields.
     fields
-        Values of the fields; ``column`` is the column concerned.
+        Values of the fields; ``column`` and ``argument`` are those concerned.
 
     Attributes
     ----------
@@ -74,6 +74,12 @@ class HitokuError(Exception):
     def column(self) -> str:
         """Return the column concerned; empty if none."""
         return str(self.fields.get("column", ""))
+
+    @property
+    def argument(self) -> str:
+        """Return the argument that the error is about: its field, or a place that is a name."""
+        place = self.where.template
+        return str(self.fields.get("argument", place if place.isidentifier() else ""))
 
     @overload
     def copy_as(self, kind: None = None, *, where: str | None = None, fix: str | None = None) -> Self: ...

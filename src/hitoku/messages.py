@@ -5,8 +5,9 @@ A :class:`Text` is a string with the English sentence. The language is chosen wh
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any, Self
 
@@ -14,6 +15,10 @@ from typing import Any, Self
 FIELD = re.compile(
     r"\{(?P<name>[A-Za-z_]\w*)(?:!(?P<conversion>[rs]))?(?::(?P<spec>[<>^]?\d*[,_]?(?:\.\d+)?[a-z%]?))?\}"
 )
+
+
+# Keys of a recipe that are no options of a command.
+KEYS_ONLY = {"totals", "largest"}
 
 
 class Text(str):
@@ -42,6 +47,51 @@ class Text(str):
         text.template = template
         text.fields = fields
         return text
+
+
+class Arguments(str):
+    """Arguments of a call in Python that a message recommends; recipes and commands write them differently.
+
+    Examples
+    --------
+    >>> given = Arguments("tabulate", value=..., magnitude="abs")
+    >>> given
+    'tabulate(..., value=..., magnitude="abs")'
+    >>> given.keys, given.options
+    ('value = "...", magnitude = "abs"', '--value ..., --magnitude abs')
+    """
+
+    __slots__ = ("given",)
+    given: Mapping[str, Any]
+
+    def __new__(cls, function: str = "", /, **given: Any) -> Self:
+        """Write the arguments, within a call where a function is named."""
+        listed = ", ".join(
+            f"{name}={'...' if value is ... else json.dumps(value)}" for name, value in given.items()
+        )
+        text = super().__new__(cls, f"{function}(..., {listed})" if function else listed)
+        text.given = given
+        return text
+
+    @property
+    def keys(self) -> str:
+        """The same as keys of a recipe."""
+        return ", ".join(_key(name, value) for name, value in self._shown)
+
+    @property
+    def options(self) -> str:
+        """The same as options of a command; what is no option stays a key."""
+        return ", ".join(
+            _key(name, value) if name in KEYS_ONLY else f"--{name} {value}" for name, value in self._shown
+        )
+
+    @property
+    def _shown(self) -> Iterator[tuple[str, Any]]:
+        return ((name, "..." if value is ... else value) for name, value in self.given.items())
+
+
+def _key(name: str, value: Any) -> str:
+    return f'{name} = ["{value}"]' if name == "largest" else f'{name} = "{value}"'
 
 
 COMMA = ", "
@@ -88,6 +138,26 @@ def translate(text: str, look_up: Callable[[str], str]) -> str:
 
     fields = {name: inside(value) for name, value in text.fields.items()}
     return render(look_up(text.template), fields, look_up(COMMA))
+
+
+def respell(text: str, write: Callable[[Arguments], str]) -> str:
+    """Write the arguments in a message as recipes or commands have them.
+
+    Examples
+    --------
+    >>> text = Text("use {arguments}", arguments=Arguments("tabulate", magnitude="abs"))
+    >>> respell(text, lambda arguments: arguments.options)
+    'use --magnitude abs'
+    """
+    if isinstance(text, Arguments):
+        return write(text)
+    if not isinstance(text, Text):
+        return text
+    fields = {
+        name: respell(value, write) if isinstance(value, str) else value
+        for name, value in text.fields.items()
+    }
+    return Text(text.template, **fields)
 
 
 def join(texts: Iterable[str], template: str = "{first}; {second}") -> str:

@@ -85,10 +85,12 @@ def _show(answers: Mapping[Path, Verification]) -> None:
 
 def _unproved(path: Path, reason: str) -> CertificateError:
     """Return the error for a folder without a valid certificate."""
-    if "version of hitoku" in reason:
-        fix = "run hitoku protect again with the same recipe; the old release was not checked"
-    elif (path / "checker" / "summary.json").is_file() and "malformed" not in reason:
+    checker = path / "checker"
+    if (checker / "summary.json").is_file() and not any(checker.glob("certificate.json*")):
         fix = "the release has no proof: see checker/README.txt for the reason, and run hitoku audit"
     else:
-        fix = "pass a release folder written by hitoku, or the certificate in its checker folder"
+        fix = (
+            "pass a release folder written by this version of hitoku, or its certificate; a release of another "
+            "version is protected again with the same recipe"
+        )
     return CertificateError("no_proof", "{reason}", where=str(path), fix=fix, reason=reason)

@@ -10,7 +10,7 @@ import numpy as np
 
 from hitoku.attacks import MAX_COALITIONS, Contribution, Insider
 from hitoku.errors import NeedError, ParameterError, did_you_mean
-from hitoku.messages import Text
+from hitoku.messages import Arguments, Text
 from hitoku.model import Integers, Table
 
 # Insiders from which a release may be protected; each choice includes those before it.
@@ -138,7 +138,8 @@ def contributions_in(table: Table) -> tuple[Contribution, ...]:
             "contributors_unknown",
             "the table does not say who contributes to its cells",
             where="insiders",
-            fix="start from records with tabulate(..., value=..., unit=...), or choose insiders none",
+            fix="start from records with {arguments}, or choose insiders none",
+            arguments=Arguments("tabulate", value=..., unit=...),
         )
     sole = contributors.count == 1
     owner = _owners(table, contributors.count)

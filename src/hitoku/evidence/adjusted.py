@@ -257,7 +257,10 @@ class AdjustedAudit(Audit):
                 Finding(
                     severity=Severity.REVIEW,
                     place="published table",
-                    reason=f"{FRACTIONS if whole else DECIMALS}: readers see which cells kept their form",
+                    reason=Text(
+                        "{change}: readers see which cells kept their form",
+                        change=Text(FRACTIONS if whole else DECIMALS),
+                    ),
                     advice="adjust with integer=True"
                     if whole
                     else "publish all cells with the same decimals",

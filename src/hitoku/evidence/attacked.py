@@ -65,7 +65,7 @@ def _narrow(name: str, bounds: Bounds, table: Table, need: Need, release: Releas
             Finding(
                 severity=Severity.REVIEW,
                 place="unsafe cells",
-                reason=f"attack {name} did not get through with {n_unknown} of them",
+                reason=Text("attack {name} did not decide {n} of them", name=name, n=n_unknown),
                 advice="give it more time or a higher limit",
             )
         )
@@ -81,7 +81,9 @@ def _recovered(estimates: Estimates, table: Table, need: Need, release: Release)
     undecided = Finding(
         severity=Severity.REVIEW,
         place="unsafe cells",
-        reason=f"attack adjustment did not decide {found.undecided} of {n_all} replications",
+        reason=Text(
+            "attack adjustment did not decide {n} of {total} replications", n=found.undecided, total=n_all
+        ),
         advice="give it a higher work_limit",
     )
     return [undecided] * (found.undecided > 0) + [
@@ -100,6 +102,6 @@ def _too_close(name: str, release: Release, cell: int) -> Finding:
     return Finding(
         severity=Severity.FAIL,
         place=release.describe(cell),
-        reason=f"attack {name} comes closer to the cell than it needs",
+        reason=Text("attack {name} comes closer to the cell than required", name=name),
         advice="withhold more cells in its relations",
     )

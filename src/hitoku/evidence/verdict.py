@@ -15,7 +15,7 @@ from hitoku.evidence.adjusted import REASONS as MOVED_REASONS
 from hitoku.evidence.audit_result import REASONS, Audit, CellOutcome
 from hitoku.evidence.derivable_groups import SWITCHED_OFF, DerivableGroups, not_considered
 from hitoku.evidence.grid import text
-from hitoku.messages import Text, join
+from hitoku.messages import Arguments, Text, join
 from hitoku.model import ATTACKERS, WORST_LAST, Finding, Row, Severity, Status, Verdict, counts_units
 
 # Rules that compare contributions, and rules on attributes of groups.
@@ -330,11 +330,14 @@ def _no_insiders(audit: Audit, attacker: str, word: str, why: str) -> Row:
     if isinstance(audit, AdjustedAudit):
         reason, fix = "values were adjusted; what contributors can undo is not considered", ""
     elif audit.table.contributors is None and not why:
-        reason, fix = "contributions are not known", "start from records: value= and unit="
+        reason, fix = (
+            "contributions are not known",
+            Text("start from records: {arguments}", arguments=Arguments(value=..., unit=...)),
+        )
     elif word == "singletons":
         reason, fix = Text("only contributors alone in a cell were tried"), take
     elif word == "none":
-        reason, fix = join([f"insiders={word}", why], "{first}, {second}"), take
+        reason, fix = join([Text("insiders=none"), why], "{first}, {second}"), take
     else:
         reason, fix = Text("only {word} were tried", word=word), take
     return Row(attacker=attacker, status=Status.NOT_CONSIDERED, reason=reason, fix=fix)
@@ -423,12 +426,16 @@ def _beside(kind: str, audit: Audit) -> Row:
         return Row(
             attacker="tables",
             status=Status.PROVED if proved else Status.PASSED,
-            reason=f"judged together with the {kind} that leave with it; {how}",
+            reason=Text(
+                "judged together with the {kind} that leave with it; {how}", kind=Text(kind), how=Text(how)
+            ),
         )
     decided = CellOutcome.UNDECIDED not in outcomes
     return Row(
         attacker="tables",
         status=Status.FAILED if decided else Status.NOT_DECIDED,
-        reason=f"some unsafe cells are closer than required, or not decided, beside the {kind}",
+        reason=Text(
+            "some unsafe cells are closer than required, or not decided, beside the {kind}", kind=Text(kind)
+        ),
         fix="let a method choose the withheld cells of both tables: auto, optimal, circulation, greedy",
     )

@@ -8,12 +8,11 @@ from hitoku.io.jj import read_jj as read_jj
 from hitoku.io.jj import read_jj_pattern as read_jj_pattern
 from hitoku.io.jj import write_jj as write_jj
 from hitoku.io.language import ENGLISH as ENGLISH
-from hitoku.io.language import ERRORS as ERRORS
 from hitoku.io.language import FOLDER as FOLDER
-from hitoku.io.language import PLACE as PLACE
 from hitoku.io.language import catalogue as catalogue
 from hitoku.io.language import languages as languages
 from hitoku.io.language import read_po as read_po
+from hitoku.io.language import speak as speak
 from hitoku.io.language import speaker as speaker
 from hitoku.io.language import told as told
 from hitoku.io.layout import LayoutSection as LayoutSection

@@ -144,8 +144,8 @@ def page(
         STYLES,
         pictures=any(file.picture for each in sections for file in each.shown),
         check=check,
-        written=say(_when(check.submission.written)),
-        checked=say((now or clock()).strftime(MINUTE)),
+        written=_when(check.submission.written, say(MINUTE)),
+        checked=(now or clock()).strftime(say(MINUTE)),
         counts=", ".join(f"{n} {say(status)}" for status, n in check.tally.items() if n),
         states=", ".join(
             f"{states.count(state)} {say(STATES[state])}" for state in STATES if state in states
@@ -167,7 +167,7 @@ def page(
     )
 
 
-def _when(written: str) -> str:
+def _when(written: str, form: str = MINUTE) -> str:
     """Format the time of a manifest; an invalid one is returned unchanged.
 
     Examples
@@ -176,7 +176,7 @@ def _when(written: str) -> str:
     ('2026-11-16 21:05 UTC', '2026-11-16 21:05 UTC', 'yesterday')
     """
     try:
-        return datetime.fromisoformat(written).astimezone(UTC).strftime(MINUTE)
+        return datetime.fromisoformat(written).astimezone(UTC).strftime(form)
     except (ValueError, OverflowError):
         return written
 
@@ -195,7 +195,11 @@ def _shown(name: str, content: bytes) -> ShownFile:
     if kind is not None:
         return ShownFile(name, picture=f"data:{kind};base64,{base64.b64encode(content).decode()}")
     lines = content.decode("utf-8", "replace").splitlines()
-    more = f", the first {MAX_LINES} of {len(lines):,} lines" if len(lines) > MAX_LINES else ""
+    more = (
+        Text(", the first {shown} of {n:,} lines", shown=MAX_LINES, n=len(lines))
+        if len(lines) > MAX_LINES
+        else ""
+    )
     return ShownFile(name, "\n".join(lines[:MAX_LINES]), more)
 
 
@@ -273,7 +277,9 @@ def _section(
         name=each.output.name,
         status=each.status,
         state=str(each.state),
-        words=STATES[each.state] + (f" with receipt {each.receipt}" if each.receipt else ""),
+        words=Text("has left with receipt {receipt}", receipt=each.receipt)
+        if each.receipt
+        else STATES[each.state],
         asked=asked_for(each.output),
         command=_command(each.output),
         comment=submission.comments.get(each.output.name, ""),
@@ -309,7 +315,7 @@ def _cells(known: Known) -> list[list[str]]:
         amounts = (first, number), (second, number), *((share, percent) for share in shares)
         within = "" if low is None else interval(low, high)
         if within and width is not None:
-            within += f", {bound(width)} wide asked"
+            within = Text("{interval}, {width} wide required", interval=within, width=bound(width))
         shown: list[tuple[Any, Callable[[Any], str]]] = [*counts, *amounts]
         printed = ["" if each is None else show(each) for each, show in shown]
         found.append([*row[:n_codes], *printed, decision, within])

@@ -1,81 +1,39 @@
-"""Pages and errors in the reader's language: gettext catalogues, English where they have no word.
+"""Pages and errors in the reader's language: gettext catalogues, English where they have no translation.
 
-Sentences are written in English where they are needed, and looked up here when they are shown; a test reads
-them out of the source and asks for a translation of each. Those with numbers and codes in them stand in the
-catalogue with names in braces: ``{n}`` and ``{m}`` for numbers, ``{text}`` for something that is itself
-translated, every other name for codes, which are kept; ``{columns}`` ends before a semicolon.
+A message is looked up by its English template; its fields are filled in afterwards. Catalogues have one entry
+per template, with the same fields in any order. ``python -m tools.messages`` lists missing translations.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
-from hitoku.io.advice import spoken
+from hitoku.messages import Text, translate
 
 FOLDER = Path(__file__).with_name("languages")
 ENGLISH = "en"
-PAGES, ERRORS = "pages", "errors"
-# A text within a text within a text; nothing of ours is deeper.
-DEEPEST = 8
-PLACE = re.compile(r"\{(\w+)\}")
 LINE = re.compile(r'^(msgid|msgstr)?\s*"(.*)"$')
 ESCAPES = {r"\n": "\n", r"\"": '"', r"\\": "\\"}
 
 
-class _Pattern(NamedTuple):
-    """A sentence with places for numbers, codes and texts."""
-
-    shape: re.Pattern[str]
-    translated: str
-
-
-class Catalogue(NamedTuple):
-    """What a language says: whole texts, and sentences with places, those with most letters first."""
-
-    texts: dict[str, str]
-    patterns: tuple[_Pattern, ...]
-
-    def say(self, text: str, depth: int = 0) -> str:
-        """Translate a text; one that is not in the catalogue stays as it is.
-
-        Examples
-        --------
-        >>> catalogue("ja").say("at least 10 units: 3 of 9 withheld")
-        '10客体以上:9個中3個を秘匿'
-        """
-        if text in self.texts:
-            return self.texts[text]
-        if depth >= DEEPEST:
-            return text
-        for pattern in self.patterns:
-            found = pattern.shape.fullmatch(text)
-            if found is not None:
-                places = found.groupdict()
-                filled = {
-                    name: self.say(part, depth + 1) if name.startswith("text") else part
-                    for name, part in places.items()
-                }
-                return PLACE.sub(lambda place, filled=filled: filled[place[1]], pattern.translated)  # type: ignore[misc]
-        return text
-
-
 def languages() -> tuple[str, ...]:
     """Name the languages that pages and errors can be in."""
-    return (ENGLISH, *sorted(path.name for path in FOLDER.iterdir() if path.is_dir()))
+    return (ENGLISH, *sorted(path.stem for path in FOLDER.glob("*.po")))
 
 
-def speaker(lang: str, kind: str = PAGES) -> Callable[[str], str]:
-    """Return what translates texts; anything but a language of ours is refused.
+def speaker(lang: str) -> Callable[..., str]:
+    """Return the function that translates templates and texts; an unknown language is rejected.
 
     Examples
     --------
-    >>> speaker("ja")("withheld"), speaker("en")("withheld"), speaker("ja")("Gullhaven")
-    ('秘匿', 'withheld', 'Gullhaven')
+    >>> say = speaker("ja")
+    >>> say("withheld"), say("{n} withheld", n=3), say("Gullhaven"), speaker("en")("{n} withheld", n=3)
+    ('秘匿', '秘匿 3', 'Gullhaven', '3 withheld')
     """
     if lang not in languages():
         raise ParameterError(
@@ -85,7 +43,25 @@ def speaker(lang: str, kind: str = PAGES) -> Callable[[str], str]:
             fix=did_you_mean(lang, languages()),
             language=lang,
         )
-    return str if lang == ENGLISH else catalogue(lang, kind).say
+    return speak(catalogue(lang) if lang != ENGLISH else {})
+
+
+def speak(words: Mapping[str, str]) -> Callable[..., str]:
+    """Return the function that translates by a catalogue.
+
+    Examples
+    --------
+    >>> speak({"no file {name}": "{name} fehlt"})("no file {name}", name="a.csv")
+    'a.csv fehlt'
+    """
+
+    def say(text: str, /, **fields: Any) -> str:
+        return translate(Text(text, **fields) if fields else text, look_up)
+
+    def look_up(template: str) -> str:
+        return words.get(template, template)
+
+    return say
 
 
 def told(error: HitokuError, lang: str = ENGLISH) -> list[str]:
@@ -93,31 +69,20 @@ def told(error: HitokuError, lang: str = ENGLISH) -> list[str]:
 
     Examples
     --------
-    >>> fix = "did you mean 'turnover'?"
-    >>> told(ParameterError("unknown_column", "no column 'turnver'", where="--value", fix=fix), "ja")
-    ["列 'turnver' はありません", '場所: --value', "対処: 'turnover' ではありませんか"]
+    >>> fix = did_you_mean("turnver", ["turnover"])
+    >>> error = ParameterError("unknown_column", "no column {column!r}", fix=fix, column="turnver")
+    >>> told(error, "ja")
+    ["列 'turnver' はありません", "対処: 'turnover' ではありませんか"]
     """
-    say = speaker(lang, ERRORS)
+    say = speaker(lang)
     named = [(say("where"), error.where), (say("fix"), error.fix)]
     return [say(error.what), *(f"{name}: {say(text)}" for name, text in named if text)]
 
 
 @cache
-def catalogue(lang: str, kind: str = PAGES) -> Catalogue:
-    """Read a catalogue."""
-    entries = read_po((FOLDER / lang / f"{kind}.po").read_text("utf-8"))
-    if kind == ERRORS:
-        # Advice that names arguments of Python is told to users of recipes and commands in their words.
-        for recipe in (True, False):
-            others = {
-                spoken(text, recipe=recipe): spoken(said, recipe=recipe) for text, said in entries.items()
-            }
-            entries = others | entries
-    texts = {text: said for text, said in entries.items() if not PLACE.search(text)}
-    patterns = [_Pattern(_shape(text), said) for text, said in entries.items() if PLACE.search(text)]
-    # The more a sentence says itself, the less it can be mistaken for another.
-    patterns.sort(key=lambda each: -len(re.sub(r"\(\?P<\w+>.*?\)", "", each.shape.pattern)))
-    return Catalogue(texts, tuple(patterns))
+def catalogue(lang: str) -> Mapping[str, str]:
+    """Return the translations of a language by English template."""
+    return read_po((FOLDER / f"{lang}.po").read_text("utf-8"))
 
 
 def read_po(text: str) -> dict[str, str]:
@@ -143,14 +108,3 @@ def read_po(text: str) -> dict[str, str]:
         at = word
         parts[at] += re.sub(r"\\.", lambda escape: ESCAPES.get(escape[0], escape[0]), part)
     return found
-
-
-def _shape(text: str) -> re.Pattern[str]:
-    made, last = "", 0
-    for place in PLACE.finditer(text):
-        made += re.escape(text[last : place.start()])
-        number, listed = re.fullmatch(r"[nm]\d?", place[1]), place[1].startswith("column")
-        kind = r"[-\d,.%e+]+" if number else "[^;]+?" if listed else ".+?"
-        made += f"(?P<{place[1]}>{kind})"
-        last = place.end()
-    return re.compile(made + re.escape(text[last:]), re.DOTALL)

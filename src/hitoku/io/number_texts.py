@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.files import write_csv
+from hitoku.messages import Text
 from hitoku.model import Floats, Integers, Labels
 
 MINUS = "\N{MINUS SIGN}"
@@ -85,7 +86,7 @@ def interval(low: float, high: float) -> str:
     """
     if math.isnan(low):
         return ""
-    return f"{bound(low)}{TO}{bound(high)}" if high > low else f"exactly {bound(low)}"
+    return f"{bound(low)}{TO}{bound(high)}" if high > low else Text("exactly {number}", number=bound(low))
 
 
 def percent(share: float) -> str:

@@ -21,13 +21,25 @@ from hitoku.checks.principles import count_shares
 from hitoku.evidence import audit
 from hitoku.io.layout import LayoutSection, list_rows, sections
 from hitoku.io.release_cells import Cells
-from hitoku.messages import Text
+from hitoku.messages import Text, join
 from hitoku.model import Floats, Protection, Table
 
 # Above this number of cells, intervals are only in the certificate.
 MAX_CELLS = 20_000
 # Work limit for the intervals of a table: about a minute.
 WORK = 1e10
+
+# What was asked for, by parameter.
+PARTS = {
+    "by": "by {value}",
+    "value": "value {value}",
+    "percent": "percent {value}",
+    "statistic": "statistic {value}",
+    "edges": "edges {value}",
+    "formula": "formula {value}",
+    "model": "model {value}",
+    "missing": "missing {value}",
+}
 
 # One entry per cell; None if unknown.
 Column = list[Any]
@@ -213,12 +225,15 @@ def asked_for(output: Output) -> str:
     given = {name: value for name, value in output.definition.items() if value and name != "hierarchies"}
     if given.get("missing") == "error":
         del given["missing"]
-    said = [f"{name} {_words(value)}" for name, value in given.items()]
+    said = [
+        Text(PARTS.get(name, "{name} {value}"), name=name, value=_words(each)) for name, each in given.items()
+    ]
     said += [
         Text("where {name} is {words}", name=name, words=_words(values))
         for name, values in output.where.items()
     ]
-    return output.kind.replace("_", " ") + (f": {'; '.join(said)}" if said else "")
+    kind = Text(output.kind.replace("_", " "))
+    return Text("{kind}: {parameters}", kind=kind, parameters=join(said)) if said else kind
 
 
 def _words(value: object) -> str:

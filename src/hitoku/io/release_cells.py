@@ -227,7 +227,7 @@ class Cells:
             said.append(f"±{bound(lower)}" if lower == upper else f"{MINUS}{bound(lower)} / +{bound(upper)}")
         if width > lower + upper:
             said.append(Text("width {width}", width=bound(width)))
-        return join(said, "{first}, {second}") or "not exact"
+        return join(said, "{first}, {second}") or Text("not exact")
 
     def bar(self, cell: int) -> Bar | None:
         """Return the picture of a cell; None if there is nothing to draw."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import HierarchyError, some
+from hitoku.messages import Arguments
 from hitoku.model.arrays import Positions
 
 TOTAL = "Total"
@@ -124,7 +125,8 @@ class Hierarchy:
                     "total_listed_as_code",
                     "the total {total!r} is also listed as a code",
                     where="under {parent!r}",
-                    fix="remove the total from the list, or name it with total=",
+                    fix="remove the total from the list, or name it with {arguments}",
+                    arguments=Arguments(total=...),
                     total=total,
                     parent=parent,
                 )
@@ -259,7 +261,8 @@ def _refuse_loose_codes(parent_of: Mapping[str, str], total: str) -> None:
                     "code_without_parent",
                     "code {code!r} has no parent",
                     where="it contains {path}",
-                    fix="put it under the total {total!r}, or name the total with total=",
+                    fix="put it under the total {total!r}, or name the total with {arguments}",
+                    arguments=Arguments(total=...),
                     code=code,
                     path=some(path[:-1]),
                     total=total,

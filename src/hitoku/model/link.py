@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import TableError, some
+from hitoku.messages import Arguments
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension, Labels
@@ -311,7 +312,8 @@ def _contributors(parts: Sequence[Contributors | None], first: Integers) -> Cont
         raise TableError(
             "linked_rankings_differ",
             "linked tables rank negative contributions differently",
-            fix="tabulate both with the same magnitude=",
+            fix="tabulate both with the same {arguments}",
+            arguments=Arguments(magnitude=...),
         )
     return Contributors(
         count=np.concatenate([part.count for part in known]),

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from hitoku.errors import TableError, some
+from hitoku.messages import Arguments, Text, join
 from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension, Labels
@@ -396,12 +397,19 @@ def refuse_broken(relations: sparse.csr_array, value: Floats, labels: Labels) ->
         entries = slice(relations.indptr[row], relations.indptr[row + 1])
         cells, signs = relations.indices[entries], relations.data[entries]
         totals = cells[signs < 0] if np.any(signs < 0) else cells[:1]
-        named.append(f"[{labels.describe(int(totals[0]))}] and its {len(cells) - len(totals)} parts")
+        named.append(
+            Text(
+                "[{cell}] and its {n} parts",
+                cell=labels.describe(int(totals[0])),
+                n=len(cells) - len(totals),
+            )
+        )
     raise TableError(
         "table_not_additive",
         "the table does not add up: {n_failing} of {n_relations} relations fail",
-        where="; ".join(named),
-        fix="correct these totals or their parts, or use from_frame(..., totals='recompute')",
+        where=join(named),
+        fix="correct these totals or their parts, or use {arguments}",
+        arguments=Arguments("from_frame", totals="recompute"),
         n_failing=len(failing),
         n_relations=relations.shape[0],
     )

@@ -20,6 +20,7 @@ import numpy as np
 from hitoku.errors import DataError, HierarchyError, ParameterError
 from hitoku.evidence import Audit, audit
 from hitoku.io.release import read_fingerprints, read_hierarchies, read_nested, read_release
+from hitoku.messages import Text
 from hitoku.model import (
     Dimension,
     Finding,
@@ -98,7 +99,10 @@ def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
         Finding(
             severity=Severity.NOTE,
             place=fine,
-            reason=f"{', '.join(coarse)} was taken for a level of it: codes and totals are the same",
+            reason=Text(
+                "{levels} was taken for a level of it: codes and totals are the same",
+                levels=", ".join(coarse),
+            ),
         )
         for fine, coarse in levels.items()
     ]
@@ -189,7 +193,11 @@ def _not_widened(
                 Finding(
                     severity=Severity.REVIEW,
                     place=names[place],
-                    reason=f"{column} groups codes of {variable} in the records; sums by it were not judged",
+                    reason=Text(
+                        "{column} groups codes of {variable} in the records; sums by it were not judged",
+                        column=column,
+                        variable=variable,
+                    ),
                     advice="protect the tables together, from the same records",
                 )
                 for column in columns

@@ -29,6 +29,7 @@ from hitoku.evidence import (
     companion_of,
     counts_that_fit,
 )
+from hitoku.messages import Arguments
 from hitoku.methods import Method, Progress, extended, requires_groups
 from hitoku.model import Mask, Need, Protection, Table, Verdict, broken, counted_table
 from hitoku.pipeline.known_method import Made
@@ -240,7 +241,9 @@ def counts_of(table: Table) -> Table:
             "contributor_counts_unknown",
             "the table does not say how many contributors are in its cells",
             where="frequency",
-            fix="start from records with tabulate(..., value=...), or give from_array frequency=",
+            fix="start from records with {arguments}, or give from_array {counts}",
+            arguments=Arguments("tabulate", value=...),
+            counts=Arguments(frequency=...),
         )
     failing = broken(table.relations, table.frequency.astype(np.float64))
     if len(failing):
@@ -248,8 +251,9 @@ def counts_of(table: Table) -> Table:
             "counts_not_additive",
             "the counts do not add up: {n_failing} of {n_relations} relations fail",
             where="frequency",
-            fix="somebody is counted in several cells: tabulate without unit= (holding= may stay) to count "
-            "records",
+            fix="units are in several cells: to count records, tabulate without {units}; {holdings} may stay",
+            units=Arguments(unit=...),
+            holdings=Arguments(holding=...),
             n_failing=len(failing),
             n_relations=table.relations.shape[0],
         )

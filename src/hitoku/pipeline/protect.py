@@ -17,6 +17,7 @@ from hitoku.errors import ParameterError, ProtectionError, did_you_mean, must_be
 from hitoku.evidence import Outcome, audit, derivable_groups, inferable
 from hitoku.io import ENGLISH, PublicationPlan
 from hitoku.io.release import write_release
+from hitoku.messages import Arguments
 from hitoku.methods import (
     METHODS,
     Auto,
@@ -359,6 +360,7 @@ def _table(data: Any, by: Sequence[str], value: str | None, cells: bool, making:
             "cells_without_value_option",
             "cells have a value",
             where="value",
-            fix="name the column: value='turnover'",
+            fix="name the column: {arguments}",
+            arguments=Arguments(value="turnover"),
         )
     return Table.from_frame(data, by, value, **making)

@@ -273,10 +273,18 @@ def _left_open(
                         severity=Severity.REVIEW,
                         place=f"{one}, {other}",
                         tables=(one, other),
-                        reason=f"{fine.name} and {coarse.name} have codes of the same name and value "
-                        f"({some(map(repr, alike))}) that were not taken for the same cells",
-                        advice=f'if one is a level of the other, say so: {fine.name} = ["{coarse.name}"] '
-                        "under [classifications]",
+                        reason=Text(
+                            "{fine} and {coarse} have codes of the same name and value ({codes}) that were "
+                            "not taken for the same cells",
+                            fine=fine.name,
+                            coarse=coarse.name,
+                            codes=some(map(repr, alike)),
+                        ),
+                        advice=Text(
+                            'if one is a level of the other: {fine} = ["{coarse}"] in [classifications]',
+                            fine=fine.name,
+                            coarse=coarse.name,
+                        ),
                     )
     for measure in dict.fromkeys(table.measure for table in tables.values()):
         same = [name for name, table in tables.items() if table.measure == measure]

@@ -368,7 +368,8 @@ def equip(
                 "method_cannot_choose_cells",
                 "method {method} cannot be told which cells to {verbs}",
                 "use method {method_2}, or leave the cells out"
-                + ("" if table.shown.all() else ": linked tables have some that none of them shows"),
+                if table.shown.all()
+                else "use method {method_2}, or leave the cells out: linked tables have some that none shows",
                 method=type(method).__name__.lower(),
                 verbs=VERBS[key],
                 method_2=" or ".join(able),

@@ -240,11 +240,10 @@ def _blaming(
     except HitokuError as error:
         if origin.name and origin.name in error.where:
             raise
-        named = error.where.rpartition(", ")[2]
         if keys and error.column:
             at = next(_naming(keys, error.column, where), at)
-        elif keys and getattr(keys, named, None):
-            at = where(named)
+        elif keys and getattr(keys, error.argument, None):
+            at = where(error.argument)
         raise origin.blamed(error, at) from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hitoku.errors import RuleError
+from hitoku.messages import Arguments
 from hitoku.model import Contributors, Table
 from hitoku.rules.rule import Level
 
@@ -17,15 +18,17 @@ def contributors_at(table: Table, level: Level, rule: str) -> Contributors:
             "holdings_without_units",
             "the table knows holdings, but not the units they are made of",
             where="rule {rule}, level='unit'",
-            fix="tabulate(..., unit=...) as well, or use level='holding'",
+            fix="{arguments} as well, or use level='holding'",
+            arguments=Arguments("tabulate", unit=...),
             rule=rule,
         )
     raise RuleError(
         "contributors_unknown",
         "the table does not say who contributes to its cells",
         where="rule {rule}",
-        fix="start from records with tabulate(..., value=..., unit=...), or name the columns of the largest "
-        "contributions with from_frame(..., largest=[...])",
+        fix="start from records with {arguments}, or name columns of the largest contributions: {largest}",
+        arguments=Arguments("tabulate", value=..., unit=...),
+        largest=Arguments("from_frame", largest=...),
         rule=rule,
     )
 
@@ -38,7 +41,8 @@ def ranked_at(table: Table, level: Level, top: int, rule: str) -> Contributors:
             "ranking_of_negative_contributions",
             "some contributions are below zero, and nobody has said how to rank them",
             where="rule {rule}",
-            fix='tabulate(..., magnitude="abs") ranks them by size, "signed" lets them lower the total',
+            fix='{arguments} ranks them by size, "signed" lets them lower the total',
+            arguments=Arguments("tabulate", magnitude="abs"),
             rule=rule,
         )
     if found.largest.shape[1] < top:
@@ -46,7 +50,8 @@ def ranked_at(table: Table, level: Level, top: int, rule: str) -> Contributors:
             "too_few_largest",
             "the rule needs the {needed} largest contributions, the table keeps {kept}",
             where="rule {rule}",
-            fix="tabulate(..., top={needed})",
+            fix="{arguments}",
+            arguments=Arguments("tabulate", top=top),
             needed=top,
             kept=found.largest.shape[1],
             rule=rule,

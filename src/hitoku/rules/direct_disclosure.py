@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from hitoku.errors import RuleError, did_you_mean
+from hitoku.messages import Arguments
 from hitoku.model import Attributions, Floats, Integers, Mask, Need, Table
 from hitoku.parameters import Codes, CodeSets, Names, Whole, as_names, codes_of, sets_of
 from hitoku.rules.levels import needed, per_person, tells_of_people
@@ -72,7 +73,8 @@ class DirectDisclosure:
                 "respondents_unknown",
                 "the table does not say how many respondents are in its cells",
                 where="rule {rule}",
-                fix="give from_array or from_frame frequency=..., or start from records with tabulate",
+                fix="give from_array or from_frame {arguments}, or start from records with tabulate",
+                arguments=Arguments(frequency=...),
                 rule=self.name,
             )
         sensitive = table.labels.names if self.sensitive is None else self.sensitive

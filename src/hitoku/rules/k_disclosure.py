@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import RuleError
+from hitoku.messages import Arguments
 from hitoku.model import Attributions, Integers, Mask, Need, Table, only_categories, variable_of_relation
 from hitoku.parameters import Count, Names, Whole, as_names
 from hitoku.rules.levels import needed, per_person, tells_of_people
@@ -94,7 +95,8 @@ class KDisclosure:
                 "respondents_unknown",
                 "the table does not say how many respondents are in its cells",
                 where="rule {rule}",
-                fix="give from_array or from_frame frequency=..., or start from records with tabulate",
+                fix="give from_array or from_frame {arguments}, or start from records with tabulate",
+                arguments=Arguments(frequency=...),
                 rule=self.name,
             )
         part, group = _nested(table)

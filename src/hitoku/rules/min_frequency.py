@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import RuleError
+from hitoku.messages import Arguments
 from hitoku.model import Need, Table
 from hitoku.parameters import Count
 from hitoku.rules.levels import needed, percent_of_value
@@ -70,7 +71,8 @@ class MinFrequency:
                     "weighted_frequency_missing",
                     "the table has no weighted frequency",
                     where="rule {rule}, weighted=True",
-                    fix="tabulate(..., weight=...), or give the table the measure {weighted_count!r}",
+                    fix="{arguments}, or give the table the measure {weighted_count!r}",
+                    arguments=Arguments("tabulate", weight=...),
                     rule=self.name,
                     weighted_count=WEIGHTED_COUNT,
                 )
@@ -80,7 +82,8 @@ class MinFrequency:
                 "respondents_unknown",
                 "the table does not say how many respondents are in its cells",
                 where="rule {rule}",
-                fix="give from_array or from_frame frequency=..., or start from records with tabulate",
+                fix="give from_array or from_frame {arguments}, or start from records with tabulate",
+                arguments=Arguments(frequency=...),
                 rule=self.name,
             )
         return table.frequency

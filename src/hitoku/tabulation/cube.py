@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import DataError, HitokuError, ParameterError, did_you_mean, join_errors, some
+from hitoku.messages import Arguments
 from hitoku.model import (
     TOTAL,
     Dimension,
@@ -114,7 +115,8 @@ def _dimension(
             "column {column!r} has {n} missing code(s)",
             column=name,
             where=engine.where,
-            fix='give them a code first, or missing="code" to put them under {missing!r}',
+            fix="give them a code first, or use {arguments} to put them under {missing!r}",
+            arguments=Arguments(missing="code"),
             n=n_missing,
             missing=MISSING,
         )

@@ -395,6 +395,7 @@ def _columns(
             "column_is_value_and_weight",
             "column {column!r} is both value and weight",
             where="value, weight",
+            argument="weight",
             fix="name two columns",
             column=value,
         )

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import ParameterError
+from hitoku.messages import Text
 from hitoku.model import Finding, Integers, Joint, Severity, Table, join, whole
 from hitoku.tabulation.divisions import (
     TableSpec,
@@ -268,8 +269,11 @@ def _remarks(
         yield Finding(
             severity=Severity.NOTE,
             place="linked tables",
-            reason=f"{in_these_data} cell(s) were joined that have the same records in these data, "
-            "for other categories are empty",
+            reason=Text(
+                "{n} cell(s) were joined that have the same records in these data, for other categories are "
+                "empty",
+                n=in_these_data,
+            ),
         )
     cells: dict[tuple[str, str], int] = {}
     for (one, other), n_cells in overlapping.items():
@@ -281,6 +285,8 @@ def _remarks(
             severity=Severity.REVIEW,
             place=", ".join(pair),
             tables=pair,
-            reason=f"these two tables share records in {n_cells} cell(s) in a way that no sum expresses",
+            reason=Text(
+                "these two tables share records in {n} cell(s) in a way that no sum expresses", n=n_cells
+            ),
             advice="filter both alike, or make the filter a variable of the table",
         )

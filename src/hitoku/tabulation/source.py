@@ -179,6 +179,7 @@ def refuse_filter(column: str, codes: Sequence[str], found: Iterable[str | None]
                 "no_record_with_code",
                 "no record has {variable!r} = {code!r}",
                 where="{place}, where",
+                argument="where",
                 fix=did_you_mean(wanted, sorted(known)),
                 variable=column,
                 code=wanted,

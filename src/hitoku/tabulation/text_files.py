@@ -122,6 +122,7 @@ class FileFormat:
                 "decimal and thousands are both {sign!r}",
                 where="decimal, thousands",
                 fix="give two",
+                argument="decimal",
                 sign=self.decimal,
             )
 

@@ -23,6 +23,7 @@ from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.principles import Clearance, PrincipleVerdict, worst
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
+from hitoku.messages import Text
 
 
 def write_definition(asked: OutputType[Any]) -> dict[str, Any]:
@@ -49,11 +50,15 @@ def read_definition(kind: str, definition: Mapping[str, Any], where: str) -> Out
         If the output type or a parameter is unknown, or a parameter has the wrong type.
     """
     if kind not in OUTPUT_TYPES:
-        raise refuse(f"there is no output type {kind!r}", where, "definition")
+        raise refuse(Text("there is no output type {kind!r}", kind=kind), where, "definition")
     known = _written(OUTPUT_TYPES[kind])
     for name in definition:
         if name not in known:
-            raise refuse(f"no parameter {name!r}, {did_you_mean(str(name), known)}", where, "definition")
+            raise refuse(
+                Text("no parameter {name!r}, {fix}", name=name, fix=did_you_mean(str(name), known)),
+                where,
+                "definition",
+            )
     # Validated as JSON, in which lists become tuples and no other type is converted.
     text = json.dumps(dict(definition))
     adapter = _adapter(OUTPUT_TYPES[kind])  # type: ignore[arg-type] # mypy: a class is not hashable

@@ -31,6 +31,7 @@ from hitoku.evidence import (
     required_of,
 )
 from hitoku.evidence import verify as proof
+from hitoku.messages import Text
 from hitoku.model import ADDITIVITY, Finding, Severity
 
 # Fields of suppressed parts: they follow from the policy.
@@ -45,7 +46,7 @@ def judge_again(
     """Apply the principles to the evidence of one output, and compare it with its files."""
     output = submission.outputs[place]
     if isinstance(output.evidence, Unreadable):
-        reason = f"the evidence cannot be judged: {output.evidence.reason}"
+        reason = Text("the evidence cannot be judged: {reason}", reason=output.evidence.reason)
         return (), (fault(output.name, reason, "have it made again"),)
     findings: list[Finding] = []
     asked = output.asked
@@ -53,7 +54,11 @@ def judge_again(
         verdicts = judge_published(asked, output.evidence, output.where, policy)
         again = asked.publish(output.evidence)
         findings += [
-            fault(output.name, f"evidence contradicts itself: {text}", "have it made again")
+            fault(
+                output.name,
+                Text("evidence contradicts itself: {contradiction}", contradiction=text),
+                "have it made again",
+            )
             for text in find_contradictions(asked, output.evidence)
         ]
         findings += _proof(submission, place)
@@ -62,11 +67,11 @@ def judge_again(
     except MALFORMED as error:
         # HitokuError contains codes and counts only; other messages may contain values.
         why = error.what if isinstance(error, HitokuError) else type(error).__name__
-        reason = f"the evidence cannot be judged: {why}"
+        reason = Text("the evidence cannot be judged: {reason}", reason=why)
         return (), (fault(output.name, reason, "have it made again"),)
     if not _same(output.published, again):
-        reason = "what would leave is not what the evidence gives: a value was altered, or is not withheld"
-        findings.append(fault(output.name, reason, "do not release it"))
+        altered = "what would leave is not what the evidence gives: a value was altered, or is not withheld"
+        findings.append(fault(output.name, altered, "do not release it"))
     findings += _public(submission, place)
     if output.policy.get("hash") != submission.policy.hash:
         findings.append(
@@ -111,12 +116,12 @@ def _proof(submission: Submission, place: int) -> list[Finding]:
     answer = proof.verify(path)
     if not answer.ok:
         # Exit code 2: not a certificate of this version, so nothing is known about the proof.
-        what, advice = (
-            ("cannot be checked", "have the output made again")
+        template, advice = (
+            ("the certificate cannot be checked: {reason}", "have the output made again")
             if answer.code == 2
-            else ("is refuted", "do not release it")
+            else ("the certificate is refuted: {reason}", "do not release it")
         )
-        return [fault(output.name, f"the certificate {what}: {answer.reason}", advice)]
+        return [fault(output.name, Text(template, reason=answer.reason), advice)]
     due_claim = claim_of(output, submission.policy)
     if due_claim is None:
         return [fault(output.name, "it has a certificate and cannot have one", "do not release it")]
@@ -142,7 +147,12 @@ def _lies(output: Output, verdicts: Sequence[PrincipleVerdict]) -> list[Finding]
         due = any(v.principle is principle for v in verdicts)
         if (asked, said) != (due, now):
             claim = str(said) if asked else "nothing"
-            reason = f"{principle}: the session says {claim}, its evidence {now if due else 'nothing'}"
+            reason = Text(
+                "{principle}: the session says {claim}, its evidence {found}",
+                principle=Text(str(principle).replace("_", " ")),
+                claim=Text(claim),
+                found=Text(str(now) if due else "nothing"),
+            )
             findings.append(fault(output.name, reason, "trust the evidence, and ask how this came about"))
     return findings
 

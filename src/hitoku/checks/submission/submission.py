@@ -30,6 +30,7 @@ from hitoku.checks.outputs import WITHHELD, Output
 from hitoku.checks.policies import Policy
 from hitoku.errors import DataError
 from hitoku.files import read_file, sha256, write_csv
+from hitoku.messages import Text
 
 FORMAT = "hitoku submission 2"
 MANIFEST, POLICY = "manifest.json", "policy.json"
@@ -217,11 +218,13 @@ def _output(folder: Path, entry: _Entry, manifest: _Manifest) -> Output:
         output = Output.from_dict(_json(folder / name))
     except (ValueError, TypeError, AttributeError, RecursionError):
         # Not "from error": its message may contain parts of the file.
-        return _unreadable(entry, manifest, f"{name} is not as hitoku writes it")
+        return _unreadable(entry, manifest, Text("{file} is not as hitoku writes it", file=name))
     except DataError as error:
-        return _unreadable(entry, manifest, f"{name} is not as hitoku writes it: {error.what}")
+        return _unreadable(
+            entry, manifest, Text("{file} is not as hitoku writes it: {reason}", file=name, reason=error.what)
+        )
     if (output.name, output.kind, output.data) != (entry.name, entry.kind, manifest.data):
-        reason = f"{name} is about another output, or other data, than the manifest says"
+        reason = Text("{file} is about another output, or other data, than the manifest says", file=name)
         return _unreadable(entry, manifest, reason)
     return output
 

@@ -124,7 +124,7 @@ def parse_safety(text: str, refuse: Refuse) -> Safety:
         match = RULE.fullmatch(part)
         name = match["name"].upper() if match else part
         if match is None or name not in KINDS:
-            refuse(f"{part!r} is no rule", did_you_mean(name, KINDS))
+            refuse(Text("{part!r} is no rule", part=part), did_you_mean(name, KINDS))
             continue
         most, lengths = KINDS[name]
         try:
@@ -133,9 +133,15 @@ def parse_safety(text: str, refuse: Refuse) -> Safety:
             numbers = []
         if len(numbers) not in lengths or not all(0 <= number < inf for number in numbers):
             allowed = " or ".join(str(length) for length in lengths)
-            refuse(f"{name} takes {allowed} numbers, none below zero", f"write {EXAMPLES[name]}")
+            refuse(
+                Text("{name} takes {allowed} numbers, none below zero", name=name, allowed=allowed),
+                _example(name),
+            )
         elif len(found[name]) == most:
-            refuse(f"{name} stands more than {most} time(s)", "give each rule once at each level")
+            refuse(
+                Text("{name} stands more than {most} time(s)", name=name, most=most),
+                "give each rule once at each level",
+            )
         else:
             found[name].append(numbers)
     return _make_safety(found, refuse)
@@ -153,6 +159,10 @@ EXAMPLES = {
 }
 
 
+def _example(name: str) -> str:
+    return Text("write {example}", example=EXAMPLES[name])
+
+
 def _make_safety(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
     """Build the rules from the values of each keyword; problems are reported, and parsing continues."""
     p, nk = _remainders(found["P"], refuse), _shares(found["NK"], refuse)
@@ -163,7 +173,10 @@ def _make_safety(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
     )
     req = _requests(found["REQ"], refuse)
     if [0.0] in found["ZERO"]:
-        refuse("ZERO asks for a range above zero", f"write {EXAMPLES['ZERO']}, or leave it out")
+        refuse(
+            "ZERO asks for a range above zero",
+            Text("write {example}, or leave it out", example=EXAMPLES["ZERO"]),
+        )
     return Safety(
         p=p,
         nk=nk,
@@ -183,7 +196,7 @@ def _remainders(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Remai
         q = rest[0] if len(rest) == 2 else 100.0
         n = _whole("P", rest[-1], refuse) if rest else 1
         if share and (not 0 < share < q <= 100) and not share == q == 100:
-            refuse("P asks for p below q, both in percent up to 100", f"write {EXAMPLES['P']}")
+            refuse("P asks for p below q, both in percent up to 100", _example("P"))
         elif share:
             rules.append(Remainder(share, q, max(n, 1), place >= 2))
     return tuple(rules)
@@ -194,7 +207,7 @@ def _shares(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Share, ..
     rules = []
     for place, (top, k) in enumerate(found):
         if top and not 0 < k <= 100:
-            refuse("NK asks for a share above 0 and up to 100 percent", f"write {EXAMPLES['NK']}")
+            refuse("NK asks for a share above 0 and up to 100 percent", _example("NK"))
         elif top:
             rules.append(Share(_whole("NK", top, refuse), k, place >= 2))
     return tuple(rules)
@@ -208,21 +221,24 @@ def _requests(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Request
         if first or second
     )
     if any(max(rule.first, rule.second) > 100 for rule in rules):
-        refuse("REQ asks for more than 100 percent", f"write {EXAMPLES['REQ']}")
+        refuse("REQ asks for more than 100 percent", _example("REQ"))
     return rules
 
 
 def _whole(name: str, number: float, refuse: Refuse) -> int:
     if number != int(number):
-        refuse(f"{name} counts contributors with a number that is not whole", f"write {EXAMPLES[name]}")
+        refuse(Text("{name} counts contributors with a number that is not whole", name=name), _example(name))
     elif number > MAX_CONTRIBUTORS:
-        refuse(f"{name} counts more than {MAX_CONTRIBUTORS:,} contributors", f"write {EXAMPLES[name]}")
+        refuse(
+            Text("{name} counts more than {most:,} contributors", name=name, most=MAX_CONTRIBUTORS),
+            _example(name),
+        )
     return int(number)
 
 
 def _switch(found: Sequence[Sequence[float]], name: str, refuse: Refuse) -> bool:
     if found and found[0][0] not in (0, 1):
-        refuse(f"{name} is a switch", f"write {EXAMPLES[name]}")
+        refuse(Text("{name} is a switch", name=name), _example(name))
     return bool(found and found[0][0])
 
 

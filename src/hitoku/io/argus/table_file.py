@@ -18,7 +18,7 @@ from hitoku.io.argus.columns import Part, bare, parsed_numbers, separated
 from hitoku.io.argus.metadata import Metadata, Variable
 from hitoku.io.argus.text import read_text
 from hitoku.io.argus.tree import tree_of
-from hitoku.messages import Text
+from hitoku.messages import Arguments, Text
 from hitoku.model import (
     Contributors,
     Dimension,
@@ -337,7 +337,11 @@ def _response(metadata: Metadata, value: str | None, where: str) -> Variable:
             "several_value_columns",
             "the metadata name {n} columns that could be the value of cells",
             where=where,
-            fix=Text("choose one with value=: {candidates}", candidates=", ".join(v.name for v in candidates))
+            fix=Text(
+                "choose one with {arguments}: {candidates}",
+                arguments=Arguments(value=...),
+                candidates=", ".join(v.name for v in candidates),
+            )
             if candidates
             else "add <NUMERIC>",
             n=len(candidates),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from hitoku.coalitions import INSIDERS, parse_insiders
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
-from hitoku.io.advice import spoken
 from hitoku.io.formats import FORMATS
-from hitoku.messages import Text
+from hitoku.messages import Text, respell
 from hitoku.model import DEFAULT_SCOPE, SCOPES, parse_scope
 from hitoku.parameters import AtLeastZero, Count, Refused, whole
 from hitoku.tabulation import FileFormat
@@ -41,7 +41,7 @@ class RecipeOrigin(Origin):
 
     def spoken(self, advice: str) -> str:
         """Return advice with Python arguments replaced by keys or options."""
-        return spoken(advice, recipe=bool(self.name))
+        return respell(advice, attrgetter("keys" if self.name else "options"))
 
     def blamed(self, error: HitokuError, path: Sequence[str | int]) -> HitokuError:
         """Return an error with the key that caused it."""

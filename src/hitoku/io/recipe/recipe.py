@@ -263,7 +263,7 @@ def _refuse_reading(table: TableKeys, path: tuple[str | int, ...], origin: Recip
     try:
         _ = table.file_format
     except HitokuError as error:
-        raise origin.blamed(error, (*path, error.where.partition(",")[0])) from None
+        raise origin.blamed(error, (*path, error.argument)) from None
     if table.spark and table.engine != "spark":
         raise origin.error(
             (*path, "spark"),

@@ -12,7 +12,7 @@ from hitoku.evidence import Disclosure, arithmetic, explain_recomputable
 from hitoku.io.number_texts import percent, times
 from hitoku.io.release_cells import Cells
 from hitoku.io.report.pictures import Waterfall, group_sum, waterfall
-from hitoku.messages import Text
+from hitoku.messages import Text, join
 from hitoku.metrics import loss
 from hitoku.model import Colour, Finding, Row, Severity, Status, Verdict
 
@@ -143,7 +143,7 @@ def figures(cells: Cells) -> tuple[Figure, ...]:
         ]
     known = cells.reached[unsafe & np.isfinite(cells.reached)]
     if len(known):
-        notes = ("of what is required", f"median {times(float(np.median(known)))}")
+        notes = ("of what is required", Text("median {times}", times=times(float(np.median(known)))))
         found.append(Figure("tightest cell", times(float(known.min())), notes))
     if cells.adjusted is None and lost.n_withheld:
         free = audit.summary["null_dimension"]
@@ -169,12 +169,17 @@ def classes(cells: Cells) -> tuple[tuple[str, int], ...]:
     return tuple(counts)
 
 
-def _not_gone_into(cells: Cells) -> str:
+def _not_computed(cells: Cells) -> str:
     """Return a note if intervals of a large table were not computed."""
     found = cells.inferable
     n = 0 if found is None else int((found.unknown & cells.protection.withheld).sum())
-    shown = "for unsafe ones the report shows how far witnesses go, which is less"
-    return f"; the intervals of {_many(n, 'cell')} were not worked out, {shown}" if n else ""
+    if not n:
+        return ""
+    return Text(
+        "the intervals of {n:,} cell(s) were not computed; for unsafe cells the report shows how far "
+        "witnesses go, which is less",
+        n=n,
+    )
 
 
 def steps(cells: Cells) -> tuple[AuditStep, ...]:
@@ -199,20 +204,31 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
         )
     own, given = s["recomputable"] + s["published"], s["withheld_recomputable"]
     more = given - s["recomputable"]
-    also = f"; {_many(more, 'secondary cell')} can, which is no danger but a waste" if more > 0 else ""
+    wasted = (
+        Text("{n:,} secondary cell(s) can, which is harmless but unnecessary", n=more) if more > 0 else ""
+    )
     tried = [
         AuditStep(
             "adding and subtracting",
             "combines published cells, knows nothing else",
-            f"{own:,} unsafe cells can be worked out exactly{also}",
+            join([Text("{n:,} unsafe cells can be worked out exactly", n=own), wasted]),
             "bad" if own else "good",
         ),
         AuditStep(
             "interval",
             Text("also knows that {knowledge}, and solves linear programs", knowledge=_knowledge(cells)),
-            f"{s['narrow']:,} unsafe cells can be inferred more closely than required"
-            + (f", {s['undecided']:,} could not be decided" if s["undecided"] else "")
-            + f"; {s['programs']:,} linear programs, {s['witnesses']:,} witnesses{_not_gone_into(cells)}",
+            join(
+                [
+                    Text("{n:,} unsafe cells can be inferred more closely than required", n=s["narrow"]),
+                    Text("{n:,} could not be decided", n=s["undecided"]) if s["undecided"] else "",
+                    Text(
+                        "{programs:,} linear programs, {witnesses:,} witnesses",
+                        programs=s["programs"],
+                        witnesses=s["witnesses"],
+                    ),
+                    _not_computed(cells),
+                ]
+            ),
             "bad" if s["narrow"] else "review" if s["undecided"] else "good",
         ),
     ]
@@ -235,13 +251,17 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
             AuditStep(
                 "insider",
                 "contributed to withheld cells and knows the own amounts",
-                Text(
-                    "{insiders_tried:,} contributors or coalitions tried; they come too close to "
-                    "{open_to_insiders:,} unsafe cells",
-                    insiders_tried=s["insiders_tried"],
-                    open_to_insiders=s["open_to_insiders"],
-                )
-                + (f"; {n_open:,} are not decided within the work limit" if n_open else ""),
+                join(
+                    [
+                        Text(
+                            "{insiders_tried:,} contributors or coalitions tried; they come too close to "
+                            "{open_to_insiders:,} unsafe cells",
+                            insiders_tried=s["insiders_tried"],
+                            open_to_insiders=s["open_to_insiders"],
+                        ),
+                        Text("{n:,} are not decided within the work limit", n=n_open) if n_open else "",
+                    ]
+                ),
                 "bad" if s["open_to_insiders"] else "review" if n_open else "good",
             )
         )
@@ -258,16 +278,12 @@ def remarks(cells: Cells) -> list[Finding]:
 def _knowledge(cells: Cells) -> str:
     """Describe the assumed prior knowledge of an outsider."""
     table = cells.table
-    known = ["values are whole numbers"] if table.integer else []
+    known = [Text("values are whole numbers")] if table.integer else []
     if np.all(table.lower == 0) and np.all(np.isinf(table.upper)):
-        known.append("no value is below zero")
+        known.append(Text("no value is below zero"))
     elif np.isfinite(table.lower).any() or np.isfinite(table.upper).any():
-        known.append("values lie within bounds given with the table")
-    return " and that ".join(known) or "the table adds up"
-
-
-def _many(n: int, thing: str) -> str:
-    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+        known.append(Text("values lie within bounds given with the table"))
+    return join(known, "{first} and that {second}") or Text("the table adds up")
 
 
 def _share(part: int, whole: int) -> float:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import NamedTuple
 
-from hitoku.evidence import Arithmetic, Summand
+from hitoku.evidence import LIMITS, Arithmetic, Summand
 from hitoku.io.number_texts import MINUS, number
 from hitoku.messages import Text, join
 
@@ -182,6 +182,11 @@ class Waterfall:
     word: str
     shown: str
     bars: tuple[SumBar, ...]
+
+    @property
+    def caption(self) -> str:
+        """The result in words."""
+        return Text(LIMITS[self.word], bound=self.shown)
 
 
 def group_sum(found: Arithmetic) -> tuple[Arithmetic, tuple[int, ...]]:
