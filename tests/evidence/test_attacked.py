@@ -49,7 +49,7 @@ def bounds(below, *, unknown=False):
     ],
 )
 def test_bounds_are_held_against_the_need(below, places):
-    reason = "attack told comes closer to the cell than it needs"
+    reason = "attack told comes closer to the cell than required"
     assert judged(bounds=bounds(below)) == [(Severity.FAIL, place, reason) for place in places]
 
 
@@ -57,7 +57,7 @@ def test_unfinished_attack_is_neither_disclosure_nor_safety():
     unknown = TABLE.value == 7
     said = judged(bounds=bounds(np.where(unknown, 0.0, 3.0), unknown=unknown))
     assert said == [
-        (Severity.REVIEW, "unsafe cells", "attack told did not get through with 1 of them"),
+        (Severity.REVIEW, "unsafe cells", "attack told did not decide 1 of them"),
     ]
 
 

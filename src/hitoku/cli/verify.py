@@ -90,7 +90,7 @@ def _unproved(path: Path, reason: str) -> CertificateError:
         fix = "the release has no proof: see checker/README.txt for the reason, and run hitoku audit"
     else:
         fix = (
-            "pass a release folder written by this version of hitoku, or its certificate; a release of another "
-            "version is protected again with the same recipe"
+            "pass a release folder written by this version of hitoku, or its certificate; a release of "
+            "another version is protected again with the same recipe"
         )
     return CertificateError("no_proof", "{reason}", where=str(path), fix=fix, reason=reason)

@@ -223,7 +223,7 @@ def test_response_is_chosen_or_frequency(tmp_path):
     assert read(tmp_path, text, two, value="w").table.value.tolist() == [5, 6, 11]
     with pytest.raises(DataError, match="2 columns that could be the value") as error:
         read(tmp_path, text, two)
-    assert error.value.fix == "choose one with value=: V, W"
+    assert error.value.fix.fields["candidates"] == "V, W"
 
 
 def test_omitted_variables_are_at_their_total(tmp_path):
