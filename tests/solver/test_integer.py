@@ -11,6 +11,7 @@ from hitoku.errors import ParameterError, SolverError
 from hitoku.solver import integer as door
 from hitoku.solver.integer import IntegerProgram, solve
 from hitoku.solver.linear import SolverStatus
+from hitoku.solver.work import CountedWork
 
 
 @settings(deadline=None, max_examples=26)
@@ -120,3 +121,18 @@ def test_rounding_is_a_correction_not_a_decision():
     assert door._whole(np.array([1.01, 1.99]), program, scale) is None
     assert door._whole(np.array([1.0, 1.0]), program, scale) is None
     assert door._whole(np.array([4.0, -1.0]), program, scale) is None
+
+
+def test_root_stops_at_the_limit_of_work(monkeypatch):
+    """Rounds of cuts and heuristics at the root count: without them, one root takes more than the limit."""
+    rng = np.random.default_rng(1)
+    relations = rng.integers(20, 60, (4, 40)).astype(float)
+    program = IntegerProgram(rng.integers(20, 60, 40), relations, relations.sum(axis=1) // 2, 0, 1)
+    limit = 2.5 * door.STEPS_PER_ROUND * (program.relations.nnz + sum(program.relations.shape))
+    work = CountedWork(limit)
+    assert solve(program, work=work).status is SolverStatus.LIMIT
+    assert work.done == limit
+    monkeypatch.setattr(door, "STEPS_PER_ROUND", 0)
+    work = CountedWork(limit)
+    assert solve(program, work=work).status is SolverStatus.LIMIT
+    assert work.done > 1.5 * limit

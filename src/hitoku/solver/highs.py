@@ -39,6 +39,7 @@ STATUSES = {
     highspy.HighsModelStatus.kTimeLimit: SolverStatus.LIMIT,
     highspy.HighsModelStatus.kIterationLimit: SolverStatus.LIMIT,
     highspy.HighsModelStatus.kSolutionLimit: SolverStatus.LIMIT,
+    highspy.HighsModelStatus.kInterrupt: SolverStatus.LIMIT,
 }
 PLACES = {
     highspy.HighsBasisStatus.kBasic: BASIC,

@@ -35,6 +35,9 @@ Floats = NDArray[np.float64]
 
 # Integrality tolerance of HiGHS; the second attempt is stricter.
 WHOLE = 1e-6
+# Simplex steps that a round of cuts or a heuristic at the root of the search tree counts for. HiGHS tells its
+# own count only at the end, and asks once a round whether to go on.
+STEPS_PER_ROUND = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +96,8 @@ def solve(
         Maximum number of nodes of the search tree: a limit that is the same on every computer.
     work
         Counts the simplex steps of all nodes, together with other steps of the same search. What remains of
-        it limits the nodes of a run; once it is used up, the status is ``SolverStatus.LIMIT``.
+        it limits the nodes of a run, and the rounds of cuts and heuristics at its root; once it is used up,
+        the status is ``SolverStatus.LIMIT``.
 
     Examples
     --------
@@ -138,6 +142,7 @@ def solve(
         )
         if start is not None:
             _begin(highs, np.asarray(start, dtype=np.float64) / scale.column)
+        _limit_root(highs, work, program)
         status = run(highs, threads)
         _count(work, highs, program)
         if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
@@ -171,15 +176,37 @@ def _nodes_left(work: CountedWork, program: IntegerProgram, work_limit: int | No
     """Return the maximum number of nodes of a run, at least one; None for no limit."""
     if not np.isfinite(work.limit):
         return work_limit
-    per_node = STEPS_PER_FACTORISATION * (program.relations.nnz + sum(program.relations.shape))
-    nodes = int(min(work.left // per_node + 1, NO_LIMIT))
+    nodes = int(min(work.left // (STEPS_PER_FACTORISATION * _step(program)) + 1, NO_LIMIT))
     return nodes if work_limit is None else min(nodes, work_limit)
 
 
 def _count(work: CountedWork, highs: Any, program: IntegerProgram) -> None:
     """Count the simplex steps of a run."""
     steps = SET_UP + max(0, highs.getInfo().simplex_iteration_count)
-    work.add(steps * (program.relations.nnz + sum(program.relations.shape)))
+    work.add(steps * _step(program))
+    if highs.getModelStatus() == highspy.HighsModelStatus.kInterrupt:
+        work.add(work.left)
+
+
+def _step(program: IntegerProgram) -> int:
+    """Return the work of a simplex step."""
+    return int(program.relations.nnz + sum(program.relations.shape))
+
+
+def _limit_root(highs: Any, work: CountedWork, program: IntegerProgram) -> None:
+    """Stop HiGHS when rounds at the root of the search tree have used up the work that remains."""
+    if not np.isfinite(work.limit):
+        return
+    left = work.left / _step(program)
+
+    def ask(event: Any) -> None:
+        nonlocal left
+        if event.data_out.mip_node_count == 0:
+            left -= STEPS_PER_ROUND
+            if left < 0:
+                event.interrupt()
+
+    highs.cbMipInterrupt.subscribe(ask)
 
 
 def _begin(highs: Any, point: Floats) -> None:
