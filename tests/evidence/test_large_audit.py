@@ -83,6 +83,20 @@ def test_boxes_prove_a_pattern_that_comes_without_witnesses(register):
     assert audit(table, need, release).safe
 
 
+def test_hypercubes_leave_few_cells_to_programs_in_tables_of_middle_size(register, monkeypatch):
+    table, need, protection = register
+    left, inner = [], WitnessSearch.push_all
+
+    def noted(self):
+        left.append(len(self.unsettled()))
+        inner(self)
+
+    monkeypatch.setattr(prover, "SMALL", 10**9)
+    monkeypatch.setattr(WitnessSearch, "push_all", noted)
+    assert audit(table, need, ht.Release.of(table, protection)).safe
+    assert max(left, default=0) < 0.1 * need.unsafe.sum()
+
+
 def test_large_audit_matches_small_audit_findings(register, monkeypatch):
     table, need, protection = register
     rng = np.random.default_rng(2)

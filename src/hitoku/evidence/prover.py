@@ -35,7 +35,7 @@ def prove(
     deviations
         Deviations that are claimed to keep every relation: tried first, and checked.
     release
-        Release of the problem: if it is large and has variables, hypercubes are searched before programs.
+        Release of the problem: if it has variables and is not short, hypercubes are searched before programs.
     progress
         Called with the number of settled unsafe cells of a large problem, and their total.
     """
@@ -44,11 +44,10 @@ def prove(
     search.push_in_circles()
     if len(problem.cells) > SHORT_CELLS:
         search.propagate()
-    if len(problem.cells) > SMALL:
-        if release is not None:
+        if release is not None and search.unsettled():
             search.push_hypercubes(release)
-        if not settle_nearby(search):
-            return search.proof()
+    if len(problem.cells) > SMALL and not settle_nearby(search):
+        return search.proof()
     if search.open(up=True) or search.open(up=False):
         for near in search.asking().within_scale():
             for witness in prove(near, search.exposed).witnesses:
