@@ -19,6 +19,7 @@ from hitoku.evidence import judge_attack
 from hitoku.methods import METHODS, auto, circulation
 from hitoku.methods.flagged_groups import witness_walk
 from hitoku.methods.greedy import greedy
+from hitoku.methods.randomised import distribution
 from hitoku.methods.tuning import AUTO, FLAGGED_GROUPS
 
 
@@ -27,6 +28,7 @@ def _narrow_limits(patch) -> None:
     patch.setattr(greedy, "MINUTES", 0)
     patch.setattr(circulation.circulation, "MAX_WORK", 1)
     patch.setattr(auto, "AUTO", replace(AUTO, small_work=1, flat_work=1))
+    patch.setattr(distribution, "MAX_PATTERNS", 1)
     patch.setattr(witness_walk, "FLAGGED_GROUPS", replace(FLAGGED_GROUPS, rounds=0))
 
 
@@ -42,8 +44,7 @@ TINY_METHODS = {
     "gauss": (METHODS["gauss"](width=True, work_limit=1), "cube", "stopped at its work limit"),
     "greedy": (METHODS["greedy"](), "cube", "not decided"),
     "optimal": (METHODS["optimal"](work_limit=1), "cube", ""),
-    # Its limit counts candidates; beyond it no draw passes, and everything is withheld.
-    "randomised": (METHODS["randomised"](limit=1, seed=1, **KNOWN), "counts", "everything"),
+    "randomised": (METHODS["randomised"](seed=1, **KNOWN), "counts", "everything is withheld"),
 }
 
 
@@ -63,10 +64,9 @@ def test_methods_stop_at_tiny_limits_and_say_so(name, monkeypatch):
         assert told in str(error)  # noqa: PT017
         return
     assert not found.proven
-    if told == "everything":
-        assert found.withheld[table.inner].all()
-        return
     assert told in found.note
+    if name == "randomised":
+        assert found.withheld[table.inner].all()
     if name == "optimal":
         assert ht.audit(table, need, ht.Release.of(table, found)).safe
 

@@ -12,6 +12,8 @@ from hitoku.attacks import Interval
 from hitoku.kernels.acceptable import maximum_matching, spread, survey, weight, weights
 from hitoku.model import Protection, Release, Table
 
+PLENTY = 10**9
+
 
 def listed(
     counts: np.ndarray, width: np.ndarray, forced: np.ndarray, allowed: np.ndarray
@@ -42,11 +44,17 @@ def problems(draw):
     return rows, columns, counts, width, forced, allowed | forced
 
 
+def left(patterns=PLENTY):
+    """How many patterns may be judged."""
+    return np.full(1, patterns)
+
+
 def tallied(problem, most):
     rows, columns, counts, width, forced, allowed = problem
     tally = np.zeros(len(counts) + 1, dtype=np.int64)
     survey(
-        rows, columns, counts, width, forced, allowed, most, tally, np.ones(len(tally)), np.inf, -1, -1
+        rows, columns, counts, width, forced, allowed, most, tally, np.ones(len(tally)), np.inf, -1, -1,
+        left(),
     )  # fmt: skip
     return tally
 
@@ -64,7 +72,7 @@ def test_every_acceptable_pattern_is_met_once(problem, data):
     picked = {
         survey(
             rows, columns, counts, width, forced, allowed, size, np.zeros(len(counts) + 1, dtype=np.int64),
-            np.ones(len(counts) + 1), np.inf, size, number,
+            np.ones(len(counts) + 1), np.inf, size, number, left(),
         ).tobytes()
         for size, n in enumerate(sizes)
         for number in range(n)
@@ -78,7 +86,7 @@ def test_weight_sums_over_the_smallest_sizes(problem, extra):
     tally = tallied(problem, len(problem[2]))
     worth = 0.5 ** np.arange(len(tally))
     space = np.zeros(len(tally), dtype=np.int64)
-    found = weight(*problem, extra, 0, worth, np.inf, space)
+    found = weight(*problem, extra, 0, worth, np.inf, space, left())
     if not tally.any():
         assert np.isinf(found)
         return
@@ -86,9 +94,9 @@ def test_weight_sums_over_the_smallest_sizes(problem, extra):
     sizes = slice(smallest, smallest + extra + 1)
     expected = float(np.sum(tally[sizes] * worth[sizes]))
     assert found == expected
-    assert weight(*problem, extra, 0, worth, expected, space) == expected
-    assert np.isinf(weight(*problem, extra, 0, worth, expected * 0.99, space))
-    assert np.isinf(weight(*problem, extra, smallest + extra + 1, worth, np.inf, space))
+    assert weight(*problem, extra, 0, worth, expected, space, left()) == expected
+    assert np.isinf(weight(*problem, extra, 0, worth, expected * 0.99, space, left()))
+    assert np.isinf(weight(*problem, extra, smallest + extra + 1, worth, np.inf, space, left()))
 
 
 TABLES = np.array([[6, 1, 5, 2, 4, 9], [5, 2, 5, 3, 3, 9], [7, 0, 5, 1, 5, 9], [3, 4, 5, 5, 1, 9]])
@@ -98,7 +106,7 @@ def weighed(*, least_only):
     forced, everywhere = (TABLES > 0) & (TABLES < 3), np.ones(6, dtype=bool)
     total = np.zeros(len(TABLES))
     problem = (2, 3, TABLES, np.full(6, 4), forced, everywhere, 2, 0, 0.3 ** np.arange(7.0))
-    weights(*problem, least_only, total)
+    weights(*problem, least_only, total, left())
     return problem, total
 
 
@@ -117,8 +125,24 @@ def test_spread_looks_at_tables_that_weigh_little_enough():
         for cell in range(6):
             concerned = np.arange(6) == cell
             wide = len(kept) > 0 and np.ptp(kept[:, cell]) >= 4
-            assert spread(*problem, enough, concerned) == wide
-    assert spread(*problem, total.max(), np.zeros(6, dtype=bool))
+            assert spread(*problem, enough, concerned, left()) == wide
+    assert spread(*problem, total.max(), np.zeros(6, dtype=bool), left())
+
+
+def test_search_stops_at_its_limit_and_counts_what_it_judges():
+    problem, total = weighed(least_only=False)
+    used = left()
+    weights(*problem, False, np.zeros(len(TABLES)), used)
+    judged = PLENTY - int(used[0])
+    again, enough = np.zeros(len(TABLES)), left(judged)
+    weights(*problem, False, again, enough)
+    assert enough[0] == 0
+    assert again.tolist() == total.tolist()
+    fewer = left(judged - 1)
+    weights(*problem, False, again, fewer)
+    assert fewer[0] < 0
+    assert np.isinf(again[-1])
+    assert not spread(*problem, np.inf, np.arange(6) == 0, left(1))
 
 
 @settings(max_examples=39, deadline=None)

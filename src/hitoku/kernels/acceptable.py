@@ -189,7 +189,7 @@ def worth_of(tally: Integers, worth: Floats) -> float:
 @compiled
 def survey(
     rows: int, columns: int, value: Integers, width: Integers, forced: Mask, allowed: Mask, most_cells: int,
-    tally: Integers, worth: Floats, enough: float, wanted: int, number: int,
+    tally: Integers, worth: Floats, enough: float, wanted: int, number: int, left: Integers,
 ) -> Mask:  # fmt: skip
     """Count the acceptable patterns with up to ``most_cells`` cells by size, or stop at one of them.
 
@@ -211,6 +211,9 @@ def survey(
         Worth of a pattern by its size; the search stops once the sum exceeds ``enough``.
     wanted, number
         Stop at pattern ``number`` (from zero) of those with ``wanted`` cells; -1 to count all patterns.
+    left
+        One number: how many patterns may still be judged, complete or not. Below zero the search has stopped,
+        and its counts mean nothing.
 
     Returns
     -------
@@ -241,6 +244,9 @@ def survey(
     depth, fresh = 0 if least <= most_cells else -1, True
     while depth >= 0:
         if fresh:
+            left[0] -= 1
+            if left[0] < 0:
+                break
             room = most_cells - least - depth
             verdict = judge(rows, columns, problem, levels, depth, room, space)
             if verdict == ACCEPTABLE:
@@ -261,7 +267,7 @@ def survey(
 @compiled
 def weight(
     rows: int, columns: int, value: Integers, width: Integers, forced: Mask, allowed: Mask, extra: int,
-    cells: int, worth: Floats, enough: float, tally: Integers,
+    cells: int, worth: Floats, enough: float, tally: Integers, left: Integers,
 ) -> float:  # fmt: skip
     """Return the total worth of the smallest acceptable patterns of a table.
 
@@ -275,35 +281,39 @@ def weight(
         Worth of a pattern by its size; infinity is returned for a sum larger than ``enough``.
     tally
         Scratch space.
+    left
+        As for :func:`survey`.
     """
     n_cells = int((allowed | forced).sum())
     for most_cells in range(int(forced.sum()), n_cells + 1):
-        survey(rows, columns, value, width, forced, allowed, most_cells, tally, worth, enough, -1, -1)
+        survey(rows, columns, value, width, forced, allowed, most_cells, tally, worth, enough, -1, -1, left)
+        if left[0] < 0:
+            return np.inf
         if tally[most_cells] > 0:
             if most_cells + extra < cells or worth_of(tally, worth) > enough:
                 return np.inf
             top = min(most_cells + extra, n_cells)
-            survey(rows, columns, value, width, forced, allowed, top, tally, worth, enough, -1, -1)
+            survey(rows, columns, value, width, forced, allowed, top, tally, worth, enough, -1, -1, left)
             total: float = worth_of(tally, worth)
-            return total if total <= enough else np.inf
+            return total if total <= enough and left[0] >= 0 else np.inf
     return np.inf
 
 
 @compiled
 def weights(
     rows: int, columns: int, values: Integers, width: Integers, forced: Mask, allowed: Mask, extra: int,
-    cells: int, worth: Floats, least_only: bool, total: Floats,
+    cells: int, worth: Floats, least_only: bool, total: Floats, left: Integers,
 ) -> None:  # fmt: skip
     """Weigh several tables; with ``least_only``, tables that cannot have the least weight get infinity.
 
-    It is faster if small sums come first.
+    It is faster if small sums come first. ``left`` is as for :func:`survey`.
     """
     tally = np.zeros(rows * columns + 1, dtype=np.int64)
     least = np.inf
     for t in range(len(values)):
         enough = least if least_only else np.inf
         total[t] = weight(
-            rows, columns, values[t], width, forced[t], allowed, extra, cells, worth, enough, tally
+            rows, columns, values[t], width, forced[t], allowed, extra, cells, worth, enough, tally, left
         )  # fmt: skip
         least = min(least, total[t])
 
@@ -311,11 +321,12 @@ def weights(
 @compiled
 def spread(
     rows: int, columns: int, values: Integers, width: Integers, forced: Mask, allowed: Mask, extra: int,
-    cells: int, worth: Floats, enough: float, concerned: Mask,
+    cells: int, worth: Floats, enough: float, concerned: Mask, left: Integers,
 ) -> bool:  # fmt: skip
     """Return whether the tables that weigh at most ``enough`` differ by the width in each concerned cell.
 
-    Only tables that widen an interval which is still too narrow are weighed.
+    Only tables that widen an interval which is still too narrow are weighed. ``left`` is as for
+    :func:`survey`; tables that it does not suffice for widen nothing.
     """
     n = rows * columns
     tally = np.zeros(n + 1, dtype=np.int64)
@@ -326,9 +337,12 @@ def spread(
         for k in range(n):
             if concerned[k] and high[k] - low[k] < width[k]:
                 stretches = stretches or values[t, k] < low[k] or values[t, k] > high[k]
-        if not stretches or np.isinf(
-            weight(rows, columns, values[t], width, forced[t], allowed, extra, cells, worth, enough, tally)
-        ):
+        if not stretches:
+            continue
+        heavy = weight(
+            rows, columns, values[t], width, forced[t], allowed, extra, cells, worth, enough, tally, left
+        )  # fmt: skip
+        if np.isinf(heavy):
             continue
         open_cells = 0
         for k in range(n):
@@ -344,7 +358,8 @@ def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
     values, cells = np.full((1, 4), 3, dtype=np.int64), np.ones((1, 4), dtype=np.bool_)
     problem = (2, 2, values, values[0], cells, cells[0], 1, 0, np.ones(5))
-    weights(*problem, False, np.zeros(1))
-    spread(*problem, np.inf, cells[0])
+    left = np.full(1, FAR)
+    weights(*problem, False, np.zeros(1), left)
+    spread(*problem, np.inf, cells[0], left)
     tally = np.zeros(5, dtype=np.int64)
-    survey(2, 2, values[0], values[0], cells[0], cells[0], 4, tally, np.ones(5), np.inf, -1, -1)
+    survey(2, 2, values[0], values[0], cells[0], cells[0], 4, tally, np.ones(5), np.inf, -1, -1, left)

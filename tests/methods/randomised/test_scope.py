@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from hitoku.attacks.matching import Likelihood, Matching
-from hitoku.errors import NeedError, ParameterError, ScopeError
+from hitoku.errors import NeedError, ParameterError, ScopeError, SolverError
 from hitoku.io.release import write_release
-from hitoku.methods.randomised import PublicKnowledge, Randomised, randomised
+from hitoku.methods.randomised import PublicKnowledge, Randomised, distribution, randomised
+from hitoku.methods.randomised.distribution import PatternDistribution
 from hitoku.model import Need, Release, Table
 from hitoku.pipeline import protect_table
 from hitoku.rules import GroupDisclosure, MinFrequency, assess
@@ -178,6 +179,21 @@ def test_everything_is_withheld_when_nothing_can_be_audited_or_the_coin_says_so(
         )
         assert np.array_equal(protection.withheld, make().inner)
         assert done == ([] if "total" in given else [(0, 3), (1, 3), (2, 3)])
+
+
+def test_a_release_whose_audit_reaches_its_limit_does_not_pass(monkeypatch):
+    table, drawn = make(), Randomised(rules=RULES, width=9, seed=1)
+    need = assess(table, RULES, width=9)
+    protection = drawn.protect(table, need)
+    assert not protection.withheld[table.inner].all()
+    monkeypatch.setattr(distribution, "MAX_PATTERNS", 1000)
+    public = PublicKnowledge.of(table, RULES, 9)
+    patterns = PatternDistribution(public, 1.0, 3)
+    pattern, values = protection.withheld[public.inner], table.value[public.inner].astype(np.int64)
+    assert not patterns.passes(pattern, values, 20 / 3, 50_000)
+    monkeypatch.setattr(distribution, "MAX_PATTERNS", 10)
+    with pytest.raises(SolverError, match="not decided: more than 10 patterns"):
+        patterns.sizes(values)
 
 
 def test_pipeline_passes_rules_and_proves_the_release():

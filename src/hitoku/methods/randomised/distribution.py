@@ -14,8 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.errors import SolverError
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
 from hitoku.model import ADDITIVITY, Floats, Integers, Mask
+
+# Patterns that may be judged for one table, or in the audit of one release: some minutes.
+MAX_PATTERNS = 100_000_000
+PATTERN_WORK_LIMIT = "pattern_work_limit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,15 +62,21 @@ class PatternDistribution:
         return np.exp(-self.strength * np.arange(len(self.public.inner) + 1.0))
 
     def sizes(self, values: Integers) -> PatternSizes:
-        """Count the patterns that may be drawn for a table."""
-        tally = np.zeros(len(values) + 1, dtype=np.int64)
+        """Count the patterns that may be drawn for a table.
+
+        Raises
+        ------
+        SolverError
+            When there are more patterns to judge than the limit allows: not decided.
+        """
+        tally, left = np.zeros(len(values) + 1, dtype=np.int64), _limit()
         smallest = int(self.public.unsafe(values[None]).sum())
-        self._survey(values, smallest, tally)
+        self._survey(values, smallest, tally, left)
         while not tally.any():
             smallest += 1
-            self._survey(values, smallest, tally)
+            self._survey(values, smallest, tally, left)
         top = min(smallest + self.levels, int(self.public.allowed.sum()))
-        self._survey(values, top, tally)
+        self._survey(values, top, tally, left)
         return PatternSizes(smallest, tally[smallest : top + 1].copy(), self.worth[: top + 1 - smallest])
 
     def draw(self, values: Integers, sizes: PatternSizes, dice: random.Random) -> Mask:
@@ -75,7 +86,8 @@ class PatternDistribution:
 
     def pattern(self, values: Integers, cells: int, number: int) -> Mask:
         """Return one of the acceptable patterns of a size, by its number from zero."""
-        return self._survey(values, cells, np.zeros(len(values) + 1, dtype=np.int64), cells, number)
+        tally = np.zeros(len(values) + 1, dtype=np.int64)
+        return self._survey(values, cells, tally, _limit(), cells, number)
 
     def patterns(self, values: Integers) -> Iterator[tuple[Mask, float]]:
         """List all patterns that may be drawn for a table, each with its probability."""
@@ -92,7 +104,7 @@ class PatternDistribution:
         n = int(pattern.sum())
         survey(
             public.rows, public.columns, values, public.width, pattern, pattern, n, tally, self.worth, np.inf,
-            -1, -1,
+            -1, -1, _limit(),
         )  # fmt: skip
         return bool(tally[n] == 1 and not np.any(pattern & ~public.allowed))
 
@@ -103,8 +115,9 @@ class PatternDistribution:
         found = np.zeros(len(candidates))
         possible = np.flatnonzero(~np.any(self.public.unsafe(candidates) & ~pattern, axis=1))
         if len(possible) and self.acceptable(pattern, candidates[possible[0]]):
-            total = np.zeros(len(possible))
-            weights(*self._problem(pattern, candidates[possible]), False, total)
+            total, left = np.zeros(len(possible)), _limit()
+            weights(*self._problem(pattern, candidates[possible]), False, total, left)
+            _refuse_beyond(left)
             found[possible] = self.worth[int(pattern.sum())] / total
         return found
 
@@ -113,7 +126,8 @@ class PatternDistribution:
 
         The tables that fit and are at most ``ratio`` times less likely than the likeliest must leave the
         required width to every suppressed cell that is unsafe in any table that fits. The result depends on
-        the release only: it is the same for all tables that fit. The pattern must be acceptable.
+        the release only: it is the same for all tables that fit. The pattern must be acceptable. A release
+        whose audit would judge more patterns than the limit allows does not pass.
         """
         from hitoku.kernels.acceptable import spread, weights  # noqa: PLC0415 - numba takes a second to load
         from hitoku.kernels.fibre import list_tables  # noqa: PLC0415 - as above
@@ -127,11 +141,12 @@ class PatternDistribution:
         # Tables with many unsafe cells have few patterns, each of them likely; then the others stop early.
         candidates = candidates[np.argsort(-unsafe.sum(axis=1), kind="stable")]
         problem = self._problem(pattern, candidates)
-        total = np.zeros(len(candidates))
-        weights(*problem, True, total)
+        total, left = np.zeros(len(candidates)), _limit()
+        weights(*problem, True, total, left)
         # Likelihoods are sums of rounded numbers: use the strict side of the ratio.
         enough = total.min() * ratio * (1 - ADDITIVITY)
-        return bool(np.isfinite(enough) and spread(*problem, enough, pattern & unsafe.any(axis=0)))
+        concerned = pattern & unsafe.any(axis=0)
+        return bool(np.isfinite(enough) and spread(*problem, enough, concerned, left) and left[0] >= 0)
 
     def _problem(self, pattern: Mask, candidates: Integers) -> tuple[Any, ...]:
         """Return the kernels' arguments for weighing candidates that may have drawn a pattern."""
@@ -142,13 +157,30 @@ class PatternDistribution:
         )  # fmt: skip
 
     def _survey(
-        self, values: Integers, most: int, tally: Integers, wanted: int = -1, number: int = -1
+        self, values: Integers, most: int, tally: Integers, left: Integers, wanted: int = -1, number: int = -1
     ) -> Mask:
         from hitoku.kernels.acceptable import survey  # noqa: PLC0415 - numba takes a second to load
 
         public = self.public
         pattern: Mask = survey(
             public.rows, public.columns, values, public.width, public.unsafe(values[None])[0], public.allowed,
-            most, tally, self.worth, np.inf, wanted, number,
+            most, tally, self.worth, np.inf, wanted, number, left,
         )  # fmt: skip
+        _refuse_beyond(left)
         return pattern
+
+
+def _limit() -> Integers:
+    return np.full(1, MAX_PATTERNS)
+
+
+def _refuse_beyond(left: Integers) -> None:
+    """Raise when a search has stopped at its limit: what it has counted means nothing."""
+    if left[0] < 0:
+        raise SolverError(
+            PATTERN_WORK_LIMIT,
+            "not decided: more than {limit:,} patterns would have to be judged for one table",
+            where="randomised",
+            fix="merge codes, lower levels, or use the method blocks",
+            limit=MAX_PATTERNS,
+        )

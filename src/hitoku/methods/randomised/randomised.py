@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, ScopeError
+from hitoku.errors import NeedError, ParameterError, ScopeError, SolverError
 from hitoku.methods.method import Progress, Traits, rules_and_width
-from hitoku.methods.randomised.distribution import PatternDistribution
+from hitoku.methods.randomised.distribution import PATTERN_WORK_LIMIT, PatternDistribution
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
 from hitoku.methods.run import run
 from hitoku.model import Floats, Integers, Mask, Need, Protection, Release, Table
@@ -24,6 +24,7 @@ CAUTION = (
     "The pattern was drawn with a fixed seed, for an experiment. Whoever knows or guesses the seed can undo "
     "the protection: draw again without one."
 )
+STOPPED = "not decided: stopped at its work limit, so everything is withheld"
 # Default levels by number of inner cells: larger tables have many more patterns on each level.
 LEVELS = ((36, 3), (64, 2))
 
@@ -122,7 +123,8 @@ class Randomised:
         values = np.rint(table.value[distribution.public.inner]).astype(np.int64)
         refuse_other_needs(table, need, distribution.public, values)
         withheld = need.unsafe.copy()
-        withheld[distribution.public.inner] = self._draw(distribution, values, progress)
+        pattern, note = self._draw(distribution, values, progress)
+        withheld[distribution.public.inner] = pattern
         return Protection(
             withheld=withheld,
             value=table.value,
@@ -130,22 +132,31 @@ class Randomised:
             cost=float(withheld.sum()),
             method="randomised" if self.seed is None else SEEDED,
             caution="" if self.seed is None else CAUTION,
+            note=note,
         )
 
-    def _draw(self, distribution: PatternDistribution, values: Integers, progress: Progress | None) -> Mask:
+    def _draw(
+        self, distribution: PatternDistribution, values: Integers, progress: Progress | None
+    ) -> tuple[Mask, str]:
+        """Return a pattern, and a note where the work limit was reached before one was drawn."""
         # Two generators on purpose: a seeded one is predictable, the system's is not.
         dice = random.SystemRandom() if self.seed is None else random.Random(self.seed)  # noqa: S311
         everything = distribution.public.allowed
         if dice.random() < self.total:
-            return everything
-        sizes = distribution.sizes(values)
+            return everything, ""
+        try:
+            sizes = distribution.sizes(values)
+        except SolverError as error:
+            if error.code != PATTERN_WORK_LIMIT:
+                raise
+            return everything, STOPPED
         for turn in range(self.draws):
             if progress is not None:
                 progress(turn, self.draws)
             pattern = distribution.draw(values, sizes, dice)
             if self._passes(distribution, pattern, values):
-                return pattern
-        return everything
+                return pattern, ""
+        return everything, ""
 
     def likelihoods(self, release: Release, candidates: ArrayLike, *, exact: bool = False) -> Floats:
         """Return the probability of this release for each table that fits it, up to a common factor.
