@@ -36,7 +36,7 @@ def checked(
     demand: Demand,
     printable: Callable[[Any], str],
 ) -> tuple[list[Row], list[str]]:
-    """Check 6: what the verdict calls proved was proved; return its rows, and what they take on trust."""
+    """Check 6: rows called proved were proved; return the rows, and their trusted premises."""
     again = proved(content) | beside
     if "verdict" not in content:
         on_trust = {NONE_UNSAFE: "on trust"}
@@ -59,7 +59,7 @@ def checked(
 
 
 def proved(content: dict[str, Any]) -> dict[str, str]:
-    """Say for each attacker of whom the certificate speaks what checks 1 to 4 proved."""
+    """Return for each attacker in the certificate what checks 1 to 4 proved."""
     n_unsafe, n_groups = len(content["unsafe"]), len(content.get("groups", []))
     found = {"outsider": f"proved again here for {n_unsafe} unsafe cells" if n_unsafe else NONE_UNSAFE}
     found |= {"attributes": f"proved again here for {n_groups} groups"} if n_groups else {}

@@ -1,10 +1,10 @@
-"""Re-check a claim about an attacker who knows the method flagged_groups.
+"""Check a claim about an attacker who knows the method flagged_groups.
 
-The claim brings its own tables; verify_blocks.py loads this file for claims of version 3. It needs nothing
-but Python. Groups and further cells are chosen again, which must give just the cells that are withheld.
-Then the steps of the claim are gone through, from the true table on: each must lead to a table that adds up,
-shows the same and has unsafe cells in the same groups; together they must leave every cell of these groups
-wide. That the method treats such tables alike, because it knows nothing else, is the part that is not run.
+The claim contains its own tables; verify_blocks.py loads this file for claims of version 3. It needs only
+Python's standard library. Groups and further cells are chosen again, which must give exactly the suppressed
+cells. Then the steps of the claim are followed from the true table: each must lead to a table that adds up,
+has the same release and has unsafe cells in the same groups; together they must leave every cell of these
+groups wide. That the method treats such tables alike, because its input is the same, is not tested.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PARTS, AMPLE, MANY = 1024, 6, 6
 def shown_by(
     claim: dict[str, Any], values: Grid, rule: Any, expected: Grid, demand: Callable[..., None]
 ) -> tuple[set[Cell], str]:
-    """Go from table to table; which cells the method withholds, and what that means."""
+    """Follow the steps between tables; return the cells that the method suppresses, and the guarantee."""
     size, count = claim["group"], claim["closure"]
     demand(type(size) is type(count) is int and size >= 2 and count >= 1, "a claim without numbers", 2)
     flags = Flags(expected, size, {cell for cell, x in numbered(values) if rule.marks(0, 0, x)})
@@ -59,7 +59,7 @@ def numbered(values: Grid) -> list[tuple[Cell, int]]:
 
 
 def never_unsafe(cell: Cell, table: dict[Cell, int], rule: Any) -> bool:
-    """Tell whether the sums of the withheld cells alone keep one of them from being unsafe."""
+    """Return whether the sums of the suppressed cells alone exclude an unsafe value of one of them."""
     sums: dict[tuple[int, int], int] = {}
     for one, x in table.items():
         for axis in (0, 1):

@@ -1,4 +1,4 @@
-"""What a method decided: cells withheld, or values published instead; its steps, and moves for the audit."""
+"""Decision of a method: suppressed cells or adjusted values, with steps and deviations for the audit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_COMPUTED = (float("nan"), float("nan"))
 
 
 class Reason(StrEnum):
-    """Why a cell was withheld, or published again; "it" is the cell that was to be protected."""
+    """Reason for suppressing a cell or publishing it again; "it" is the protected cell."""
 
     ALONE = "it is the only withheld cell of a relation"
     TIED = "a cell that it hangs together with is the only withheld one of a relation"
@@ -35,7 +35,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Step:
-    """A cell that changed sides, for whose sake, and what that did.
+    """One cell suppressed or published again, with its reason and effect.
 
     Examples
     --------
@@ -44,16 +44,16 @@ class Step:
     """
 
     cell: int
-    """Position of the cell that was withheld, or published again."""
+    """Position of the cell."""
     reason: Reason
-    """Why."""
+    """Reason."""
     relation: int = -1
-    """Position of the relation in which the cell was looked for; -1 where there was none."""
+    """Position of the relation in which the cell was chosen; -1 without one."""
     protects: int = -1
-    """Position of the unsafe cell that was to be protected; -1 where there was none."""
+    """Position of the unsafe cell to be protected; -1 without one."""
     before: tuple[float, float] = NOT_COMPUTED
     after: tuple[float, float] = NOT_COMPUTED
-    """What an outsider could infer about the protected cell: both ends, before and after the step. NaN where
+    """Interval of the protected cell for an outsider, before and after the step. NaN if
     it was not computed. Confidential: an interval before a step may be a single value."""
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Deviations(Sequence[Mapping[int, int]]):
-    """Changes one after the other, each a mapping from cells to whole numbers.
+    """Deviations that keep all relations, stored as arrays; each is a mapping from cells to integers.
 
     Examples
     --------
@@ -73,18 +73,17 @@ class Deviations(Sequence[Mapping[int, int]]):
     """
 
     begins: Integers
-    """Where each change begins in the other two, and where the last one ends."""
+    """Start of each deviation in the other two arrays, and the end of the last one."""
     cells: Integers
-    """The cells it changes."""
+    """Changed cells."""
     amounts: Integers
-    """By how much."""
+    """Change of each cell, in units of 1/``scale``."""
     scale: int
-    """How many of these are one unit of the table's values. The table changed by just so much is a witness.
-    """
+    """Units of ``amounts`` per unit of the table's values. The table plus a deviation is a witness."""
 
     @classmethod
     def of(cls, changes: Sequence[tuple[Integers, Integers]], scale: int) -> Deviations:
-        """Write changes, each given by its cells and amounts, one after the other."""
+        """Return deviations, each given by its cells and amounts."""
         nothing = np.zeros(0, dtype=np.int64)
         return cls(
             np.cumsum([0, *(len(cells) for cells, _ in changes)]).astype(np.int64),
@@ -94,7 +93,7 @@ class Deviations(Sequence[Mapping[int, int]]):
         )
 
     def and_then(self, others: Deviations) -> Deviations:
-        """Return these changes and others of the same scale after them."""
+        """Return these deviations followed by others of the same scale."""
         return Deviations(
             np.concatenate([self.begins, self.begins[-1] + others.begins[1:]]),
             np.concatenate([self.cells, others.cells]),
@@ -132,35 +131,36 @@ class Protection:
     Parameters
     ----------
     withheld
-        Cells whose value is not published.
+        Suppressed cells.
     value
-        What is published in the others; the table's own values unless a method adjusted them.
+        Published values of the other cells; the table's own values unless a method adjusted them.
     secondary
-        Withheld cells that are not unsafe themselves.
+        Suppressed cells that are not unsafe themselves.
     cost
-        Total cost of what was withheld or changed, in the method's own terms.
+        Total cost of suppressed or changed cells, in the method's own terms.
     proven
-        The cost is proven to be the least possible.
+        Whether the cost is proven to be the least possible.
     gap
-        Otherwise: by how much, as a share of the cost, a better decision may be cheaper at most.
+        Otherwise: maximum share of the cost by which a better decision may be cheaper.
     canonical
-        Of all decisions of this cost, proven to be the least, it is the one that the method's rule for ties
-        names: the same table gives the same decision everywhere. False when a limit ended that search.
+        Whether this is, of all decisions of the least cost, the one selected by the method's tie-break, so
+        that the same table gives the same decision everywhere. False if a limit ended that search.
     method
-        Who decided.
+        Name of the method.
     steps
-        How, from a method that decides cell by cell; confidential.
+        Steps of a method that decides cell by cell; confidential.
     deviations
-        Ways to change withheld cells, whole numbers by cell, that keep every sum: the audit may use them.
+        Deviations of suppressed cells, integers by cell, that keep every relation; candidate witnesses of the
+        audit.
     known_method
-        What the method claims about an attacker who knows it, as a certificate states it; None: nothing.
+        Claim of the method about an attacker who knows it, for the certificate. None: no claim.
     caution
-        Why a release made like this must not be published, though an audit may find it safe; empty otherwise.
+        Why such a release must not be published even if an audit finds it safe; empty otherwise.
     note
-        One line for whoever reads the result: which way was chosen and why, or that a limit ended the search.
+        One line about the result: which method was chosen and why, or that a limit ended the search.
     trace
-        How a search came to its end: work done, what no decision can cost less than, the cost of the best one
-        known, from the first to the last; :func:`hitoku.plots.bound_and_cost` draws it.
+        Course of a search: work done, bound, and cost of the best known decision, from first to last;
+        :func:`hitoku.plots.bound_and_cost` draws it.
     """
 
     withheld: Mask
@@ -196,7 +196,7 @@ class Protection:
 
     @classmethod
     def withhold(cls, table: Table, mask: ArrayLike, need: Need | None = None) -> Protection:
-        """Withhold the cells of a mask: a pattern that somebody else chose.
+        """Return the protection that suppresses the cells of a mask.
 
         Examples
         --------

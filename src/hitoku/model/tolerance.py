@@ -1,9 +1,8 @@
-"""Every tolerance, named and explained once, and levels that are small beside large values.
+"""Tolerances, each defined once, and bounds for levels that are small next to large values.
 
-A cell that must be able to move by two is not helped by another that can move by a million millions: no cell
-needs more room than a large multiple of its level. With no more room than that, programs hold numbers of
-like size, and what fits into less room fits into all of it: an outsider who knew the tighter bounds would
-know more.
+No cell needs more slack than a large multiple of its level. With slacks limited to that, programs contain
+numbers of similar size, and a pattern that is safe under the limits is safe without them: an outsider who
+knew the tighter bounds would know more.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ ADDITIVITY = 1e-9
 # share of the larger of the two. Proofs do not use it: certificates are exact.
 BOUND = 1e-7
 
-# What is lacking of a required level by no more than this share of it is rounding, however large the value.
+# Missing a required level by at most this share of it is rounding, independently of the value.
 LEVEL = 1e-6
 
 # A primary rule compares contributions computed from a handful of doubles: an excess below this
@@ -32,24 +31,24 @@ LIMIT = 1e-14
 # Doubles are off by about this share of them after a few operations.
 ROUNDING = 1e-13
 
-# Sums of many doubles agree to about this share of the largest number in them; more is no rounding.
+# Sums of many doubles agree to about this share of their largest number; more is not rounding.
 SUM_ROUNDING = 1e-12
 
-# What a solver in doubles leaves of a number that is zero, as a share of those beside it.
+# Error of a zero computed by a solver in doubles, as a share of the other numbers.
 SOLVED = 1e-9
 
-# A solver's number this close to a whole number stands for it; fractions of a vertex are farther off.
+# A solver's number this close to an integer represents it; fractions of a vertex are further away.
 WHOLE = 1e-6
 
-# Whole numbers up to here are kept in doubles: sums of some of them are exact, too.
+# Integers up to this are stored in doubles: sums of some of them are exact, too.
 EXACT_SUMS = 2.0**50
 
-# Numbers with at most this many decimals are worked on as whole numbers; with more there is no exact proof.
+# Numbers with at most this many decimals are computed as integers; with more an exact proof is impossible.
 MAX_DECIMALS = 6
 
 
 def slack(value: Floats, tolerance: float = BOUND) -> Floats:
-    """Return what counts as rounding beside each value: a share of it, of one where it is smaller.
+    """Return the rounding tolerance of each value: a share of it, or of one if that is larger.
 
     Examples
     --------

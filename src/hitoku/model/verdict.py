@@ -1,7 +1,7 @@
 """Findings, and the verdict on a release: one row per attacker, with its result and the basis of that result.
 
 A release is never "safe" in general. It is safe against the attackers that were considered, so the verdict
-lists them, says what was proved, audited or left out, and its headline states the scope.
+lists them with what was proved, audited or not considered, and its headline states the scope.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hitoku.model.markup import small_table
 
 
 class Severity(StrEnum):
-    """How much a finding matters, from nothing to a stop."""
+    """Severity of a finding, in increasing order."""
 
     PASS = "pass"  # noqa: S105 - a verdict
     NOTE = "note"
@@ -33,9 +33,9 @@ class Finding:
     Parameters
     ----------
     severity, place, reason, advice
-        How much it matters, what it is about, what was found and what to do.
+        Severity, subject, problem and suggested action.
     tables
-        Names of the linked tables that it is about; empty where it is about all or about other things.
+        Names of the linked tables that it is about; empty if it is about all or none of them.
 
     Examples
     --------
@@ -161,16 +161,16 @@ class Row:
     status: Status
     """Result."""
     reason: str = ""
-    """Basis of the result, or why there is none; without confidential values."""
+    """Basis of the result, or reason for its absence; without confidential values."""
     fix: str = ""
     """Option that considers this attacker, or remedy for what was disclosed; may be empty."""
     in_scope: bool = False
     """Whether the colour of the verdict depends on this row."""
     applies: bool = True
-    """Whether the attacker exists for this release. A single table has no other tables beside it; a row that
+    """Whether the attacker exists for this release, such as other tables of the same recipe. A row that
     does not apply is not in scope."""
     findings: tuple[Finding, ...] = ()
-    """What is disclosed, where the row failed."""
+    """Disclosures, if the row failed."""
 
     @property
     def label(self) -> str:
@@ -246,7 +246,7 @@ class Verdict:
 
     @property
     def colour(self) -> Colour:
-        """Red where a row in scope failed, amber where one is open, green otherwise."""
+        """Red if a row in scope failed, amber if one is undecided or not considered, green otherwise."""
         if any(row.status is Status.FAILED for row in self.scope):
             return Colour.RED
         return Colour.GREEN if self.scope and all(row.holds for row in self.scope) else Colour.AMBER
@@ -255,7 +255,7 @@ class Verdict:
     def refused(self) -> bool:
         """Whether the release is not written without ``force``, and commands exit with 1.
 
-        True where a row in scope failed, or was not decided although it concerns this table alone.
+        True if a row in scope failed, or was not decided although it concerns this table alone.
         """
         undecided = (row for row in self.scope if row.status is Status.NOT_DECIDED)
         return self.colour is Colour.RED or any(row.attacker not in OTHERS for row in undecided)
@@ -266,16 +266,16 @@ class Verdict:
         return " ".join(self.sentences())
 
     def sentences(self, say: Callable[[str], str] = str) -> list[str]:
-        """Return the sentences of the headline: what is claimed, then what is open.
+        """Return the sentences of the headline: the claim, then open points.
 
         Parameters
         ----------
         say
-            Translates the names of attackers, what joins them, and the sentences around them.
+            Translates the names of attackers, the words that join them, and the sentences.
         """
         said = [self._claim()]
         applying = [row for row in self.rows if row.applies]
-        # The claim says already that the attacker does not know the method.
+        # The claim already states that the attacker does not know the method.
         left_out = [
             row
             for row in applying
@@ -309,7 +309,7 @@ class Verdict:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The rows that apply as lines of text: result, attacker, basis and what to do."""
+        """The rows that apply as lines of text: result, attacker, basis and suggested action."""
         return tuple(
             f"{SYMBOLS[row.status]} {row.label}: {row.status}"
             f"{'' if row.in_scope else ' (outside the scope)'}"

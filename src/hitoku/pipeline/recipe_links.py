@@ -44,14 +44,14 @@ class MadeTable:
 
     @property
     def records(self) -> tuple[object, ...]:
-        """What tables that are put together by their records have in common."""
+        """Key that tables have in common if they are linked by their records."""
         if self.data is None:
             return (id(self),)
         return self.data, *(f"{name}={value!r}" for name, value in sorted(self.spec.options.items()))
 
 
 def link_made(made: Mapping[str, MadeTable], levels: Levels) -> list[LinkedTables]:
-    """Put the tables of a recipe together; return groups that share nothing, in the order of their tables.
+    """Link the tables of a recipe; return groups that share nothing, in the order of their tables.
 
     Parameters
     ----------
@@ -93,13 +93,13 @@ def _overlapping(made: Mapping[str, MadeTable]) -> list[dict[str, MadeTable]]:
 
 
 def _present(levels: Levels, linked: Sequence[LinkedTables]) -> Levels:
-    """Leave out classifications that none of these tables has a variable of."""
+    """Return the classifications of which these tables have a variable."""
     own = {d.name for one in linked for table, _ in one.parts.values() for d in table.dimensions}
     return {name: listed for name, listed in levels.items() if own & {name, *listed}}
 
 
 def divide(linked: LinkedTables, order: Sequence[str]) -> list[LinkedTables]:
-    """Take linked tables apart where no sum ties them to each other; mostly they stay together.
+    """Split linked tables into groups that no relation connects; usually there is one.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def divide(linked: LinkedTables, order: Sequence[str]) -> list[LinkedTables]:
 
 
 def _concerns(remark: Finding, own: Iterable[str], every: Iterable[str]) -> bool:
-    """Tell whether a remark is about some of these tables; one that names none is about all."""
+    """Return whether a remark is about some of these tables; one that names none is about all."""
     named = set(remark.tables) & set(every)
     return not named or bool(named & set(own))
 
@@ -143,7 +143,7 @@ def link_groups(
     filters: Mapping[str, Where],
     prints: Sequence[Sequence[str]] | None = None,
 ) -> tuple[LinkedTables, tuple[Integers, ...]]:
-    """Put groups of linked tables together by the names of their cells, and by their records where known.
+    """Link groups of linked tables by the names of their cells, and by their records if known.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def link_groups(
     filters
         For every table the records that were counted.
     prints
-        For each group the fingerprints of its cells, empty where there is none.
+        For each group the fingerprints of its cells, empty if unknown.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def link_groups(
 
 
 def _by_records(same: Shared, shared: Shared) -> Iterator[Finding]:
-    """Say how many cells are the same by their records alone."""
+    """Return a remark on the number of cells that are the same by their records alone."""
     classes: dict[int, list[set[int]]] = {}
     for (cells, numbers), (known, keys) in zip(same, shared, strict=True):
         for cell, number in zip(cells.tolist(), numbers.tolist(), strict=True):
@@ -222,7 +222,7 @@ def _by_records(same: Shared, shared: Shared) -> Iterator[Finding]:
 
 
 def _group(made: Mapping[str, MadeTable]) -> LinkedTables:
-    """Put tables of the same records together."""
+    """Link tables of the same records."""
     (name, one), *others = made.items()
     if others:
         return put_together(
@@ -240,7 +240,7 @@ def _key(where: Where) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _filtered_apart(
     filters: Mapping[str, Where], groups: Sequence[Sequence[str]], tables: Mapping[str, Table]
 ) -> Iterator[Finding]:
-    """Say which groups of the same quantity have other filters: nobody knows what one leaves of the other."""
+    """Return remarks on groups of one quantity with different filters, whose remainders are not known."""
     for one, other in combinations(groups, 2):
         same = [(a, b) for a in one for b in other if tables[a].measure == tables[b].measure]
         apart = [(a, b) for a, b in same if _key(filters[a]) != _key(filters[b])]
@@ -257,7 +257,7 @@ def _filtered_apart(
 def _left_open(
     tables: Mapping[str, Table], groups: Sequence[Sequence[str]], levels: Levels
 ) -> Iterator[Finding]:
-    """Say what links by name cannot see: undeclared levels, rings of tables."""
+    """Return remarks on what links by name cannot detect: undeclared levels, rings of tables."""
     group_of = {name: place for place, names in enumerate(groups) for name in names}
     below = {level: name for name, listed in levels.items() for level in listed}
     for one, other in combinations(tables, 2):
@@ -301,7 +301,7 @@ def _left_open(
 
 
 def _told(table: Table, levels: Levels) -> set[str]:
-    """Return the variables that a table tells something about, with the levels above its own."""
+    """Return the variables of a table, with the levels above them."""
     own = {dimension.name for dimension in table.dimensions}
     return own | {level for name in own for level in levels.get(name, ())}
 
@@ -338,7 +338,7 @@ def same_records(groups: Sequence[LinkedTables], prints: Sequence[Sequence[str]]
     groups
         The groups, each with its tables.
     prints
-        For each group the fingerprints of its cells, empty where there is none.
+        For each group the fingerprints of its cells, empty if unknown.
     shared
         For each group cells with names, and numbers that mean the same name in all groups.
 

@@ -121,7 +121,7 @@ def read_beside(path: Path, sheet: str, by: Sequence[str], total: str, file: Fil
 
 
 def _first_of_body(grid: Sequence[Sequence[str]]) -> int:
-    """Return the first row below the heading with a code at the side and numbers beside it."""
+    """Return the first row below the heading with a code at the side, followed by numbers."""
     for place, row in enumerate(grid):
         numbers = [is_number(entry) for entry in row[1:] if entry.strip()]
         if place and row[0].strip() and sum(numbers) > len(numbers) / 2:
@@ -130,7 +130,7 @@ def _first_of_body(grid: Sequence[Sequence[str]]) -> int:
 
 
 def _is_body(grid: Sequence[Sequence[str]], start: int, side: int) -> bool:
-    """Return whether all columns beside the codes hold numbers, and the last column of codes does not."""
+    """Return whether all columns after the codes contain numbers, and the last column of codes does not."""
     body = [row[side:] for row in grid[start:]]
     if not body or len(grid[0]) <= side + 1:
         return False

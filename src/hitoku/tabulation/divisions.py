@@ -23,7 +23,7 @@ from hitoku.tabulation.source import Where
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableSpec:
-    """How one of several tables is made from the records."""
+    """Specification of one of several tables made from the records."""
 
     by: Sequence[str]
     """Columns with the codes."""
@@ -33,7 +33,7 @@ class TableSpec:
     hierarchies: Hierarchies = field(default_factory=dict)
     """Code trees by variable."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What else :func:`hitoku.tabulate` takes."""
+    """Further arguments of :func:`hitoku.tabulate`."""
 
     def make(self, data: Any) -> Table:
         """Add up the records."""
@@ -53,7 +53,7 @@ class TableSpec:
 
     @property
     def filtered(self) -> tuple[object, ...]:
-        """What tells its filters, and the quantity that it counts, from those of others."""
+        """Key of its filters and its quantity."""
         quantity = self.options.get("value"), self.options.get("measure")
         return *quantity, _filter_key(self.where), *map(_filter_key, self.outside)
 
@@ -167,14 +167,14 @@ def _levels(places: Sequence[int], told: Sequence[set[str]], atoms: RecordAtoms)
 def unjudged(
     specs: Sequence[TableSpec], measures: Sequence[str], rests: Sequence[TableSpec], atoms: RecordAtoms
 ) -> Iterator[tuple[int, ...]]:
-    """Find tables, by position, that add and subtract to records that nobody has judged.
+    """Find tables, by position, whose sums and differences are sets of records that no rule assessed.
 
     Parameters
     ----------
     specs, measures
         The tables, and what each of them counts.
     rests
-        What is judged beside them.
+        Remainders that are assessed as well.
     atoms
         The records.
     """
@@ -206,7 +206,7 @@ def _bits(row: Integers) -> int:
 
 
 def _made_of(wanted: int, known: Sequence[int]) -> bool:
-    """Tell whether a set is made of known ones that have nothing in common."""
+    """Return whether a set is a disjoint union of known ones."""
     lowest = wanted & -wanted
     return wanted == 0 or any(
         _made_of(wanted & ~each, known) for each in known if each & lowest and not each & ~wanted

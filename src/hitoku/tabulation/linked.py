@@ -81,9 +81,9 @@ def link(data: Any, tables: Mapping[str, Mapping[str, Any]], **options: Any) -> 
     Parameters
     ----------
     data
-        The records, as :func:`hitoku.tabulate` takes them.
+        The records, as for :func:`hitoku.tabulate`.
     tables
-        By name, what :func:`hitoku.tabulate` is told for each: ``by``, ``where``, ``hierarchies``, ...
+        By name, the arguments of :func:`hitoku.tabulate` for each: ``by``, ``where``, ``hierarchies``, ...
     **options
         The same for all of them.
 
@@ -121,10 +121,10 @@ def _spec(given: Mapping[str, Any]) -> TableSpec:
 
 
 def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str, Table]) -> LinkedTables:
-    """Put tables together that were made as told; ``data`` are the records of all of them."""
+    """Link tables made from their specifications; ``data`` are the records of all of them."""
     columns = [name for spec in specs.values() for name in (*spec.by, *(spec.where or {}))]
     atoms = RecordAtoms.of(data, columns, next(iter(specs.values())).options.get("file"))
-    # What no table has, nobody can subtract: a filter of all tables says which records there are.
+    # A filter of all tables defines the population, because records outside it cannot be derived.
     common = common_filter(list(specs.values()), atoms)
     atoms = atoms.only(atoms.kept(common)) if common else atoms
     made, told = list(tables.values()), [spec.without_filter(common) for spec in specs.values()]
@@ -201,13 +201,13 @@ def _add_cover(
 
 
 def _edges(specs: Sequence[TableSpec], atoms: RecordAtoms) -> list[set[str]]:
-    """Return for each table the columns that it tells something about, those that its own determine too."""
+    """Return for each table its columns and those that they determine."""
     below = determined(atoms)
     return [{other for name in spec.columns for other in below[name]} for spec in specs]
 
 
 def acyclic(edges: Sequence[set[str]]) -> bool:
-    """Tell whether tables form no ring (Graham's reduction of the hypergraph of their variables).
+    """Return whether tables form no ring (Graham's reduction of the hypergraph of their variables).
 
     Then what follows from all of them follows from the cells that pairs of them share (Vorob'ev's theorem).
     """

@@ -1,4 +1,4 @@
-"""How numbers are written in text files: decimal comma, thousands separators, full-width digits, gaps.
+"""Number formats of text files: decimal comma, thousands separators, full-width digits, missing values.
 
 The style of a column is found from the *shapes* of its entries, their digits replaced by nines: there are few
 of them. 1,234.5 and 1.234,5 and 1 234,5 are one number in three styles; a column that two styles read as
@@ -51,12 +51,12 @@ class NumberStyle:
         return Decimal(self.plain(text))
 
     def plain(self, text: str) -> str:
-        """Write an entry as programs do: 1234.5."""
+        """Return an entry as programs write it: 1234.5."""
         text = _one_blank(text.translate(NARROW))
         return (text.replace(self.thousands, "") if self.thousands else text).replace(self.decimal, ".")
 
     def sql(self, column: str) -> str:
-        """Write the same in SQL."""
+        """Return the same in SQL."""
         text = f"trim({narrow_sql(column)}, '{BLANKS}')"
         for sign in BLANKS if self.thousands == " " else self.thousands:
             text = f"replace({text}, '{sign * 2 if sign == chr(39) else sign}', '')"
@@ -90,7 +90,7 @@ def present_sql(column: str, na: Sequence[str]) -> str:
 
 
 def shape_of(text: str) -> str:
-    """Replace digits by nines, but for a zero at the front.
+    """Replace digits by nines, except for a leading zero.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def shape_of(text: str) -> str:
 
 
 def shape_sql(column: str) -> str:
-    """Write the same in SQL."""
+    """Return the same in SQL."""
     text = f"trim({narrow_sql(column)}, '{BLANKS}')"
     front = f"translate(left({text}, 2), '12345678', '99999999')"
     return f"{front} || translate(substr({text}, 3), '012345678', '999999999')"
@@ -111,7 +111,7 @@ def shape_sql(column: str) -> str:
 def style_of(
     shapes: Iterable[str], name: str, where: str, given: FileFormat | None = None
 ) -> NumberStyle | None:
-    """Find the style of a column; None where some entry is no number in any.
+    """Return the style of a column; None if some entry is not a number in any style.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def style_of(
 
 
 def whole(shapes: Iterable[str], style: NumberStyle) -> bool:
-    """Tell whether all entries are whole numbers of moderate size."""
+    """Return whether all entries are integers of moderate size."""
     digits = [style.plain(shape).lstrip("+-") for shape in shapes if shape]
     return all(text.isdigit() and len(text) <= MAX_DIGITS for text in digits)
 
@@ -169,7 +169,7 @@ def _pattern(decimal: str, thousands: str) -> re.Pattern[str]:
     return re.compile(rf"[+-]?(?:{whole_part}(?:{point}\d*)?|{point}\d+){exponent}")
 
 
-# As many different texts are quoted, and as many lines named; a column with more kinds of texts holds names.
+# Limits on texts quoted and lines named; a column with more kinds of texts, or longer ones, contains names.
 MAX_QUOTED, MAX_LINES, MAX_KINDS, LONGEST_MARKER = 5, 5, 20, 12
 
 

@@ -1,4 +1,4 @@
-"""Atoms: records that no table of a publication tells apart, and where each table puts them."""
+"""Atoms: records that no table of a publication distinguishes, and their cell in each table."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RecordAtoms:
         return cls(coded, rows.column("n").to_numpy())
 
     def place(self, table: Table, where: Where | None = None, outside: Sequence[Where] = ()) -> Placement:
-        """Say where a table made from these records, under filters, puts every atom."""
+        """Return the cell of every atom in a table made from these records, with filters."""
         return Placement(
             leaves=np.stack([self.columns[d.name].leaves(d) for d in table.dimensions], axis=1),
             records=self.records,
@@ -72,19 +72,19 @@ class RecordAtoms:
         )
 
     def kept(self, where: Where | None, outside: Sequence[Where] = ()) -> Mask:
-        """Tell which atoms filters keep."""
+        """Return which atoms filters keep."""
         masks = [self.columns[name].kept(codes) for name, codes in (where or {}).items()]
         masks += [~self.kept(each) for each in outside]
         return np.asarray(np.logical_and.reduce([np.ones(len(self.records), dtype=bool), *masks]))
 
     def only(self, kept: Mask) -> RecordAtoms:
-        """Leave out all other atoms, and the codes that only they have."""
+        """Return some of the atoms, without codes that only the others have."""
         return RecordAtoms(
             {name: column.only(kept) for name, column in self.columns.items()}, self.records[kept]
         )
 
     def determines(self, fine: str, coarse: str) -> bool:
-        """Tell whether every code of one column comes with one code of another only."""
+        """Return whether every code of one column belongs to one code of another."""
         one, other = self.columns[fine].number, self.columns[coarse].number
         with_it = np.zeros(len(self.columns[fine].raw), dtype=np.int64)
         with_it[one] = other
@@ -110,20 +110,20 @@ class Coded:
         return cls(raw, [written[each] for each in raw], listed.indices.to_numpy().astype(np.int64))
 
     def only(self, kept: Mask) -> Coded:
-        """Leave out all other atoms."""
+        """Return the column of some atoms."""
         left, number = np.unique(self.number[kept], return_inverse=True)
         raw, codes = ([listed[place] for place in left] for listed in (self.raw, self.codes))
         return Coded(raw, codes, number.astype(np.int64))
 
     def leaves(self, dimension: Dimension) -> Integers:
-        """Find the leaf of every atom; :data:`NOWHERE` for a code that the table has no place for."""
+        """Return the leaf of every atom; :data:`NOWHERE` for a code that the table lacks."""
         place = {code: number for number, code in enumerate(dimension.leaves)}
         missing, other = place.get(MISSING, NOWHERE), place.get(OTHER, NOWHERE)
         found = [missing if code is None else place.get(code, other) for code in self.codes]
         return np.array(found, dtype=np.int64)[self.number]
 
     def kept(self, codes: Sequence[str]) -> Mask:
-        """Tell which atoms a filter keeps."""
+        """Return which atoms a filter keeps."""
         wanted = set(map(str, codes))
         return np.array([each in wanted for each in self.raw], dtype=np.bool_)[self.number]
 
@@ -139,17 +139,17 @@ def shares_in(
     decimals: int | None = None,
     file: FileFormat | None = None,
 ) -> Shares:
-    """Read records and put each into its leaf cell.
+    """Read records and assign each to its leaf cell.
 
     Parameters
     ----------
     data
-        The records, as :func:`hitoku.tabulate` takes them.
+        The records, as for :func:`hitoku.tabulate`.
     dimensions
         Variables of the table, named like the columns with their codes.
     value, unit, holding, where, decimals, file
-        As for :func:`hitoku.tabulate`. Contributors are holdings where there are any, else units, else
-        records, which are called by their number in the data, from 1.
+        As for :func:`hitoku.tabulate`. Contributors are holdings if there are any, else units, else
+        records, which are named by their number in the data, from 1.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def shares_in(
 
 
 def _contributors(levels: Sequence[Coded], n_records: int) -> tuple[list[str], Integers]:
-    """Name contributors and say whose each record is: the first level that names somebody decides."""
+    """Return names of contributors and the contributor of each record, by the first level with a name."""
     who = np.full(n_records, -1, dtype=np.int64)
     names: list[str] = []
     for level in levels:

@@ -108,5 +108,5 @@ class CommonRefinement:
         return self._met[id(other)]
 
     def suits(self, part: Partition, other: Partition) -> bool:
-        """Tell whether two partitions are cross-tabulated faster through the refinement."""
+        """Return whether two partitions are cross-tabulated faster through the refinement."""
         return other.units is None and max(self._n, len(part) + 1) * (len(other) + 1) <= DENSE

@@ -144,7 +144,7 @@ class SearchTask:
                 )
 
     def _exact(self, joint: JointPartition, known: Hashes, publishes: frozenset[str]) -> Iterator[Partition]:
-        """Gather groups that follow exactly and are new, disjoint ones in one partition."""
+        """Collect new groups that follow exactly, disjoint ones in one partition."""
         batches: list[list[Difference]] = []
         taken: list[set[int]] = []
         met: set[int] = set()
@@ -173,15 +173,15 @@ class SearchTask:
 
 
 class _Turns:
-    """Which partitions are compared when, the most telling first, until the work is done or at its limit.
+    """Order of comparisons, the most informative partitions first, until all are done or a limit is reached.
 
-    An output is compared with everything; what follows with everything published, and when nothing new
-    follows from that, with whatever else follows.
+    An output is compared with everything; implications with everything published and, if that has no new
+    implications, with each other.
 
     Parameters
     ----------
     search
-        What is compared.
+        Input of the search.
     """
 
     def __init__(self, search: SearchTask) -> None:
@@ -196,13 +196,13 @@ class _Turns:
         self.compared = self.left_out = 0
 
     def has_room(self) -> bool:
-        """Tell whether more of what follows can be kept; where not, it is left out."""
+        """Return whether more implications can be stored; count those that cannot."""
         full = len(self.fresh) >= MAX_DERIVED or self._effort >= self._search.effort
         self.left_out += full
         return not full
 
     def follows(self, found: Sequence[Partition], parents: tuple[Partition, Partition]) -> None:
-        """Take note of what follows from two partitions."""
+        """Add the implications of two partitions."""
         self.fresh += found
         self._waiting += found
         self._effort += DERIVING * sum(len(part.codes) for part in found)
@@ -213,7 +213,7 @@ class _Turns:
         released, derived, output = self._search.released, self._search.derived, list(self._search.output)
         for place, one in enumerate(output):
             self._prepare(one)
-            # Two outputs are compared whatever it takes.
+            # Two outputs are always compared.
             others = [*released, *output[place + 1 :]]
             yield from ((one, other, False) for other in self._partners(one, others))
             others = [*derived, *self.fresh]
@@ -236,34 +236,34 @@ class _Turns:
         return self._refinement if self._refinement is not None and self._refinement.holds(one) else None
 
     def _prepare(self, one: Partition) -> None:
-        """Sort units by code where the joint cells are too many for a matrix; or read them for several."""
+        """Sort units by code if there are too many joint cells for a matrix; or refine several partitions."""
         widest = max(map(len, self._search.released), default=0)
         large = one.alike is not None or len(one) * widest > DENSE
         self.order = by_code(one) if one.units is None and large else None
         if one.n_units < FEW_UNITS or one.units is not None or id(one) not in self._parents:
             return
         if self.refinement(one) is None:
-            # What follows is compared with everything; all of it that is waiting goes through units once.
+            # Implications are compared with everything; all waiting ones share one pass over units.
             others = [part for part in (*self._waiting, *self._later) if part.units is None]
             self._refinement = CommonRefinement([one, *(part for part in others if part is not one)])
             self._effort += DERIVING * len(self._refinement) * one.n_units
 
     def _partners(self, one: Partition, others: Sequence[Partition]) -> Iterator[Partition]:
-        """Yield the partitions with which one may give something away.
+        """Yield the partitions with which one may disclose something.
 
-        What two partitions give together was found when they were compared; then only their own descendants
-        with other parts of the same outputs are new, as outputs may have several parts.
+        Joint disclosure by two partitions was found when they were compared; after that only comparisons of
+        their descendants with other parts of the same outputs are new.
         """
         parents = self._parents.get(id(one), ())
         for other in others:
             if other is one or len(one.outputs | other.outputs) > self._search.depth or not one.outputs:
                 continue
-            # Nobody subtracts incomes from heads.
+            # Incomes are not subtracted from numbers of people.
             if one.publishes & other.publishes and not any(other is parent for parent in parents):
                 yield other
 
     def _affordable(self, one: Partition, others: Iterable[Partition]) -> Iterator[Partition]:
-        """Yield partitions as long as there is work left."""
+        """Yield partitions within the work limit."""
         for other in others:
             if self._effort >= self._search.effort:
                 self.left_out += 1
@@ -273,7 +273,7 @@ class _Turns:
             yield other
 
     def _steps(self, one: Partition, other: Partition) -> int:
-        """Count the units to go through."""
+        """Return the number of units to process."""
         refinement = self.refinement(one)
         if refinement is not None and refinement.suits(one, other):
             return 0 if refinement.has_met(other) else one.n_units
@@ -282,7 +282,7 @@ class _Turns:
 
 
 class _Told:
-    """The groups of which something is known, by what it is."""
+    """Groups with known quantities, by quantity."""
 
     def __init__(self, parts: Sequence[Partition]) -> None:
         self._by: dict[str, list[Hashes]] = {}
@@ -291,7 +291,7 @@ class _Told:
         self.add(parts)
 
     def of(self, publishes: frozenset[str]) -> Hashes:
-        """Return the hashes of the groups of which all of this is known, in order."""
+        """Return the hashes of the groups with all of these quantities, sorted."""
         if publishes not in self._all:
             every = [np.concatenate([NONE, *self._by.get(each, [])]) for each in sorted(publishes)]
             both = reduce(np.intersect1d, every[1:], np.unique(every[0]))
@@ -299,7 +299,7 @@ class _Told:
         return self._all[publishes]
 
     def add(self, parts: Sequence[Partition]) -> None:
-        """Take note of groups."""
+        """Add groups."""
         for part in parts:
             for each in part.publishes:
                 self._by.setdefault(each, []).append(part.hashes)
@@ -308,7 +308,7 @@ class _Told:
                     self._all[publishes] = np.union1d(hashes, part.hashes)
 
     def met(self, group: int) -> None:
-        """Take note of a group of which nothing more need be known."""
+        """Add a group of which all quantities count as known."""
         self._of_anything.append(group)
         for publishes, hashes in self._all.items():
             self._all[publishes] = np.union1d(hashes, np.array([group], dtype=np.uint64))

@@ -55,7 +55,7 @@ class CodeAxis:
 def classify_certificate(
     certificate: Certificate, definitions: Mapping[str, Definition | None], nested: Sequence[Nested] = ()
 ) -> ClassifiedGroup:
-    """Tell who can add a certificate up.
+    """Classify who can evaluate a certificate.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Difference:
     edges: Integers
     """Positions of the joint cells that make it up."""
     size: int
-    """How many units it has."""
+    """Number of units."""
     certificate: dict[Cell, int]
     """Published cells that are added and subtracted to get it."""
     hash: int
@@ -68,7 +68,7 @@ class JointPartition:
         first, second
             The partitions.
         order
-            Units sorted by their code in the first partition, where somebody has it already; needed for large
+            Units sorted by their code in the first partition, if already computed; needed for large
             partitions only.
         refinement
             A common refinement that holds the first partition, where there is one.
@@ -176,7 +176,7 @@ class JointPartition:
         return Difference(np.flatnonzero(across), int(self.size[across].sum()), certificate, total)
 
     def units_of_each(self, groups: Sequence[Difference]) -> list[Integers]:
-        """Which units are in each of some groups, which may overlap; units are gone through once for all."""
+        """Return the units of each of some groups, which may overlap, in one pass over units."""
         n_columns = len(self.second) + 1
         column = np.where(self.head == 0, 0, self.head - len(self.first))
         needed = np.unique(np.concatenate([group.edges for group in groups]))
@@ -189,7 +189,7 @@ class JointPartition:
         return [inside[np.isin(edge, np.searchsorted(needed, group.edges))] for group in groups]
 
     def units_of(self, groups: list[Difference]) -> tuple[Codes, Integers]:
-        """Which units are in which of some disjoint groups, numbered from 1."""
+        """Return the group number, from 1, and the units of some disjoint groups."""
         n_columns = len(self.second) + 1
         number = np.zeros((len(self.first) + 1) * n_columns, dtype=np.int32)
         column = np.where(self.head == 0, 0, self.head - len(self.first))
@@ -202,7 +202,7 @@ class JointPartition:
 
 
 def aligned(first: Partition, second: Partition) -> tuple[Codes, Codes, Integers | None]:
-    """Codes of both partitions at the same units: all of them, or those in at least one of two small ones."""
+    """Return codes of both partitions at the same units: all, or those in one of two small partitions."""
     if first.units is None and second.units is None:
         return first.codes, second.codes, None
     if first.units is None or second.units is None:
@@ -212,7 +212,7 @@ def aligned(first: Partition, second: Partition) -> tuple[Codes, Codes, Integers
 
 
 def dense(partition: Partition) -> Codes:
-    """Codes of all units."""
+    """Return the codes of all units."""
     if partition.units is None:
         return partition.codes
     codes = np.zeros(partition.n_units, dtype=np.int32)
@@ -221,7 +221,7 @@ def dense(partition: Partition) -> Codes:
 
 
 def looked_up(partition: Partition, units: Integers) -> Codes:
-    """Codes of some units."""
+    """Return the codes of some units."""
     if partition.units is None:
         return partition.codes[units]
     place = np.searchsorted(partition.units, units)
@@ -233,7 +233,7 @@ def looked_up(partition: Partition, units: Integers) -> Codes:
 def joint_cells(
     first: Partition, second: Partition, order: Integers | None = None
 ) -> tuple[Integers, Integers, Integers]:
-    """Return row, column and size of every joint cell that holds somebody in a group, in order."""
+    """Return row, column and size of every joint cell with units of a group, sorted."""
     from hitoku.kernels.joint_cells import count_pairs  # noqa: PLC0415 - numba takes a second to load
 
     if first.units is None and second.units is not None:
@@ -246,7 +246,7 @@ def joint_cells(
     weights = whole if first.units is None else whole[first.units]
     rows, columns, size = count_pairs(order, first.codes, codes, weights, len(second) + 1)
     if first.units is not None:
-        # Whoever is not in the list is in no group of the first.
+        # Units that are not listed are in no group of the first.
         left = second.sizes - np.bincount(columns, weights=size, minlength=len(second) + 1).astype(np.int64)
         others = np.flatnonzero(left)
         rows = np.concatenate([np.zeros_like(others), rows])
@@ -259,12 +259,12 @@ def _in_arrays(part: Partition) -> tuple[Codes, Integers, bool, Integers]:
 
 
 def inside_groups(joint: Joint) -> Joint:
-    """Leave out who is in no group of either."""
+    """Return joint cells without units that are in no group of either."""
     rows, columns, size = joint
     inside = (rows > 0) | (columns > 0)
     return rows[inside], columns[inside], size[inside]
 
 
 def by_code(partition: Partition) -> Integers:
-    """Positions in ``codes``, sorted by the code there."""
+    """Return positions in ``codes``, sorted by code."""
     return np.argsort(partition.codes, kind="stable")

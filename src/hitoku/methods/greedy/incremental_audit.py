@@ -304,7 +304,7 @@ class IncrementalAudit:
         return np.flatnonzero(concerned)
 
     def _any_held(self, cells: Integers) -> bool:
-        """Tell whether limits alone show that one of the cells cannot move far enough."""
+        """Return whether limits alone show that one of the cells cannot move far enough."""
         lower, upper = self.limits(rounds=0)
         for _ in range(GREEDY.propagation_rounds):
             if not self.enough(cells, -lower[cells], upper[cells]).all():
@@ -333,27 +333,27 @@ def unnecessary(
     progress: Progress | None = None,
     work: CountedWork | None = None,
 ) -> Integers:
-    """Return cells that can be published together, every need staying met, in the order they were tried.
+    """Return cells that can be published together while every need stays met, in the order of trials.
 
-    The most expensive cell is tried first, then by position; each is published when every unsafe cell
-    still has its interval without it. What is left has no such cell: withholding less never widens an
-    interval, so a cell that could not be spared once cannot be spared later. Ctrl-C ends the trials; the
+    The most expensive cell is tried first, then by position; each is published if every unsafe cell
+    keeps its required interval. The remaining pattern has no such cell: publishing more never widens an
+    interval, so a cell that is needed once is needed later. Ctrl-C ends the trials; the
     pattern is safe at any time.
 
     Parameters
     ----------
     table, need
-        What is protected; the pattern must meet the need.
+        Table, and its requirements, which the pattern must meet.
     withheld
         The pattern.
     removable
-        Cells that may be published: no unsafe one among them.
+        Cells that may be published, none of them unsafe.
     cost
-        Cost of withholding each cell.
+        Cost of suppressing each cell.
     progress
-        Told how many cells have been tried, of how many.
+        Called with the number of cells tried and their total.
     work
-        Counts what flows and programs look at. Once it is over, the other cells stay withheld.
+        Counts work of flows and programs. At its limit, the other cells stay suppressed.
 
     Examples
     --------
@@ -384,6 +384,6 @@ def unnecessary(
         if error.code != PUSH_WORK_LIMIT:
             raise
     except KeyboardInterrupt:
-        # What was tried so far may be published, and the rest of the pattern is safe as it is.
+        # The cells found so far may be published, and the remaining pattern is safe.
         LOGGER.warning("interrupted: %s of %s cells were tried, the others stay withheld", place, len(tried))
     return np.array(spared, dtype=np.int64)
