@@ -228,8 +228,8 @@ class Group:
     def _groups(self, release: Release) -> list[Pinned]:
         """Return groups with so few people certainly elsewhere that they may be pinned."""
         labels = release.labels
-        nobody = self._carries(labels, self.unknown, "unknown")
-        harmless = self._carries(labels, self.harmless, "harmless") | nobody
+        uninformative = self._carries(labels, self.unknown, "unknown")
+        harmless = self._carries(labels, self.harmless, "harmless") | uninformative
         sums = _Sums.of(release)
         # People who are certainly there; with more than k of them outside no member can be sure.
         least = np.where(release.withheld, np.maximum(release.lower, 0.0), release.published)
@@ -237,7 +237,9 @@ class Group:
         for variable in labels.names if self.sensitive is None else self.sensitive:
             place = _place(labels, variable, "sensitive")
             rows = sums.along(labels.column(place).astype(np.int64))
-            rows = rows[~nobody[sums.total[rows]] & self._placeable(labels, sums, variable)[sums.total[rows]]]
+            rows = rows[
+                ~uninformative[sums.total[rows]] & self._placeable(labels, sums, variable)[sums.total[rows]]
+            ]
             # By the variable's own hierarchy: relations added by linked tables do not define groups.
             group = np.zeros(release.n_cells, dtype=bool)
             group[sums.total[rows[sums.tree[rows] >= 0]]] = True
@@ -246,7 +248,7 @@ class Group:
                 parts = sums.parts(row)
                 few = certain[row] - least[parts] <= self.k
                 found += [sums.pinned(row, [cell]) for cell in parts[few & ~harmless[parts] & ~group[parts]]]
-            found += self._sets(labels, place, sums, rows, nobody)
+            found += self._sets(labels, place, sums, rows, uninformative)
         return [
             one
             for one in dict.fromkeys(found)
@@ -266,7 +268,9 @@ class Group:
             _place(labels, variable, "identifying")
         return found
 
-    def _sets(self, labels: Labels, place: int, sums: _Sums, rows: Integers, nobody: Mask) -> list[Pinned]:
+    def _sets(
+        self, labels: Labels, place: int, sums: _Sums, rows: Integers, uninformative: Mask
+    ) -> list[Pinned]:
         """Return groups with the parts that make up a forbidden set."""
         column = labels.column(place)
         found: list[Pinned] = []
@@ -275,7 +279,7 @@ class Group:
             for row in rows.tolist():
                 parts = sums.parts(row)
                 inside = parts[np.isin(column[parts], numbers)]
-                if len(inside) == len(numbers) and not nobody[inside].all():
+                if len(inside) == len(numbers) and not uninformative[inside].all():
                     found.append(sums.pinned(row, inside.tolist()))
         return found
 

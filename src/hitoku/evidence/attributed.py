@@ -73,7 +73,7 @@ class Attributed:
             why = [reasons[place]] if place in reasons else list(self.proof.failed.get(place, ()))
             why = [one for one in why if one.linear or one.up]
             attained = self.proof.attained[place].high
-            told = (
+            arithmetic = (
                 [write_arithmetic(self.problem, self.release, self.grid, one) for one in why]
                 if additive
                 else []
@@ -86,7 +86,7 @@ class Attributed:
                     "required": float(self.asked[number]),
                     "possible": float(self.grid.value(n + number) + Fraction(attained)),
                     "met": bool(self.safe[number]),
-                    "why": join(told),
+                    "why": join(arithmetic),
                 }
             )
         return found

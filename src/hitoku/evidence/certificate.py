@@ -78,12 +78,12 @@ class Certificate:
     def _proof(self) -> dict[str, Any]:
         """Return the requirement of every unsafe cell, and the witnesses."""
         groups = self.groups.written(len(self.proof.witnesses)) if self.groups else None
-        told: dict[str, Any] = {"unsafe": Stream(self._unsafe)}
+        proof: dict[str, Any] = {"unsafe": Stream(self._unsafe)}
         if groups is None:
-            told["witnesses"] = Stream(self._witnesses, at_once=1)
+            proof["witnesses"] = Stream(self._witnesses, at_once=1)
         else:
-            told |= {"groups": groups["groups"], "witnesses": [*self._witnesses(), *groups["witnesses"]]}
-        return told if self.known_method is None else {**told, "known_method": dict(self.known_method)}
+            proof |= {"groups": groups["groups"], "witnesses": [*self._witnesses(), *groups["witnesses"]]}
+        return proof if self.known_method is None else {**proof, "known_method": dict(self.known_method)}
 
     def _unsafe(self) -> Iterator[dict[str, Any]]:
         attained = (self.proof.attained[place] for place in self.problem.demands)

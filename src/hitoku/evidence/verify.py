@@ -335,8 +335,8 @@ def elsewhere(
     shown = {} if place is None else witnesses[place]
     total = sum(weight * shown.get(cell, table.value[cell]) for cell, weight in weights.items())
     demand(total >= goal, f"{what}: its witness has too few people elsewhere")
-    somebody = shown.get(whole, table.value[whole]) > 0
-    demand(somebody or may_be_empty, f"{what}: its witness has nobody in the group")
+    nonempty = shown.get(whole, table.value[whole]) > 0
+    demand(nonempty or may_be_empty, f"{what}: its witness has nobody in the group")
 
 
 def moved(need: dict[str, Any], table: CertifiedTable, shown: list[Fraction]) -> int:

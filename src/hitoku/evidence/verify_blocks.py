@@ -302,8 +302,8 @@ def counts(
     tree = rectangles(expected, *every, split)
     chosen = blocks(tree, values, rule)
     shown_wide = without_theorem(content, tree, values, rule, chosen)
-    told = f"by theorem; without it, by witnesses, for {shown_wide} of {len(content['unsafe'])}"
-    return chosen, f"a width of {rule.width} for each of them ({told})"
+    basis = f"by theorem; without it, by witnesses, for {shown_wide} of {len(content['unsafe'])}"
+    return chosen, f"a width of {rule.width} for each of them ({basis})"
 
 
 def without_theorem(

@@ -50,8 +50,8 @@ def shown_by(
     for cell, seen in met.items():
         wide = max(seen) - min(seen) >= rule.width
         demand(wide or never_unsafe(cell, table, rule), "the witnesses leave a cell narrow")
-    told = f"by {len(claim['steps'])} tables that show the same and have the same flags"
-    return hidden, f"a width of {rule.width} for each of them ({told})"
+    basis = f"by {len(claim['steps'])} tables that show the same and have the same flags"
+    return hidden, f"a width of {rule.width} for each of them ({basis})"
 
 
 def numbered(values: Grid) -> list[tuple[Cell, int]]:

@@ -114,7 +114,7 @@ class Auto:
                     table, need, start, AUTO.flat_work, "for a flat two-way table", progress
                 )
         found, why = self._circulated(table, need, progress)
-        return self._told(table, need, found, why)
+        return self._with_bound(table, need, found, why)
 
     def _circulated(self, table: Table, need: Need, progress: Progress | None) -> tuple[Protection, str]:
         """Run Circulation; for cross tables that are not too large, return the cheaper of two patterns."""
@@ -131,7 +131,7 @@ class Auto:
             f"for a cross table of {table.n_cells:,} cells" if table.dimensions else "for linked tables",
         )
 
-    def _told(self, table: Table, need: Need, found: Protection, why: str) -> Protection:
+    def _with_bound(self, table: Table, need: Need, found: Protection, why: str) -> Protection:
         """Add a note with method, reason and distance from the least cost."""
         stay = kept(table, self.keep)
         first = need.unsafe | by_hand(table, self.start, stay)
@@ -190,7 +190,7 @@ class Auto:
         if found.proven:
             return replace(found, note=f"optimal, {why}: nothing cheaper is safe")
         if np.isnan(found.gap):
-            return self._told(table, need, found, why)
+            return self._with_bound(table, need, found, why)
         return replace(found, note=f"{found.method}, {why}: {above(found.cost, least_known(found))}")
 
     def _walked(self, table: Table, need: Need) -> Protection | None:

@@ -69,14 +69,14 @@ def publish_redundant(table: Table, need: Need, found: Protection, cost: Floats,
     """
     level = np.maximum(np.maximum(need.lower, need.upper), need.width)
     least = float(level[level > 0].min(initial=1.0))
-    told = redundant_suppressions(table, found.withheld, found.secondary & ~stay, least)
-    if not told.any():
+    redundant = redundant_suppressions(table, found.withheld, found.secondary & ~stay, least)
+    if not redundant.any():
         return found
-    withheld = found.withheld & ~told
+    withheld = found.withheld & ~redundant
     return replace(
         found,
         withheld=withheld,
         secondary=withheld & ~need.unsafe,
         cost=float(cost[withheld].sum()),
-        steps=(*found.steps, *(Step(int(cell), Reason.POINT) for cell in np.flatnonzero(told))),
+        steps=(*found.steps, *(Step(int(cell), Reason.POINT) for cell in np.flatnonzero(redundant))),
     )

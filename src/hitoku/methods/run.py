@@ -165,7 +165,9 @@ def run(method: Decides, table: Table, need: Need, progress: Progress | None = N
         raise out_of_scale(table, need, error) from error
     except KeyboardInterrupt as stopped:
         # A method with a safe pattern returns it when interrupted, and does not raise.
-        told = f"{type(method).__name__.lower()} had not protected every cell yet, so it keeps nothing"
-        raise KeyboardInterrupt(str(stopped) or told) from None
+        nothing_kept = (
+            f"{type(method).__name__.lower()} had not protected every cell yet, so it keeps nothing"
+        )
+        raise KeyboardInterrupt(str(stopped) or nothing_kept) from None
     else:
         return found

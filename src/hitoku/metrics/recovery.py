@@ -106,10 +106,10 @@ def known(
     # Relative to the true value; to the published one where that is smaller, so that the interval in which
     # the attacker draws holds the truth, as the paper has it.
     least = np.minimum(np.abs(table.value), np.abs(release.published))
-    told = unsafe & (least > 0)
+    required = unsafe & (least > 0)
     size = np.abs(table.value) + delta
     return AttackerKnowledge(
-        deviation=float(np.max(np.abs(moved[told]) / least[told], initial=0.0)),
+        deviation=float(np.max(np.abs(moved[required]) / least[required], initial=0.0)),
         unsafe=unsafe,
         senses=np.where(raised, 1.0, -1.0),
         lower=lower,
@@ -176,5 +176,5 @@ def recovery(
     >>> recovery(table, need, Release.of(table, adjusted), Adjustment(scenario="B3"))
     Recovery(10 replications of 1 unsafe cells, 10 exact)
     """
-    told = known(table, need, release, norm=attack.norm, delta=attack.delta)
-    return errors(table, need, attack.estimate(release, told), tolerance=tolerance)
+    facts = known(table, need, release, norm=attack.norm, delta=attack.delta)
+    return errors(table, need, attack.estimate(release, facts), tolerance=tolerance)

@@ -152,10 +152,10 @@ class AttackedFolder:
                 where="checker/recipe.toml: counts, insiders or cells withheld by hand",
                 fix="nobody can run the method again without knowing those; attack another release",
             )
-        told = equip(recipe, method, self.table, cells, cost_factors(recipe, whole)[0])
+        equipped = equip(recipe, method, self.table, cells, cost_factors(recipe, whole)[0])
         # A method that compares tables must know how each would have been assessed.
-        told = informed(told, rules, width)
-        return Made(rules, told, width, recipe.keys.groups)
+        equipped = informed(equipped, rules, width)
+        return Made(rules, equipped, width, recipe.keys.groups)
 
 
 Given = Mapping[str, Any]

@@ -74,8 +74,8 @@ def judge(
     """
     n = table.n_cells
     if empty is None:
-        nobody = np.zeros(n, dtype=bool) if table.frequency is None else table.frequency == 0
-        empty = nobody & (table.value == 0)
+        no_respondents = np.zeros(n, dtype=bool) if table.frequency is None else table.frequency == 0
+        empty = no_respondents & (table.value == 0)
     blank = Judged(
         table=table,
         need=Need(unsafe=np.zeros(n, dtype=bool)),
@@ -115,8 +115,8 @@ def _marked_need(judged: Judged, marks: Marks) -> Need:
 def _statuses(need: Need, safety: Safety, marks: Marks | None) -> Integers:
     """Return the status number of every cell in τ-ARGUS: of several rules the first in its order."""
     # Without rules every status comes from a file, including those of safe cells.
-    told = marks is not None and not safety.by_rule
-    status = np.full(len(need), int(ArgusStatus.SAFE_BY_HAND if told else ArgusStatus.SAFE))
+    by_file = marks is not None and not safety.by_rule
+    status = np.full(len(need), int(ArgusStatus.SAFE_BY_HAND if by_file else ArgusStatus.SAFE))
     if BY_HAND in need.rules:
         status[need.rules[BY_HAND]] = ArgusStatus.BY_HAND
     for kind in reversed(ORDER):

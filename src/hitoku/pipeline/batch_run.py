@@ -175,9 +175,9 @@ class _Runner:
         name = f"table {ready.asked.number}"
         if asked is None:
             by_hand = Protection.withhold(judged.table, judged.need.unsafe | judged.withheld, judged.need)
-            nobody = Insiders(None, Text("{word}, {why}", word="none", why=Text("no <SUPPRESS>")))
+            no_insiders = Insiders(None, Text("{word}, {why}", word="none", why=Text("no <SUPPRESS>")))
             outcome: Outcome = attack_and_audit(
-                judged.table, judged.need, by_hand, Optimal(), nobody, self.tell
+                judged.table, judged.need, by_hand, Optimal(), no_insiders, self.tell
             )
             self.log.append(f"{name}: no <SUPPRESS>: only what is unsafe or marked is withheld")
             self.log += [f"{name}: {line}" for line in _audited(outcome)]
@@ -261,8 +261,8 @@ class _Runner:
             protection = method.protect(table, need, self.progress)
         except NeedError as error:
             raise error.copy_as(where=_within(name, error.where)) from error
-        nobody = Insiders(None, Text("{word}, {why}", word="none", why=Text("nothing is withheld")))
-        inside = self.inside(name, table) if protection.withheld.any() else nobody
+        no_insiders = Insiders(None, Text("{word}, {why}", word="none", why=Text("nothing is withheld")))
+        inside = self.inside(name, table) if protection.withheld.any() else no_insiders
         try:
             outcome = attack_and_audit(table, need, protection, method, inside, self.tell, self.progress)
         except NeedError as error:
@@ -273,16 +273,16 @@ class _Runner:
 
     def inside(self, name: str, table: Table) -> Insiders:
         """Return the insiders from whom a table must be protected."""
-        nobody = "contributors who know their own amounts are not considered"
+        no_insiders = "contributors who know their own amounts are not considered"
         if table.integer or table.contributors is None:
             why = Text(
                 "it tells no contributors" if table.contributors is None else "it is a table of counts"
             )
-            self.log.append(f"{name}: {nobody}: {why}")
+            self.log.append(f"{name}: {no_insiders}: {why}")
             return Insiders(None, Text("{word}, {why}", word="none", why=why))
         inside = choose_insiders(table, self.insiders)
         if inside.attack is None:
-            self.log.append(f"{name}: {nobody}")
+            self.log.append(f"{name}: {no_insiders}")
             return inside
         kind = "sole" if parse_insiders(self.insiders)[0] == "singletons" else "sole and largest"
         self.log.append(f"{name}: {kind} contributors, who know their own amounts, must not come too close")

@@ -130,9 +130,13 @@ def select(wholes: Sequence[Whole], selection: Selection, at: KeyPath, origin: O
             mask[cells[_with_codes(part.labels, selection, totals)]] = True
         found.append(mask)
     if not any(mask.any() for mask in found):
-        told = some(f"{name}={'|'.join(codes)}" for name, codes in selection.items())
+        named = some(f"{name}={'|'.join(codes)}" for name, codes in selection.items())
         raise origin.error(
-            at, "no_cell_with_codes", "no cell has the codes {codes}", "choose codes of one table", codes=told
+            at,
+            "no_cell_with_codes",
+            "no cell has the codes {codes}",
+            "choose codes of one table",
+            codes=named,
         )
     return found
 

@@ -66,8 +66,8 @@ def record_risk(
             where="risk per record",
             fix="use the attack adjustment",
         )
-    told: dict[str, Any] = {"value": value, "unit": unit, "holding": holding, "where": where}
-    leaves = shares_in(data, table.dimensions, decimals=decimals, file=file, **told)
+    options: dict[str, Any] = {"value": value, "unit": unit, "holding": holding, "where": where}
+    leaves = shares_in(data, table.dimensions, decimals=decimals, file=file, **options)
     return risk_per_record(table, Interval().bounds(release), leaves, counts=value is None)
 
 

@@ -80,7 +80,7 @@ class DirectDisclosure:
         sensitive = table.labels.names if self.sensitive is None else self.sensitive
         sensitive = as_names(sensitive)
         require_variables(table, sensitive, self.name)
-        nobody, harmless = self._carries(table, "unknown"), self._carries(table, "harmless")
+        unknown, harmless = self._carries(table, "unknown"), self._carries(table, "harmless")
         unsafe = np.zeros(table.n_cells, dtype=bool)
         lower = np.zeros(table.n_cells)
         counts, people = np.array_equal(frequency, table.value), tells_of_people(table)
@@ -90,10 +90,10 @@ class DirectDisclosure:
             # By the variable's own hierarchy: relations added by linked tables do not define groups.
             single = ~np.isin(pairs.part, pairs.groups())
             found = [
-                (pairs.total[single], pairs.part[single, None], pairs.weight[single], ~nobody & ~harmless)
+                (pairs.total[single], pairs.part[single, None], pairs.weight[single], ~unknown & ~harmless)
             ]
             found += [
-                (*self._in_set(table, codes, variable, pairs), ~nobody)
+                (*self._in_set(table, codes, variable, pairs), ~unknown)
                 for name, codes in sets_of(self.forbidden)
                 if name == variable
             ]

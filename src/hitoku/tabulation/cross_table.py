@@ -98,11 +98,11 @@ def read_cross_table(
         tuple(lines),
         sheet.sheets,
     )
-    told = [
-        f"{name!r} {'at the side' if place < side else 'on top'} ({_told(codes[name], total)})"
+    described = [
+        f"{name!r} {'at the side' if place < side else 'on top'} ({_described(codes[name], total)})"
         for place, name in enumerate(names)
     ]
-    return CrossLayout(text, f"cross table with {', '.join(told)}")
+    return CrossLayout(text, f"cross table with {', '.join(described)}")
 
 
 def read_beside(path: Path, sheet: str, by: Sequence[str], total: str, file: FileFormat) -> TextFile:
@@ -169,7 +169,7 @@ def _is_total(code: str) -> bool:
     return code.strip().lower() in WORDS_FOR_TOTALS
 
 
-def _told(codes: dict[str, None], total: str) -> str:
+def _described(codes: dict[str, None], total: str) -> str:
     n = len(codes) - (total in codes)
     return f"{n} codes and total" if total in codes else f"{n} codes, no total"
 

@@ -52,8 +52,8 @@ def translate_errors(where: str) -> Iterator[None]:
         line = LINE.search(str(error))
         if line is not None:
             n_named, n_found = (int(line[part] or 0) for part in ("named", "found"))
-            told = ragged(where, int(line["line"]), n_found, n_named) if n_found else None
-            raise (told or unreadable(where, int(line["line"]))) from None
+            specific = ragged(where, int(line["line"]), n_found, n_named) if n_found else None
+            raise (specific or unreadable(where, int(line["line"]))) from None
         raise DataError(
             "records_not_read",
             "the records could not be read ({kind})",

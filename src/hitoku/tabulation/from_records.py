@@ -141,7 +141,7 @@ def refuse_unnamed_totals(
         for code in words:
             place = dimension.position[code]
             n_records = int(np.reshape(records, shape)[line][place])
-            told = f"column {dimension.name!r} has {code!r} in {n_records:,} record(s)"
+            described = f"column {dimension.name!r} has {code!r} in {n_records:,} record(s)"
             if value is not None:
                 sums = np.reshape(value, shape)[line]
                 others = sums[-1] - sums[place]
@@ -152,9 +152,11 @@ def refuse_unnamed_totals(
                         where=where,
                         fix="leave rows with totals out; a table that has its totals is given as cells, "
                         "not as records; if it is a code like others, list all codes in a hierarchy",
-                        rows=told,
+                        rows=described,
                     )
-            READING.warning("%s: %s, a word for totals; it was taken for a code like others", where, told)
+            READING.warning(
+                "%s: %s, a word for totals; it was taken for a code like others", where, described
+            )
 
 
 def tabulate(

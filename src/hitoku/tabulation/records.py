@@ -191,15 +191,15 @@ def _attach_text(
     with translate_errors(where):
         # Parsed once, because several queries follow.
         connection.execute(f"CREATE TABLE records AS SELECT {chosen} FROM {reading_text(text, folder)}")
-    told: dict[str, None] = {}
+    notes: dict[str, None] = {}
     for alias in ("x", "w"):
         if alias in columns:
             shapes, style = style_among(connection, alias, columns[alias], text)
             if style is not None:
-                told |= dict.fromkeys(reading_notes(connection, alias, columns[alias], style, text.file))
+                notes |= dict.fromkeys(reading_notes(connection, alias, columns[alias], style, text.file))
                 write_numbers(connection, alias, style, shapes, where, text.file, columns[alias])
     if not again:
-        READING.info("%s: read as %s", where, ", ".join([str(text), *told]))
+        READING.info("%s: read as %s", where, ", ".join([str(text), *notes]))
 
 
 def write_numbers(
@@ -263,14 +263,14 @@ def reading_notes(
     count = f"SELECT count(*) FILTER (WHERE {wide_sql(column)}), count(*) FILTER (WHERE {gone}) FROM {table}"
     with translate_errors(name):
         n_wide, n_missing = connection.sql(count).fetchall()[0]
-    told = [str(style)]
+    notes = [str(style)]
     if n_wide:
-        told.append(f"full-width digits or signs in {n_wide:,} entries of {name}")
+        notes.append(f"full-width digits or signs in {n_wide:,} entries of {name}")
     if n_missing and name in file.zero_missing:
-        told.append(f"{n_missing:,} missing entries of {name} counted as zero")
+        notes.append(f"{n_missing:,} missing entries of {name} counted as zero")
     if name in file.drop_missing:
-        told.append(f"records without {name} left out")
-    return told
+        notes.append(f"records without {name} left out")
+    return notes
 
 
 def shapes_of(

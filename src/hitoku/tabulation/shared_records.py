@@ -53,7 +53,7 @@ class SharedRecords:
     _backend: str = "pandas"
     _numbers: dict[str, str] = field(default_factory=dict)
     _who: dict[str, Any] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
+    _logged: set[str] = field(default_factory=set)
     _opened: int = 0
 
     @property
@@ -112,10 +112,10 @@ class SharedRecords:
                 chosen[alias] = self._number(chosen[alias], columns[alias], text, styles)
         for alias in NAMES & set(columns):
             chosen[alias] = self._numbered(chosen[alias])
-        told = ", ".join(dict.fromkeys([str(text), *styles]))
-        if told not in self._told and (styles or not self._told):
-            self._told.add(told)
-            READING.info("%s: read as %s", self.where, told)
+        described = ", ".join(dict.fromkeys([str(text), *styles]))
+        if described not in self._logged and (styles or not self._logged):
+            self._logged.add(described)
+            READING.info("%s: read as %s", self.where, described)
         listed = ", ".join(f"{column} AS {alias}" for alias, column in chosen.items())
         with translate_errors(self.where):
             connection.execute(f"CREATE VIEW records AS SELECT {listed} FROM {ROWS}")

@@ -144,13 +144,13 @@ def _filter(source: Source, where: Where, outside: Sequence[Where]) -> None:
     aliases = iter(filter_columns(where, outside))
 
     def keeps(each: Where) -> str:
-        told = []
+        conditions = []
         for column, codes in each.items():
             code = f"CAST({next(aliases)} AS VARCHAR)"
             found = {row[0] for row in source.rows(f"SELECT DISTINCT {code} FROM records")}
             refuse_filter(column, codes, found, source.where)
-            told.append(f"{code} IN ({', '.join(literal(str(wanted)) for wanted in codes)})")
-        return " AND ".join(told)
+            conditions.append(f"{code} IN ({', '.join(literal(str(wanted)) for wanted in codes)})")
+        return " AND ".join(conditions)
 
     # No filter keeps a record without a code.
     conditions = [keeps(where)] * bool(where) + [f"NOT coalesce({keeps(each)}, FALSE)" for each in outside]

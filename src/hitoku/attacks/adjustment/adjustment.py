@@ -195,7 +195,7 @@ class Adjustment:
         lower, upper = (
             known.fact(side, n)
             if "levels" in scenario
-            else self._level(known, side, draws[side], size, told="unsafe" in scenario)
+            else self._level(known, side, draws[side], size, unsafe_known="unsafe" in scenario)
             for side in ("lower", "upper")
         )
         low = np.where(unsafe & raised, upper, guessed - ceiling)
@@ -204,11 +204,11 @@ class Adjustment:
         return DeviationProgram(relations=release.relations, weight=weight, lower=low, upper=high)
 
     def _level(
-        self, known: AttackerKnowledge, side: str, draw: Floats, size: Floats, *, told: bool
+        self, known: AttackerKnowledge, side: str, draw: Floats, size: Floats, *, unsafe_known: bool
     ) -> Floats:
         """Draw a level: its share of the true value, with an error, applied to another value."""
         share = known.fact(f"{side}_share", len(size))
-        if not told:
+        if not unsafe_known:
             # The shares of single cells are unknown: the usual one is used for all.
             positive = share[share > 0]
             share = np.full(len(share), np.median(positive) if len(positive) else 0.0)

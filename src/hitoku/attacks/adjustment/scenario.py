@@ -200,5 +200,5 @@ class AttackerKnowledge:
 
     def __repr__(self) -> str:
         # Levels together with shares would reveal true values: the repr names the facts only.
-        told = [name for name in self.__dataclass_fields__ if getattr(self, name) is not None]
-        return f"AttackerKnowledge({', '.join(told)})"
+        facts = [name for name in self.__dataclass_fields__ if getattr(self, name) is not None]
+        return f"AttackerKnowledge({', '.join(facts)})"

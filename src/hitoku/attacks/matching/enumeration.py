@@ -65,7 +65,7 @@ def judged(
     weight = attacker.weights(solutions[:, inner[cells]], likelihood)
     keeps = attacker.keeps(likelihood) & (weight > 0)
     if not keeps.any():
-        raise nobody()
+        raise no_candidate()
     matched = solutions[keeps]
     values, posterior = summed_up(cells, matched, weight[keeps])
     least, most = matched.min(axis=0), matched.max(axis=0)
@@ -94,7 +94,7 @@ def unfinished(feasible: Bounds, release: Release, null_dimension: int, strategy
     )
 
 
-def nobody() -> ParameterError:
+def no_candidate() -> ParameterError:
     """Make the error for a release that no candidate reproduces: it was made differently."""
     return ParameterError(
         "no_table_leads_to_release",

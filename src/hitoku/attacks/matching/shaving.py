@@ -13,7 +13,7 @@ import numpy as np
 
 from hitoku.attacks.interval import null_dimension
 from hitoku.attacks.matching.attackers import Attacker
-from hitoku.attacks.matching.enumeration import judged, nobody
+from hitoku.attacks.matching.enumeration import judged, no_candidate
 from hitoku.attacks.matching.matched import Matched, over_all
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.model import Bounds, Integers, Mask, Release
@@ -71,7 +71,7 @@ class Board:
             or np.any((shown >= unsafe[0]) & (shown < unsafe[1]))
             or np.any(withheld & ~plan.allowed)
         ):
-            raise nobody()
+            raise no_candidate()
         return cls(
             inner=plan.inner,
             shape=np.array([rows, columns, *unsafe, plan.per_value], dtype=np.int64),
@@ -165,11 +165,11 @@ def shaved(release: Release, board: Board, *, nodes: int, values: bool) -> Match
 
     hidden, cells, feasible = board.hidden, board.cells, board.feasible(release)
     largest = int(feasible.upper[cells].max(initial=0))
-    told = largest + 2 if values and largest < MAX_COUNTS else 0
-    seen = np.zeros((len(board.inner), told), dtype=np.bool_)
+    n_counts = largest + 2 if values and largest < MAX_COUNTS else 0
+    seen = np.zeros((len(board.inner), n_counts), dtype=np.bool_)
     met, least, most, low, high, unknown, _ = shave(*board.arguments, seen, nodes)
     if not met and not unknown.any():
-        raise nobody()
+        raise no_candidate()
     published = release.published
     return Matched(
         bounds=over_all(published, cells, low[hidden], high[hidden], unknown[hidden]),

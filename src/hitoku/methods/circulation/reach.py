@@ -315,7 +315,7 @@ class CellReach:
         cell, _, amount = asked
         room = np.minimum(np.maximum(rooms[0], rooms[1]), amount)
         able = self._movable & (room > 0)
-        dear = price * (amount / np.maximum(room, 1.0))
+        expense = price * (amount / np.maximum(room, 1.0))
         cells = np.array([cell])
         for _ in range(LEAN_STEPS):
             rows, times = np.unique(self._columns[:, cells].indices, return_counts=True)
@@ -324,7 +324,7 @@ class CellReach:
             new = able[entry] & ~np.isin(entry, cells)
             line, entry = line[new], entry[new]
             closed = np.bincount(entry, minlength=len(able))[entry]
-            order = np.lexsort((entry, dear[entry] / closed**2, line))
+            order = np.lexsort((entry, expense[entry] / closed**2, line))
             line, entry = line[order], entry[order]
             cells = np.union1d(cells, entry[np.arange(len(line)) - np.searchsorted(line, line) < cheapest])
             if len(line) == 0 or len(cells) > enough:
@@ -374,8 +374,8 @@ class CellReach:
 
 def levelled(cost: Floats, ordinary: Mask) -> Floats:
     """Reduce the range of prices, relative to the most expensive ordinary cell."""
-    dearest = float(cost[ordinary].max(initial=0.0)) or 1.0
-    return np.clip(cost, CHEAPEST * dearest, DEAREST * dearest)
+    most_expensive = float(cost[ordinary].max(initial=0.0)) or 1.0
+    return np.clip(cost, CHEAPEST * most_expensive, DEAREST * most_expensive)
 
 
 def _parts(program: LinearProgram) -> tuple[Any, ...]:

@@ -44,8 +44,8 @@ def by_value(table: Table, *, zeros_first: bool = True) -> Integers:
     if np.any(size == 0):
         # As in R: a size of zero takes part in the ties, with a negligible amount.
         size = size + size.max() * 1e-20
-    nobody = size == 0 if table.frequency is None else table.frequency == 0
-    return _falling(_key(table, size, nobody, zeros_first=zeros_first))
+    empty = size == 0 if table.frequency is None else table.frequency == 0
+    return _falling(_key(table, size, empty, zeros_first=zeros_first))
 
 
 def by_coalition(table: Table, k: int = 1) -> Integers:
@@ -78,10 +78,10 @@ def frequency_of(table: Table) -> Integers:
     return table.frequency
 
 
-def _key(table: Table, weight: Floats, nobody: Floats, *, zeros_first: bool) -> Floats:
+def _key(table: Table, weight: Floats, empty: Floats, *, zeros_first: bool) -> Floats:
     key = np.abs(weight) + GAUSS.tie_weight * _company(table, weight)
-    if zeros_first and np.any(nobody):
-        key[nobody] += key.max() + 1.0
+    if zeros_first and np.any(empty):
+        key[empty] += key.max() + 1.0
     return key
 
 

@@ -130,7 +130,7 @@ class AnySums:
             elif not self.open:
                 return True
             else:
-                known = self.told(span, rest)
+                known = self.implied_rows(span, rest)
                 if contained(span, known):
                     self.guard(span, rest)
                     return True
@@ -139,7 +139,7 @@ class AnySums:
                 return False
         return any(lead < 0 for lead, _ in span.moved(row))
 
-    def told(self, span: Span, rest: Column) -> set[int]:  # noqa: ARG002 - zeros look around
+    def implied_rows(self, span: Span, rest: Column) -> set[int]:  # noqa: ARG002 - zeros look around
         """Return the rows that are known once a sum of singletons is."""
         return set(rest)
 
@@ -173,7 +173,7 @@ class ZeroSums(AnySums):
     # Published combinations of zeros, by the sign of each row.
     published: list[dict[int, int]] = field(default_factory=list)
 
-    def told(self, span: Span, rest: Column) -> set[int]:
+    def implied_rows(self, span: Span, rest: Column) -> set[int]:
         """Return rows that are zero once these are: the last ones of a group, or of a published sum."""
         self._take_out_published(span)
         groups = set(self.left.values()) - {frozenset()}

@@ -249,8 +249,8 @@ def unpin(table: Table, need: Need, withheld: Mask, keep: Mask, attack: Any) -> 
             unsafe=np.append(need.unsafe & withheld, np.ones(len(groups), dtype=bool)),
             upper=np.append(np.zeros(table.n_cells), missing),
         )
-        nobody = np.zeros(len(groups), dtype=bool)
-        start, stay = np.append(withheld, ~nobody), np.append(keep, nobody)
+        no_group = np.zeros(len(groups), dtype=bool)
+        start, stay = np.append(withheld, ~no_group), np.append(keep, no_group)
         greedy = Greedy(prefer="closing", start=start, keep=stay, record="cells")
         withheld = greedy.protect(wider, extended).withheld[: table.n_cells]
     raise NeedError(

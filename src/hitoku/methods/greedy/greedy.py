@@ -304,17 +304,17 @@ def with_intervals(table: Table, need: Need, first: Mask, steps: list[Step]) -> 
     Steps beyond the work limit have no intervals.
     """
     audit = IncrementalAudit(table, need, first, work=CountedWork(MINUTES))
-    told: list[Step] = []
+    extended_steps: list[Step] = []
     try:
         for place, step in enumerate(steps):
             repeated = place > 0 and steps[place - 1].protects == step.protects
-            before = told[-1].after if repeated else audit.interval(step.protects)
+            before = extended_steps[-1].after if repeated else audit.interval(step.protects)
             audit.withhold(step.cell)
-            told.append(replace(step, before=before, after=audit.interval(step.protects)))
+            extended_steps.append(replace(step, before=before, after=audit.interval(step.protects)))
     except SolverError as error:
         if error.code != PUSH_WORK_LIMIT:
             raise
-    return told + steps[len(told) :]
+    return extended_steps + steps[len(extended_steps) :]
 
 
 def not_decided(n_open: int, n_unsafe: int) -> SolverError:

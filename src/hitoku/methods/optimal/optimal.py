@@ -254,10 +254,10 @@ class Optimal:
             # The pattern is checked even after an interruption; a second one ends the check.
             refuse_unprotected(table, need, found)
         except SolverError as error:
-            return self._mended(table, need, found, cost, error)
+            return self._continued(table, need, found, cost, error)
         return found
 
-    def _mended(
+    def _continued(
         self, table: Table, need: Need, found: Protection, cost: Floats, error: SolverError
     ) -> Protection:
         """Continue cell by cell from a pattern that rounding called safe and the attack does not."""
@@ -268,8 +268,8 @@ class Optimal:
         except (NeedError, SolverError):
             raise error from None
         note = "numbers of very different size: a heuristic went on from the pattern found"
-        mended = protection(table, need, more.withheld, cost, proven=False, gap=np.nan, canonical=False)
-        return replace(mended, note=note)
+        continued = protection(table, need, more.withheld, cost, proven=False, gap=np.nan, canonical=False)
+        return replace(continued, note=note)
 
     def with_sums(self, table: Table, learnt: Attributions) -> Optimal:
         """Return the method for a table with additional cells, which are suppressed at no cost."""

@@ -86,13 +86,13 @@ def search(
     for place, group in enumerate(groups):
         part = part_of(instance, group)
 
-        def told(bound: float, value: float, place: int = place, group: Mask = group) -> None:
+        def report_part(bound: float, value: float, place: int = place, group: Mask = group) -> None:
             if report is not None:
                 report(apart + sum(bounds) - bounds[place] + bound, goal.value(pattern & ~group) + value)
 
         given = restrict_cuts(parted[place], instance, part)
         problem = part, goal.over(group), budget, pattern[group]
-        found = _search_connected(*problem, rows=given, report=told, **options)
+        found = _search_connected(*problem, rows=given, report=report_part, **options)
         bounds[place], finished = found.bound, finished and found.finished
         pattern[group], possible[group] = found.pattern, found.possible
         cells = np.flatnonzero(group)

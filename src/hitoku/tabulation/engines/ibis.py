@@ -91,8 +91,8 @@ class Ibis:
             float((int(found[h]) << 32) + int(found[n])) for h, n in (("high", "low"), ("high_w", "low_w"))
         )
         weighted = 0.0 if "w" in self.names else amount
-        told: list[Any] = [*list(found.values())[:-4], amount, weights, weighted]
-        return NumberFacts(*told)
+        facts: list[Any] = [*list(found.values())[:-4], amount, weights, weighted]
+        return NumberFacts(*facts)
 
     def _number(self, column: str, otherwise: float) -> Any:
         if column in self.names:
@@ -142,10 +142,10 @@ class Ibis:
             self._add_up(rows, numbers, sums)
         state = State.empty(cube, ranking, numbers)
         keys = [name for name in rows.columns if name.startswith("k")]
-        nobody = ibis.and_(*(rows[name].isnull() for name in keys)) if keys else ibis.literal(True)
-        alone = rows.filter(nobody).select(place=rows["leaf"], amount=rows["amount"])
+        unnamed = ibis.and_(*(rows[name].isnull() for name in keys)) if keys else ibis.literal(True)
+        alone = rows.filter(unnamed).select(place=rows["leaf"], amount=rows["amount"])
         if keys:
-            named = rows.filter(~nobody).group_by([*self._leaves, "leaf", *keys])
+            named = rows.filter(~unnamed).group_by([*self._leaves, "leaf", *keys])
             spread = named.aggregate(amount=lambda t: t["amount"].sum().cast("int64"))
             met = spread.mutate(n=spread.count().over(group_by=keys))
             once = met.filter(met["n"] == 1)

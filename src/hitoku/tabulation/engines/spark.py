@@ -179,9 +179,9 @@ class Spark:
         names = tuple(name for name, _ in who)
         work = Work(cube, ranking, numbers, names, tuple(tuple(part) for part in limbs))
         weight = ", w" if ranking.weighted else ""
-        nobody = " AND ".join(f"{name} IS NULL" for name in names) or "true"
+        unnamed = " AND ".join(f"{name} IS NULL" for name in names) or "true"
         with translate_errors(self.where):
-            own = self.session.sql(f"SELECT leaf, x{weight} FROM ({rows}) WHERE {nobody}")
+            own = self.session.sql(f"SELECT leaf, x{weight} FROM ({rows}) WHERE {unnamed}")
             states = own.coalesce(self.n_parts).mapInArrow(task("rank_records", work), SCHEMA)
             if who:
                 # Only the first name counts: a unit with a holding is that holding.
@@ -190,7 +190,7 @@ class Spark:
                 parts = ", ".join(f"sum({sql}) AS {name}" for part in limbs for name, sql in part.items())
                 grouped = self.session.sql(
                     f"SELECT leaf, {', '.join(names)}, {parts}, count(*) AS n FROM "
-                    f"(SELECT leaf, x, w, {', '.join(first)} FROM ({rows}) WHERE NOT ({nobody})) "
+                    f"(SELECT leaf, x, w, {', '.join(first)} FROM ({rows}) WHERE NOT ({unnamed})) "
                     f"GROUP BY leaf, {', '.join(names)}"
                 ).repartition(self.n_parts, *names)
                 states = states.unionAll(grouped.mapInArrow(task("rank_contributors", work), SCHEMA))

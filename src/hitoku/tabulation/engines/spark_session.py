@@ -89,9 +89,9 @@ def _refuse_address(address: str | None) -> None:
 
 def _answers(host: str, port: int) -> bool:
     """Return whether a server listens at host:port, or host:port/;options as for Spark Connect."""
-    name, _, told = host.partition("/")[0].rpartition(":")
+    name, _, number = host.partition("/")[0].rpartition(":")
     try:
-        with socket.create_connection((name, int(told)) if name else (told, port), timeout=SECONDS):
+        with socket.create_connection((name, int(number)) if name else (number, port), timeout=SECONDS):
             return True
     except (OSError, ValueError):
         return False
