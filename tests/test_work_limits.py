@@ -270,7 +270,7 @@ def test_hidden_cells_count_as_withheld_over_whole_numbers():
 
 def test_run_stopped_at_tiny_limits_reports_it(monkeypatch):
     table, _ = cube(5)
-    monkeypatch.setattr(outcome, "MAX_INTERVAL_WORK", 1)
+    monkeypatch.setattr(outcome, "SECONDS", 1)
     monkeypatch.setattr(witness_search, "MAX_PROGRAM_WORK", 1)
     monkeypatch.setattr(witness_search, "MAX_FLOW_WORK", 1)
     found = ht.protect(table, rules=[ht.MinFrequency(4)], width=4)

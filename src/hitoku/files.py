@@ -54,6 +54,10 @@ def split_sheet(path: str | Path) -> tuple[Path, str]:
     return (Path(found[1]), found[2]) if found else (Path(path), "")
 
 
+# Bytes of a text that a person writes or a service answers.
+MAX_TEXT_BYTES = 1_000_000
+
+
 def require_path(path: Path) -> Path:
     """Return an existing path, possibly with a sheet; raise ParameterError with a suggestion otherwise."""
     given = path

@@ -8,9 +8,9 @@ import pytest
 from tests.oracles.differencing import exposed_units
 
 from hitoku.attacks.differencing import DifferencingSearch, Partition, differencing
-from hitoku.attacks.differencing.comparing import FLOW_WORK
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.model import Hierarchy, Protection, Release, Table
+from hitoku.solver.work import MINUTES
 
 THRESHOLD = 4
 
@@ -253,7 +253,7 @@ def test_flows_have_a_limit_which_is_told_and_what_is_found_before_it_is_true():
             search.release(output)
         return search.searched(last)
 
-    whole, none = searched(FLOW_WORK), searched(0)
+    whole, none = searched(MINUTES), searched(0)
     assert (whole.unfinished, none.small) == (0, [])
     assert none.unfinished > 0
     every = {group.hash for group in whole.small}

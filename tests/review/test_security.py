@@ -11,7 +11,7 @@ from hitoku.files import sha256
 from hitoku.review import (
     ACTIONS,
     COOKIE,
-    DAYS,
+    DEVICE_LASTS,
     Context,
     Proxy,
     cookie_name,
@@ -164,14 +164,21 @@ def test_device_cookie_is_signed_and_expires(monkeypatch):
         assert known_device(forged, "yui", "hash of the password") is None
     assert known_device(cookie, "haru", "hash of the password") is None
     assert known_device(cookie, "yui", "hash of another password") is None
-    monkeypatch.setattr("hitoku.review.users.time.time", lambda: int(issued) + DAYS * 86_400 + 1)
+    monkeypatch.setattr(
+        "hitoku.review.users.time.time", lambda: int(issued) + DEVICE_LASTS.total_seconds() + 1
+    )
     assert known_device(cookie, "yui", "hash of the password") is None
 
 
 def test_device_cookie_is_limited_to_sign_in(centre):
     cookies = sign_in(centre.browser()).headers.get_list("set-cookie")
     (cookie,) = (each.lower() for each in cookies if each.startswith("hitoku_device_"))
-    for word in ("httponly", "samesite=strict", "path=/login", f"max-age={DAYS * 86_400}"):
+    for word in (
+        "httponly",
+        "samesite=strict",
+        "path=/login",
+        f"max-age={int(DEVICE_LASTS.total_seconds())}",
+    ):
         assert word in cookie
 
 

@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
-from hitoku.cli.terminal import BAD_INPUT, OUR_BUG, lines, write_in_any_encoding
+from hitoku.cli.terminal import BAD_INPUT, INTERRUPTED, OUR_BUG, lines, write_in_any_encoding
 from hitoku.errors import HitokuError, visible
 from hitoku.lazy import facade
 
@@ -20,7 +20,6 @@ __getattr__, __dir__, __all__ = facade(__name__)
 COLLECT_AFTER = 500_000
 # Optimisation level of compiled kernels. Numba's default of 3 compiles 10 % slower and gives no faster code.
 OPTIMISE = "2"
-INTERRUPTED = 130
 
 
 def main(args: Sequence[str] | None = None) -> None:

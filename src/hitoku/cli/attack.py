@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hitoku.cli.terminal import FOUND, AsJson, print_json, progress
+from hitoku.cli.terminal import FOUND, MAX_FINDINGS, AsJson, print_json, progress
 
 if TYPE_CHECKING:
     from hitoku.model import Finding
-
-MAX_FINDINGS = 10
 
 
 def _list_attacks(wanted: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hitoku.cli.terminal import FOUND, AsJson, echo, notes, print_json, progress
+from hitoku.cli.terminal import FOUND, MAX_FINDINGS, AsJson, echo, notes, print_json, progress
 from hitoku.errors import ParameterError
 from hitoku.files import refuse_existing, require_path
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from hitoku.model import Finding, Mask, Table, Verdict
     from hitoku.rules import Rule
 
-MAX_FINDINGS = 10
 # With a null space of one dimension, a single leaked value determines all suppressed values.
 FEW_MOVES = 3
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from enum import IntEnum
 from typing import Annotated, Any, Protocol
 
 import typer
@@ -104,9 +105,20 @@ def progress(n_steps: int) -> Iterator[ShowStep]:
         yield step
 
 
-FOUND = 1  # a check or attack found a problem
-BAD_INPUT = 2
-OUR_BUG = 70  # EX_SOFTWARE of sysexits.h
+class ExitCode(IntEnum):
+    """Exit codes other than zero."""
+
+    FOUND = 1
+    """A check or attack found a problem."""
+    BAD_INPUT = 2
+    OUR_BUG = 70
+    """EX_SOFTWARE of sysexits.h."""
+    INTERRUPTED = 130
+
+
+FOUND, BAD_INPUT, OUR_BUG, INTERRUPTED = ExitCode
+# Findings that are listed without --json.
+MAX_FINDINGS = 10
 
 
 ENGLISH = "en"

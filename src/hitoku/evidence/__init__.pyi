@@ -3,6 +3,7 @@ from hitoku.evidence.attacked import judge_attack as judge_attack
 from hitoku.evidence.attributed import open_groups as open_groups
 from hitoku.evidence.attributed import required_of as required_of
 from hitoku.evidence.audit import audit as audit
+from hitoku.evidence.audit_result import SHOWN_FINDINGS as SHOWN_FINDINGS
 from hitoku.evidence.audit_result import Audit as Audit
 from hitoku.evidence.audit_result import CellOutcome as CellOutcome
 from hitoku.evidence.certificate import Certificate as Certificate

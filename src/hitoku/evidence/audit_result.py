@@ -38,7 +38,7 @@ class CellOutcome(StrEnum):
 
 # The shortest reason is searched for this many cells; for the others the first one found is shown.
 SHORT_REASONS = 50
-# Maximum number of findings shown in a notebook.
+# Maximum number of findings in a notebook and in the messages of a batch.
 SHOWN_FINDINGS = 10
 REASONS = {
     CellOutcome.PUBLISHED: ("unsafe, and published", "withhold it"),

@@ -29,6 +29,7 @@ from hitoku.model import (
     parse_scope,
 )
 from hitoku.rules import Rule
+from hitoku.solver.work import SECONDS
 
 LOGGER = logging.getLogger(__name__)
 # With less than this share of the value published in single cells, the outcome warns.
@@ -37,8 +38,6 @@ LITTLE = 0.05
 
 # Largest connected group of suppressed cells for which intervals are computed.
 LARGEST_GROUP = 8_000
-# Work limit of flows and programs for intervals: about ten seconds.
-MAX_INTERVAL_WORK = 1e9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,7 +221,7 @@ def inferable(release: Release, *, adjusted: bool) -> Bounds:
     if adjusted:
         return Bounds(lower=release.lower, upper=release.upper)
     try:
-        return Interval(most_cells=LARGEST_GROUP, work_limit=MAX_INTERVAL_WORK).bounds(release)
+        return Interval(most_cells=LARGEST_GROUP, work_limit=SECONDS).bounds(release)
     except KeyboardInterrupt:
         LOGGER.warning("interrupted: the pattern is kept as audited, and no intervals are reported")
         withheld = release.withheld

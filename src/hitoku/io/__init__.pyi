@@ -32,6 +32,8 @@ from hitoku.io.number_texts import printed as printed
 from hitoku.io.number_texts import times as times
 from hitoku.io.output_cells import OutputCells as OutputCells
 from hitoku.io.output_cells import asked_for as asked_for
+from hitoku.io.pages import MAX_LISTED as MAX_LISTED
+from hitoku.io.pages import MAX_ROWS as MAX_ROWS
 from hitoku.io.pages import TEMPLATES as TEMPLATES
 from hitoku.io.pages import content_policy as content_policy
 from hitoku.io.publication import LEGEND as LEGEND

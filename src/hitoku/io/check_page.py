@@ -31,13 +31,11 @@ from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.layout import LayoutSection, cross_codes, list_rows
 from hitoku.io.number_texts import bound, entry, interval, number, percent
 from hitoku.io.output_cells import OutputCells, asked_for
-from hitoku.io.pages import render
+from hitoku.io.pages import MAX_ROWS, render
 from hitoku.io.report import LIGHTS, Light, row_class
 from hitoku.messages import Text
 from hitoku.model import Colour, Verdict
 
-# Rows shown of each output; the CSV file has all.
-MAX_ROWS = 200
 # Styles of the release report, and differences for this page.
 STYLES = ("style.css", "check.css")
 # Two-way tables wider than this are listed.
@@ -55,8 +53,6 @@ CELLS, FILES = "cells", "files"
 HTML, JSON = "report.html", "report.json"
 # Time format; catalogues have that of their language.
 MINUTE = "%Y-%m-%d %H:%M UTC"
-# Lines shown of a text file; the attached file has all.
-MAX_LINES = 400
 
 
 def write_report(
@@ -196,11 +192,11 @@ def _shown(name: str, content: bytes) -> ShownFile:
         return ShownFile(name, picture=f"data:{kind};base64,{base64.b64encode(content).decode()}")
     lines = content.decode("utf-8", "replace").splitlines()
     more = (
-        Text(", the first {shown} of {n:,} lines", shown=MAX_LINES, n=len(lines))
-        if len(lines) > MAX_LINES
+        Text(", the first {shown} of {n:,} lines", shown=MAX_ROWS, n=len(lines))
+        if len(lines) > MAX_ROWS
         else ""
     )
-    return ShownFile(name, "\n".join(lines[:MAX_LINES]), more)
+    return ShownFile(name, "\n".join(lines[:MAX_ROWS]), more)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,15 +20,13 @@ from scipy import sparse
 
 from hitoku.errors import DataError, NeedError, ProtectionError
 from hitoku.files import new_file, unpacked
-from hitoku.model import Floats, Labels, Mask, Need, Protection, Table, broken
+from hitoku.model import INT64_DIGITS, Floats, Labels, Mask, Need, Protection, Table, broken
 
 # JJ readers do not support infinity; this value stands for no bound.
 NO_BOUND = 1e30
 # Cell for right-hand sides other than zero: published, with value one.
 CONSTANT = "constant"
 TERM = re.compile(r"([0-9]+)\s*\(\s*([^\s()]+)\s*\)")
-# Digits that suffice for every number of cells or relations.
-MAX_DIGITS = 15
 NUMBERS = ("value", "cost", "lower bound", "upper bound", "LPL", "UPL", "SPL")
 
 
@@ -242,7 +240,7 @@ class _Lines:
 
 def _whole(word: str) -> int | None:
     """Parse digits; return None for anything else, and for too many digits."""
-    return int(word) if word.isdecimal() and len(word) <= MAX_DIGITS else None
+    return int(word) if word.isdecimal() and len(word) <= INT64_DIGITS else None
 
 
 def _read(path: Path) -> _File:

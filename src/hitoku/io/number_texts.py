@@ -12,12 +12,10 @@ import numpy as np
 
 from hitoku.files import write_csv
 from hitoku.messages import Text
-from hitoku.model import Floats, Integers, Labels
+from hitoku.model import DIGITS, Floats, Integers, Labels
 
 MINUS = "\N{MINUS SIGN}"
 INFINITY = "\N{INFINITY}"
-# Significant digits on which sums of a few doubles agree.
-DIGITS = 12
 # Dash between the ends of an interval, with no-break spaces.
 TO = "\N{NO-BREAK SPACE}\N{EN DASH}\N{NO-BREAK SPACE}"
 

@@ -20,14 +20,11 @@ from hitoku.checks.policies import Policy
 from hitoku.checks.principles import count_shares
 from hitoku.evidence import audit
 from hitoku.io.layout import LayoutSection, list_rows, sections
+from hitoku.io.pages import MAX_CELLS
 from hitoku.io.release_cells import Cells
 from hitoku.messages import Text, join
 from hitoku.model import Floats, Protection, Table
-
-# Above this number of cells, intervals are only in the certificate.
-MAX_CELLS = 20_000
-# Work limit for the intervals of a table: about a minute.
-WORK = 1e10
+from hitoku.solver.work import MINUTES
 
 # What was asked for, by parameter.
 PARTS = {
@@ -146,7 +143,7 @@ class OutputCells:
         withheld = self.output.evidence.withheld
         bounds = None
         if withheld.any() and len(self) <= MAX_CELLS:
-            bounds = Interval(integer=release.integer, work_limit=WORK).bounds(release)
+            bounds = Interval(integer=release.integer, work_limit=MINUTES).bounds(release)
         found = audit(table, need, release, intervals=bounds or False)
         return Cells(table, need, Protection.withhold(table, withheld, need), found)
 

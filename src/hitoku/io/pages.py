@@ -15,6 +15,10 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+# What a page shows at most: cells of a table, rows of a table or a text, entries of a list. Files beside the
+# page have the rest.
+MAX_CELLS, MAX_ROWS, MAX_LISTED = 20_000, 500, 50
+
 
 def content_policy(style: str, script: str = "", *, pictures: bool = False) -> str:
     """Return a content security policy that allows only the given style and script, by their hashes.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hitoku.kernels import GRID
 from hitoku.kernels.compiled import compiled
 from hitoku.kernels.pivoting import FEASIBLE
 
@@ -18,8 +19,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-# Multipliers are mostly fractions with small denominators; 720720 is divisible by 1 to 16.
-GRID = 720_720
 # Distance of doubles near one: twice the largest rounding error of an operation.
 EPSILON = float(np.finfo(np.float64).eps)
 # Largest allowance for rounding, as a share of the level; with a larger one a cut is dropped.

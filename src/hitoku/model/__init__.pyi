@@ -1,4 +1,6 @@
 from hitoku.model import relations as relations
+from hitoku.model.arrays import DIGITS as DIGITS
+from hitoku.model.arrays import INT64_DIGITS as INT64_DIGITS
 from hitoku.model.arrays import Floats as Floats
 from hitoku.model.arrays import Integers as Integers
 from hitoku.model.arrays import Mask as Mask
@@ -65,6 +67,7 @@ from hitoku.model.table_parts import frame_parts as frame_parts
 from hitoku.model.tolerance import ADDITIVITY as ADDITIVITY
 from hitoku.model.tolerance import BOUND as BOUND
 from hitoku.model.tolerance import EXACT_SUMS as EXACT_SUMS
+from hitoku.model.tolerance import LARGEST_WHOLE as LARGEST_WHOLE
 from hitoku.model.tolerance import LEVEL as LEVEL
 from hitoku.model.tolerance import LIMIT as LIMIT
 from hitoku.model.tolerance import MAX_DECIMALS as MAX_DECIMALS

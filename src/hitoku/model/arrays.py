@@ -83,9 +83,13 @@ def frozen_relations(relations: Any, n_cells: int) -> sparse.csr_array:
     return matrix
 
 
-# Protection levels and known bounds are computed from values. A decimal with at most this many digits, or a
-# fraction with at most this denominator, that differs only by rounding is taken as the exact number.
-LEVEL_DIGITS, LEVEL_DENOMINATOR, LEVEL_SHARE = 12, 1000, Fraction(1, 10**13)
+# Significant digits on which sums of a few doubles agree.
+DIGITS = 12
+# Integers with at most this many digits fit into 64 bits.
+INT64_DIGITS = 18
+# Protection levels and known bounds are computed from values. A decimal of DIGITS digits, or a fraction with
+# at most this denominator, that differs only by rounding is taken as the exact number.
+LEVEL_DENOMINATOR, LEVEL_SHARE = 1000, Fraction(1, 10**13)
 
 
 @lru_cache(maxsize=100_000)
@@ -100,7 +104,7 @@ def rational(number: float) -> Fraction:
     if float(number).is_integer():
         return Fraction(int(number))
     double = Fraction(number)
-    decimal = Fraction(f"{number:.{LEVEL_DIGITS}g}")
+    decimal = Fraction(f"{number:.{DIGITS}g}")
     for meant in (decimal, double.limit_denominator(LEVEL_DENOMINATOR)):
         if abs(meant - double) <= LEVEL_SHARE * abs(double):
             return meant

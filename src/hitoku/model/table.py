@@ -22,10 +22,8 @@ from hitoku.model.link import Levels, linked_parts
 from hitoku.model.markup import small_table
 from hitoku.model.relations import broken, cross_relations
 from hitoku.model.table_parts import array_parts, frame_parts
+from hitoku.model.tolerance import LARGEST_WHOLE, WHOLE
 
-# Largest whole number that doubles represent exactly, and largest absolute value that is still within the
-# tolerances of solvers.
-LARGEST_WHOLE, SMALLEST = 2.0**53, 1e-6
 UNIT = "give values in another unit, such as thousands or thousandths"
 
 
@@ -155,7 +153,7 @@ class Table:
                 "is a whole number beyond 2**53, which floating-point numbers cannot represent exactly",
                 UNIT,
             )
-        if 0 < np.abs(self.value).max() < SMALLEST:
+        if 0 < np.abs(self.value).max() < WHOLE:
             self._refuse(
                 self.value != 0, "is below 1e-6 and cannot be distinguished from rounding errors", UNIT
             )

@@ -43,6 +43,9 @@ WHOLE = 1e-6
 # Integers up to this are stored in doubles: sums of some of them are exact, too.
 EXACT_SUMS = 2.0**50
 
+# Doubles represent all integers up to this one exactly.
+LARGEST_WHOLE = 2**53
+
 # Numbers with at most this many decimals are computed as integers; with more an exact proof is impossible.
 MAX_DECIMALS = 6
 

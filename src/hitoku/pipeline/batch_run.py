@@ -17,7 +17,7 @@ import numpy as np
 
 from hitoku.coalitions import Insiders, choose_insiders, parse_insiders
 from hitoku.errors import HitokuError, NeedError, OutputError, ParameterError
-from hitoku.evidence import Outcome
+from hitoku.evidence import SHOWN_FINDINGS, Outcome
 from hitoku.files import refuse_occupied
 from hitoku.io.argus import (
     BY_HAND,
@@ -53,7 +53,6 @@ BATCH_STEPS = {
     **STAGES,
     "write": "writing files",
 }
-MAX_FINDINGS = 20
 
 
 def run_batch(
@@ -356,9 +355,9 @@ def _decided(asked: Suppress, word: str, outcome: Outcome) -> list[str]:
 
 def _audited(outcome: Outcome) -> list[str]:
     findings = outcome.audit.findings
-    more = [f"audit: and {len(findings) - MAX_FINDINGS} more"] if len(findings) > MAX_FINDINGS else []
+    more = [f"audit: and {len(findings) - SHOWN_FINDINGS} more"] if len(findings) > SHOWN_FINDINGS else []
     verdict = f"audit: {'safe' if outcome.audit.safe else 'NOT safe'}"
-    return [verdict, *(f"audit: {finding}" for finding in findings[:MAX_FINDINGS]), *more]
+    return [verdict, *(f"audit: {finding}" for finding in findings[:SHOWN_FINDINGS]), *more]
 
 
 def _within(table: str, where: str) -> Text:

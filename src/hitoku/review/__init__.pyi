@@ -78,7 +78,7 @@ from hitoku.review.tables import request as request
 from hitoku.review.tables import review as review
 from hitoku.review.tables import submission as submission
 from hitoku.review.tables import vote as vote
-from hitoku.review.users import DAYS as DAYS
+from hitoku.review.users import DEVICE_LASTS as DEVICE_LASTS
 from hitoku.review.users import add_person as add_person
 from hitoku.review.users import cookie_name as cookie_name
 from hitoku.review.users import known as known

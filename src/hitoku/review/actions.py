@@ -24,6 +24,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from hitoku.errors import HitokuError, ParameterError
+from hitoku.files import MAX_TEXT_BYTES
+from hitoku.model import INT64_DIGITS
 from hitoku.review import users
 from hitoku.review.context import Context, standing
 from hitoku.review.rendering import SAID, SITE
@@ -34,10 +36,8 @@ from hitoku.web import MAX_DIGITS, client_address, is_same_origin, local_path, r
 
 LOGGER = logging.getLogger("hitoku.review")
 COOKIE = "hitoku_session"
-# Limits of a form without files; texts are limited again where they are used.
-MAX_FIELDS, MAX_FORM_BYTES = 500, 1_000_000
-# Maximum digits of a Content-Length.
-SIZE_DIGITS = 15
+# Maximum number of fields of a form; texts are limited again where they are used.
+MAX_FIELDS = 500
 NO_PAGE, TO_BEGINNING = "there is no such page", "go back to the beginning"
 
 
@@ -199,7 +199,7 @@ def route(action: Action, context: Context) -> Route:
                 form = await http.form(
                     max_files=1 if action.takes_files else 0,
                     max_fields=MAX_FIELDS,
-                    max_part_size=MAX_FORM_BYTES,
+                    max_part_size=MAX_TEXT_BYTES,
                 )
                 files = {name: item for name, item in form.multi_items() if isinstance(item, UploadFile)}
             texts = {name: item for name, item in form.multi_items() if isinstance(item, str)}
@@ -334,9 +334,9 @@ def remember(response: Response, token: str, context: Context) -> None:
 
 def _bound(http: Request, context: Context, action: Action) -> None:
     """Reject a body that is too long, or without a length, before reading it."""
-    most = MAX_FORM_BYTES + (context.settings.upload_bytes if action.takes_files else 0)
+    most = MAX_TEXT_BYTES + (context.settings.upload_bytes if action.takes_files else 0)
     said = http.headers.get("content-length", "")
-    length = whole_number(said, digits=SIZE_DIGITS)
+    length = whole_number(said, digits=INT64_DIGITS)
     if length is None or length > most:
         what = f"what was sent is larger than {most:_} bytes, or does not say how large it is"
         raise _Refusal(problem(context, http, 413, what, "send less"))

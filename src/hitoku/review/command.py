@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 serve = typer.Typer(name="serve", invoke_without_command=True, no_args_is_help=False, rich_markup_mode="rich")
 
 Folder = Annotated[Path, typer.Argument(help="The folder of the application.")]
-FOUND = 1
 # Thread switch interval in seconds. A page runs about 20 queries and may wait for the GIL after each;
 # Python's default of 5 ms adds 0.1 s.
 TURN_S = 0.0005
@@ -292,7 +291,7 @@ def verify_log(
         f"{entries} entries, {len(heads)} receipt(s) from outside: {'NOT whole' if wrong else 'whole'}"
     )
     if wrong:
-        raise typer.Exit(FOUND)
+        raise typer.Exit(1)
 
 
 def _open(folder: Path) -> Context:

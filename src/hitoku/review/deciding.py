@@ -16,7 +16,7 @@ from hitoku.files import sha256
 from hitoku.messages import Text
 from hitoku.review import log
 from hitoku.review.context import latest, move, present
-from hitoku.review.reviewing import LONGEST, Outputs, outputs_of
+from hitoku.review.reviewing import LONGEST_TEXT, Outputs, outputs_of
 from hitoku.review.states import Event, Person, RequestState, StateError
 from hitoku.review.storage import now
 from hitoku.review.tables import decision, output, settled
@@ -104,13 +104,13 @@ def decide(
         raise StateError(
             "output_of_earlier_turn", "this output is of an earlier turn", fix="open the request again"
         )
-    if len(reason) > LONGEST:
+    if len(reason) > LONGEST_TEXT:
         raise ParameterError(
             "reason_too_long",
             "a reason has at most {most:_} characters",
             where="reason",
             fix="shorten it",
-            most=LONGEST,
+            most=LONGEST_TEXT,
         )
     if choice == "refuse" and not reason.strip():
         raise StateError(

@@ -31,7 +31,6 @@ PEOPLE = (
     ("aki", "Aki Kondo", ("administrator",)),
 )
 PROJECT = "Lantern Isles"
-N_ENTERPRISES = 2_000
 
 
 def make_demo(folder: Path) -> Context:
@@ -39,7 +38,7 @@ def make_demo(folder: Path) -> Context:
     context = found(folder, team="Demo centre", https=False)
     data = _data(context)
     data.parent.mkdir()
-    register(n=N_ENTERPRISES, seed=4).records.to_parquet(data)
+    register(n=2_000, seed=4).records.to_parquet(data)
     with writing(context.engine) as connection:
         for login, name, roles in PEOPLE:
             add_person(connection, login, name, roles, PASSWORD, by="system")

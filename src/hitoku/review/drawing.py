@@ -17,8 +17,8 @@ LAYERS = {
     "shared": "Share of row or column",
     "interval": "Interval",
 }
-# Bounds beyond this count as unbounded.
-ENDLESS = 1e300
+# JSON has no infinity: this value represents it.
+ENDLESS = 1e308
 RULE_WORDS = {
     "min_frequency": "it has fewer units than the policy asks for",
     "group_disclosure": "it holds nearly all of its row or column",
@@ -166,8 +166,6 @@ def _by_key(columns: Mapping[str, Sequence[Any]]) -> dict[tuple[Any, ...], Any]:
 # Most entries of a large table repeat, so the worker writes each distinct entry of a column once, and an
 # index per cell. Ten thousand separate lists would slow down garbage collection.
 OF, ONCE = "of", "once"
-# Columns with a larger share of distinct entries are not packed.
-MAX_DIFFERENT = 0.5
 
 
 def packed(cells: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,7 +195,7 @@ def _once(column: Any) -> Any:
         return column
     texts = [json.dumps(each) for each in column]
     place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    if len(place) > MAX_DIFFERENT * len(column):
+    if 2 * len(place) > len(column):
         return column
     return {ONCE: [json.loads(text) for text in place], OF: [place[text] for text in texts]}
 

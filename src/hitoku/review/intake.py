@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 import sqlalchemy as sa
 
 from hitoku.errors import DataError, HitokuError
-from hitoku.files import private_folder, read_file, sha256
+from hitoku.files import MAX_TEXT_BYTES, private_folder, read_file, sha256
 from hitoku.review import users
 from hitoku.review.context import Context, ReviewSettings
 from hitoku.review.storage import reading, writing
@@ -28,9 +28,6 @@ from hitoku.review.submitting import new_request
 from hitoku.review.tables import project
 from hitoku.toml import load_toml
 
-CHUNK = 1 << 20
-# Maximum compression ratio, which text does not reach; not applied below the second number of bytes.
-MAX_RATIO, SMALL = 300, 10_000_000
 MANIFEST = "manifest.json"
 # Exceptions of the standard library for invalid archives, including messages without text.
 BROKEN = (
@@ -117,7 +114,8 @@ def _extract(archive: zipfile.ZipFile, target: Path, settings: ReviewSettings) -
         raise refused(f"it is larger than {settings.unpacked_bytes:_} bytes when unpacked")
     room = settings.unpacked_bytes
     for each in listed:
-        if each.file_size > SMALL and each.file_size > MAX_RATIO * max(1, each.compress_size):
+        # Text does not reach this compression ratio; small files are not tested.
+        if each.file_size > max(10_000_000, 300 * each.compress_size):
             raise refused(f"{_short(each.filename)!r} is packed far too tightly")
         place = target / each.filename
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +154,7 @@ def _copy(read: object, place: Path, room: int) -> int:
     """Copy a file of limited size; return its number of bytes."""
     done = 0
     with place.open("xb") as write:
-        while chunk := read.read(CHUNK):  # type: ignore[attr-defined]
+        while chunk := read.read(2**20):  # type: ignore[attr-defined]
             done += len(chunk)
             if done > room:
                 raise refused("it is larger than allowed, or than it says")
@@ -181,7 +179,6 @@ def _short(name: str) -> str:
 # A file changed less than this many seconds ago may still be written.
 SETTLED_S = 2.0
 REFUSED = "refused"
-MAX_WORDS = 100_000
 
 
 def take_from_inbox(context: Context) -> int:
@@ -243,7 +240,7 @@ def _words(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        given, _ = load_toml(read_file(path, MAX_WORDS).decode("utf-8"), path.name)
+        given, _ = load_toml(read_file(path, MAX_TEXT_BYTES).decode("utf-8"), path.name)
     except UnicodeDecodeError as error:
         raise DataError(
             "file_not_toml",

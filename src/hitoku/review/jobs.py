@@ -15,8 +15,6 @@ from hitoku.review.tables import job
 SILENCE = timedelta(seconds=20)
 # Attempts before a job that crashes its worker is given up.
 MAX_ATTEMPTS = 3
-# Jobs run at the same time; the machine also serves pages.
-AT_ONCE = 1
 
 
 class Job(StrEnum):
@@ -65,7 +63,8 @@ def take(connection: Connection) -> Row[tuple[object, ...]] | None:
         sa.update(job).where(worn).values(state=Stage.FAILED, said=f"the worker died {MAX_ATTEMPTS} times")
     )
     busy = (job.c.state == Stage.RUNNING) & (job.c.beat >= silent)
-    if (connection.scalar(sa.select(sa.func.count()).select_from(job).where(busy)) or 0) >= AT_ONCE:
+    # One job at a time: the machine also serves pages.
+    if connection.scalar(sa.select(sa.func.count()).select_from(job).where(busy)):
         return None
     found = connection.execute(
         sa.select(job).where((job.c.state == Stage.WAITING) | stale).order_by(job.c.id).limit(1)

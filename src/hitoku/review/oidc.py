@@ -15,18 +15,19 @@ import urllib.request
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from hitoku.errors import DataError, HitokuError, ParameterError
-from hitoku.files import read_file
+from hitoku.files import MAX_TEXT_BYTES, read_file
 from hitoku.review.context import Oidc
 
-# Limits of a response of the provider: bytes, and seconds.
-MAX_BYTES, PATIENCE_S = 1_000_000, 10
+# Time limit of a response of the provider.
+PATIENCE = timedelta(seconds=10)
 # Cache duration of its metadata and keys, and permitted clock difference, in seconds.
-FRESH_S, LEEWAY_S = 600, 60
+FRESH, LEEWAY = timedelta(minutes=10), timedelta(minutes=1)
 # Public-key signatures only: "none" and shared secrets do not authenticate the provider.
 ALGORITHMS = ("RS256", "PS256", "ES256", "ES384", "EdDSA")
 
@@ -121,7 +122,7 @@ class Provider:
         try:
             found = jwt.decode(token, KeySet.import_key_set(keys), algorithms=list(ALGORITHMS))  # type: ignore[arg-type]
             jwt.JWTClaimsRegistry(
-                leeway=LEEWAY_S,
+                leeway=int(LEEWAY.total_seconds()),
                 iss={"essential": True, "value": self.settings.issuer},
                 aud={"essential": True, "value": self.settings.client},
                 exp={"essential": True},
@@ -145,7 +146,7 @@ class Provider:
 
     def _fetched(self, address: str) -> Mapping[str, Any]:
         at, found = self._known.get(address, (0.0, {}))
-        if time.monotonic() - at > FRESH_S or not found:
+        if time.monotonic() - at > FRESH.total_seconds() or not found:
             found = _fetch(address)
             self._known[address] = (time.monotonic(), found)
         return found
@@ -183,8 +184,8 @@ def _fetch(address: str, form: Mapping[str, str] | None = None, authorisation: s
         asked.data = urlencode(form).encode()
         asked.add_header("Authorization", authorisation)
     try:
-        with urllib.request.build_opener(_Stay).open(asked, timeout=PATIENCE_S) as answer:
-            found = json.loads(answer.read(MAX_BYTES))
+        with urllib.request.build_opener(_Stay).open(asked, timeout=PATIENCE.total_seconds()) as answer:
+            found = json.loads(answer.read(MAX_TEXT_BYTES))
     except (urllib.error.URLError, OSError, ValueError) as error:
         raise DataError(
             "identity_provider_answer",

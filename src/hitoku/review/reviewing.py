@@ -280,7 +280,7 @@ def _own(connection: Connection, turn: int, who: int) -> Row[tuple[object, ...]]
     ).first()
 
 
-LONGEST = 10_000
+LONGEST_TEXT = 20_000
 
 
 def say(
@@ -312,13 +312,13 @@ def say(
         Whether it was written before votes were opened.
     """
     said = text.strip()
-    if not 0 < len(said) <= LONGEST:
+    if not 0 < len(said) <= LONGEST_TEXT:
         raise ParameterError(
             "comment_length",
             "a comment has 1 to {most:_} characters",
             where="comment",
             fix="write something",
-            most=LONGEST,
+            most=LONGEST_TEXT,
         )
     turn = connection.scalar(sa.select(request.c.turn).where(request.c.id == number)) or 0
     made = connection.execute(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ MIGRATIONS = Path(__file__).with_name("migrations")
 # Arbitrary lock id, shared by all writers.
 WRITE_LOCK = 724_151_020
 # Time that a writer waits for the lock, in milliseconds.
-PATIENCE_MS = 20_000
+PATIENCE = timedelta(seconds=20)
 
 
 def now() -> str:
@@ -58,7 +58,7 @@ def open_database(url: str) -> Engine:
     if url.startswith("sqlite"):
         # Connections are shared between threads; SQLite is compiled for that.
         engine = sa.create_engine(
-            url, connect_args={"check_same_thread": False, "timeout": PATIENCE_MS / 1000}
+            url, connect_args={"check_same_thread": False, "timeout": PATIENCE.total_seconds()}
         )
         sa.event.listen(engine, "connect", _prepare_sqlite)
         sa.event.listen(engine, "begin", _begin_sqlite)
@@ -74,7 +74,12 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     # Python's driver starts transactions implicitly; here they are started explicitly.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={PATIENCE_MS}"):
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        f"busy_timeout={PATIENCE // timedelta(milliseconds=1)}",
+    ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

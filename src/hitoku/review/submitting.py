@@ -15,12 +15,12 @@ from hitoku.files import sha256
 from hitoku.review import jobs, log
 from hitoku.review.context import Context, latest, move
 from hitoku.review.jobs import Job
-from hitoku.review.reviewing import say
+from hitoku.review.reviewing import LONGEST_TEXT, say
 from hitoku.review.states import Event, Person, RequestState
 from hitoku.review.storage import now
 from hitoku.review.tables import member, output, project, request, review, submission, vote
 
-LONGEST_TITLE, LONGEST_TEXT = 200, 20_000
+LONGEST_TITLE = 200
 
 
 def new_request(

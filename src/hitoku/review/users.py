@@ -282,7 +282,7 @@ def _hashed(token: str) -> str:
     return sha256(token.encode())
 
 
-DAYS = 180
+DEVICE_LASTS = timedelta(days=180)
 
 
 def cookie_name(login: str) -> str:
@@ -311,7 +311,7 @@ def known_device(cookie: str, login: str, hashed: str) -> str | None:
     if not cookie.isascii() or not hmac.compare_digest(signature, _signature(login, content, hashed)):
         return None
     device, _, issued = content.partition(".")
-    return device if time.time() - int(issued) < DAYS * 86_400 else None
+    return device if time.time() - int(issued) < DEVICE_LASTS.total_seconds() else None
 
 
 def _signature(login: str, content: str, hashed: str) -> str:

@@ -16,10 +16,9 @@ from hitoku.checks.policies import Policy
 from hitoku.checks.principles import PrincipleVerdict, SumTerm
 from hitoku.checks.submission import Recheck, Rechecked
 from hitoku.errors import HitokuError
-from hitoku.io import LayoutSection, OutputCells, asked_for, cross_codes, entry, list_rows
+from hitoku.io import MAX_LISTED, LayoutSection, OutputCells, asked_for, cross_codes, entry, list_rows
+from hitoku.review.drawing import ENDLESS
 
-# JSON has no infinity: this value represents it.
-ENDLESS = 1e308
 # Optional columns, omitted if empty.
 OPTIONAL = ("share", "shared", "low", "high")
 View = dict[str, Any]
@@ -134,9 +133,6 @@ def _finite(value: float | None) -> float | None:
     return None if value is None else min(max(value, -ENDLESS), ENDLESS)
 
 
-DPI = 110
-
-
 def draw_picture(output: Output) -> bytes:
     """Return the chart of an output as PNG; empty if it has none or is suppressed."""
     if not output.asked.picture:
@@ -150,12 +146,10 @@ def draw_picture(output: Output) -> bytes:
         return b""
     content = io.BytesIO()
     # Without metadata, equal numbers give equal bytes.
-    figure.savefig(content, format="png", dpi=DPI, metadata={"Software": None})
+    figure.savefig(content, format="png", dpi=110, metadata={"Software": None})
     return content.getvalue()
 
 
-# Maximum number of sums drawn; the verdicts name all.
-MAX_SUMS = 50
 # Maximum number of cells in a drawn sum.
 MAX_TERMS = 200
 
@@ -173,7 +167,7 @@ def sums(found: Recheck, n_cells: Sequence[int]) -> list[dict[str, Any]]:
     drawn: list[dict[str, Any]] = []
     for place, each in enumerate(found.outputs):
         for verdict in each.verdicts:
-            if 0 < len(verdict.terms) <= MAX_TERMS and len(drawn) < MAX_SUMS:
+            if 0 < len(verdict.terms) <= MAX_TERMS and len(drawn) < MAX_LISTED:
                 sides = _sides(found, n_cells, place, verdict)
                 if sides is not None:
                     drawn.append(_sum(each, verdict, sides))

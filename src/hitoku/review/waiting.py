@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from hitoku.io import MAX_LISTED
 from hitoku.review.context import ReviewSettings
 from hitoku.review.states import Person, RequestState, Role
 from hitoku.review.storage import read_moment
@@ -30,7 +31,6 @@ TAB_WORDS = {
     "release": "Ready to release",
     "closed": "Closed",
 }
-PAGE = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,8 +164,8 @@ def lines(
         .select_from(source)
         .where(*where)
         .order_by(*order)
-        .limit(PAGE)
-        .offset(PAGE * (max(1, page) - 1))
+        .limit(MAX_LISTED)
+        .offset(MAX_LISTED * (max(1, page) - 1))
     ).all()
     turns = [row.turn_id for row in rows]
     mine, frozen = _votes(connection, who, turns), _reviews(connection, turns)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.model import infinite
+from hitoku.model import LARGEST_WHOLE, infinite
 
 MAX_DECIMALS = 4
-EXACT = 2**53  # integers up to this are exact doubles
 ROOM = 122  # bits of the largest sums, as integers
 SPREAD_BITS = 30
 
@@ -105,20 +104,20 @@ def numbers_of(engine: Measured, decimals: int | None = None) -> Numbers:
         scale, weight_scale = 10.0**decimals, 1.0 if value else 10.0**decimals
         room = facts.n_records * (facts.largest_weight + 1.0)  # for rounding upward
         whole = {
-            "sum": scale * facts.size + room < EXACT,
-            "weighted_sum": scale * facts.weighted + room < EXACT,
-            "weighted_count": not value or (facts.weight_digits == 0 and facts.weights < EXACT),
+            "sum": scale * facts.size + room < LARGEST_WHOLE,
+            "weighted_sum": scale * facts.weighted + room < LARGEST_WHOLE,
+            "weighted_count": not value or (facts.weight_digits == 0 and facts.weights < LARGEST_WHOLE),
         }
     else:
         scale = _scale(facts.digits, facts.size)
         weight_scale = _scale(facts.weight_digits, facts.weights)
-        if weight and value and scale * weight_scale * facts.weighted >= EXACT:
+        if weight and value and scale * weight_scale * facts.weighted >= LARGEST_WHOLE:
             weight_scale = 1.0
         whole = {
-            "sum": facts.digits <= MAX_DECIMALS and 10.0**facts.digits * facts.size < EXACT,
-            "weighted_count": 10.0**facts.weight_digits == weight_scale and facts.weights < EXACT,
+            "sum": facts.digits <= MAX_DECIMALS and 10.0**facts.digits * facts.size < LARGEST_WHOLE,
+            "weighted_count": 10.0**facts.weight_digits == weight_scale and facts.weights < LARGEST_WHOLE,
         }
-        whole["weighted_sum"] = all(whole.values()) and scale * weight_scale * facts.weighted < EXACT
+        whole["weighted_sum"] = all(whole.values()) and scale * weight_scale * facts.weighted < LARGEST_WHOLE
     return Numbers(
         facts.n_records,
         _fine(facts, engine, whole, (scale, weight_scale), weighted=weight),
@@ -196,8 +195,8 @@ def _refuse_numbers(facts: NumberFacts, engine: Measured) -> None:
 
 
 def _refuse_large(decimals: int, size: float, where: str) -> None:
-    if 10.0**decimals * size >= EXACT:
-        most = max(math.floor(math.log10(EXACT / size)), 0)
+    if 10.0**decimals * size >= LARGEST_WHOLE:
+        most = max(math.floor(math.log10(LARGEST_WHOLE / size)), 0)
         raise ParameterError(
             "too_many_decimals",
             "decimals={decimals} asks for more digits than sums of this size have",
@@ -215,7 +214,8 @@ def decimals_sql(column: str, nearest: str) -> str:
     ``nearest`` is the rounding function; ties do not matter.
     """
     cases = "".join(
-        f" WHEN abs({column}) * 1e{d} < {EXACT} AND {nearest}({column} * 1e{d}) / 1e{d} = {column} THEN {d}"
+        f" WHEN abs({column}) * 1e{d} < {LARGEST_WHOLE}"
+        f" AND {nearest}({column} * 1e{d}) / 1e{d} = {column} THEN {d}"
         for d in range(MAX_DECIMALS + 1)
     )
     return f"CASE {cases} ELSE 99 END"
@@ -223,4 +223,4 @@ def decimals_sql(column: str, nearest: str) -> str:
 
 def _scale(digits: int, size: float) -> float:
     scale = 10.0**digits if digits <= MAX_DECIMALS else math.inf
-    return scale if scale * size < EXACT else 1.0
+    return scale if scale * size < LARGEST_WHOLE else 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from datetime import datetime
+from types import SimpleNamespace
 
 import numpy as np
 import openpyxl
@@ -196,10 +197,11 @@ def test_codes_that_begin_like_formulas_stay_texts(tmp_path):
 
 @pytest.mark.parametrize(
     ("limit", "said"),
-    [("MAX_ROWS", "rows"), ("MAX_COLUMNS", "columns"), ("LONGEST_TEXT", "characters in one text")],
+    [("MAX_ROWS", "rows"), ("MAX_COLUMNS", "columns"), ("MAX_TEXT", "characters in one text")],
 )
 def test_content_beyond_excel_limits_raises_before_writing(persons, tmp_path, monkeypatch, limit, said):
-    monkeypatch.setattr(xlsx, limit, 3)
+    limits = {each.name: each.value for each in xlsx.Excel} | {limit: 3}
+    monkeypatch.setattr(xlsx, "Excel", SimpleNamespace(**limits))
     with pytest.raises(OutputError, match=f"{said}, at most 3 are possible"):
         write_xlsx(tmp_path / "table.xlsx", shown(persons))
     assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -367,7 +368,9 @@ def test_print_orientation_follows_table_width(columns, classes):
 
 def test_print_row_limit_matches_stylesheet():
     css = (TEMPLATES / "style.css").read_text("utf-8")
-    assert f"nth-child(n+{report.MAX_PRINTED_ROWS + 1})" in css
+    html = (TEMPLATES / "page.html").read_text("utf-8")
+    (most,) = re.findall(r"set most_printed_rows = (\d+)", html)
+    assert f"nth-child(n+{int(most) + 1})" in css
 
 
 # As a file

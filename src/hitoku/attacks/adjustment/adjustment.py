@@ -20,12 +20,10 @@ from hitoku.model import ADDITIVITY, SUM_ROUNDING, Estimates, Floats, Mask, Need
 from hitoku.parameters import AtLeastZero, Count, LimitOrZero, Whole, check_parameters
 from hitoku.solver.closest import PENALTY, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import SolverStatus
-from hitoku.solver.work import CountedWork
+from hitoku.solver.work import MINUTES, CountedWork
 
 # The paper calls it a small value for cells near zero. Small relative to one unit, it changes no other cell.
 DELTA = 1e-6
-# Work limit of the programs of one replication: about two minutes.
-WORK = 1e10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +90,7 @@ class Adjustment:
     delta: AtLeastZero = DELTA
     penalty: AtLeastZero = PENALTY
     known: AttackerKnowledge | None = None
-    work_limit: LimitOrZero | None = WORK
+    work_limit: LimitOrZero | None = MINUTES
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -27,8 +27,6 @@ EFFORT = 1_000_000_000
 PAIR = 20_000
 # Steps per unit for making a partition of an implication, or for refining one.
 DERIVING = 20
-# Limit on nodes and edges of the flows of one search: half a minute.
-FLOW_WORK = 2e10
 # Maximum number of partitions of implications of one output, the shortest sums first.
 MAX_DERIVED = 250
 # With fewer units than this, going through them takes no longer than finding out which are alike.

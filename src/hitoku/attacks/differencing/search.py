@@ -17,7 +17,6 @@ from hitoku.attacks.differencing.alike import Alike
 from hitoku.attacks.differencing.comparing import (
     EFFORT,
     FEW_UNITS,
-    FLOW_WORK,
     Searched,
     SearchTask,
     SingledOut,
@@ -27,6 +26,7 @@ from hitoku.attacks.differencing.partition import Certificate, Codes, Hashes, Pa
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Integers
+from hitoku.solver.work import MINUTES
 
 
 class DifferencingSearch:
@@ -69,7 +69,7 @@ class DifferencingSearch:
         depth: int = 3,
         keys: Hashes | None = None,
         effort: int = EFFORT,
-        flow_work: float = FLOW_WORK,
+        flow_work: float = MINUTES,
     ) -> None:
         if threshold < 1 or depth < 1:
             raise ParameterError(

@@ -16,11 +16,10 @@ from hitoku.attacks.matching.attackers import Attacker
 from hitoku.attacks.matching.enumeration import judged, no_candidate
 from hitoku.attacks.matching.matched import Matched, over_all
 from hitoku.attacks.matching.suppressor import Suppressor
+from hitoku.kernels import MASK_BITS
 from hitoku.model import Bounds, Integers, Mask, Release
 from hitoku.rules import MinFrequency
 
-# Longer lines do not fit the kernels' masks.
-LONGEST = 62
 # Counts up to this are handled individually.
 MAX_COUNTS = 10_000
 # Limit on candidates listed and examined one by one, or counted if they are not listed.
@@ -139,7 +138,7 @@ def flat(release: Release) -> bool:
     """Return whether a release is a plain two-way table of counts with all its margins published."""
     if len(release.dimensions) != 2 or not release.integer:
         return False
-    if any(len(d.groups) != 1 or len(d.leaves) > LONGEST for d in release.dimensions):
+    if any(len(d.groups) != 1 or len(d.leaves) > MASK_BITS for d in release.dimensions):
         return False
     printed = release.withheld.reshape([len(d) for d in release.dimensions])
     return not (printed[-1].any() or printed[:, -1].any())

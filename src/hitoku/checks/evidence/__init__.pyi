@@ -40,6 +40,7 @@ from hitoku.checks.evidence.group_evidence import refuse_counts as refuse_counts
 from hitoku.checks.evidence.group_evidence import require_finite as require_finite
 from hitoku.checks.evidence.group_evidence import slices as slices
 from hitoku.checks.evidence.group_evidence import values_of as values_of
+from hitoku.checks.evidence.model_evidence import FIT_ROUNDING as FIT_ROUNDING
 from hitoku.checks.evidence.model_evidence import ModelEvidence as ModelEvidence
 from hitoku.checks.evidence.table_evidence import MagnitudeEvidence as MagnitudeEvidence
 from hitoku.checks.evidence.table_evidence import TableEvidence as TableEvidence

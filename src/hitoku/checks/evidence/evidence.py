@@ -17,14 +17,12 @@ from pydantic import ConfigDict, Field, PlainValidator, StrictStr
 from pydantic.dataclasses import dataclass
 
 from hitoku.errors import DataError
-from hitoku.model import ADDITIVITY, Floats, Integers, Mask
+from hitoku.model import ADDITIVITY, LARGEST_WHOLE, Floats, Integers, Mask
 
 # Code of records whose value is known, as definitions write it.
 KNOWN = "yes"
 
-# Doubles represent all integers up to this one exactly.
-MAX_COUNT = 2**53
-Count = Annotated[int, Field(ge=0, le=MAX_COUNT, strict=True)]
+Count = Annotated[int, Field(ge=0, le=LARGEST_WHOLE, strict=True)]
 
 
 def known_of(column: str) -> str:
@@ -213,7 +211,7 @@ def _array(
     words: str,
     *,
     ndim: int = 1,
-    least: float = -MAX_COUNT,
+    least: float = -LARGEST_WHOLE,
     finite: bool = True,
 ) -> PlainValidator:
     """Return a validator that reads a list, or equally long lists, into a read-only array."""
@@ -237,7 +235,7 @@ def _array(
             raise ValueError(f"not a list of {words}")
         if finite and not np.isfinite(array).all():
             raise ValueError("a number that is not finite")
-        if dtype is not np.bool_ and np.any((array < least) | (array > MAX_COUNT) & (dtype is np.int64)):
+        if dtype is not np.bool_ and np.any((array < least) | (array > LARGEST_WHOLE) & (dtype is np.int64)):
             raise ValueError("a number out of range")
         array.setflags(write=False)
         return array

@@ -14,8 +14,9 @@ from enum import IntEnum
 from pathlib import PurePath
 
 from hitoku.errors import DataError
+from hitoku.files import MAX_TEXT_BYTES
 
-MAX_TEXT_BYTES, MAX_PICTURE_BYTES = 1_000_000, 10_000_000
+MAX_PICTURE_BYTES = 10_000_000
 # A decoded picture with more pixels could exhaust the memory of the viewer.
 MAX_PIXELS = 60_000_000
 

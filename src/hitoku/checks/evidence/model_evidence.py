@@ -12,8 +12,9 @@ from pydantic.dataclasses import dataclass
 from hitoku.checks.evidence.evidence import STRICT, Count, CountRows, Counts, Estimates, Evidence, Texts
 from hitoku.checks.evidence.group_evidence import COUNTED, compare_values
 
-# Leverages add up to the number of parameters, up to rounding.
-ROUNDING = 1e-6
+# Fitted models are exact to about this share: leverages add up to the number of parameters, squares to those
+# explained and unexplained.
+FIT_ROUNDING = 1e-6
 
 # Fields of the groups for which coefficients imply the mean of the outcome.
 OUTCOMES = ("outcome_groups", "outcome_codes", "outcome_units", "outcome_values", "outcome_holders")
@@ -172,10 +173,10 @@ class ModelEvidence(Evidence):
     def _leverages(self) -> Iterator[str]:
         if self.n_leverage != self.n_records:
             yield "not one leverage for each record"
-        if not 0 <= self.leverage <= 1 + ROUNDING:
+        if not 0 <= self.leverage <= 1 + FIT_ROUNDING:
             yield "a leverage outside of 0 to 1"
         # The largest leverage is at least the mean.
-        if self.leverage * self.n_leverage < self.n_parameters * (1 - ROUNDING):
+        if self.leverage * self.n_leverage < self.n_parameters * (1 - FIT_ROUNDING):
             yield "the largest leverage is below the mean leverage"
 
     def _cells(self) -> Iterator[str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hitoku.attacks.differencing import COUNTS
 from hitoku.checks.evidence import (
+    FIT_ROUNDING,
     Evidence,
     FittedModel,
     LeftOut,
@@ -27,7 +28,6 @@ from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
     MEAN,
     SPREAD,
-    UNEXPLAINED,
     Applied,
     Said,
     judge_model,
@@ -367,9 +367,9 @@ def _predict(fitted: FittedModel) -> _Prediction:
         and any(np.ptp(endog[column == v]) == 0 for v in np.unique(column))
     ]
     # Any prediction on the right side of one half discloses a binary outcome.
-    close = 0.5 - UNEXPLAINED if binary else UNEXPLAINED * spread
+    close = 0.5 - FIT_ROUNDING if binary else FIT_ROUNDING * spread
     left, squares = endog - predicted, float(((endog - endog.mean()) ** 2).sum())
-    explained = not binary and squares > 0 and 1 - float(left @ left) / squares >= 1 - UNEXPLAINED
+    explained = not binary and squares > 0 and 1 - float(left @ left) / squares >= 1 - FIT_ROUNDING
     return _Prediction(bool(np.abs(left).max() <= close) or explained, binary, tuple(pure))
 
 

@@ -3,7 +3,6 @@ from hitoku.checks.principles import model_principles as model_principles
 from hitoku.checks.principles import table_principles as table_principles
 from hitoku.checks.principles import together as together
 from hitoku.checks.principles import value_principles as value_principles
-from hitoku.checks.principles.group_principles import UNEXPLAINED as UNEXPLAINED
 from hitoku.checks.principles.group_principles import degrees_of_freedom as degrees_of_freedom
 from hitoku.checks.principles.group_principles import dominance_rule as dominance_rule
 from hitoku.checks.principles.group_principles import few_units as few_units
@@ -14,7 +13,6 @@ from hitoku.checks.principles.group_principles import perfect_fit as perfect_fit
 from hitoku.checks.principles.group_principles import square_tests as square_tests
 from hitoku.checks.principles.group_principles import units as units
 from hitoku.checks.principles.model_principles import judge_model as judge_model
-from hitoku.checks.principles.principle_verdict import MAX_NAMED as MAX_NAMED
 from hitoku.checks.principles.principle_verdict import Applied as Applied
 from hitoku.checks.principles.principle_verdict import Clearance as Clearance
 from hitoku.checks.principles.principle_verdict import Principle as Principle

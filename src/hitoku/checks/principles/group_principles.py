@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.checks.evidence import AmountEvidence, Evidence, GroupEvidence
+from hitoku.checks.evidence import FIT_ROUNDING, AmountEvidence, Evidence, GroupEvidence
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles.principle_verdict import (
-    MAX_NAMED,
     Applied,
     Clearance,
     Principle,
@@ -200,7 +199,7 @@ def merging(labels: Sequence[Sequence[str]], n_units: Any, minimum: int) -> str:
             proposed.append(Text(template, one=own, other=labels[other][-1], group=", ".join(above)))
         elif beside:
             proposed.append(Text("merge {one} with both neighbours", one=own))
-    return some(proposed, MAX_NAMED) if proposed else "take more units together"
+    return some(proposed, 3) if proposed else "take more units together"
 
 
 DOMINATED_SQUARES = "dominated_squares"
@@ -268,10 +267,6 @@ def squares_unknown() -> PrincipleVerdict:
     )
 
 
-# Share of unexplained squares below which a fit counts as perfect.
-UNEXPLAINED = 1e-6
-
-
 def perfect_fit(fit: Floats | None) -> PrincipleTest | PrincipleVerdict:
     """Test that no variable determines the other; require review if the fit is unknown.
 
@@ -293,7 +288,7 @@ def perfect_fit(fit: Floats | None) -> PrincipleTest | PrincipleVerdict:
     return PrincipleTest(
         principle=Principle.INDIVIDUAL_VALUE,
         reason="perfect_fit",
-        unsafe=np.asarray(fit >= 1 - UNEXPLAINED),
+        unsafe=np.asarray(fit >= 1 - FIT_ROUNDING),
         rule="no variable that gives the other for everybody",
         numbers={"largest_fit": float(fit.max())},
         remedy="leave out one of the two variables: it says the same as the other",

@@ -20,9 +20,6 @@ from hitoku.errors import some
 from hitoku.messages import Text, join
 from hitoku.model import Mask, Row, Status, Verdict
 
-# Number of unsafe parts that a verdict names.
-MAX_NAMED = 3
-
 
 class Clearance(StrEnum):
     """Whether an output may be released."""
@@ -214,7 +211,7 @@ class PrincipleTest:
             rule=Text(self.rule),
             n=n_unsafe,
             total=n_parts,
-            names=some((", ".join(label) or "all" for label in labels), MAX_NAMED),
+            names=some((", ".join(label) or "all" for label in labels), 3),
         )
         return PrincipleVerdict(
             principle=self.principle,

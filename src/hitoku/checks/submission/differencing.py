@@ -135,8 +135,6 @@ def scope(ledger: bool, records: Records | None, depth: int) -> str:
 # Maximum number of code combinations that all outputs together may distinguish; above it, pairs are compared,
 # up to the second number, because the linear programs would take minutes.
 MAX_TOGETHER, MAX_OF_TWO = 500, 20_000
-# Number of disclosing sets of outputs listed individually.
-SHOWN = 3
 
 
 def by_codes(
@@ -320,7 +318,8 @@ def _told(
     for group, each in disclosed:
         sets.setdefault(tuple(group[place].name for place in each.releases), []).append((group, each))
     verdicts = []
-    for names, own_groups in list(sets.items())[:SHOWN]:
+    # The first three are enough to see what is wrong.
+    for names, own_groups in list(sets.items())[:3]:
         group, worst = min(own_groups, key=lambda each: (each[1].most, each[1].group))
         more = Text("{n} more", n=len(own_groups) - 1) if len(own_groups) > 1 else ""
         text = worst.describe({place: each.name for place, each in enumerate(group)}, "unit")

@@ -14,7 +14,7 @@ from typing import Any
 from hitoku.checks.evidence import KNOWN, LeftOut, Unreadable, known_of
 from hitoku.checks.outputs import Fact, Kind, Output, collect_complete, find_contradictions, judge_published
 from hitoku.checks.policies import Policy
-from hitoku.checks.principles import MAX_NAMED, Principle, PrincipleVerdict, worst
+from hitoku.checks.principles import Principle, PrincipleVerdict, worst
 from hitoku.checks.submission.rechecked import fault
 from hitoku.checks.submission.submission import Submission, csv_text
 from hitoku.checks.unit_records import MISSING, Records
@@ -252,7 +252,7 @@ def disagreements(outputs: Sequence[Output]) -> list[list[str]]:
                     found[one].setdefault((two, str(fact.kind[0])), []).append(_named(group))
     told = [
         [
-            f"it contradicts {outputs[other].name} about the {what} in {some(groups, MAX_NAMED)}"
+            f"it contradicts {outputs[other].name} about the {what} in {some(groups, 3)}"
             for (other, what), groups in own.items()
         ]
         for own in found
@@ -277,7 +277,7 @@ def _gaps(outputs: Sequence[Output]) -> list[list[str]]:
                     found[one].setdefault(two, []).append(column)
     return [
         [
-            f"it contradicts {outputs[other].name} about the missing values of {some(columns, MAX_NAMED)}"
+            f"it contradicts {outputs[other].name} about the missing values of {some(columns, 3)}"
             for other, columns in own.items()
         ]
         for own in found

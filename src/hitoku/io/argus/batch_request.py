@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from hitoku.errors import DataError, did_you_mean
 from hitoku.messages import Text
+from hitoku.rules import DEFAULT_PERCENT
 
 RULE = re.compile(r"(?P<name>[A-Za-z]+)\s*\((?P<numbers>[^()]*)\)")
 # Maximum number of occurrences, and number of values, of each keyword.
@@ -24,7 +25,6 @@ KINDS = {
     "WGT": (1, (1,)),
     "MIS": (1, (1,)),
 }
-MANUAL = 20.0
 # Maximum number of contributors that a rule may consider, because so many are stored per cell.
 MAX_CONTRIBUTORS = 1_000_000
 
@@ -87,7 +87,7 @@ class Safety:
     freq: tuple[Few, ...] = ()
     req: tuple[RequestRule, ...] = ()
     zero: float | None = None
-    manual: float = MANUAL
+    manual: float = DEFAULT_PERCENT
     weighted: bool = False
     missing_safe: bool = False
 
@@ -183,7 +183,7 @@ def _make_safety(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
         freq=freq,
         req=req,
         zero=found["ZERO"][0][0] if found["ZERO"] else None,
-        manual=found["MAN"][0][0] if found["MAN"] else MANUAL,
+        manual=found["MAN"][0][0] if found["MAN"] else DEFAULT_PERCENT,
         weighted=_switch(found["WGT"], "WGT", refuse),
         missing_safe=_switch(found["MIS"], "MIS", refuse),
     )

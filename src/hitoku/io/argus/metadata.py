@@ -13,17 +13,12 @@ from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 from hitoku.errors import DataError, OutputError, ParameterError, did_you_mean
 from hitoku.io.argus.columns import COLUMN_PARTS, NUMERIC_PARTS, Layout, Part, Variable, written
-from hitoku.io.argus.text import Word, found_file, lines_of, quoted, read_text, words_of, write_text
+from hitoku.io.argus.text import Limit, Word, found_file, lines_of, quoted, read_text, words_of, write_text
 from hitoku.messages import Text
 
 __all__ = ["Metadata", "Variable", "parse_metadata", "read_metadata", "write_metadata"]
 
 Kind = Literal["microdata", "table"]
-
-MAX_MISSING = 2
-MAX_REQUESTS = 2
-MAX_LEVELS = 10
-N_DISTANCES = 5
 
 LETTERS = {"<SAFE>": "safe", "<UNSAFE>": "unsafe", "<PROTECT>": "protect"}
 # Keywords of the cell key method, which hitoku does not apply, are kept as written.
@@ -308,14 +303,14 @@ class _Reader:
             start, length = (first[0] if first else None), last
             values = values[n_places:]
         missing = tuple(value for value in values if value.strip())
-        if len(missing) > MAX_MISSING:
+        if len(missing) > Limit.MISSING:
             line.refuse(
                 "metadata_missing_code_count",
                 "variable {variable!r} has {n} missing codes",
                 "give at most {max_missing} of them",
                 variable=name,
                 n=len(missing),
-                max_missing=MAX_MISSING,
+                max_missing=Limit.MISSING,
             )
         if length is not None and any(len(code) > length for code in missing):
             line.refuse(
@@ -436,13 +431,13 @@ def _separator(line: _Line, values: Sequence[str]) -> str:
 
 def _levels(line: _Line, values: Sequence[str], variable: Variable) -> dict[str, Any]:
     levels = tuple(line.whole(value, "the number of digits of a level") for value in values)
-    if not levels or len(levels) > MAX_LEVELS:
+    if not levels or len(levels) > Limit.LEVELS:
         line.refuse(
             "metadata_level_count",
             "<HIERLEVELS> has {n} levels",
             "give between one and {max_levels}",
             n=len(levels),
-            max_levels=MAX_LEVELS,
+            max_levels=Limit.LEVELS,
         )
     if variable.length is not None and sum(levels) != variable.length:
         line.refuse(
@@ -458,28 +453,28 @@ def _levels(line: _Line, values: Sequence[str], variable: Variable) -> dict[str,
 
 def _distances(line: _Line, values: Sequence[str], _: Variable) -> dict[str, Any]:
     distances = [line.whole(value, "a distance") for value in values]
-    if len(distances) > N_DISTANCES:
+    if len(distances) > Limit.DISTANCES:
         line.refuse(
             "metadata_distance_count",
             "<DISTANCE> has {n} numbers",
             "give {n_distances}",
             n=len(distances),
-            n_distances=N_DISTANCES,
+            n_distances=Limit.DISTANCES,
         )
-    while len(distances) < N_DISTANCES:  # the last one is repeated
+    while len(distances) < Limit.DISTANCES:
         distances.append(distances[-1] if distances else 1)
     return {"distance": tuple(distances)}
 
 
 def _requests(line: _Line, values: Sequence[str], _: Variable) -> dict[str, Any]:
     codes = tuple(value for value in values if value != ",")
-    if not 0 < len(codes) <= MAX_REQUESTS:
+    if not 0 < len(codes) <= Limit.REQUESTS:
         line.refuse(
             "metadata_request_count",
             "<REQUEST> has {n} codes",
             "give one or {max_requests}",
             n=len(codes),
-            max_requests=MAX_REQUESTS,
+            max_requests=Limit.REQUESTS,
         )
     return {"request": codes}
 

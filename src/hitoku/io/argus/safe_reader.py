@@ -16,11 +16,9 @@ from hitoku.errors import DataError, TableError, some
 from hitoku.io.argus.cell_status import UNSAFE, ArgusStatus
 from hitoku.io.argus.safe_files import EMPTY, WITHHELD
 from hitoku.io.argus.text import read_text
-from hitoku.model import Finding, Floats, Integers, Mask, Severity, Table
+from hitoku.model import LARGEST_WHOLE, MAX_DECIMALS, Finding, Floats, Integers, Mask, Severity, Table
 
 HIDDEN = (*UNSAFE, ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_BY_HAND)
-# Doubles represent all integers below this one exactly.
-EXACT = 2**53
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -156,7 +154,7 @@ def _value(text: str, where: str) -> float:
 
 def _count(text: str, what: str, where: str) -> int:
     number = _number(text)
-    if number is None or number != int(number) or not 0 <= number < EXACT:
+    if number is None or number != int(number) or not 0 <= number < LARGEST_WHOLE:
         raise DataError(
             "entry_not_whole",
             "a {what} is not a whole number",
@@ -165,10 +163,6 @@ def _count(text: str, what: str, where: str) -> int:
             what=what,
         )
     return int(number)
-
-
-MAX_DECIMALS = 6
-NAMED = 3
 
 
 def read_suppressed_table(path: str | Path, table: Table) -> tuple[Mask, list[Finding]]:
@@ -213,7 +207,7 @@ def read_suppressed_table(path: str | Path, table: Table) -> tuple[Mask, list[Fi
     return withheld, [
         Finding(
             severity=Severity.FAIL,
-            place=some(other, NAMED),
+            place=some(other, 3),
             reason=reason,
             advice="give the table that the safe file was made from",
         )

@@ -20,6 +20,7 @@ from hitoku.io.argus.text import read_text
 from hitoku.io.argus.tree import tree_of
 from hitoku.messages import Arguments, Text
 from hitoku.model import (
+    LARGEST_WHOLE,
     Contributors,
     Dimension,
     Floats,
@@ -43,8 +44,6 @@ NUMBERS: tuple[Part, ...] = ("frequency", "shadow", "cost", "lower", "upper")
 ADDED: tuple[Part, ...] = ("frequency", "shadow", "cost")
 # Response name for the number of contributors, as in a batch.
 FREQUENCY = "<freq>"
-# Doubles represent all integers up to this one exactly.
-EXACT = 2.0**53
 # Maximum number of failing relations listed.
 MAX_LISTED = 5
 # Separator between the codes of a cell.
@@ -445,7 +444,7 @@ def _contributors(
 
 def _exact(values: Floats, decimals: int) -> bool:
     """Return whether sums of the values, in units of the last decimal, are exact as doubles."""
-    return bool(np.abs(values).sum() * 10.0**decimals < EXACT)
+    return bool(np.abs(values).sum() * 10.0**decimals < LARGEST_WHOLE)
 
 
 def _refuse_broken(cells: _Cells, values: Floats, decimals: int, declared: int, where: str) -> None:

@@ -15,6 +15,7 @@ import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,8 +25,24 @@ from hitoku.model import Dimension, Hierarchy, Labels, Table
 
 WORD = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+)')
 
-# Limit of file systems, in bytes.
-LONGEST_NAME = 255
+
+class Limit(IntEnum):
+    """Limits of file systems and of τ-ARGUS."""
+
+    FILE_NAME = 255
+    """Bytes of a file name."""
+    MISSING = 2
+    """Missing codes of a variable."""
+    REQUESTS = 2
+    """Codes of a request."""
+    LEVELS = 10
+    """Levels of a hierarchy in the digits of its codes."""
+    DISTANCES = 5
+    """Distances of a variable; the last one stands for those that are left out."""
+    VARIABLES = 4
+    """Variables of a table in which optimal patterns are searched for."""
+    COST = 20_000
+    """Largest cost: costs in JJ files are scaled to whole numbers up to this."""
 
 
 class SourceLine(NamedTuple):
@@ -165,7 +182,7 @@ def write_text(path: str | Path, lines: Sequence[str], what: str) -> None:
 
 def refuse_impossible(name: str) -> None:
     """Raise DataError for an impossible file name, before searching for it raises another error."""
-    if "\0" in name or any(len(part.encode()) > LONGEST_NAME for part in re.split(r"[\\/]", name)):
+    if "\0" in name or any(len(part.encode()) > Limit.FILE_NAME for part in re.split(r"[\\/]", name)):
         raise DataError(
             "file_name_impossible",
             "a file cannot have such a name",

@@ -11,16 +11,12 @@ from pathlib import Path
 
 from hitoku.evidence import texts
 from hitoku.io.layout import sheets_of
-from hitoku.io.pages import render
+from hitoku.io.pages import MAX_ROWS, render
 from hitoku.io.publication import WITHHELD, Format, Publication
 from hitoku.model import Release
 
 # Above this number of cells, the page refers to the CSV file.
 MAX_CELLS = 250_000
-# Longer tables are folded into parts of this many rows.
-MAX_ROWS = 500
-# Maximum indentation; the style has a class for each level.
-DEEPEST = 8
 
 
 def page(release: Release, *, title: str, adjusted: bool = False, footnotes: Sequence[str] = ()) -> str:
@@ -54,7 +50,6 @@ def page(release: Release, *, title: str, adjusted: bool = False, footnotes: Seq
         numbers=[] if long else [_number(text) for text in texts(release.published)],
         withheld=WITHHELD,
         most_rows=MAX_ROWS,
-        deepest=DEEPEST,
     )
 
 

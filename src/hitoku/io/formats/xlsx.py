@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from enum import IntEnum
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -18,22 +19,33 @@ from typing import Any
 from hitoku.errors import OutputError
 from hitoku.io.layout import LayoutSection, StubLine, sheets_of
 from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Format, Publication
+from hitoku.model import MAX_DECIMALS
 
-# Limits of Excel.
-MAX_ROWS, MAX_COLUMNS, LONGEST_TEXT, DEEPEST = 1_048_576, 16_384, 32_767, 7
-# Length limit and forbidden characters of sheet names.
-LONGEST_NAME = 31
+
+class Excel(IntEnum):
+    """Limits and codes of the format."""
+
+    MAX_ROWS, MAX_COLUMNS, MAX_TEXT, MAX_LEVEL, MAX_NAME = 1_048_576, 16_384, 32_767, 7, 31
+    A4 = 9
+    LIGHT_UP = 14
+    """Thin diagonal stripes, visible in black and white print."""
+
+
+class Size(IntEnum):
+    """Rows of a sheet, and widths in characters."""
+
+    ABOVE, BELOW = 6, 10
+    """Rows above the table, and maximum rows below."""
+    NARROWEST, WIDEST_CODE, WIDEST_VALUE = 9, 44, 24
+    PAGE = 260
+    """Readable characters per line: A4 landscape at half the screen size."""
+
+
+# Forbidden characters and names of sheets.
 FORBIDDEN = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
 RESERVED = ("history", "notes")  # the first by Excel, the second by this writer
 # Larger workbooks open slowly and are written only on request.
 COMFORTABLE_CELLS = 100_000
-# Rows above the table, and maximum rows below.
-ABOVE, BELOW = 6, 10
-NARROWEST, WIDEST_CODE, WIDEST_VALUE = 9, 44, 24
-MAX_DECIMALS = 6
-# Readable characters per line: A4 landscape at half the screen size.
-READABLE = 260
-A4 = 9
 # Fixed creation date, so that the same publication gives the same bytes.
 CREATED = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 # No temporary files: confidential drafts must not reach the disk.
@@ -45,7 +57,6 @@ OPTIONS = {
 }
 
 INK, LINE, MARGIN, STRIPE, PALE = "#1B2A38", "#8496A6", "#EEF2F5", "#9FB0BF", "#EEF2F5"
-LIGHT_UP = 14  # thin diagonal stripes, visible in black and white print
 
 
 def write_xlsx(path: Path, publication: Publication) -> None:
@@ -63,13 +74,13 @@ def comfortable(publication: Publication) -> bool:
 def _refuse_oversized(path: Path, publication: Publication, sheets: Sequence[LayoutSection]) -> None:
     words = (*publication.footnotes, publication.heading, publication.subtitle, publication.source)
     codes = (code for codes in publication.release.labels.codes for code in codes)
-    n_rows = max(ABOVE + len(sheet.rows) + BELOW + len(publication.footnotes) for sheet in sheets)
+    n_rows = max(Size.ABOVE + len(sheet.rows) + Size.BELOW + len(publication.footnotes) for sheet in sheets)
     n_columns = max(len(sheet.stubs) + len(sheet.columns) for sheet in sheets)
     longest = max(len(text) for text in (*words, *codes))
     for what, size, most in (
-        ("rows", n_rows, MAX_ROWS),
-        ("columns", n_columns, MAX_COLUMNS),
-        ("characters in one text", longest, LONGEST_TEXT),
+        ("rows", n_rows, Excel.MAX_ROWS),
+        ("columns", n_columns, Excel.MAX_COLUMNS),
+        ("characters in one text", longest, Excel.MAX_TEXT),
     ):
         if size > most:
             raise OutputError(
@@ -94,12 +105,12 @@ def sheet_names(wanted: list[str]) -> list[str]:
     taken = set(RESERVED)
     names = []
     for text in wanted:
-        plain = FORBIDDEN.sub(" ", text).strip(" '")[:LONGEST_NAME].strip(" '") or "Table"
+        plain = FORBIDDEN.sub(" ", text).strip(" '")[: Excel.MAX_NAME].strip(" '") or "Table"
         name, number = plain, 1
         while name.lower() in taken:
             number += 1
             tail = f" ({number})"
-            name = plain[: LONGEST_NAME - len(tail)] + tail
+            name = plain[: Excel.MAX_NAME - len(tail)] + tail
         taken.add(name.lower())
         names.append(name)
     return names
@@ -151,19 +162,19 @@ class _Workbook:
         said += [ADJUSTED] if shown.adjusted else []
         page.write_string(2, 0, " ".join(said), self.style(italic=True))
         if sheet.across:
-            page.write_string(ABOVE - 2, len(sheet.stubs), sheet.across, self.style(bold=True))
+            page.write_string(Size.ABOVE - 2, len(sheet.stubs), sheet.across, self.style(bold=True))
         self._heads(page, sheet)
-        for place, row in enumerate(sheet.rows, ABOVE):
+        for place, row in enumerate(sheet.rows, Size.ABOVE):
             self._row(page, place, row)
-        below = ABOVE + len(sheet.rows) + 1
+        below = Size.ABOVE + len(sheet.rows) + 1
         for place, text in enumerate([*shown.footnotes, *self._source(), "See also the sheet Notes."], below):
             page.write_string(place, 0, text, self.style(font_size=9))
-        page.freeze_panes(ABOVE, len(sheet.stubs))
+        page.freeze_panes(Size.ABOVE, len(sheet.stubs))
         page.outline_settings(symbols_below=False, symbols_right=False)
         page.set_landscape()
-        page.set_paper(A4)
+        page.set_paper(Excel.A4)
         page.fit_to_pages(self._pages_across(sheet), 0)
-        page.repeat_rows(ABOVE - 2, ABOVE - 1)
+        page.repeat_rows(Size.ABOVE - 2, Size.ABOVE - 1)
         page.repeat_columns(0, len(sheet.stubs) - 1)
         page.set_footer("&C&P / &N")
 
@@ -171,15 +182,15 @@ class _Workbook:
         """Return the number of pages side by side needed to keep the print readable."""
         stub = sum(self._stub_width(sheet, place) for place in range(len(sheet.stubs)))
         values = sum(self._value_width(line) for line in sheet.columns)
-        return max(1, ceil(values / max(READABLE - stub, READABLE // 2)))
+        return max(1, ceil(values / max(Size.PAGE - stub, Size.PAGE // 2)))
 
     def _stub_width(self, sheet: LayoutSection, place: int) -> int:
         last = place == len(sheet.stubs) - 1
         texts = [2 * row.depth * last + len(row.texts[place]) for row in sheet.rows]
-        return min(max([NARROWEST, len(sheet.stubs[place]), *texts]), WIDEST_CODE) + 2
+        return min(max([Size.NARROWEST, len(sheet.stubs[place]), *texts]), Size.WIDEST_CODE) + 2
 
     def _value_width(self, line: StubLine) -> int:
-        return min(max(NARROWEST, self.width, len(line.code) + 2), WIDEST_VALUE)
+        return min(max(Size.NARROWEST, self.width, len(line.code) + 2), Size.WIDEST_VALUE)
 
     def _source(self) -> list[str]:
         return [f"Source: {self.publication.source}"] if self.publication.source else []
@@ -188,11 +199,13 @@ class _Workbook:
         look = {"bold": True, "bottom": 1, "border_color": LINE, "bg_color": MARGIN, "text_wrap": True}
         for place, name in enumerate(sheet.stubs):
             page.set_column(place, place, self._stub_width(sheet, place))
-            page.write_string(ABOVE - 1, place, name, self.style(**look, valign="bottom"))
+            page.write_string(Size.ABOVE - 1, place, name, self.style(**look, valign="bottom"))
         for place, line in enumerate(sheet.columns, len(sheet.stubs)):
-            level = {"level": min(line.depth, DEEPEST)}
+            level = {"level": min(line.depth, Excel.MAX_LEVEL)}
             page.set_column(place, place, self._value_width(line), None, level)
-            page.write_string(ABOVE - 1, place, line.code, self.style(**look, align="right", valign="bottom"))
+            page.write_string(
+                Size.ABOVE - 1, place, line.code, self.style(**look, align="right", valign="bottom")
+            )
         self.sums = [line.is_sum for line in sheet.columns]
 
     def _row(self, page: Any, place: int, row: Any) -> None:
@@ -203,12 +216,12 @@ class _Workbook:
         page.write_string(
             place, len(before), code, self.style(**look, indent=row.depth, text_wrap="\n" in code)
         )
-        page.set_row(place, None, None, {"level": min(row.depth, DEEPEST)})
+        page.set_row(place, None, None, {"level": min(row.depth, Excel.MAX_LEVEL)})
         for column, cell in enumerate(row.cells):
             at, value = (place, len(row.texts) + column), self.publication.value[cell]
             if value != value:  # noqa: PLR0124 - NaN: withheld
                 hidden = self.style(
-                    align="right", italic=True, pattern=LIGHT_UP, fg_color=STRIPE, bg_color=PALE
+                    align="right", italic=True, pattern=Excel.LIGHT_UP, fg_color=STRIPE, bg_color=PALE
                 )
                 page.write_string(*at, WITHHELD, hidden)
             else:
@@ -249,7 +262,7 @@ class _Workbook:
                 page.write_url(place, 0, f"internal:'{target}'!A1", string=sheet.title[:255])
                 place += 1
         page.set_landscape()
-        page.set_paper(A4)
+        page.set_paper(Excel.A4)
         page.fit_to_pages(1, 0)
 
 

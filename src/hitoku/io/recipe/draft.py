@@ -10,6 +10,7 @@ from math import prod
 from pathlib import Path
 
 from hitoku.errors import DataError, HitokuError, OutputError, some
+from hitoku.io.pages import MAX_CELLS
 from hitoku.tabulation import (
     Column,
     columns_of,
@@ -175,9 +176,6 @@ def are_cells(n_records: int, n_combinations: int, codes: Iterable[Column]) -> b
     return n_combinations == n_records and (full or any(column.total for column in listed))
 
 
-# Limits of a drafted table, so that it can be read.
-MAX_CELLS = 20_000
-MAX_VARIABLES = 2
 # Number of code-like columns whose pairs are compared.
 MAX_COMPARED = 12
 
@@ -306,13 +304,13 @@ def _nesting(nests: set[tuple[str, str]]) -> list[str]:
 
 
 def _few(codes: Iterable[Column], nests: set[tuple[str, str]]) -> list[Column]:
-    """Return the first variables that make a table of moderate size, none of which determines another."""
+    """Return the first two variables whose table fits on a page, none of which determines another."""
     chosen: list[Column] = []
     size = 1
     for column in codes:
         grown = size * (column.n_distinct + 1)
         told = any({(one.name, column.name), (column.name, one.name)} & nests for one in chosen)
-        if len(chosen) < MAX_VARIABLES and (grown <= MAX_CELLS or not chosen) and not told:
+        if len(chosen) < 2 and (grown <= MAX_CELLS or not chosen) and not told:
             chosen.append(column)
             size = grown
     return chosen

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +23,16 @@ from hitoku.model import ATTACKERS, Integers, Release, Verdict
 # Name of a table, its number of cells, and the cells shared with others.
 Node = tuple[str, int, Mapping[str, int]]
 
-LABEL = 8.0  # width of a letter
-MIN_RADIUS, MAX_RADIUS = 5.0, 15.0  # radius of a table
 # Above this number of tables in a group, no line is drawn for pairs that share only a grand total.
 MANY_TABLES = 12
+
+
+class Size(float, Enum):
+    """Sizes in the picture of linked tables."""
+
+    LETTER = 8.0
+    SMALLEST, LARGEST = 5.0, 15.0
+    """Radius of a table."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +80,9 @@ def link_picture(group: Sequence[Node]) -> LinkPicture:
     >>> [spot.name for spot in picture.spots], [line.told for line in picture.lines]
     (['a', 'b'], ['a and b share 3 cells'])
     """
-    radius = 0.0 if len(group) == 1 else max(34.0, len(group) * 2 * MAX_RADIUS / (2 * math.pi) * 1.15)
-    margin = MAX_RADIUS + 12.0 + LABEL * max(len(name) for name, _, _ in group)
-    middle = radius + margin, radius + MAX_RADIUS + 18.0
+    radius = 0.0 if len(group) == 1 else max(34.0, len(group) * 2 * Size.LARGEST / (2 * math.pi) * 1.15)
+    margin = Size.LARGEST + 12.0 + Size.LETTER * max(len(name) for name, _, _ in group)
+    middle = radius + margin, radius + Size.LARGEST + 18.0
     own = {node[0]: _spot(node, place, len(group), middle, radius) for place, node in enumerate(group)}
     wide, high = (round(2 * half, 1) for half in middle)
     return LinkPicture(wide, high, tuple(own.values()), tuple(_link_lines(group, own)))
@@ -85,7 +92,7 @@ def _spot(node: Node, place: int, n: int, middle: tuple[float, float], radius: f
     name, size, _ = node
     angle = 2 * math.pi * place / n - math.pi / 2
     across, down = math.cos(angle), math.sin(angle)
-    own = min(MAX_RADIUS, MIN_RADIUS + 1.6 * math.log10(max(size, 1)) ** 1.4)
+    own = min(Size.LARGEST, Size.SMALLEST + 1.6 * math.log10(max(size, 1)) ** 1.4)
     x, y = middle[0] + radius * across, middle[1] + radius * down
     aside = n > 1 and abs(across) > 0.2
     anchor = "middle" if not aside else "start" if across > 0 else "end"
@@ -112,10 +119,6 @@ def _link_lines(group: Sequence[Node], spots: Mapping[str, TableSpot]) -> list[L
 
 # Tables with a lower published share of value are marked.
 LITTLE = 0.2
-# Above this number of tables, groups are collapsed.
-MANY = 20
-# Maximum number of linked tables named with a table, those with most shared cells.
-MAX_NAMED = 3
 STYLES = ("style.css", "overview.css")
 NOTICE = """CONFIDENTIAL. This folder is for the person who signs the publication. Do not publish it.
 
@@ -159,8 +162,8 @@ class OverviewTable:
 
     @property
     def most_shared(self) -> list[tuple[str, int]]:
-        """Tables with the most shared cells, and their number."""
-        return sorted(self.shares.items(), key=lambda each: -each[1])[:MAX_NAMED]
+        """The three tables with the most shared cells, and their number."""
+        return sorted(self.shares.items(), key=lambda each: -each[1])[:3]
 
     @classmethod
     def of(
@@ -297,7 +300,6 @@ def overview_page(groups: Sequence[OverviewGroup], title: str) -> str:
         groups=groups,
         tables=tables,
         little=LITTLE,
-        many=MANY,
         verdict=verdict,
         light=LIGHTS[verdict.colour],
         light_of=lambda group: LIGHTS[group.outcome.verdict.colour],

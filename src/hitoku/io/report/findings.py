@@ -10,6 +10,7 @@ import numpy as np
 
 from hitoku.evidence import Disclosure, arithmetic, explain_recomputable
 from hitoku.io.number_texts import percent, times
+from hitoku.io.pages import MAX_LISTED
 from hitoku.io.release_cells import Cells
 from hitoku.io.report.pictures import Waterfall, group_sum, waterfall
 from hitoku.messages import Text, join
@@ -291,8 +292,8 @@ def _share(part: int, whole: int) -> float:
 
 
 UNITS, ELSEWHERE = "number of units", "units of the group that may be elsewhere"
-# Maximum number of sums drawn for each row of the verdict, and of further findings listed.
-MAX_PICTURES, MAX_LISTED = 3, 50
+# Maximum number of sums drawn for each row of the verdict.
+MAX_PICTURES = 3
 
 
 @dataclass(frozen=True, slots=True)

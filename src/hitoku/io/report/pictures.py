@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from fractions import Fraction
 from itertools import accumulate
 from typing import NamedTuple
@@ -16,9 +17,18 @@ from hitoku.evidence import LIMITS, Arithmetic, Summand
 from hitoku.io.number_texts import MINUS, number
 from hitoku.messages import Text, join
 
-BAR_WIDTH, EDGE = 200.0, 6.0
-# Visible range on either side of the value, in multiples of the requirement; beyond it an arrow is drawn.
-REACH = 2.5
+
+class Size(float, Enum):
+    """Sizes in pictures."""
+
+    BAR, EDGE = 200.0, 6.0
+    """Width of an interval, and of its margins."""
+    REACH = 2.5
+    """Visible range on either side of the value, in multiples of the requirement; beyond it an arrow."""
+    SUM = 520.0
+    """Width of a sum."""
+    LEAST = 1.5
+    """Non-zero bars stay visible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +70,12 @@ class _Scale:
 
     def __call__(self, number: float) -> float:
         share = (number - self.left) / (self.right - self.left)
-        return round(EDGE + (BAR_WIDTH - 2 * EDGE) * min(max(share, 0.0), 1.0), 1)
+        return round(Size.EDGE + (Size.BAR - 2 * Size.EDGE) * min(max(share, 0.0), 1.0), 1)
 
 
 def _scale(value: float, ends: tuple[float, ...], span: float) -> _Scale:
     """Return a scale that shows the ends, or enough to see that they are far away."""
-    far = REACH * span if span > 0 else math.inf
+    far = Size.REACH * span if span > 0 else math.inf
     seen = [min(max(end, value - far), value + far) for end in (*ends, value)]
     known = [end for end in seen if math.isfinite(end)]
     left, right = min(known), max(known)
@@ -96,7 +106,7 @@ def interval_bar(
     ends = ((low, high) if known else ()) + (need or ())
     if width > 0:
         start = low if known and math.isfinite(low) else value - width / 2
-        start = max(start, value - REACH * span)
+        start = max(start, value - Size.REACH * span)
         ends += (start, start + width)
     scale = _scale(value, ends, span)
     missing: list[tuple[float, float]] = []
@@ -129,9 +139,6 @@ def adjusted_bar(value: float, shown: float, *, down: float, up: float) -> Bar:
     return Bar(value=scale(value), need=need, shown=scale(shown))
 
 
-SUM_WIDTH = 520.0
-# Non-zero bars stay visible.
-MIN_WIDTH = 1.5
 # Maximum number of terms; the smallest terms of longer sums are merged.
 MAX_TERMS = 10
 
@@ -241,11 +248,11 @@ def waterfall(found: Arithmetic, name: Callable[[int], str]) -> Waterfall:
     steps = sorted(_steps(found.terms, name), key=lambda step: not step.added)
     runs = [Fraction(0), *accumulate(step.amount for step in steps)]
     left, right = min(runs), max(runs)
-    scale = SUM_WIDTH / float(right - left) if right > left else 0.0
+    scale = Size.SUM / float(right - left) if right > left else 0.0
 
     def strip(a: Fraction, b: Fraction) -> tuple[float, float]:
-        width = max(float(abs(b - a)) * scale, MIN_WIDTH) if a != b else 0.0
-        return round(min(float(min(a, b) - left) * scale, SUM_WIDTH - width), 1), round(width, 1)
+        width = max(float(abs(b - a)) * scale, Size.LEAST) if a != b else 0.0
+        return round(min(float(min(a, b) - left) * scale, Size.SUM - width), 1), round(width, 1)
 
     bars = [
         SumBar(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +27,29 @@ from hitoku.files import new_file
 from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.layout import LayoutSection, margins, sections
 from hitoku.io.number_texts import interval, number, percent, times
-from hitoku.io.pages import render
+from hitoku.io.pages import MAX_CELLS, MAX_LISTED, render
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release_cells import Cells
 from hitoku.io.report.findings import classes, disclosed, figures, light, remarks, row_class, steps
 from hitoku.io.report.pictures import adjusted_bar, interval_bar
 from hitoku.model import Mask, Verdict
 
-# Above this number of cells, the page shows only the cells to be checked; the table is in the CSV file.
-MAX_CELLS = 20_000
 # Maximum number of suppressed and unsafe cells listed, least protected first; audit.csv and cells.csv have
 # all.
 MAX_ROWS = 1_500
-# Printed rows and cells are limited: paper is for signing.
-MAX_PRINTED_ROWS, MAX_PRINTED_CELLS = 300, 3_000
-# A4 without margins in both orientations; width of a letter and of column padding in style.css.
-PORTRAIT_MM, LANDSCAPE_MM, LETTER_MM, COLUMN_MM = 186, 273, 1.75, 4.5
-MAX_REMARKS = 50
+# Maximum number of cells of a printed table: paper is for signing.
+MAX_PRINTED = 3_000
+
+
+class Width(float, Enum):
+    """Widths on paper, in millimetres."""
+
+    PORTRAIT, LANDSCAPE = 186.0, 273.0
+    """A4 without margins, in both orientations."""
+    LETTER, COLUMN = 1.75, 4.5
+    """A letter, and column padding in style.css."""
+
+
 # Example cells for the legend, for suppressed and adjusted tables.
 SAMPLES = (interval_bar(50, 38, 90, lower=9, upper=9, width=45), adjusted_bar(50, 65, down=10, up=10))
 NOTHING, UNKNOWN = "·", "not computed"
@@ -166,7 +173,7 @@ def page(
         disclosed=disclosed(cells, verdict.rows),
         figures=figures(cells),
         classes=classes(cells),
-        remarks=remarks(cells)[:MAX_REMARKS],
+        remarks=remarks(cells)[:MAX_LISTED],
         steps=steps(cells),
         whole=whole,
         sections=[_section(cells, section) for section in shown],
@@ -177,7 +184,6 @@ def page(
         on_page=set(order),
         sample=SAMPLES[cells.adjusted is not None],
         published=lambda cell: number(float(cells.protection.value[cell])),
-        most_printed_rows=MAX_PRINTED_ROWS,
         n_listed=len(cells.listed),
         asked=asked,
         versions=dict(versions or {}),
@@ -256,14 +262,14 @@ def _section(cells: Cells, section: LayoutSection) -> dict[str, Any]:
     """Return the values that the template needs about a table."""
     inside, wide = section.cells, _width_mm(cells, section)
     # Of a long table, the part with the grand total (the last cell) is printed if it is short.
-    chosen = cells.table.n_cells <= MAX_PRINTED_CELLS or cells.table.n_cells - 1 in inside
+    chosen = cells.table.n_cells <= MAX_PRINTED or cells.table.n_cells - 1 in inside
     return {
         "section": section,
         "withheld": int(cells.protection.withheld[inside].sum()),
         "unsafe": int(cells.need.unsafe[inside].sum()),
         "failing": int(cells.failing[inside].sum()),
-        "wide": wide > PORTRAIT_MM,
-        "printed": chosen and wide <= LANDSCAPE_MM and len(inside) <= MAX_PRINTED_CELLS,
+        "wide": wide > Width.PORTRAIT,
+        "printed": chosen and wide <= Width.LANDSCAPE and len(inside) <= MAX_PRINTED,
     }
 
 
@@ -277,7 +283,7 @@ def _width_mm(cells: Cells, section: LayoutSection) -> float:
             section.columns, zip(*(row.cells for row in section.rows), strict=True), strict=True
         )
     ]
-    return sum(COLUMN_MM + LETTER_MM * max(texts) for texts in [*heads, *numbers])
+    return sum(Width.COLUMN + Width.LETTER * max(texts) for texts in [*heads, *numbers])
 
 
 def _columns(cells: Cells) -> list[tuple[str, str, str]]:

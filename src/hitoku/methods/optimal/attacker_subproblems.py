@@ -16,10 +16,10 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.feasibility import Incidence, arcs, parts_of
+from hitoku.kernels import GRID
 from hitoku.methods.optimal.cuts import capacity_separation
 from hitoku.methods.optimal.instance import (
     DOWN,
-    GRID,
     MOVED,
     SHORT,
     UP,

@@ -16,7 +16,8 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.optimal.instance import GRID, Instance, Pushed, Row, Subproblems, levels_met, pushes_for
+from hitoku.kernels import GRID
+from hitoku.methods.optimal.instance import Instance, Pushed, Row, Subproblems, levels_met, pushes_for
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.covering import SparseRows
 

@@ -191,8 +191,6 @@ class Instance:
 
 # Missing a level by less than this share is rounding, not a shortfall.
 SHORT = 1e-8
-# Multipliers of tables are fractions with small denominators; 720720 is divisible by 1 to 16.
-GRID = 720_720
 # A cut: cells of the instance, and their coefficients.
 Row = tuple[Integers, Floats]
 

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hitoku.kernels import MASK_BITS
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.cuts import Cuts
@@ -17,8 +18,6 @@ from hitoku.methods.optimal.presolve import levels_of
 from hitoku.model import Floats, Integers, Mask, Need, Table
 
 MAX_CELLS = 256
-# Longer lines do not fit the kernel's masks.
-LONGEST = 62
 # Above this the search is not small, and the general search may be faster.
 NODES = 200_000
 # Slacks and levels up to this are exact integers in doubles, and sums of them fit the kernel's integers.
@@ -34,7 +33,7 @@ def fits(table: Table, keep: Mask, most_cells: int = MAX_CELLS) -> bool:
     rows, columns = (len(d.leaves) for d in table.dimensions)
     n = rows * columns
     plain = table.relations.shape[0] == rows + columns + 2 and table.relations.nnz == 2 * table.n_cells
-    if n > most_cells or max(rows, columns) > LONGEST or not plain or not keep[~table.inner].all():
+    if n > most_cells or max(rows, columns) > MASK_BITS or not plain or not keep[~table.inner].all():
         return False
     ends = np.concatenate([table.lower, table.upper])
     ends = ends[np.isfinite(ends)]

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from starlette.responses import Response
 
 from hitoku.errors import DataError, ParameterError
+from hitoku.io import MAX_LISTED, MAX_ROWS
 from hitoku.review import deciding, drawing, reviewing
 from hitoku.review.actions import Action, Call, field_of
 from hitoku.review.deciding import cells_of_form, expiry_of_form, facts_of_form, rests_on
@@ -21,12 +22,10 @@ from hitoku.review.submitting import previous
 from hitoku.review.tables import output, submission
 from hitoku.web import page_number
 
-# Rows of a table per page, and fewer for a wide one.
-ROWS, FEWEST_ROWS, MAX_CELLS = 60, 20, 3_000
-# Maximum number of rows shown for one side of a difference; of longer ones, those around the cells.
-WHOLE, BESIDE = 30, 2
-# Maximum number of cells listed when turns are compared.
-MAX_CHANGES = 500
+# Rows per page of a wide table. A side of a difference with more rows is limited to those around the cells.
+FEWEST_ROWS = 20
+# Maximum number of cells of a table per page.
+MAX_CELLS = 3_000
 
 
 @lru_cache(maxsize=64)
@@ -224,7 +223,7 @@ def _paged(grid: list[dict[str, Any]], page: int) -> tuple[list[dict[str, Any]],
     """Split a long table into pages, section by section."""
     total = sum(len(section["rows"]) for section in grid)
     wide = max((len(section["columns"]) for section in grid), default=1)
-    high = min(ROWS, max(FEWEST_ROWS, MAX_CELLS // max(wide, 1)))
+    high = min(MAX_LISTED, max(FEWEST_ROWS, MAX_CELLS // max(wide, 1)))
     pages = max(1, -(-total // high))
     begin = (min(max(page, 1), pages) - 1) * high
     found, seen = [], 0
@@ -242,9 +241,9 @@ def _around(view: dict[str, Any], wanted: set[int]) -> list[dict[str, Any]]:
     for section in view["grid"]:
         rows = section["rows"]
         hit = [at for at, row in enumerate(rows) if wanted & set(row["cells"])]
-        near = {at + step for at in hit for step in range(-BESIDE, BESIDE + 1)}
+        near = {at + step for at in hit for step in (-2, -1, 0, 1, 2)}
         if hit:
-            kept = rows if len(rows) <= WHOLE else [row for at, row in enumerate(rows) if at in near]
+            kept = rows if len(rows) <= FEWEST_ROWS else [row for at, row in enumerate(rows) if at in near]
             found.append({**section, "rows": kept})
     return found
 
@@ -265,8 +264,8 @@ def _changed(call: Call, row: Any, view: dict[str, Any]) -> dict[str, Any] | Non
     return {
         "new": False,
         "same": False,
-        "cells": found[:MAX_CHANGES],
-        "more": max(0, len(found) - MAX_CHANGES),
+        "cells": found[:MAX_ROWS],
+        "more": max(0, len(found) - MAX_ROWS),
         "turn": before.turn,
     }
 

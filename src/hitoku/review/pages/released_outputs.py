@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from starlette.responses import PlainTextResponse, Response
 
+from hitoku.io import MAX_LISTED
 from hitoku.review import deciding, jobs, log, reviewing
 from hitoku.review.actions import Action, Call
 from hitoku.review.jobs import Job
@@ -12,8 +13,6 @@ from hitoku.review.releases import RECEIPT, ask_release, checkers_of, letter, pa
 from hitoku.review.tables import log as log_table
 from hitoku.review.tables import release, request
 from hitoku.web import page_number, whole_number
-
-ENTRIES = 100
 
 
 def show(call: Call) -> Response:
@@ -79,8 +78,8 @@ def show_log(call: Call) -> Response:
         sa.select(log_table)
         .where(*where)
         .order_by(log_table.c.number.desc())
-        .limit(ENTRIES)
-        .offset(ENTRIES * (max(1, page) - 1))
+        .limit(MAX_LISTED)
+        .offset(MAX_LISTED * (max(1, page) - 1))
     ).all()
     events = call.connection.scalars(
         sa.select(log_table.c.event).distinct().order_by(log_table.c.event)
@@ -94,7 +93,7 @@ def show_log(call: Call) -> Response:
         event=event,
         events=events,
         page=max(1, page),
-        pages=max(1, -(-total // ENTRIES)),
+        pages=max(1, -(-total // MAX_LISTED)),
     )
 
 

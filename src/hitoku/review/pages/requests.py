@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from starlette.responses import Response
 
 from hitoku.errors import ParameterError
+from hitoku.io import MAX_LISTED
 from hitoku.review import deciding, jobs, log, reviewing
 from hitoku.review.actions import Action, Call, field_of
 from hitoku.review.context import latest, move
@@ -19,7 +20,7 @@ from hitoku.review.states import OPEN, Event, RequestState
 from hitoku.review.storage import now, read_moment
 from hitoku.review.submitting import new_request, new_turn, projects_of
 from hitoku.review.tables import person, project, release, request
-from hitoku.review.waiting import PAGE, TAB_WORDS, TABS, counts, lines, opening_tab, projects, working_days
+from hitoku.review.waiting import TAB_WORDS, TABS, counts, lines, opening_tab, projects, working_days
 from hitoku.web import page_number, whole_number
 
 
@@ -48,7 +49,7 @@ def show_queue(call: Call) -> Response:
         "queue.html",
         lines=found,
         total=total,
-        pages=-(-total // PAGE),
+        pages=-(-total // MAX_LISTED),
         page=page,
         chosen=chosen,
         tabs=TAB_WORDS,
@@ -63,7 +64,7 @@ def show_mine(call: Call) -> Response:
     page = page_number(call.http)
     found, total = lines(call.connection, call.who, call.context.settings, own=True, page=page)
     return call.page(
-        "mine.html", lines=found, total=total, pages=-(-total // PAGE), page=page, open_states=OPEN
+        "mine.html", lines=found, total=total, pages=-(-total // MAX_LISTED), page=page, open_states=OPEN
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from urllib.parse import quote, unquote
 
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -13,13 +14,13 @@ from hitoku.review.actions import COOKIE, Action, Call, remember
 from hitoku.review.oidc import Begun, Provider
 from hitoku.review.states import Person
 from hitoku.review.storage import reachable, writing
-from hitoku.review.users import DAYS, cookie_name
+from hitoku.review.users import DEVICE_LASTS, cookie_name
 from hitoku.web import local_path
 
 # Without activity for this many seconds, a worker counts as down.
-SILENCE_S = 60
+SILENCE = timedelta(minutes=1)
 # Cookie during a sign-in at the identity provider, and its lifetime in minutes.
-ELSEWHERE, MINUTES_ELSEWHERE = "hitoku_elsewhere", 10
+ELSEWHERE, MAX_ELSEWHERE = "hitoku_elsewhere", timedelta(minutes=10)
 
 
 def show_login(call: Call) -> Response:
@@ -51,7 +52,7 @@ def sign_in(call: Call) -> Response:
     response.set_cookie(
         cookie_name(found.login),
         users.device_cookie(call.connection, found),
-        max_age=DAYS * 86_400,
+        max_age=int(DEVICE_LASTS.total_seconds()),
         httponly=True,
         samesite="strict",
         secure=call.context.settings.https,
@@ -92,7 +93,7 @@ def begin_elsewhere(call: Call) -> Response:
     response.set_cookie(
         ELSEWHERE,
         f"{begun.packed()}|{after}",
-        max_age=MINUTES_ELSEWHERE * 60,
+        max_age=int(MAX_ELSEWHERE.total_seconds()),
         httponly=True,
         # SameSite=Lax: sent on the redirect back, but not with forms of other sites.
         samesite="lax",
@@ -153,7 +154,7 @@ def health(call: Call) -> Response:
     """Report whether database and worker are available."""
     database = reachable(call.context.engine)
     worker = call.http.app.state.worker
-    well = worker.seen == 0.0 or time.time() - worker.seen < SILENCE_S
+    well = worker.seen == 0.0 or time.time() - worker.seen < SILENCE.total_seconds()
     fine = database and well
     return JSONResponse({"database": database, "worker": well}, 200 if fine else 503)
 

@@ -7,6 +7,7 @@ are the ranks of weighted contributors, which SQL does not express.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,15 +19,14 @@ import pyarrow as pa
 
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.kernels import cell_rows, fixed_point
-from hitoku.model import Floats, Integers, not_numbers
+from hitoku.model import LARGEST_WHOLE, Floats, Integers, not_numbers
 from hitoku.tabulation.contributor_sums import LeafSums, Ranking, State
 from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.database import allowed_memory, arrow_kind, codes_of
-from hitoku.tabulation.exact_sums import EXACT, MAX_DECIMALS, NumberFacts, Numbers
+from hitoku.tabulation.exact_sums import MAX_DECIMALS, NumberFacts, Numbers
 from hitoku.tabulation.source import Where, filter_columns, records_changed, refuse_filter
 from hitoku.tabulation.text_files import require
 
-LARGEST = 1.7976931348623157e308
 WORD = 2.0**32
 # Contributions are squared in three parts of this many bits: products of two stay below 2**37.
 PART = 18
@@ -342,7 +342,7 @@ def _name(column: Any) -> Any:
 
 def _is_bad(number: Any) -> Any:
     """Return whether a number is missing, NaN or infinite; in some databases NaN equals itself."""
-    return number.isnull() | (number != number) | (number.abs() > LARGEST)  # noqa: PLR0124 - NaN
+    return number.isnull() | (number != number) | (number.abs() > sys.float_info.max)  # noqa: PLR0124 - NaN
 
 
 def _nearest(number: Any, *, even: bool) -> Any:
@@ -363,8 +363,8 @@ def _digits(size: Any) -> Any:
     cases = []
     for digits in range(MAX_DECIMALS + 1):
         large = size * 10.0**digits
-        nearest = _nearest(ibis.least(large, float(EXACT)), even=False).cast("float64")
-        cases.append(((large < float(EXACT)) & (nearest / 10.0**digits == size), digits))
+        nearest = _nearest(ibis.least(large, float(LARGEST_WHOLE)), even=False).cast("float64")
+        cases.append(((large < float(LARGEST_WHOLE)) & (nearest / 10.0**digits == size), digits))
     return ibis.cases(*cases, else_=99)
 
 
