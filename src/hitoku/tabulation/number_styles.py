@@ -17,6 +17,7 @@ from functools import cache
 
 from hitoku.errors import DataError, join_errors, some
 from hitoku.messages import Text
+from hitoku.model import INT64_DIGITS
 from hitoku.tabulation.text_files import BLANKS, FileFormat, TextFile
 
 # Full-width digits and signs, and signs before negative numbers, with their plain forms.
@@ -28,8 +29,6 @@ NARROW = str.maketrans(WIDE, PLAIN)
 SIGNS = {".": "point", ",": "comma", " ": "blank", "'": "apostrophe"}
 NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 MAX_SHAPES = 5000
-# Digits of a whole number that surely fits into 64 bits.
-MAX_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +145,7 @@ def style_of(
 def whole(shapes: Iterable[str], style: NumberStyle) -> bool:
     """Return whether all entries are integers of moderate size."""
     digits = [style.plain(shape).lstrip("+-") for shape in shapes if shape]
-    return all(text.isdigit() and len(text) <= MAX_DIGITS for text in digits)
+    return all(text.isdigit() and len(text) <= INT64_DIGITS for text in digits)
 
 
 def _allowed(given: FileFormat) -> list[NumberStyle]:
