@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hitoku.io import bound, number, times
 from hitoku.io.report import adjusted_bar, interval_bar
-from hitoku.io.report.pictures import Size
+from hitoku.io.report.pictures import PictureSize
 
 VALUES = st.floats(-1e9, 1e9, allow_nan=False)
 LEVELS = st.floats(0, 1e6) | st.just(0.0)
@@ -18,7 +18,7 @@ AWAY = st.floats(0, 1e9) | st.just(0.0) | st.just(math.inf)
 
 
 def on_the_strip(*places):
-    return all(Size.EDGE <= place <= Size.BAR - Size.EDGE for place in places)
+    return all(PictureSize.EDGE <= place <= PictureSize.BAR - PictureSize.EDGE for place in places)
 
 
 @given(value=VALUES, down=AWAY, up=AWAY, lower=LEVELS, upper=LEVELS, width=LEVELS)

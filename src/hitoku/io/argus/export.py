@@ -25,7 +25,7 @@ from hitoku.io.argus.metadata import Metadata, read_metadata
 from hitoku.io.argus.safe_files import SafeTable, write_safe_file
 from hitoku.io.argus.table_file import GivenTable, read_table
 from hitoku.io.argus.table_writer import SEPARATOR, write_table
-from hitoku.io.argus.text import Limit, StandIns, quoted, stand_ins, write_text
+from hitoku.io.argus.text import ArgusLimit, StandIns, quoted, stand_ins, write_text
 from hitoku.io.release import read_numbers, read_release
 from hitoku.model import Integers, Need, Protection, Release, Table
 
@@ -91,7 +91,7 @@ def export_table(out: str | Path, table: Table, need: Need, release: Release) ->
     # Floating-point residue of sums is not exported: 0.1 + 0.2 becomes 0.3.
     printed = np.array([float(text) for text in texts(table.value)])
     # A published cell is as expensive as possible.
-    priced = replace(table, value=printed, cost=np.where(release.withheld, 1.0, float(Limit.COST)))
+    priced = replace(table, value=printed, cost=np.where(release.withheld, 1.0, float(ArgusLimit.COST)))
     levels = _levels(table, need, release)
     with new_folder(Path(out)) as draft:
         _, described, *_ = write_table(draft / f"{NAME}.tab", priced, levels)
@@ -210,6 +210,6 @@ def _notes(table: Table, need: Need, release: Release) -> list[str]:
         notes.append("a table for τ-ARGUS holds no bounds that outsiders know: only the JJ file has them")
     if table.frequency is not None and np.any(release.withheld & (table.frequency == 0)):
         notes.append("empty cells are withheld: τ-ARGUS always publishes those")
-    if len(table.dimensions) > Limit.VARIABLES:
-        notes.append(f"τ-ARGUS looks for optimal patterns in at most {Limit.VARIABLES} variables")
+    if len(table.dimensions) > ArgusLimit.VARIABLES:
+        notes.append(f"τ-ARGUS looks for optimal patterns in at most {ArgusLimit.VARIABLES} variables")
     return notes

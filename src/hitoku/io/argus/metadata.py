@@ -13,7 +13,16 @@ from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 from hitoku.errors import DataError, OutputError, ParameterError, did_you_mean
 from hitoku.io.argus.columns import COLUMN_PARTS, NUMERIC_PARTS, Layout, Part, Variable, written
-from hitoku.io.argus.text import Limit, Word, found_file, lines_of, quoted, read_text, words_of, write_text
+from hitoku.io.argus.text import (
+    ArgusLimit,
+    Word,
+    found_file,
+    lines_of,
+    quoted,
+    read_text,
+    words_of,
+    write_text,
+)
 from hitoku.messages import Text
 
 __all__ = ["Metadata", "Variable", "parse_metadata", "read_metadata", "write_metadata"]
@@ -303,14 +312,14 @@ class _Reader:
             start, length = (first[0] if first else None), last
             values = values[n_places:]
         missing = tuple(value for value in values if value.strip())
-        if len(missing) > Limit.MISSING:
+        if len(missing) > ArgusLimit.MISSING:
             line.refuse(
                 "metadata_missing_code_count",
                 "variable {variable!r} has {n} missing codes",
                 "give at most {max_missing} of them",
                 variable=name,
                 n=len(missing),
-                max_missing=Limit.MISSING,
+                max_missing=ArgusLimit.MISSING,
             )
         if length is not None and any(len(code) > length for code in missing):
             line.refuse(
@@ -431,13 +440,13 @@ def _separator(line: _Line, values: Sequence[str]) -> str:
 
 def _levels(line: _Line, values: Sequence[str], variable: Variable) -> dict[str, Any]:
     levels = tuple(line.whole(value, "the number of digits of a level") for value in values)
-    if not levels or len(levels) > Limit.LEVELS:
+    if not levels or len(levels) > ArgusLimit.LEVELS:
         line.refuse(
             "metadata_level_count",
             "<HIERLEVELS> has {n} levels",
             "give between one and {max_levels}",
             n=len(levels),
-            max_levels=Limit.LEVELS,
+            max_levels=ArgusLimit.LEVELS,
         )
     if variable.length is not None and sum(levels) != variable.length:
         line.refuse(
@@ -453,28 +462,28 @@ def _levels(line: _Line, values: Sequence[str], variable: Variable) -> dict[str,
 
 def _distances(line: _Line, values: Sequence[str], _: Variable) -> dict[str, Any]:
     distances = [line.whole(value, "a distance") for value in values]
-    if len(distances) > Limit.DISTANCES:
+    if len(distances) > ArgusLimit.DISTANCES:
         line.refuse(
             "metadata_distance_count",
             "<DISTANCE> has {n} numbers",
             "give {n_distances}",
             n=len(distances),
-            n_distances=Limit.DISTANCES,
+            n_distances=ArgusLimit.DISTANCES,
         )
-    while len(distances) < Limit.DISTANCES:
+    while len(distances) < ArgusLimit.DISTANCES:
         distances.append(distances[-1] if distances else 1)
     return {"distance": tuple(distances)}
 
 
 def _requests(line: _Line, values: Sequence[str], _: Variable) -> dict[str, Any]:
     codes = tuple(value for value in values if value != ",")
-    if not 0 < len(codes) <= Limit.REQUESTS:
+    if not 0 < len(codes) <= ArgusLimit.REQUESTS:
         line.refuse(
             "metadata_request_count",
             "<REQUEST> has {n} codes",
             "give one or {max_requests}",
             n=len(codes),
-            max_requests=Limit.REQUESTS,
+            max_requests=ArgusLimit.REQUESTS,
         )
     return {"request": codes}
 

@@ -21,7 +21,7 @@ from hitoku.io.argus.cell_status import UNSAFE, ArgusStatus, Judged
 from hitoku.io.argus.columns import Part
 from hitoku.io.argus.metadata import Metadata, Variable, write_metadata
 from hitoku.io.argus.table_writer import SEPARATOR, only_tree
-from hitoku.io.argus.text import Limit, quoted, write_text
+from hitoku.io.argus.text import ArgusLimit, quoted, write_text
 from hitoku.io.argus.tree import LEAD, write_tree
 from hitoku.io.jj import write_jj
 from hitoku.model import Bounds, Dimension, Floats, Integers, Mask, Protection
@@ -410,7 +410,7 @@ def _write_jj(path: Path, table: SafeTable) -> None:
     """Write a JJ file as τ-ARGUS does, with integer costs and finite bounds."""
     source = table.judged.table
     cost = np.abs(source.value) if source.cost is None else source.cost
-    scale = Limit.COST / max(float(cost.max()), 1.0)
+    scale = ArgusLimit.COST / max(float(cost.max()), 1.0)
     whole = np.maximum(np.rint(cost * min(scale, 1.0)), 1.0)
     far = float(np.ceil(BEYOND * max(float(np.abs(source.value).max()), 1.0)))
     need = table.judged.need

@@ -26,7 +26,7 @@ from hitoku.model import Dimension, Hierarchy, Labels, Table
 WORD = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+)')
 
 
-class Limit(IntEnum):
+class ArgusLimit(IntEnum):
     """Limits of file systems and of τ-ARGUS."""
 
     FILE_NAME = 255
@@ -182,7 +182,7 @@ def write_text(path: str | Path, lines: Sequence[str], what: str) -> None:
 
 def refuse_impossible(name: str) -> None:
     """Raise DataError for an impossible file name, before searching for it raises another error."""
-    if "\0" in name or any(len(part.encode()) > Limit.FILE_NAME for part in re.split(r"[\\/]", name)):
+    if "\0" in name or any(len(part.encode()) > ArgusLimit.FILE_NAME for part in re.split(r"[\\/]", name)):
         raise DataError(
             "file_name_impossible",
             "a file cannot have such a name",

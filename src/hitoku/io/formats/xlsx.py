@@ -31,7 +31,7 @@ class Excel(IntEnum):
     """Thin diagonal stripes, visible in black and white print."""
 
 
-class Size(IntEnum):
+class SheetSize(IntEnum):
     """Rows of a sheet, and widths in characters."""
 
     ABOVE, BELOW = 6, 10
@@ -74,7 +74,9 @@ def comfortable(publication: Publication) -> bool:
 def _refuse_oversized(path: Path, publication: Publication, sheets: Sequence[LayoutSection]) -> None:
     words = (*publication.footnotes, publication.heading, publication.subtitle, publication.source)
     codes = (code for codes in publication.release.labels.codes for code in codes)
-    n_rows = max(Size.ABOVE + len(sheet.rows) + Size.BELOW + len(publication.footnotes) for sheet in sheets)
+    n_rows = max(
+        SheetSize.ABOVE + len(sheet.rows) + SheetSize.BELOW + len(publication.footnotes) for sheet in sheets
+    )
     n_columns = max(len(sheet.stubs) + len(sheet.columns) for sheet in sheets)
     longest = max(len(text) for text in (*words, *codes))
     for what, size, most in (
@@ -162,19 +164,19 @@ class _Workbook:
         said += [ADJUSTED] if shown.adjusted else []
         page.write_string(2, 0, " ".join(said), self.style(italic=True))
         if sheet.across:
-            page.write_string(Size.ABOVE - 2, len(sheet.stubs), sheet.across, self.style(bold=True))
+            page.write_string(SheetSize.ABOVE - 2, len(sheet.stubs), sheet.across, self.style(bold=True))
         self._heads(page, sheet)
-        for place, row in enumerate(sheet.rows, Size.ABOVE):
+        for place, row in enumerate(sheet.rows, SheetSize.ABOVE):
             self._row(page, place, row)
-        below = Size.ABOVE + len(sheet.rows) + 1
+        below = SheetSize.ABOVE + len(sheet.rows) + 1
         for place, text in enumerate([*shown.footnotes, *self._source(), "See also the sheet Notes."], below):
             page.write_string(place, 0, text, self.style(font_size=9))
-        page.freeze_panes(Size.ABOVE, len(sheet.stubs))
+        page.freeze_panes(SheetSize.ABOVE, len(sheet.stubs))
         page.outline_settings(symbols_below=False, symbols_right=False)
         page.set_landscape()
         page.set_paper(Excel.A4)
         page.fit_to_pages(self._pages_across(sheet), 0)
-        page.repeat_rows(Size.ABOVE - 2, Size.ABOVE - 1)
+        page.repeat_rows(SheetSize.ABOVE - 2, SheetSize.ABOVE - 1)
         page.repeat_columns(0, len(sheet.stubs) - 1)
         page.set_footer("&C&P / &N")
 
@@ -182,15 +184,15 @@ class _Workbook:
         """Return the number of pages side by side needed to keep the print readable."""
         stub = sum(self._stub_width(sheet, place) for place in range(len(sheet.stubs)))
         values = sum(self._value_width(line) for line in sheet.columns)
-        return max(1, ceil(values / max(Size.PAGE - stub, Size.PAGE // 2)))
+        return max(1, ceil(values / max(SheetSize.PAGE - stub, SheetSize.PAGE // 2)))
 
     def _stub_width(self, sheet: LayoutSection, place: int) -> int:
         last = place == len(sheet.stubs) - 1
         texts = [2 * row.depth * last + len(row.texts[place]) for row in sheet.rows]
-        return min(max([Size.NARROWEST, len(sheet.stubs[place]), *texts]), Size.WIDEST_CODE) + 2
+        return min(max([SheetSize.NARROWEST, len(sheet.stubs[place]), *texts]), SheetSize.WIDEST_CODE) + 2
 
     def _value_width(self, line: StubLine) -> int:
-        return min(max(Size.NARROWEST, self.width, len(line.code) + 2), Size.WIDEST_VALUE)
+        return min(max(SheetSize.NARROWEST, self.width, len(line.code) + 2), SheetSize.WIDEST_VALUE)
 
     def _source(self) -> list[str]:
         return [f"Source: {self.publication.source}"] if self.publication.source else []
@@ -199,12 +201,12 @@ class _Workbook:
         look = {"bold": True, "bottom": 1, "border_color": LINE, "bg_color": MARGIN, "text_wrap": True}
         for place, name in enumerate(sheet.stubs):
             page.set_column(place, place, self._stub_width(sheet, place))
-            page.write_string(Size.ABOVE - 1, place, name, self.style(**look, valign="bottom"))
+            page.write_string(SheetSize.ABOVE - 1, place, name, self.style(**look, valign="bottom"))
         for place, line in enumerate(sheet.columns, len(sheet.stubs)):
             level = {"level": min(line.depth, Excel.MAX_LEVEL)}
             page.set_column(place, place, self._value_width(line), None, level)
             page.write_string(
-                Size.ABOVE - 1, place, line.code, self.style(**look, align="right", valign="bottom")
+                SheetSize.ABOVE - 1, place, line.code, self.style(**look, align="right", valign="bottom")
             )
         self.sums = [line.is_sum for line in sheet.columns]
 

@@ -27,7 +27,7 @@ Node = tuple[str, int, Mapping[str, int]]
 MANY_TABLES = 12
 
 
-class Size(float, Enum):
+class LinkSize(float, Enum):
     """Sizes in the picture of linked tables."""
 
     LETTER = 8.0
@@ -80,9 +80,9 @@ def link_picture(group: Sequence[Node]) -> LinkPicture:
     >>> [spot.name for spot in picture.spots], [line.told for line in picture.lines]
     (['a', 'b'], ['a and b share 3 cells'])
     """
-    radius = 0.0 if len(group) == 1 else max(34.0, len(group) * 2 * Size.LARGEST / (2 * math.pi) * 1.15)
-    margin = Size.LARGEST + 12.0 + Size.LETTER * max(len(name) for name, _, _ in group)
-    middle = radius + margin, radius + Size.LARGEST + 18.0
+    radius = 0.0 if len(group) == 1 else max(34.0, len(group) * 2 * LinkSize.LARGEST / (2 * math.pi) * 1.15)
+    margin = LinkSize.LARGEST + 12.0 + LinkSize.LETTER * max(len(name) for name, _, _ in group)
+    middle = radius + margin, radius + LinkSize.LARGEST + 18.0
     own = {node[0]: _spot(node, place, len(group), middle, radius) for place, node in enumerate(group)}
     wide, high = (round(2 * half, 1) for half in middle)
     return LinkPicture(wide, high, tuple(own.values()), tuple(_link_lines(group, own)))
@@ -92,7 +92,7 @@ def _spot(node: Node, place: int, n: int, middle: tuple[float, float], radius: f
     name, size, _ = node
     angle = 2 * math.pi * place / n - math.pi / 2
     across, down = math.cos(angle), math.sin(angle)
-    own = min(Size.LARGEST, Size.SMALLEST + 1.6 * math.log10(max(size, 1)) ** 1.4)
+    own = min(LinkSize.LARGEST, LinkSize.SMALLEST + 1.6 * math.log10(max(size, 1)) ** 1.4)
     x, y = middle[0] + radius * across, middle[1] + radius * down
     aside = n > 1 and abs(across) > 0.2
     anchor = "middle" if not aside else "start" if across > 0 else "end"

@@ -18,7 +18,7 @@ from hitoku.io.number_texts import MINUS, number
 from hitoku.messages import Text, join
 
 
-class Size(float, Enum):
+class PictureSize(float, Enum):
     """Sizes in pictures."""
 
     BAR, EDGE = 200.0, 6.0
@@ -70,12 +70,14 @@ class _Scale:
 
     def __call__(self, number: float) -> float:
         share = (number - self.left) / (self.right - self.left)
-        return round(Size.EDGE + (Size.BAR - 2 * Size.EDGE) * min(max(share, 0.0), 1.0), 1)
+        return round(
+            PictureSize.EDGE + (PictureSize.BAR - 2 * PictureSize.EDGE) * min(max(share, 0.0), 1.0), 1
+        )
 
 
 def _scale(value: float, ends: tuple[float, ...], span: float) -> _Scale:
     """Return a scale that shows the ends, or enough to see that they are far away."""
-    far = Size.REACH * span if span > 0 else math.inf
+    far = PictureSize.REACH * span if span > 0 else math.inf
     seen = [min(max(end, value - far), value + far) for end in (*ends, value)]
     known = [end for end in seen if math.isfinite(end)]
     left, right = min(known), max(known)
@@ -106,7 +108,7 @@ def interval_bar(
     ends = ((low, high) if known else ()) + (need or ())
     if width > 0:
         start = low if known and math.isfinite(low) else value - width / 2
-        start = max(start, value - Size.REACH * span)
+        start = max(start, value - PictureSize.REACH * span)
         ends += (start, start + width)
     scale = _scale(value, ends, span)
     missing: list[tuple[float, float]] = []
@@ -248,11 +250,11 @@ def waterfall(found: Arithmetic, name: Callable[[int], str]) -> Waterfall:
     steps = sorted(_steps(found.terms, name), key=lambda step: not step.added)
     runs = [Fraction(0), *accumulate(step.amount for step in steps)]
     left, right = min(runs), max(runs)
-    scale = Size.SUM / float(right - left) if right > left else 0.0
+    scale = PictureSize.SUM / float(right - left) if right > left else 0.0
 
     def strip(a: Fraction, b: Fraction) -> tuple[float, float]:
-        width = max(float(abs(b - a)) * scale, Size.LEAST) if a != b else 0.0
-        return round(min(float(min(a, b) - left) * scale, Size.SUM - width), 1), round(width, 1)
+        width = max(float(abs(b - a)) * scale, PictureSize.LEAST) if a != b else 0.0
+        return round(min(float(min(a, b) - left) * scale, PictureSize.SUM - width), 1), round(width, 1)
 
     bars = [
         SumBar(

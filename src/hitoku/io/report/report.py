@@ -41,7 +41,7 @@ MAX_ROWS = 1_500
 MAX_PRINTED = 3_000
 
 
-class Width(float, Enum):
+class PaperWidth(float, Enum):
     """Widths on paper, in millimetres."""
 
     PORTRAIT, LANDSCAPE = 186.0, 273.0
@@ -268,8 +268,8 @@ def _section(cells: Cells, section: LayoutSection) -> dict[str, Any]:
         "withheld": int(cells.protection.withheld[inside].sum()),
         "unsafe": int(cells.need.unsafe[inside].sum()),
         "failing": int(cells.failing[inside].sum()),
-        "wide": wide > Width.PORTRAIT,
-        "printed": chosen and wide <= Width.LANDSCAPE and len(inside) <= MAX_PRINTED,
+        "wide": wide > PaperWidth.PORTRAIT,
+        "printed": chosen and wide <= PaperWidth.LANDSCAPE and len(inside) <= MAX_PRINTED,
     }
 
 
@@ -283,7 +283,7 @@ def _width_mm(cells: Cells, section: LayoutSection) -> float:
             section.columns, zip(*(row.cells for row in section.rows), strict=True), strict=True
         )
     ]
-    return sum(Width.COLUMN + Width.LETTER * max(texts) for texts in [*heads, *numbers])
+    return sum(PaperWidth.COLUMN + PaperWidth.LETTER * max(texts) for texts in [*heads, *numbers])
 
 
 def _columns(cells: Cells) -> list[tuple[str, str, str]]:
