@@ -399,6 +399,29 @@ def test_recipe_error_names_its_line(kitchen, recipe, old, new, where, what):
     assert not (path.parent / "release").exists()
 
 
+@pytest.mark.parametrize(
+    ("recipe", "times", "what"),
+    [
+        pytest.param(ONE, 2**40, "beyond 2**53", id="records, large"),
+        pytest.param(ONE, 1e-12, "below 1e-6", id="records, small"),
+        pytest.param(LINKED, 2**40, "beyond 2**53", id="linked, large"),
+        pytest.param(LINKED, 1e-12, "below 1e-6", id="linked, small"),
+        pytest.param(CELLS.format(method="greedy"), 2**47, "beyond 2**53", id="cells, large"),
+    ],
+)
+def test_values_beyond_the_precision_of_doubles_are_refused(kitchen, recipe, times, what):
+    path = kitchen(recipe)
+    for name, column in (("firms.csv", "turnover"), ("cells.csv", "persons")):
+        data = pd.read_csv(path.parent / "data" / name)
+        data[column] = data[column].round().astype(int) * times
+        data.to_csv(path.parent / "data" / name, index=False)
+    with pytest.raises(HitokuError) as caught:
+        run_recipe(path)
+    assert what in caught.value.what
+    assert "another unit, such as thousands" in caught.value.fix
+    assert not (path.parent / "release").exists()
+
+
 def test_codes_never_tabulated_together_raise(kitchen):
     path = kitchen(LINKED + '[[keep]]\ntrade = "mills"\nsize = "1"\n')
     with pytest.raises(HitokuError, match="no cell has the codes"):
