@@ -203,6 +203,24 @@ def test_sweeps_stop_at_their_limit_and_are_safe(monkeypatch):
     assert ht.audit(table, need, ht.Release.of(table, found)).safe
 
 
+def test_few_requirements_of_a_larger_table_are_swept_with_little_work(monkeypatch):
+    limits, inner = [], circulation.circulation.swept
+
+    def noted(state, program, batches, sharpness, more, work):
+        limits.append(work.limit)
+        return inner(state, program, batches, sharpness, more, work)
+
+    table, need = cube(6)
+    first = ht.Circulation().protect(table, need).withheld & ~need.unsafe
+    few = ht.Need(unsafe=first & (np.cumsum(first) <= 2), width=4.0)
+    monkeypatch.setattr(circulation.circulation, "swept", noted)
+    monkeypatch.setattr(circulation.circulation, "SMALL", 0)
+    ht.Circulation().protect(table, few)
+    ht.Circulation().protect(table, need)
+    each, most = circulation.circulation.SWEEP_WORK_EACH, circulation.circulation.SWEEP_WORK
+    assert limits[0] <= 2 * 2 * each < limits[1] <= most
+
+
 def test_interrupted_circulation_keeps_safe_pattern(monkeypatch):
     def interrupt(*_args):
         raise KeyboardInterrupt

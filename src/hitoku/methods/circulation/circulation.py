@@ -66,6 +66,8 @@ TIDIED, TIDIED_LONG = 200_000, 1_500_000
 # Work limit of the programs of sweeps: a quarter of a minute. After sweeps of larger tables, limit of those
 # that publish cells again: one takes a second if four variables are crossed, and gains a cell or two.
 SWEEP_WORK, TIDY_WORK = 5e9, 1e9
+# The same for each requirement, in tables that are not small: few are left where a pattern is extended.
+SWEEP_WORK_EACH, TIDY_WORK_EACH = 1e8, 2e7
 # Work limits of programs for single requirements. Above the first a requirement uses the witness of another
 # one, as far as it serves it too; at the second the search ends without a pattern.
 SHARED_WORK, MAX_WORK = 1e10, 5e10
@@ -314,7 +316,8 @@ class Search:
         )
         first = SHARPNESS_SMALL if small else SHARPNESS
         long = small or not self._sweeps
-        work = CountedWork(SWEEP_WORK)
+        n_requirements = np.inf if small else float((self._requirements.amount > 0).sum())
+        work = CountedWork(min(SWEEP_WORK, n_requirements * SWEEP_WORK_EACH))
         for number in range(rounds if self._sweeps else 1):
             if self._sweeps:
                 sharpness = first if number == 0 else AGAIN
@@ -322,7 +325,7 @@ class Search:
             tidy = BatchTidy(state, self.reach, relations, state.assigned(batches))
             batches = tidy.run(
                 TIDIED_LONG if long else TIDIED,
-                CountedWork() if long else CountedWork(TIDY_WORK),
+                CountedWork() if long else CountedWork(min(TIDY_WORK, n_requirements * TIDY_WORK_EACH)),
                 clock.goes_on,
             )
             if self._sweeps and not clock.passed():
