@@ -21,6 +21,7 @@ from hitoku.evidence import Audit, Certificate, DerivableGroups, Outcome, audit,
 from hitoku.evidence.verify import Verification, verify
 from hitoku.io import read_code_list, read_jj, read_jj_pattern, write_jj
 from hitoku.io.recipe import Recipe
+from hitoku.linking import LinkedTables, link
 from hitoku.methods import METHODS, Auto
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.blocks import Blocks
@@ -68,7 +69,7 @@ from hitoku.rules import (
     Zero,
     assess,
 )
-from hitoku.tabulation import FileFormat, LinkedTables, link, tabulate
+from hitoku.tabulation import FileFormat, tabulate
 
 __all__ = [
     "ATTACKS",

@@ -20,11 +20,11 @@ from tests.oracles.linked import extremes, memberships
 
 from hitoku.errors import NeedError
 from hitoku.evidence import audit
+from hitoku.linking import LinkedTables, link
 from hitoku.methods import Auto, Circulation, Greedy
 from hitoku.model import Hierarchy, Protection, Release
 from hitoku.pipeline import assess_filter_remainder
 from hitoku.rules import MinFrequency, PPercent, assess
-from hitoku.tabulation import LinkedTables, link
 
 # Nobody is in division 12 nor in town s2: they stand in trees, not in records.
 SECTION = {"01": "A", "02": "A", "10": "C", "11": "C", "12": "C"}

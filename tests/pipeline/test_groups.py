@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 from hitoku.cli import app
 from hitoku.errors import ParameterError
 from hitoku.evidence.verify import verify
+from hitoku.linking import LinkedTables, link
 from hitoku.model import Finding, Hierarchy, Severity, merge_groups
 from hitoku.pipeline import assess_filter_remainder, divide, run_recipe
 from hitoku.rules import DirectDisclosure, assess
-from hitoku.tabulation import LinkedTables, link
 
 HEAD = """
 data = "firms.csv"

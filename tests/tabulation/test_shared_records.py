@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from hitoku.errors import DataError
+from hitoku.linking import link
 from hitoku.pipeline import run_recipe
-from hitoku.tabulation import link, share_records, shared_records, tabulate
+from hitoku.tabulation import share_records, shared_records, tabulate
 
 FIRMS = pd.DataFrame(
     {

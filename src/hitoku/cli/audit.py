@@ -47,6 +47,10 @@ def audit(
     integer: Annotated[
         bool, typer.Option("--integer", help="JJ file: values are counts, and the attacker knows it.")
     ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Several folders: the file of their records. Default: the one that they name."),
+    ] = None,
     certificate: Annotated[Path | None, typer.Option(help="File for the proof. It must not exist.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -82,7 +86,7 @@ def audit(
     if certificate is not None:
         _refuse_place(certificate, len(paths))
     if len(paths) > 1:
-        _audit_together(paths, as_json=as_json)
+        _audit_together(paths, data, as_json=as_json)
         return
     (path,) = paths
     folder, rules = None, None
@@ -184,7 +188,7 @@ def _show(paths: Sequence[Path], verdict: Verdict, found: Audit, findings: Seque
         typer.echo(f"  and {len(findings) - MAX_FINDINGS:,} more; --json lists them all")
 
 
-def _audit_together(paths: list[Path], *, as_json: bool) -> None:
+def _audit_together(paths: list[Path], data: Path | None, *, as_json: bool) -> None:
     """Audit several release folders together."""
     from hitoku.pipeline import audit_together, judge_together
 
@@ -196,8 +200,8 @@ def _audit_together(paths: list[Path], *, as_json: bool) -> None:
                 where=str(path),
                 fix="pass folders written by hitoku protect, or a single file",
             )
-    found = audit_together(paths)
-    verdict = judge_together(found.audit)
+    found = audit_together(paths, data=data)
+    verdict = judge_together(found.audit, found.groups, found.undecided)
     if as_json:
         print_json(
             {

@@ -158,7 +158,7 @@ def _examine(
     deviations: Sequence[Mapping[int, int]],
 ) -> DerivableGroups:
     """Examine the requirement of one rule."""
-    small = np.flatnonzero(size.small(table))
+    small = np.flatnonzero(size.small)
     if len(small) == 0:
         return DerivableGroups(status=Status.PROVED, reason=size.note if size.adds_up else "")
     if not size.adds_up:
@@ -168,7 +168,7 @@ def _examine(
         status = Status.PROVED if proved else Status.PASSED
         return DerivableGroups(status=status, reason=size.note, own=len(small))
     units = size.units(table)
-    need = size.need(table)
+    need = size.need()
     withheld = Protection.withhold(units, release.withheld & table.shown, need)
     found = audit(units, need, Release.of(units, withheld), deviations=deviations)
     outcomes = set(found.outcomes.values())
@@ -183,6 +183,6 @@ def _examine(
 def _covers(own: Audit, table: Table, size: GroupSize) -> bool:
     """Return whether an audit of the table shows that every small cell can hold n units."""
     within = size.within(table, own.need)
-    if not np.array_equal(within, size.small(table)):
+    if not np.array_equal(within, size.small):
         return False
     return all(own.outcomes.get(cell) is CellOutcome.SAFE for cell in np.flatnonzero(within).tolist())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,8 @@ from hitoku.evidence.grid import texts
 from hitoku.evidence.verdict import UNKNOWN_METHOD, judge
 from hitoku.metrics import loss
 from hitoku.model import (
+    MEASURE,
+    TABLE,
     Bounds,
     Finding,
     Need,
@@ -62,6 +64,9 @@ class Outcome:
         Whether the method stays secret; otherwise attackers who know it are in the default scope.
     tables
         Why disclosure by several tables together is undecided; empty for a single table.
+    atoms
+        The table has the atoms of its tables, so that sets of records that follow from several of them are
+        among its cells.
     groups
         Result for groups derivable from published cells. None: rules are not
         known.
@@ -89,6 +94,7 @@ class Outcome:
     against: tuple[str, ...] | None = None
     secret: bool = True
     tables: str = ""
+    atoms: bool = False
     groups: DerivableGroups | None = None
     rules: tuple[Rule, ...] = ()
 
@@ -112,6 +118,7 @@ class Outcome:
             groups=self.groups,
             method=self.known_method,
             tables=self.tables,
+            atoms=self.atoms,
         )
 
     @property
@@ -146,7 +153,11 @@ class Outcome:
     @property
     def public(self) -> Release:
         """The release without the cells that no table shows."""
-        return self.release if self.table.shown.all() else self.release.only(self.table.shown)
+        if self.table.shown.all():
+            return self.release
+        shown = self.release.only(self.table.shown)
+        variables = {d.name for part, _ in self.table.linked for d in part.dimensions}
+        return replace(shown, labels=shown.labels.by({*variables, MEASURE, TABLE})) if variables else shown
 
     @property
     def adjusted(self) -> bool:

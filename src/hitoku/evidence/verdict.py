@@ -42,6 +42,7 @@ def judge(
     groups: DerivableGroups | None = None,
     method: Row = UNKNOWN_METHOD,
     tables: str = "",
+    atoms: bool = False,
 ) -> Verdict:
     """Return the verdict on one release.
 
@@ -60,6 +61,9 @@ def judge(
         Row of the attacker who knows the method.
     tables
         Why disclosure by several tables together is undecided; empty for a single table.
+    atoms
+        The table has the atoms of its tables as cells, so that the rows on cells and derivable groups are
+        about everything that follows from all tables.
 
     Examples
     --------
@@ -72,15 +76,18 @@ def judge(
     >>> verdict.colour, verdict["outsider"].reason
     (<Colour.RED: 'red'>, '1 of 1 unsafe cells: 1 recomputable')
     """
+    outsider, of_groups = _outsider(audit), _groups(audit, groups)
+    # Where no set of records is small, there is nothing to prove about them.
+    small = groups is None or not groups.safe or groups.n_examined > 0
     rows = (
-        _outsider(audit),
-        _groups(audit, groups),
+        outsider,
+        of_groups,
         _dominance(audit),
         _singletons(audit, insiders),
         _contributors(audit, insiders),
         _attributes(audit),
         method,
-        _tables(tables, audit),
+        _tables(tables, audit, (outsider, *((of_groups,) if small else ())) if atoms else ()),
         Row(
             attacker="released",
             status=Status.NOT_CONSIDERED,
@@ -402,11 +409,25 @@ def _group_results(audit: Audit) -> tuple[int, int, int, tuple[Finding, ...]]:
     return groups.n_open - undecided, undecided, len(groups), tuple(groups.findings(audit.table.labels))
 
 
-def _tables(why: str, audit: Audit) -> Row:
-    """Return the row of several tables: decided for counts beside magnitudes, undecided for others."""
+def _tables(why: str, audit: Audit, among_atoms: Sequence[Row]) -> Row:
+    """Judge what tables show together: by the rows about a table that has their atoms, if it has them."""
     beside = None if isinstance(audit, AdjustedAudit) else audit.beside
     if beside is not None and not why:
         return _beside(beside.kind, audit)
+    if among_atoms and not why:
+        applying = [row for row in among_atoms if row.applies]
+        status = max((row.status for row in applying), key=WORST_LAST.index)
+        worst = next(row for row in applying if row.status is status)
+        n = int(np.count_nonzero(audit.table.inner))
+        held = Text("what can be derived from all tables was judged by {n:,} sets of records", n=n)
+        why_not = "" if worst.holds else Text("{label}: {reason}", label=worst.label, reason=worst.reason)
+        return Row(
+            attacker="tables",
+            status=status,
+            reason=join([held, PROVED if status is Status.PROVED else why_not or NO_CERTIFICATE]),
+            fix=worst.fix,
+            findings=worst.findings if status is Status.FAILED else (),
+        )
     if not why:
         return Row(
             attacker="tables",

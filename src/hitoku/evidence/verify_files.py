@@ -86,9 +86,16 @@ def same_tables(content: dict[str, Any], public: Path, demand: Demand, number: E
     hidden = set(content.get("hidden", []))
     demand(hidden <= set(content["withheld"]), "a hidden cell is not withheld")
     seen = [cell for cell in range(size) if cell not in hidden]
-    whole = {"variables": content["variables"], "codes": [every[cell] for cell in seen], "cells": seen}
-    n_shown, _ = shown_in(content, public / "table.csv", whole, demand, number)
     linked = dict(content.get("tables", {}))
+    # Columns that only tell hidden cells apart are in no published file.
+    own = {name for table in linked.values() for name in table["variables"]} | {"measure", "table"}
+    kept = [place for place, name in enumerate(content["variables"]) if name in own or not linked]
+    whole = {
+        "variables": [content["variables"][place] for place in kept],
+        "codes": [[every[cell][place] for place in kept] for cell in seen],
+        "cells": seen,
+    }
+    n_shown, _ = shown_in(content, public / "table.csv", whole, demand, number)
     for name, table in linked.items():
         demand(re.fullmatch(r"[A-Za-z0-9_-]+", name) is not None, "a linked table has no name for a file", 2)
         cells = shown_in(content, public / name / f"{name}.csv", table, demand, number)[1]

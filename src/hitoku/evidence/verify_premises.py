@@ -176,13 +176,15 @@ def derivable_groups(
     for need in content["unsafe"] if tables else []:
         deviations, below = ({}, 1) if need["high"] is None else tables[need["high"]]
         high[need["cell"]] = values[need["cell"]] + exact(deviations.get(need["cell"], 0)) / Fraction(below)
-    hidden = set(content.get("hidden", []))
     found = {"groups": "proved again here by the same witnesses"} if counting else {}
+    if len(content.get("tables", {})) > 1:
+        # Hidden cells are judged like others: those of several tables are sets of records.
+        found["tables"] = "proved by the same witnesses for the listed sets of records"
     for rule, counts in counting:
         if counts is None:
             found = UNITS_APART
             continue
-        small = [cell for cell, x in enumerate(counts) if 0 < x < rule["n"] and cell not in hidden]
+        small = [cell for cell, x in enumerate(counts) if 0 < x < rule["n"]]
         if small and counts != values:
             found = UNITS_APART
         elif any(high.get(cell, 0) < rule["n"] for cell in small):

@@ -26,6 +26,8 @@ NONE_UNSAFE = "no cell is listed as unsafe"
 BY_HITOKU = "by hitoku, not checked here"
 # How many units a group must have follows from the rules in checker/, which a certificate alone lacks.
 WITHOUT_RULES = "on trust: the rules are not in the certificate"
+# Which records are in which cells is not in a certificate.
+TRUSTED_SETS = "that the hidden cells are the sets of records that no published cell divides"
 TRUSTED_RULES = "that every cell with too few units can hold as many as its rule requires"
 
 
@@ -51,8 +53,12 @@ def checked(
         if status in {"proved", "passed"} and row["applies"]:
             how = again.get(who, BY_HITOKU)
             if who not in again and status == "proved":
-                demand(alone and who == "groups", f"{label}: called proved, and there is no proof of it")
+                several = who == "tables" and len(content.get("tables", {})) > 1
+                known = alone and (who == "groups" or several)
+                demand(known, f"{label}: called proved, and there is no proof of it")
                 how, trusted = WITHOUT_RULES, [TRUSTED_RULES]
+            if who == "tables" and "beside" not in content:
+                trusted = [*trusted, TRUSTED_SETS]
         rows.append((who, label, status if row["applies"] else "does not apply", reason, how))
     demand({row[0] for row in rows} >= again.keys(), "the verdict lacks a row for what is proved", 2)
     return rows, trusted

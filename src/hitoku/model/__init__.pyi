@@ -29,6 +29,7 @@ from hitoku.model.frames import unseen_codes as unseen_codes
 from hitoku.model.frames import whole_numbers as whole_numbers
 from hitoku.model.hierarchy import TOTAL as TOTAL
 from hitoku.model.hierarchy import Hierarchy as Hierarchy
+from hitoku.model.joint import TABLE as TABLE
 from hitoku.model.joint import Joint as Joint
 from hitoku.model.joint import join as join
 from hitoku.model.joint import whole as whole
@@ -50,6 +51,7 @@ from hitoku.model.record_sets import Hashes as Hashes
 from hitoku.model.record_sets import Placement as Placement
 from hitoku.model.record_sets import RecordSets as RecordSets
 from hitoku.model.record_sets import add_up_atoms as add_up_atoms
+from hitoku.model.record_sets import leaf_cells as leaf_cells
 from hitoku.model.relations import add_up as add_up
 from hitoku.model.relations import broken as broken
 from hitoku.model.relations import cross_relations as cross_relations

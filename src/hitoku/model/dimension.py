@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -216,6 +216,12 @@ class Labels:
         """Return the labels of some of the cells. The codes do not change."""
         columns = [self.column(variable)[cells] for variable in range(len(self.names))]
         return Labels(self.names, self.codes, np.stack(columns, axis=1))
+
+    def by(self, names: Collection[str]) -> Labels:
+        """Return the labels without the other variables."""
+        kept = [place for place, name in enumerate(self.names) if name in names]
+        columns = np.stack([self.column(place) for place in kept], axis=1)
+        return Labels(tuple(self.names[p] for p in kept), tuple(self.codes[p] for p in kept), columns)
 
     def codes_of(self, cell: int) -> tuple[str, ...]:
         """Return the codes of one cell."""

@@ -12,7 +12,7 @@ cells of another table gets a relation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -22,7 +22,7 @@ from scipy import sparse
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.dimension import Labels
 from hitoku.model.link import assemble
-from hitoku.model.record_sets import Placement, RecordSets, add_up_atoms, empty_unions, leaves_of, unions
+from hitoku.model.record_sets import Placement, RecordSets, leaves_of, unions
 from hitoku.model.table import Table
 
 # Key of a variable that does not restrict the cell.
@@ -43,9 +43,6 @@ class Joint:
     """Further relations over the cells of the linked table: parts minus sum."""
     in_these_data: int
     """Cells joined because their records are the same, not by definition."""
-    overlapping: Mapping[tuple[int, int], int]
-    """For each pair of tables (by index), the cells of the first that overlap with the second without being a
-    sum of its cells, because their filters or groupings cross."""
 
 
 def join(
@@ -83,23 +80,15 @@ def join(
     ends = np.cumsum([table.n_cells for table in tables])[:-1]
     cell = np.split(numbers, ends)
     rows = list(_divided(divisions, cell, np.split(plain, ends), placements, measures_of))
-    overlapping: dict[tuple[int, int], int] = {}
-    known = _known_divisions(divisions, placements)
     for one, other in permutations(range(len(tables)), 2):
         if tables[one].measure == tables[other].measure:
             rows += unions(sets[one], sets[other], cell[one], cell[other])
-            rows += empty_unions(sets[one], sets[other], cell[one], cell[other])
-            # Tables that partition the records express what a filter excludes.
-            if (placements[one].kept.tobytes(), placements[other].kept.tobytes()) not in known:
-                n_cut = _cut(sets[one], sets[other])
-                overlapping |= {(one, other): n_cut} if n_cut else {}
     n_cells = int(numbers.max()) + 1
     return Joint(
         cell=tuple(cell),
         n_cells=n_cells,
         sums=_matrix(rows, n_cells),
         in_these_data=in_these_data,
-        overlapping=overlapping,
     )
 
 
@@ -260,16 +249,6 @@ def _partners(
             kept.append((cells[0], tables))
 
 
-def _cut(one: RecordSets, other: RecordSets) -> int:
-    """Return the number of cells of one table of which the filter of another keeps a part."""
-    if np.array_equal(one.inside, one.inside & other.inside):
-        return 0
-    kept = add_up_atoms(
-        one.leaf, one.inside & other.inside, one.placement.records.astype(np.uint64), one.dimensions
-    )
-    return int(np.count_nonzero((kept > 0) & (kept < one.records.astype(np.uint64))))
-
-
 def _divided(
     divisions: Sequence[Sequence[int]],
     cells: Sequence[Integers],
@@ -302,14 +281,6 @@ def _division(places: Sequence[int], placements: Sequence[Placement]) -> tuple[t
     kept = [placements[place].kept for place in places]
     masks = tuple(sorted({mask.tobytes() for mask in kept}))
     return masks, np.logical_or.reduce(kept).tobytes()
-
-
-def _known_divisions(
-    divisions: Sequence[Sequence[int]], placements: Sequence[Placement]
-) -> set[tuple[bytes, bytes]]:
-    """Return pairs of filters: a wider one, and one that is part of a partition of it."""
-    told = (_division(places, placements) for places in divisions)
-    return {(whole, part) for masks, whole in told for part in masks}
 
 
 def _matrix(rows: Sequence[tuple[Integers, Floats]], n_cells: int) -> sparse.csr_array:

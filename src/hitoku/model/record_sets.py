@@ -1,10 +1,6 @@
 """Records behind the cells of a table, and cells of one table that are sums of cells of another.
 
-A cell with records is such a sum if its records are those of some leaf cells of the other table. An empty
-cell has no records, but its codes have records in other cells: if every code stands for the same records as
-some codes of a variable of the other table, the cell is the sum of the cells in which these codes cross. An
-attacker who learns from one table that section A of a town has no workers then knows the same of every
-division of A.
+A cell with records is such a sum if its records are those of some leaf cells of the other table.
 """
 
 from __future__ import annotations
@@ -162,137 +158,18 @@ def unions(
     whole = np.zeros(n_other)
     np.add.at(whole, other.leaf[other.inside], other.placement.records[other.inside].astype(np.float64))
     contained = np.asarray(shared.data == whole[shared.indices])
-    leaf_cells = _leaf_cells(other.dimensions)
+    cells_there = leaf_cells(other.dimensions)
     row_of = np.repeat(np.arange(len(wanted)), np.diff(shared.indptr))
     n_met, n_strange = (
         np.bincount(row_of, amount, minlength=len(wanted)) for amount in (shared.data, ~contained)
     )
     for row in np.flatnonzero((n_strange == 0) & (n_met == one.records[wanted])):
         met_there = shared.indices[shared.indptr[row] : shared.indptr[row + 1]]
-        parts = there[leaf_cells[_box(met_there, other, whole)]]
+        parts = there[cells_there[_box(met_there, other, whole)]]
         yield np.append(parts, cell[wanted[row]]), np.append(np.ones(len(parts)), -1.0)
 
 
-def empty_unions(
-    one: RecordSets, other: RecordSets, cell: Integers, there: Integers
-) -> Iterator[tuple[Integers, Floats]]:
-    """Find empty cells of one table that are sums of cells of another, by the records of their codes."""
-    shape = tuple(len(d) for d in one.dimensions)
-    wanted = (one.records == 0) & ~np.isin(cell, there)
-    # If a table does not contain some records, its codes and totals may mean something else.
-    if not wanted.any() or any(np.any(sets.placement.leaves < 0) for sets in (one, other)):
-        return
-    sides = [_sides(one, axis, other) for axis in range(len(shape))]
-    filters = _filter_sides(one, other)
-    if filters is None:
-        return
-    for places in np.argwhere(wanted.reshape(shape) & _able(one, other, sides)).tolist():
-        given = [*filters, *(side for own, place in zip(sides, places, strict=True) if (side := own[place]))]
-        parts = there[_crossing(other, given)]
-        if len(parts):
-            number = cell[np.ravel_multi_index(places, shape)]
-            yield np.append(parts, number), np.append(np.ones(len(parts)), -1.0)
-
-
-# A variable of another table, and the leaves that a code stands for.
-Side = tuple[int, Mask]
-ANYWHERE: Side = (-1, np.zeros(0, dtype=bool))
-
-
-def _sides(one: RecordSets, axis: int, other: RecordSets) -> list[Side | None]:
-    """Return the equivalent of each code of a variable in another table, or None if unknown."""
-    dimension, leaf = one.dimensions[axis], one.placement.leaves[:, axis]
-    n_leaves = len(dimension.leaves)
-    found: list[Side | None] = [None] * len(dimension)
-    unknown = np.array(dimension.closure @ np.bincount(leaf, minlength=n_leaves) > 0)
-    for where, its in enumerate(other.dimensions):
-        there, n_there = other.placement.leaves[:, where], len(its.leaves)
-        every = np.bincount(there, minlength=n_there)
-        met = sparse.coo_array((np.ones(len(leaf)), (leaf, there)), shape=(n_leaves, n_there)).tocsr()
-        own = sparse.csr_array(dimension.closure @ met)
-        row_of = np.repeat(np.arange(len(dimension)), np.diff(own.indptr))
-        cut = np.bincount(row_of, own.data != every[own.indices], minlength=len(dimension)) > 0
-        for place in np.flatnonzero(unknown & ~cut):
-            with_it = np.zeros(n_there, dtype=bool)
-            with_it[own.indices[own.indptr[place] : own.indptr[place + 1]]] = True
-            found[place] = where, _with_empty(its, with_it, every == 0)
-            unknown[place] = False
-    found[-1] = ANYWHERE
-    return found
-
-
-def _leaves_with(members: Mask, other: RecordSets) -> Side | None:
-    """Return a variable and leaves that have exactly these atoms."""
-    for axis, dimension in enumerate(other.dimensions):
-        leaf, n_leaves = other.placement.leaves[:, axis], len(dimension.leaves)
-        if np.all(leaf[members] >= 0):
-            met = np.bincount(leaf[members], minlength=n_leaves)
-            every = np.bincount(leaf[leaf >= 0], minlength=n_leaves)
-            if np.all((met == 0) | (met == every)):
-                return axis, _with_empty(dimension, met > 0, every == 0)
-    return None
-
-
-def _with_empty(dimension: Dimension, met: Mask, empty: Mask) -> Mask:
-    """Add the codes without records that belong to the widest group of these leaves."""
-    closure = dimension.closure
-    outside = closure @ (~met & ~empty) + (len(met) + 1) * (closure @ met < met.sum())
-    widest = np.where(outside == 0, np.diff(closure.indptr), 0)
-    found = met.copy()
-    if widest.any():
-        found[leaves_of(dimension, int(np.argmax(widest)))] = True
-    return found
-
-
-def _filter_sides(one: RecordSets, other: RecordSets) -> list[Side] | None:
-    """Return the equivalent of a table's filter in another table, or None if unknown."""
-    found = []
-    for mask in one.placement.filters.values():
-        if not any(np.array_equal(mask, its) for its in other.placement.filters.values()):
-            side = _leaves_with(mask, other)
-            if side is None:
-                return None
-            found.append(side)
-    return found
-
-
-def _able(one: RecordSets, other: RecordSets, sides: Sequence[Sequence[Side | None]]) -> Mask:
-    """Return the cells contained in another table: their codes are known and its filter keeps them."""
-    shape = tuple(len(own) for own in sides)
-    able = np.ones(shape, dtype=bool)
-    for axis, own in enumerate(sides):
-        able &= _along([side is not None for side in own], axis, len(shape))
-    for kept in other.placement.filters.values():
-        inside = np.full(shape, any(np.all(kept[mask]) for mask in one.placement.filters.values()))
-        for axis, own in enumerate(sides):
-            leaf, closure = one.placement.leaves[:, axis], one.dimensions[axis].closure
-            outside = closure @ np.bincount(leaf[~kept], minlength=closure.shape[1])
-            narrow = [side is not ANYWHERE and n == 0 for side, n in zip(own, outside, strict=True)]
-            inside |= _along(narrow, axis, len(shape))
-        able &= inside
-    return able
-
-
-def _along(values: Sequence[bool], axis: int, n_axes: int) -> Mask:
-    return np.array(values, dtype=bool).reshape([-1 if place == axis else 1 for place in range(n_axes)])
-
-
-def _crossing(other: RecordSets, sides: Sequence[Side]) -> Integers:
-    """Return the cells in which leaves of some variables cross. A complete group is one code."""
-    listed = []
-    for axis, dimension in enumerate(other.dimensions):
-        kept = np.ones(len(dimension.leaves), dtype=bool)
-        for where, leaves in sides:
-            if where == axis:
-                kept &= leaves
-        closure = dimension.closure
-        same = (closure @ kept == kept.sum()) & (np.diff(closure.indptr) == kept.sum())
-        listed.append(np.flatnonzero(same)[-1:] if same.any() and kept.any() else np.flatnonzero(kept))
-    shape = [len(d) for d in other.dimensions]
-    return np.asarray(np.ravel_multi_index(np.meshgrid(*listed, indexing="ij"), shape), np.int64).ravel()
-
-
-def _leaf_cells(dimensions: Sequence[Dimension]) -> Integers:
+def leaf_cells(dimensions: Sequence[Dimension]) -> Integers:
     """Return the indices of the leaf cells among all cells of a table."""
     shape = [len(d) for d in dimensions]
     leaves = np.meshgrid(*[np.arange(len(d.leaves)) for d in dimensions], indexing="ij")

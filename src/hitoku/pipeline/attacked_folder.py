@@ -232,12 +232,14 @@ def judge_folder(folder: AttackedFolder, audit: Audit) -> Verdict:
     recipe = folder.summary.get("recipe", {})
     linked = len(folder.summary.get("protected_together", ())) > 1
     beside = len(recipe.get("tables", ())) > 1 or "kind" in recipe
+    decided = linked and bool(folder.summary.get("atoms"))
     verdict = judge(
         audit,
         parse_scope(recipe.get("against"), secret="method" not in _scope_then(folder)),
         groups=_groups(folder, audit),
         method=_method(folder, audit),
-        tables=LINKED if linked else BESIDE if beside else "",
+        atoms=decided,
+        tables="" if decided else LINKED if linked else BESIDE if beside else "",
     )
     return name_attacks(verdict)
 
@@ -250,9 +252,17 @@ def judge_cells(audit: Audit, rules: Sequence[Rule] | None, *, groups: bool = Tr
     return name_attacks(judge(audit, parse_scope(None), groups=found))
 
 
-def judge_together(audit: Audit) -> Verdict:
-    """Return the verdict on several release folders that were audited as one."""
-    return name_attacks(judge(audit, parse_scope(None), tables=TOGETHER))
+def judge_together(audit: Audit, groups: DerivableGroups | None = None, undecided: str = TOGETHER) -> Verdict:
+    """Return the verdict on several release folders that were audited as one.
+
+    Parameters
+    ----------
+    audit, groups
+        What was found.
+    undecided
+        Why it is not decided what all of them show together; empty where it is.
+    """
+    return name_attacks(judge(audit, parse_scope(None), groups=groups, tables=undecided, atoms=not undecided))
 
 
 def name_attacks(verdict: Verdict) -> Verdict:

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import DataError, HierarchyError, ParameterError
-from hitoku.evidence import Audit, audit
-from hitoku.io.release import read_fingerprints, read_hierarchies, read_nested, read_release
+from hitoku.evidence import Audit, DerivableGroups, audit, derivable_groups
+from hitoku.io.release import read_fingerprints, read_hierarchies, read_nested
+from hitoku.linking import LinkedTables
 from hitoku.messages import Text
 from hitoku.model import (
     Dimension,
@@ -33,8 +34,12 @@ from hitoku.model import (
     Table,
     add_up,
 )
+from hitoku.pipeline.atom_pattern import not_in_sets
+from hitoku.pipeline.attacked_folder import AttackedFolder
 from hitoku.pipeline.recipe_links import alike_codes, link_groups
-from hitoku.tabulation import LinkedTables, Where
+from hitoku.pipeline.release_atoms import records_of, tables_of, with_atoms
+from hitoku.rules import require_groups
+from hitoku.tabulation import Where
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,10 @@ class AuditedTogether:
 
     audit: Audit
     """The audit of all of them as one."""
+    groups: DerivableGroups | None
+    """Whether sets of records that can be derived have enough units; None where no rules are known."""
+    undecided: str
+    """Why it is not decided what all of them show together; empty where it is."""
     remarks: tuple[Finding, ...]
     """Points that could not be audited, and how cells were matched."""
 
@@ -52,7 +61,7 @@ class AuditedTogether:
         return [*self.audit.findings, *self.remarks]
 
 
-def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
+def audit_together(folders: Sequence[str | Path], *, data: str | Path | None = None) -> AuditedTogether:
     """Audit several release folders of the same records together.
 
     Every unsafe cell of every folder must be protected from an attacker with all of their public files.
@@ -61,12 +70,22 @@ def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
     ----------
     folders
         Release folders written by hitoku.
+    data
+        The records of all of them. Left out, they are looked for beside the folders and where hitoku runs,
+        by the name and the fingerprint in the evidence.
     """
     if len(folders) < 2:
         raise ParameterError("single_folder", "one folder", where="folders", fix="audit it alone")
-    read = [read_release(folder) for folder in folders]
+    opened = [AttackedFolder.read(folder) for folder in folders]
+    read = [(folder.units, folder.need, folder.release) for folder in opened]
     names = _names(folders)
-    wider = _widened([Path(folder) for folder in folders], [table for table, _, _ in read])
+    records, undecided = records_of(opened, None if data is None else Path(data))
+    tables = [table for table, _, _ in read]
+    wider = (
+        _widened([Path(folder) for folder in folders], tables)
+        if records is None
+        else [(table, np.arange(table.n_cells)) for table in tables]
+    )
     linked: list[LinkedTables] = []
     filters: dict[str, Where] = {}
     for folder, name, (table, _) in zip(folders, names, wider, strict=True):
@@ -80,8 +99,17 @@ def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
         prints.append(own.tolist())
     together, where = link_groups(linked, levels, filters, prints)
     places = [cells[into] for cells, (_, into) in zip(where, wider, strict=True)]
-    whole = together.table
-    published, needs = np.full(whole.n_cells, np.nan), []
+    needs = []
+    with_them = None
+    if records is not None:
+        published_tables = [
+            each
+            for folder, name, cells in zip(opened, names, where, strict=True)
+            for each in tables_of(folder, _parts(folder.path, name, folder.units), cells)
+        ]
+        with_them, undecided = with_atoms(together.table, published_tables, records)
+    whole = together.table if with_them is None else with_them
+    published = np.full(whole.n_cells, np.nan)
     for cells, (_, need, release) in zip(places, read, strict=True):
         shown = ~release.withheld
         published[cells[shown]] = release.published[shown]
@@ -109,8 +137,17 @@ def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
     if any(len(need.attributions) for _, need, _ in read):
         told = "what must not be learnt about groups was not judged together, only in each folder alone"
         remarks.append(Finding(severity=Severity.REVIEW, place="groups", reason=told))
-    remarks += _not_widened([Path(folder) for folder in folders], linked, names)
-    return AuditedTogether(audit(whole, Need.merge(needs), release), (*remarks, *together.remarks))
+    if records is None:
+        remarks += _not_widened([Path(folder) for folder in folders], linked, names)
+    remarks += [one for one in together.remarks if with_them is None or one.severity is Severity.NOTE]
+    need, groups = Need.merge(needs), None
+    if with_them is not None:
+        rules = list({repr(rule): rule for folder in opened for rule in folder.recipe.rules}.values())
+        need, undecided = require_groups(whole, rules, need), not_in_sets(rules)
+    found = audit(whole, need, release)
+    if with_them is not None:
+        groups = derivable_groups(whole, rules, release, own=found)
+    return AuditedTogether(found, groups, undecided, tuple(remarks))
 
 
 def _widened(folders: Sequence[Path], tables: Sequence[Table]) -> list[tuple[Table, Integers]]:

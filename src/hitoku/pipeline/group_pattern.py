@@ -63,7 +63,7 @@ def withhold_for_groups(
     for size in group_sizes(table, rules):
         if size.own or not size.adds_up:
             continue
-        asked = size.need(table).only(withheld)
+        asked = size.need().only(withheld)
         units = size.units(table)
         first = audit(units, asked, Release.of(units, Protection.withhold(units, withheld & table.shown)))
         hints += witnesses_of(first)

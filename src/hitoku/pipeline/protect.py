@@ -31,6 +31,7 @@ from hitoku.methods import (
     traits_of,
 )
 from hitoku.model import Need, Protection, Release, Row, Table, frame_parts, parse_scope
+from hitoku.pipeline.atom_pattern import SharedCells, protect_with_atoms
 from hitoku.pipeline.group_pattern import withhold_for_groups
 from hitoku.pipeline.known_method import Made, known_method_row
 from hitoku.rules import RULES, Rule, assess, rule_from_spec
@@ -133,6 +134,7 @@ def protect_table(
     insiders: Any = None,
     against: Iterable[str] | None = None,
     groups: bool = True,
+    shared: SharedCells | None = None,
     report: Report | None = None,
     progress: Progress | None = None,
 ) -> WritableOutcome:
@@ -159,6 +161,8 @@ def protect_table(
         Keep groups that can be derived from published cells as large as ``min_frequency`` and
         ``few_contributors`` require; ``outcome.groups`` is the result. Methods with guarantees of their own
         (``Gauss``, ``Blocks``, ``Randomised``, ``Adjust``) choose as without it.
+    shared
+        Of linked tables with their atoms: the same without atoms, which are protected first.
     report
         Called with the name of each stage as it begins.
     progress
@@ -172,10 +176,16 @@ def protect_table(
     method = informed(method, rules, width)
     tell("protect")
     inside = choose_insiders(table, insiders, with_intervals=promises_intervals(method))
+    if shared is None:
+        protection = method.protect(table, need, progress)
+    else:
+        protection = protect_with_atoms(
+            table, need, method, shared, width=width, groups=groups, progress=progress
+        )
     outcome = attack_and_audit(
         table,
         need,
-        method.protect(table, need, progress),
+        protection,
         method,
         inside,
         tell,
@@ -183,7 +193,8 @@ def protect_table(
         rules=rules,
         groups=groups,
     )
-    return replace(outcome, against=scope, made=Made(rules, method, width, groups))
+    made = Made(rules, method, width, groups) if shared is None or table.shown.all() else None
+    return replace(outcome, against=scope, made=made)
 
 
 def attack_and_audit(

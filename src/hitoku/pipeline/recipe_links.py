@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import some
+from hitoku.linking import LinkedTables, put_together
 from hitoku.messages import Text
 from hitoku.model import (
     ADDITIVITY,
@@ -26,7 +27,12 @@ from hitoku.model import (
     only,
     overlapping,
 )
-from hitoku.tabulation import LinkedTables, RecordAtoms, TableSpec, Where, acyclic, put_together
+from hitoku.tabulation import RecordAtoms, TableSpec, Where
+
+# What must be the same for tables of the same records to be put together, and what it is by default: the
+# quantity and who contributes to it. Other options change neither values nor contributors.
+DEFAULTS = dict.fromkeys(("value", "measure", "weight", "unit", "holding", "magnitude", "decimals"))
+OTHER_RECORDS = "some tables were made from other records, so that only cells of the same names were compared"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +53,8 @@ class MadeTable:
         """Key that tables have in common if they are linked by their records."""
         if self.data is None:
             return (id(self),)
-        return self.data, *(f"{name}={value!r}" for name, value in sorted(self.spec.options.items()))
+        options = {**DEFAULTS, **self.spec.options}
+        return self.data, *(f"{name}={options[name]!r}" for name in DEFAULTS)
 
 
 def link_made(made: Mapping[str, MadeTable], levels: Levels) -> list[LinkedTables]:
@@ -109,11 +116,15 @@ def divide(linked: LinkedTables, order: Sequence[str]) -> list[LinkedTables]:
         Names of tables, as they are to come in every group.
     """
     named = {name: linked.parts[name] for name in order if name in linked.parts}
-    found = components(linked.table, {name: cells for name, (_, cells) in named.items()})
+    places = {name: cells for name, (_, cells) in named.items()}
+    # Tables that share records are tied by their atoms, although no sum of their cells may say so.
+    found = components(linked.table, places) if linked.atoms is None else components(linked.atoms, places)
     if len(found) < 2:
         return [replace(linked, parts=named)]
     groups = []
-    for cells in found:
+    n_shared = linked.table.n_cells
+    for every in found:
+        cells = every[every < n_shared]
         rank = np.full(linked.table.n_cells, -1, dtype=np.int64)
         rank[cells] = np.arange(len(cells))
         # A table is in one group with all its cells.
@@ -126,6 +137,10 @@ def divide(linked: LinkedTables, order: Sequence[str]) -> list[LinkedTables]:
                 parts=parts,
                 rest=tuple((rest, rank[own]) for rest, own in linked.rest if np.all(rank[own] >= 0)),
                 remarks=tuple(remark for remark in linked.remarks if _concerns(remark, parts, named)),
+                atoms=None
+                if linked.atoms is None
+                else only(linked.atoms, every, linked.atoms.labels.names, linked.table.measure),
+                undecided=linked.undecided,
             )
         )
     return groups
@@ -194,6 +209,7 @@ def link_groups(
             for whole, into in zip(linked, places, strict=True)
             for rest, cells in whole.rest
         ),
+        undecided=OTHER_RECORDS,
         remarks=(
             *(remark for whole in linked for remark in whole.remarks),
             *further,
@@ -289,7 +305,7 @@ def _left_open(
     for measure in dict.fromkeys(table.measure for table in tables.values()):
         same = [name for name, table in tables.items() if table.measure == measure]
         edges = [_told(tables[name], levels) for name in same]
-        if len({group_of[name] for name in same}) > 1 and not acyclic(edges):
+        if len({group_of[name] for name in same}) > 1 and not _acyclic(edges):
             yield Finding(
                 severity=Severity.REVIEW,
                 place=", ".join(same),
@@ -298,6 +314,32 @@ def _left_open(
                 "that they share",
                 advice="make them from the same records, or publish fewer of them together",
             )
+
+
+def _acyclic(edges: Sequence[set[str]]) -> bool:
+    """Return whether tables form no ring (Graham's reduction of the hypergraph of their variables).
+
+    Then what follows from all of them follows from the cells that pairs of them share (Vorob'ev's theorem).
+    """
+    left = [set(edge) for edge in edges]
+    while True:
+        before = [set(edge) for edge in left]
+        for edge in left:
+            edge -= {name for name in set(edge) if sum(name in other for other in left) == 1}
+        left = [
+            edge
+            for place, edge in enumerate(left)
+            if edge
+            and not any(
+                edge < other or (edge == other and place > where)
+                for where, other in enumerate(left)
+                if where != place
+            )
+        ]
+        if len(left) <= 1:
+            return True
+        if left == before:
+            return False
 
 
 def _told(table: Table, levels: Levels) -> set[str]:

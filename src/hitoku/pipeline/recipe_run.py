@@ -17,9 +17,10 @@ from hitoku.files import new_folder, refuse_occupied
 from hitoku.io import ENGLISH, PublicationPlan, speaker
 from hitoku.io.recipe import OF_RUNNING, Recipe
 from hitoku.io.release import OverviewGroup, write_publication, write_release
-from hitoku.messages import Text
-from hitoku.methods import METHODS, Method, Progress, kept, prices_of
+from hitoku.messages import Text, join
+from hitoku.methods import METHODS, Method, Progress, kept, prices_of, requires_groups
 from hitoku.model import Finding, Floats, Integers, Mask, Protection, Release, Table, Verdict
+from hitoku.pipeline.atom_pattern import SharedCells, not_in_sets
 from hitoku.pipeline.compare import recomputable
 from hitoku.pipeline.fan_out import Jobs, parse_jobs
 from hitoku.pipeline.magnitude_tables import WIDTH_SHARE
@@ -33,6 +34,7 @@ from hitoku.pipeline.recipe_cells import (
 )
 from hitoku.pipeline.recipe_tables import Built, build
 from hitoku.pipeline.recipe_tasks import GroupTask, run_tasks
+from hitoku.rules import Rule
 from hitoku.tabulation import Nested, allowed_memory, limited_memory
 
 # Stages in order, described for the user.
@@ -247,6 +249,7 @@ def _write(
     lang: str,
 ) -> None:
     keys = recipe.keys
+    n_atoms = run.outcomes[kind].table.n_cells - len(compared[0])
     plan = PublicationPlan(
         title=keys.title,
         source=keys.source,
@@ -254,7 +257,8 @@ def _write(
         formats=keys.formats,
         parts=run.parts[kind],
         places=run.places[kind],
-        fingerprints=compared[0],
+        # Atoms have none: their records are those of cells.
+        fingerprints=[*compared[0], *[""] * n_atoms] if compared[0] else [],
         nested=compared[1],
         recipe=asked_for,
         recipe_text=recipe.text,
@@ -287,17 +291,16 @@ def _folder(recipe: Recipe, out: str | Path | None) -> Path | None:
 def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[GroupTask]:
     """Return the task of every group of tables."""
     keys, counts = recipe.keys, recipe.counts
-    wholes = [(group.table, group.parts) for group in groups]
-    factors = cost_factors(recipe, wholes)
+    whole = [_table_to_judge(recipe, group) for group in groups]
+    shared = _asked(recipe, groups, [group.table for group in groups])
     tasks = []
-    for group, cells, rules, factor in zip(
-        groups, cells_for(recipe, wholes), rules_for(recipe, wholes), factors, strict=True
+    for group, table, own, (cells, rules, factor) in zip(
+        groups, whole, shared, _asked(recipe, groups, whole), strict=True
     ):
-        cells["withhold"] |= group.by_hand | ~group.table.shown
-        _refuse_overlap(recipe, group.table, cells)
+        _refuse_overlap(recipe, table, cells)
         asked: dict[str, Any] | None = None
         if counts is not None:
-            by = counts.method and equip(recipe, counts.method, group.table, cells, factor)
+            by = counts.method and equip(recipe, counts.method, table, cells, factor)
             asked = {
                 "frequency_rules": counts.rules,
                 "frequency_method": by,
@@ -306,32 +309,67 @@ def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[GroupTask]:
             }
         tasks.append(
             GroupTask(
-                table=group.table,
+                table=table,
+                shared=None
+                if table is group.table
+                else SharedCells(
+                    table=group.table,
+                    rules=own[1],
+                    method=equip(recipe, recipe.method, group.table, own[0], own[2]),
+                ),
                 rest=group.rest,
                 remarks=group.remarks,
                 rules=rules,
                 judges=recipe.rules,
-                method=equip(recipe, recipe.method, group.table, cells, factor),
+                method=equip(recipe, recipe.method, table, cells, factor),
                 width=keys.width,
                 insiders=keys.insiders,
                 groups=keys.groups,
                 counts=asked,
                 against=keys.against,
-                tables=_together(recipe),
+                tables=_undecided(recipe, group, groups),
+                atoms=table is not group.table,
                 by_hand=bool(group.by_hand.any()),
             )
         )
     return tasks
 
 
-def _together(recipe: Recipe) -> str:
-    """Return why joint disclosure by the tables of a recipe is undecided; empty for a single table."""
-    n = len(recipe.tables)
-    if n < 2:
+def _table_to_judge(recipe: Recipe, group: Built) -> Table:
+    """Return the linked tables with their atoms, where these are known and the method can protect them."""
+    decides = group.atoms is not None and recipe.counts is None and requires_groups(recipe.method)
+    return group.atoms if group.atoms is not None and decides and recipe.keys.groups else group.table
+
+
+def _asked(
+    recipe: Recipe, groups: Sequence[Built], tables: Sequence[Table]
+) -> list[tuple[dict[str, Mask], list[Rule], Floats]]:
+    """Return for every group the cells that the recipe names, its rules, and factors of costs."""
+    wholes = [(table, group.parts) for table, group in zip(tables, groups, strict=True)]
+    every = cells_for(recipe, wholes)
+    for cells, group, table in zip(every, groups, tables, strict=True):
+        # Atoms are withheld by starting from the pattern of the other cells.
+        n_shared = group.table.n_cells
+        cells["withhold"][:n_shared] |= group.by_hand | ~table.shown[:n_shared]
+    return list(zip(every, rules_for(recipe, wholes), cost_factors(recipe, wholes), strict=True))
+
+
+def _undecided(recipe: Recipe, group: Built, groups: Sequence[Built]) -> str:
+    """Say why it is not decided what the tables of a recipe show together; empty where it is."""
+    if len(recipe.tables) < 2:
         return ""
-    return Text(
-        "{n} tables: sums that they share were audited, other combinations of their cells were not", n=n
-    )
+    reasons = [
+        group.undecided,
+        "counts and magnitudes leave together" if recipe.counts is not None else "",
+        "groups=False" if not recipe.keys.groups else "",
+        "" if requires_groups(recipe.method) else "the method makes promises of its own",
+        "tables of several quantities were judged separately"
+        if len({one.table.measure for one in groups}) > 1
+        else "",
+        not_in_sets(recipe.rules),
+    ]
+    why = join([reason for reason in reasons if reason])
+    return Text("{n} tables: {why}", n=len(recipe.tables), why=why) if why else ""
 
 
 def _refuse_overlap(recipe: Recipe, table: Table, cells: Mapping[str, Mask]) -> None:

@@ -21,10 +21,10 @@ from hitoku.io.recipe import (
     RecipeOrigin,
     TableKeys,
 )
+from hitoku.linking import LinkedTables
 from hitoku.model import MEASURE, Finding, Hierarchy, Integers, Mask, Table
 from hitoku.pipeline.recipe_links import MadeTable, link_made
 from hitoku.tabulation import (
-    LinkedTables,
     Nested,
     RecordPrints,
     SharedRecords,
@@ -58,6 +58,10 @@ class Built:
     """Tables of the records that filters exclude, each with the positions of its cells in ``table``."""
     remarks: tuple[Finding, ...] = ()
     """Remarks on how the tables share their records."""
+    atoms: Table | None = None
+    """The table with its atoms as further hidden cells; None where these are not known."""
+    undecided: str = ""
+    """Why they are not known; empty for a single table."""
     fingerprints: Sequence[str] = ()
     """Fingerprints of the records of every cell; empty if not requested, or without local records."""
     nested: Nested = field(default_factory=dict)
@@ -128,7 +132,8 @@ def _built(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -
     first, *others = group.parts
     table, cells = group.parts[first]
     if alone and not others and len(cells) == group.table.n_cells:
-        return Built(first, table, {}, made[first].by_hand, remarks=group.remarks)
+        own = made[first].by_hand
+        return Built(first, table, {}, own, remarks=group.remarks, undecided=group.undecided)
     by_hand = np.zeros(group.table.n_cells, dtype=bool)
     for name, (_, places) in group.parts.items():
         by_hand[places[made[name].by_hand]] = True
@@ -139,6 +144,8 @@ def _built(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -
         by_hand,
         group.rest,
         group.remarks,
+        group.atoms,
+        group.undecided,
     )
 
 

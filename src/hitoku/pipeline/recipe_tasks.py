@@ -16,6 +16,7 @@ import numpy as np
 from hitoku.evidence import Outcome
 from hitoku.methods import Method, Progress, requires_groups
 from hitoku.model import Attributions, Finding, Integers, Need, Table, parse_scope
+from hitoku.pipeline.atom_pattern import SharedCells
 from hitoku.pipeline.fan_out import Jobs, fan_out
 from hitoku.pipeline.magnitude_tables import counts_of, suppress_magnitude
 from hitoku.pipeline.protect import WritableOutcome, protect_table
@@ -87,9 +88,13 @@ class GroupTask:
     counts
         For the counts of a magnitude table, arguments of :func:`suppress_magnitude`; None without.
     against
-        Attackers that determine the verdict. None: the default scope.
+        Attackers that the verdict depends on; None for the default ones.
+    shared
+        Of tables with their atoms: the same without atoms, which are protected first.
     tables
-        Why joint disclosure by the tables of the recipe is undecided; empty for a single table.
+        Why it is not decided what the tables of the recipe show together; empty for a single table.
+    atoms
+        The table has its atoms, so that it is decided what its tables show together.
     by_hand
         Whether cells were suppressed manually, so that the pattern does not follow from the method alone.
     """
@@ -105,7 +110,9 @@ class GroupTask:
     groups: bool = True
     counts: Mapping[str, Any] | None = None
     against: Sequence[str] | None = None
+    shared: SharedCells | None = None
     tables: str = ""
+    atoms: bool = False
     by_hand: bool = False
 
     def run(
@@ -124,6 +131,7 @@ class GroupTask:
                 insiders=self.insiders,
                 against=self.against,
                 groups=self.groups,
+                shared=self.shared,
                 report=tell,
                 progress=progress,
             )
@@ -158,6 +166,7 @@ class GroupTask:
             remarks=self.remarks,
             against=None if self.against is None else parse_scope(self.against),
             tables="; ".join(filter(None, (self.tables, outcome.tables))),
+            atoms=self.atoms,
             made=None if self.by_hand else outcome.made,
         )
 

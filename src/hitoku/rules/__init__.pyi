@@ -13,6 +13,7 @@ from hitoku.rules.group_size import AS_UNITS as AS_UNITS
 from hitoku.rules.group_size import SEVERAL_CELLS as SEVERAL_CELLS
 from hitoku.rules.group_size import GroupSize as GroupSize
 from hitoku.rules.group_size import group_sizes as group_sizes
+from hitoku.rules.group_size import require_groups as require_groups
 from hitoku.rules.k_disclosure import KDisclosure as KDisclosure
 from hitoku.rules.levels import DEFAULT_PERCENT as DEFAULT_PERCENT
 from hitoku.rules.levels import from_distance as from_distance

@@ -20,6 +20,8 @@ from hitoku.model import Mask, Need, Table, adds_up, are_units, counted_table
 from hitoku.rules.rule import Rule
 
 SEVERAL_CELLS = "units are in several cells, so that their numbers do not add up"
+# What hidden cells are flagged by, beside the rules.
+ATOMS = "derivable_groups"
 AS_UNITS = "holdings are counted by their units: a group of one holding with several units counts as several"
 
 
@@ -47,13 +49,14 @@ class GroupSize:
     adds_up: bool = True
     note: str = ""
 
-    def small(self, table: Table) -> Mask:
-        """Return the cells with units, but fewer than n, as far as a table shows them."""
-        return np.asarray((self.counted > 0) & (self.counted < self.n) & table.shown)
+    @property
+    def small(self) -> Mask:
+        """Cells with units, but fewer than n; hidden ones too, because they are sets of records."""
+        return np.asarray((self.counted > 0) & (self.counted < self.n))
 
-    def need(self, table: Table) -> Need:
+    def need(self) -> Need:
         """Return the requirement that every small cell can hold n units."""
-        small = self.small(table)
+        small = self.small
         return Need(unsafe=small, upper=np.where(small, self.n - self.counted, 0.0), rules={"groups": small})
 
     def units(self, table: Table) -> Table:
@@ -73,7 +76,7 @@ class GroupSize:
         """Return the small cells that can hold n units in every release that meets a need for the table."""
         far = self.counted + need.upper >= self.n
         wide = table.lower + need.width >= self.n
-        return np.asarray(self.own & self.small(table) & need.unsafe & (far | wide))
+        return np.asarray(self.own & self.small & need.unsafe & (far | wide))
 
 
 def group_sizes(table: Table, rules: Sequence[Rule]) -> list[GroupSize]:
@@ -83,7 +86,7 @@ def group_sizes(table: Table, rules: Sequence[Rule]) -> list[GroupSize]:
     --------
     >>> from hitoku.rules import MinFrequency, PPercent
     >>> table = Table.from_array([[20, 15], [72, 1]])
-    >>> [(size.n, size.own, int(size.small(table).sum())) for size in group_sizes(table, [MinFrequency(5)])]
+    >>> [(size.n, size.own, int(size.small.sum())) for size in group_sizes(table, [MinFrequency(5)])]
     [(5, True, 1)]
     """
     counts: list[tuple[int, NDArray[Any]]] = [
@@ -106,7 +109,8 @@ def _group_size(table: Table, n: int, counted: NDArray[Any]) -> GroupSize:
 def require_groups(table: Table, rules: Sequence[Rule], need: Need) -> Need:
     """Add to a need that every unsafe count can hold n units, if the rules require n.
 
-    A width of at least n implies it, because counts are nonnegative; such cells keep their levels.
+    Rules do not apply to hidden cells, but those with too few units become part of the need here. A width of
+    at least n implies it, because counts are nonnegative; such cells keep their levels.
 
     Raises
     ------
@@ -116,7 +120,8 @@ def require_groups(table: Table, rules: Sequence[Rule], need: Need) -> Need:
     for size in group_sizes(table, rules):
         if not size.own:
             continue
-        cells = size.small(table) & need.unsafe
+        small = size.small
+        cells = small & (need.unsafe | ~table.shown)
         short = np.flatnonzero(cells & (table.upper < size.n))
         if len(short):
             raise NeedError(
@@ -130,5 +135,11 @@ def require_groups(table: Table, rules: Sequence[Rule], need: Need) -> Need:
                 cells=some((table.describe(int(p)) for p in short[:4]), 3),
             )
         level = np.where(cells & ~size.within(table, need), size.n - size.counted, 0.0)
-        need = replace(need, upper=np.maximum(need.upper, level))
+        atoms = {ATOMS: cells & ~table.shown} if np.any(cells & ~table.shown) else {}
+        need = replace(
+            need,
+            unsafe=need.unsafe | cells,
+            upper=np.maximum(need.upper, level),
+            rules={**need.rules, **atoms},
+        )
     return need

@@ -169,6 +169,55 @@ def nested_columns(
     return found
 
 
+# A column with more distinct entries than this share of the records names records; it is no classification.
+MAX_DISTINCT = 0.5
+
+
+def finer_columns(data: SharedRecords, names: Sequence[str], without: Sequence[str] = ()) -> list[str]:
+    """Find the columns of a file that determine several of some columns, other than these.
+
+    Towns say which counties and which health districts have people in common.
+
+    Parameters
+    ----------
+    data
+        The records.
+    names
+        Columns with codes.
+    without
+        Columns with amounts or names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hitoku.tabulation import share_records
+    >>> people = {"town": list("aabbcc"), "county": list("AAAABB"), "district": list("XXYYYY")}
+    >>> with share_records(pd.DataFrame(people)) as opened:
+    ...     finer_columns(opened, ["county", "district"])
+    ['town']
+    """
+    every = sorted(set(data.names) - {*names, *without})[:MAX_COLUMNS]
+    if len(names) < 2 or not every:
+        return []
+    aliases = {f"c{number}": name for number, name in enumerate([*names, *every])}
+    found = []
+    with open_source(data, aliases, again=True) as source:
+        distinct = ", ".join(f"approx_count_distinct({alias})" for alias in aliases)
+        n_records, *counts = source.rows(f"SELECT count(*), {distinct} FROM records")[0]
+        own = list(aliases)[: len(names)]
+        # The second finest of the columns that it determines has no more codes, up to the error of the count.
+        least = 0.8 * sorted(counts[: len(names)])[1]
+        for alias, count in zip(list(aliases)[len(names) :], counts[len(names) :], strict=True):
+            if source.types[alias] in FLOATS or not least <= count <= MAX_DISTINCT * n_records:
+                continue
+            told = ", ".join(f"count(DISTINCT ({alias}, {one}))" for one in own)
+            query = f"SELECT count(DISTINCT {alias}), {told} FROM records WHERE {alias} IS NOT NULL"
+            n_codes, *pairs = source.rows(query)[0]
+            if sum(n == n_codes for n in pairs) > 1 and n_codes <= MAX_DISTINCT * n_records:
+                found.append(aliases[alias])
+    return found
+
+
 def _the_same(entry: str) -> str:
     """Return SQL for the entry of a group of records, and whether all of them have it."""
     return f"min({entry}), min({entry}) = max({entry}) AND count({entry}) = count(*)"

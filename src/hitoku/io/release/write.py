@@ -195,6 +195,8 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
         "certificate": audit.certificate is not None,
         "remarks": [str(remark) for remark in outcome.remarks],
         "hidden": int((~table.shown).sum()),
+        # Sets of records that follow from several tables are among the hidden cells.
+        "atoms": outcome.atoms and not outcome.tables,
         "audit": dict(audit.summary),
         "method": protection.method,
         "proven": protection.proven,

@@ -1,0 +1,9 @@
+from hitoku.linking import atoms as atoms
+from hitoku.linking.atoms import MAX_TABULATED as MAX_TABULATED
+from hitoku.linking.atoms import TOO_MANY as TOO_MANY
+from hitoku.linking.atoms import among_atoms as among_atoms
+from hitoku.linking.atoms import atoms_of as atoms_of
+from hitoku.linking.classifications import finest as finest
+from hitoku.linking.linked import LinkedTables as LinkedTables
+from hitoku.linking.linked import link as link
+from hitoku.linking.linked import put_together as put_together

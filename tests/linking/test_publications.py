@@ -1,0 +1,80 @@
+"""Nothing that can be derived from several tables is missed: listed independently in random publications."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.linking.publication_draws import combinations_of, register, tables_of
+from tests.oracles.publications import small_sets
+
+from hitoku.errors import NeedError
+from hitoku.model import Protection, Release, Status
+from hitoku.pipeline import run_recipe
+
+N = 3
+
+
+def recipe_of(folder, records, tables) -> str:
+    records.to_csv(folder / "people.csv", index=False)
+    lines = ['data = "people.csv"', f'rules = ["min_frequency:n={N}"]', f"width = {N}"]
+    for name, spec in tables.items():
+        lines += ["[[tables]]", f'name = "{name}"', f"by = {json.dumps(spec['by'])}"]
+        where = ", ".join(f"{column} = {json.dumps(codes)}" for column, codes in spec["where"].items())
+        lines += [f"where = {{{where}}}"] if where else []
+    path = folder / "recipe.toml"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def judged(seed: int, folder) -> tuple[str, list[int] | None, list[int] | None]:
+    """Run one publication; return its result, and small sets with its pattern and with unsafe cells alone."""
+    rng = np.random.default_rng(seed)
+    records, base = register(rng)
+    tables = tables_of(rng, records)
+    try:
+        run = run_recipe(recipe_of(folder, records, tables))
+    except NeedError:
+        return "impossible", [], []
+    row = run.verdict["tables"]
+    combinations = combinations_of(records, base, tables)
+    parts, alone = {}, {}
+    for key, outcome in run.outcomes.items():
+        for name, release in (run.parts[key] or {next(iter(tables)): outcome.release}).items():
+            parts[name] = release
+            # What withholding the unsafe cells of each table by itself would show.
+            cells = run.places[key][name]
+            table = outcome.table.linked[list(run.parts[key]).index(name)][0]
+            unsafe = outcome.need.unsafe[cells]
+            alone[name] = Release.of(table, Protection.withhold(table, unsafe))
+    assert parts.keys() == tables.keys()
+    return (
+        str(row.status),
+        small_sets(combinations, tables, parts, N),
+        small_sets(combinations, tables, alone, N),
+    )
+
+
+def examine(seeds, folder) -> dict[str, int]:
+    tally = dict.fromkeys([*map(str, Status), "impossible", "derivable before"], 0)
+    for seed in seeds:
+        status, left, before = judged(seed, folder)
+        tally[status] += 1
+        tally["derivable before"] += bool(before)
+        if status in {"proved", "passed"}:
+            assert not left, f"seed {seed}: {status}, but sets of {left} records follow"
+    return tally
+
+
+def test_nothing_small_can_be_derived_where_the_row_holds(tmp_path):
+    tally = examine(range(40), tmp_path)
+    assert tally["proved"] >= 30, tally
+    assert tally["derivable before"] >= 10, tally
+
+
+@pytest.mark.long
+def test_nothing_small_can_be_derived_in_2000_publications(tmp_path):
+    tally = examine(range(100, 2100), tmp_path)
+    assert tally["proved"] >= 1500, tally
+    assert tally["derivable before"] >= 500, tally
