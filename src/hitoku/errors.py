@@ -189,7 +189,7 @@ def did_you_mean(name: object, known: Iterable[str], *, otherwise: str = "") -> 
     near = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.6)
     if near:
         return Text("did you mean {name!r}?", name=near[0])
-    return Text(otherwise) if otherwise else Text("use one of: {names}", names=some(choices))
+    return Text(otherwise) if otherwise else Text("use one of: {names}", names=some(choices, 12))
 
 
 def must_be(kind: type, value: object, where: str) -> None:

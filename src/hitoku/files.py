@@ -91,6 +91,14 @@ def refuse_occupied(path: Path) -> None:
         )
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Raise OutputError if a file or folder cannot be created at this path, before any work."""
+    parent = next(each for each in path.absolute().parents if each.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        kind = PermissionError if parent.is_dir() else NotADirectoryError
+        raise _unwritten(repr(path.name), parent, kind())
+
+
 def refuse_existing(path: Path) -> None:
     """Raise OutputError if an output file exists."""
     if path.exists():

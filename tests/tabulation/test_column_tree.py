@@ -48,7 +48,7 @@ def test_one_code_for_a_group_and_another_leaf_is_refused():
 def test_recipe_hierarchy_names_columns(tmp_path):
     RECORDS.to_csv(tmp_path / "towns.csv", sep=";", index=False)
     recipe = tmp_path / "recipe.toml"
-    text = 'data = "towns.csv"\nby = ["town"]\nvalue = "x"\nrules = ["few_contributors:n=1"]\n'
+    text = 'data = "towns.csv"\nby = ["town"]\nvalue = "x"\nrules = ["dominance:n=1,k=100"]\n'
     recipe.write_text(text + '[hierarchies]\ntown = ["county", "state"]\n', encoding="utf-8")
     assert run_recipe(recipe).outcome.table.dimensions[0].codes[-1] == "Total"
     assert {"A", "X"} <= set(run_recipe(recipe).outcome.table.dimensions[0].codes)

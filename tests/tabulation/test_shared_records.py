@@ -26,7 +26,7 @@ FIRMS = pd.DataFrame(
 RECIPE = """
 data = "firms.csv"
 value = "sales"
-rules = ["few_contributors:n=1"]
+rules = ["dominance:n=1,k=100"]
 out = "out"
 
 [[tables]]

@@ -273,7 +273,7 @@ def test_no_parquet_file(tmp_path):
 
 
 def test_table_too_large_for_memory_raises_early():
-    codes = [str(i) for i in range(2000)]
+    codes = [str(i // 2) for i in range(4000)]
     records = pd.DataFrame({"a": codes, "b": codes, "x": 1.0})
     with pytest.raises(TableError, match="4,004,001 cells needs about") as caught:
         tabulate(records, ["a", "b"], value="x", memory_limit="200MB")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hitoku.cli.recipe_options import parse_trees
 from hitoku.cli.terminal import FOUND, MAX_FINDINGS, AsJson, echo, notes, print_json, progress
 from hitoku.errors import ParameterError
 from hitoku.files import refuse_existing, require_path
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 # With a null space of one dimension, a single leaked value determines all suppressed values.
 FEW_MOVES = 3
+NO_ARITHMETIC: Mapping[str, str] = MappingProxyType({})
 
 
 def audit(
@@ -37,6 +40,10 @@ def audit(
     rule: Annotated[
         list[str] | None, typer.Option(help="CSV: rule with its parameters. Repeat for several.")
     ] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option(help="CSV: column=file, a code list. Repeat for several.")
+    ] = None,
+    total: Annotated[str, typer.Option(help="CSV: code of the totals.")] = "Total",
     width: Annotated[
         float | None, typer.Option(help="CSV: required width of every feasibility interval.")
     ] = None,
@@ -58,6 +65,8 @@ def audit(
 
     A table that was suppressed by hand is a CSV file with one row per cell: codes, true value, and a mark on
     suppressed cells. In a JJ file, cells with status u (unsafe) or m count as suppressed.
+    A published table from elsewhere has x, c or other marks instead of some values; without --rule, the
+    intervals that its sums imply are computed.
     Several release folders are judged together, for an attacker who has all their public files. The folder of
     a publication stands for all its groups of tables.
     Exit code 1: an attacker in scope succeeds, or the answer for a single table is not decided. Contributors
@@ -72,6 +81,8 @@ def audit(
     hitoku audit table.jj --certificate proof.json.gz
 
     hitoku audit cells.csv --by region --by job --value n --frequency n --rule min_frequency:n=5 --width 9
+
+    hitoku audit "book.xlsx#Table 1" --by region --by job --value n
     """
     # Deferred imports keep --help fast.
     from hitoku.evidence import audit as examine
@@ -89,13 +100,18 @@ def audit(
         _audit_together(paths, data, as_json=as_json)
         return
     (path,) = paths
+    is_text = is_text_file(require_path(path))
+    if is_text and by and not rule:
+        _audit_public(path, by, value, parse_trees(hierarchy), total, as_json=as_json)
+        return
     folder, rules = None, None
-    if require_path(path).is_dir():
+    if path.is_dir():
         folder = AttackedFolder.read(path)
         table, need, release = folder.units, folder.need, folder.release
-    elif is_text_file(path):
+    elif is_text:
+        trees = parse_trees(hierarchy) or {}
         with notes("hitoku.reading") as read:
-            table, withheld, rules = _read_by_hand(path, by, value, mark, frequency, rule)
+            table, withheld, rules = _read_by_hand(path, by, value, mark, rule, trees, total, frequency)
         for note in () if as_json else read:
             echo(note)
         need = assess(table, rules, width=width, groups=not no_groups)
@@ -114,6 +130,11 @@ def audit(
     verdict = (
         judge_cells(found, rules, groups=not no_groups) if folder is None else judge_folder(folder, found)
     )
+    _report(path, verdict, found, certificate, as_json=as_json)
+
+
+def _report(path: Path, verdict: Verdict, found: Audit, certificate: Path | None, *, as_json: bool) -> None:
+    """Write the certificate, print the result, and exit."""
     proof = found.certificate
     if certificate is not None and proof is not None:
         proof.write(certificate)
@@ -126,21 +147,64 @@ def audit(
                 "verdict": verdict.as_dict(),
                 **found.summary,
                 "findings": remarks,
+                "arithmetic": _arithmetic(found),
             }
         )
     else:
-        _show([path], verdict, found, found.findings)
+        _show([path], verdict, found, found.findings, _arithmetic(found))
         if certificate is not None and proof is not None:
             typer.echo(f"  proof: {certificate}")
     if verdict.refused:
         raise typer.Exit(FOUND)
 
 
+def _audit_public(
+    path: Path,
+    by: list[str],
+    value: str,
+    hierarchies: dict[str, list[str]] | None,
+    total: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Print what the sums of a published table from elsewhere reveal."""
+    from hitoku.pipeline import read_public_table
+
+    with notes("hitoku.reading") as read:
+        found = read_public_table(path, by, value, hierarchies=hierarchies, total=total)
+    rows, n_exact = found.rows(), len(found.recomputable)
+    if as_json:
+        facts = {"cells": found.release.n_cells, "withheld": len(rows), "recomputable": n_exact}
+        print_json({"path": str(path), **facts, "null_dimension": found.null_dimension, "intervals": rows})
+    else:
+        for note in read:
+            echo(note)
+        typer.echo(f"{len(rows):,} cells are suppressed; {n_exact:,} of them can be recomputed exactly")
+        for row in rows[:MAX_FINDINGS]:
+            echo(f"  {row['cell']}: {row['low']:,.10g} to {row['high']:,.10g}")
+        if len(rows) > MAX_FINDINGS:
+            typer.echo(f"  and {len(rows) - MAX_FINDINGS:,} more; --json lists them all")
+        typer.echo(f"null-space dimension of the suppressed cells: {found.null_dimension:,}")
+        typer.echo(
+            "Not judged: whether suppressed or published cells are unsafe, and what contributors can infer. "
+            "That needs the true values, the contributors and --rule."
+        )
+    if n_exact:
+        raise typer.Exit(FOUND)
+
+
 def _read_by_hand(
-    path: Path, by: list[str] | None, value: str, mark: str, frequency: str | None, specs: list[str] | None
+    path: Path,
+    by: list[str] | None,
+    value: str,
+    mark: str,
+    specs: list[str] | None,
+    trees: Mapping[str, list[str]],
+    total: str,
+    frequency: str | None,
 ) -> tuple[Table, Mask, list[Rule]]:
     """Read a table that was suppressed by hand, the suppressed cells and the rules."""
-    from hitoku.io import read_marked_cells
+    from hitoku.io import read_code_tree, read_marked_cells
     from hitoku.rules import RULES, rule_from_spec
 
     if not by or not specs:
@@ -148,10 +212,24 @@ def _read_by_hand(
             "csv_without_codes_and_rules",
             "a CSV or Excel file says neither which columns are codes nor which rules apply",
             where=str(path),
-            fix="give --by for every column of codes, and at least one --rule",
+            fix="give --by for every column of codes, and at least one --rule; without --rule, only what the "
+            "published sums reveal is computed",
         )
     rules = [rule_from_spec(spec, RULES) for spec in specs]
-    return *read_marked_cells(path, by, value, mark, frequency=frequency), rules
+    read = {name: [read_code_tree(each, total) for each in files] for name, files in trees.items()}
+    columns: dict[str, Any] = {"frequency": frequency, "hierarchies": read, "total": total}
+    return *read_marked_cells(path, by, value, mark, **columns), rules
+
+
+def _arithmetic(found: Audit) -> dict[str, str]:
+    """Return the published numbers that disclose each failing cell."""
+    from hitoku.evidence import CellOutcome
+
+    return {
+        found.table.describe(cell): found.why(cell)
+        for cell, outcome in found.outcomes.items()
+        if outcome in {CellOutcome.RECOMPUTABLE, CellOutcome.NARROW}
+    }
 
 
 def _refuse_place(certificate: Path, n_folders: int) -> None:
@@ -166,7 +244,13 @@ def _refuse_place(certificate: Path, n_folders: int) -> None:
     refuse_existing(certificate)
 
 
-def _show(paths: Sequence[Path], verdict: Verdict, found: Audit, findings: Sequence[Finding]) -> None:
+def _show(
+    paths: Sequence[Path],
+    verdict: Verdict,
+    found: Audit,
+    findings: Sequence[Finding],
+    arithmetic: Mapping[str, str] = NO_ARITHMETIC,
+) -> None:
     """Print the verdict with the main figures and findings."""
     from rich.console import Console
 
@@ -184,6 +268,8 @@ def _show(paths: Sequence[Path], verdict: Verdict, found: Audit, findings: Seque
     typer.echo(f"  {left if counted['withheld'] else 'no cell is suppressed'}")
     for finding in findings[:MAX_FINDINGS]:
         typer.echo(f"  {finding}")
+        if finding.place in arithmetic:
+            echo(f"    {arithmetic[finding.place]}")
     if len(findings) > MAX_FINDINGS:
         typer.echo(f"  and {len(findings) - MAX_FINDINGS:,} more; --json lists them all")
 

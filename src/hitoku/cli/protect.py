@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hitoku.cli.recipe_options import parse_cells, parse_markers, parse_trees, read_recipe
-from hitoku.cli.terminal import FOUND, AsJson, Lang, notes, print_json, progress, spoken
+from hitoku.cli.terminal import FOUND, AsJson, Lang, echo, notes, print_json, progress, spoken
 
 # From this number of tables on, several processes are faster in spite of their start-up time of a second or
 # two.
@@ -186,13 +186,15 @@ def protect(
         "na": parse_markers(na),
         "missing_value": missing_value,
     }
-    with notes("hitoku.reading") as read:
+    with notes("hitoku.reading") as read, notes("hitoku.writing") as left_out:
         recipe = read_recipe(data, options, out)
         run = _run(recipe, out, force=force, n_jobs=jobs, memory_limit=memory_limit, lang=spoken(lang))
     if as_json:
         _print_counts(run, read)
     else:
         _show(run, read)
+        for note in left_out:
+            echo(note)
     if run.verdict.refused:
         raise typer.Exit(FOUND)
 

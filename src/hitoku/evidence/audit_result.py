@@ -44,11 +44,11 @@ REASONS = {
     CellOutcome.PUBLISHED: ("unsafe, and published", "withhold it"),
     CellOutcome.RECOMPUTABLE: (
         "recomputable from published cells by adding and subtracting",
-        "withhold another cell in each relation that gives it away: see why in audit.cells",
+        "withhold another cell in each relation that gives it away; the arithmetic shows which",
     ),
     CellOutcome.NARROW: (
         "what an outsider can infer is closer than required",
-        "withhold more, or larger, cells in its relations: see why in audit.cells",
+        "withhold more, or larger, cells in its relations; the arithmetic shows which",
     ),
     CellOutcome.UNDECIDED: (
         "neither safety nor its opposite could be proved exactly",

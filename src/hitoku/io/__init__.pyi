@@ -23,6 +23,7 @@ from hitoku.io.layout import sheets_of as sheets_of
 from hitoku.io.marked_cells import marked_cells as marked_cells
 from hitoku.io.marked_cells import read_cell_file as read_cell_file
 from hitoku.io.marked_cells import read_marked_cells as read_marked_cells
+from hitoku.io.marked_cells import read_public_cells as read_public_cells
 from hitoku.io.number_texts import bound as bound
 from hitoku.io.number_texts import entry as entry
 from hitoku.io.number_texts import interval as interval

@@ -5,6 +5,7 @@ The first row names the columns. Marks are the words in common use for suppresse
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import DataError, join_errors, some
-from hitoku.model import TOTAL, Labels, Mask, Table, opened, texts
+from hitoku.model import TOTAL, Floats, Labels, Mask, Table, opened, texts
 from hitoku.tabulation import (
     READING,
     FileFormat,
@@ -104,6 +105,32 @@ def read_cell_file(
         raise join_errors(problems)
     READING.info("%s: read as %s", path.name, ", ".join([told, *styles]))
     return frame
+
+
+def read_public_cells(
+    path: str | Path,
+    by: Sequence[str],
+    value: str,
+    *,
+    file: FileFormat | None = None,
+    total: str = TOTAL,
+) -> tuple[Any, Floats]:
+    """Read a published table: its codes, and its values with NaN where an entry is not a number."""
+    import pandas as pd  # noqa: PLC0415 - loaded when a file is read
+
+    text, told = look_at_cells(Path(path), by, value, total, file)
+    text.require([*by, value])
+    places = [text.header.index(name) for name in (*by, value)]
+    rows = [[row[place] for place in places] for row in text.rows()]
+    entries = [row[-1] if is_number(row[-1]) else "" for row in rows]
+    shapes = [shape_of(entry) for entry in entries if entry]
+    style = style_of(shapes, value, text.path.name, text.file)
+    plain = [style.plain(entry) if entry and style else "nan" for entry in entries]
+    marks = Counter(row[-1].strip() for row, entry in zip(rows, entries, strict=True) if not entry)
+    suppressed = some((f"{mark!r} ({n:,})" for mark, n in marks.most_common()), 5) or "none"
+    READING.info("%s: read as %s; suppressed: %s", text.path.name, told, suppressed)
+    frame = pd.DataFrame([row[:-1] for row in rows], columns=list(by))
+    return frame, np.array(plain, dtype=np.float64)
 
 
 def _read_numbers(frame: Any, name: str, text: TextFile, styles: dict[str, None]) -> DataError | None:

@@ -130,6 +130,15 @@ class Cells:
         )
 
     @cached_property
+    def computed(self) -> Mask:
+        """Mask of cells whose interval was computed; ranges of the others are shown by witnesses alone."""
+        if self.adjusted is not None or not self.protection.withheld.any():
+            return np.ones(self.table.n_cells, dtype=bool)
+        if self.inferable is None:
+            return ~self.protection.withheld
+        return ~(self.protection.withheld & self.inferable.unknown)
+
+    @cached_property
     def ends(self) -> tuple[Floats, Floats]:
         """Lower and upper ends of the feasibility intervals of suppressed cells; NaN if unknown."""
         withheld = self.protection.withheld

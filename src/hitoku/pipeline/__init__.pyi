@@ -26,6 +26,8 @@ from hitoku.pipeline.protect import STAGES as STAGES
 from hitoku.pipeline.protect import WritableOutcome as WritableOutcome
 from hitoku.pipeline.protect import protect as protect
 from hitoku.pipeline.protect import protect_table as protect_table
+from hitoku.pipeline.public_table import PublicTable as PublicTable
+from hitoku.pipeline.public_table import read_public_table as read_public_table
 from hitoku.pipeline.recipe_links import divide as divide
 from hitoku.pipeline.recipe_run import STEPS as STEPS
 from hitoku.pipeline.recipe_run import Run as Run

@@ -13,7 +13,7 @@ import numpy as np
 
 from hitoku.errors import HitokuError, OutputError
 from hitoku.evidence import Outcome, combine
-from hitoku.files import new_folder, refuse_occupied
+from hitoku.files import new_folder, refuse_occupied, refuse_unwritable
 from hitoku.io import ENGLISH, PublicationPlan, speaker
 from hitoku.io.recipe import OF_RUNNING, Recipe
 from hitoku.io.release import OverviewGroup, write_publication, write_release
@@ -285,6 +285,7 @@ def _folder(recipe: Recipe, out: str | Path | None) -> Path | None:
     else:
         return None
     refuse_occupied(folder)
+    refuse_unwritable(folder)
     return folder
 
 

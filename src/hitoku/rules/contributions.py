@@ -45,6 +45,14 @@ def ranked_at(table: Table, level: Level, top: int, rule: str) -> Contributors:
             arguments=Arguments("tabulate", magnitude="abs"),
             rule=rule,
         )
+    if found.largest.shape[1] == 0:
+        raise RuleError(
+            "contributions_not_ranked",
+            "the rule compares contributions, but records are only counted: the table sums no value",
+            where="rule {rule}",
+            fix="name the column to sum: tabulate(..., value=...)",
+            rule=rule,
+        )
     if found.largest.shape[1] < top:
         raise RuleError(
             "too_few_largest",

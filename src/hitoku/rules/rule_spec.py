@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from hitoku.errors import HitokuError, ParameterError, RuleError, did_you_mean, some
 from hitoku.messages import Text
-from hitoku.parameters import check_word
+from hitoku.parameters import Percent, check_word, declared_of
 from hitoku.rules.rule import Rule
 
 # Names of rules in τ-ARGUS, sdcTable and GaussSuppression, with hitoku's names.
@@ -70,11 +70,13 @@ def from_spec(
         Functions that make further parameters; called if the class has such a parameter and the spec does
         not.
     """
-    name, given = parsed(spec, kind)
+    name, given = parsed(spec, kind, registry)
     return made(name, given, registry, kind, choices, supplied, where=f"spec {spec!r}")
 
 
-def parsed(spec: str, kind: Kind) -> tuple[str, dict[str, Any]]:
+def parsed(
+    spec: str, kind: Kind, registry: Mapping[str, type[Any]] | None = None
+) -> tuple[str, dict[str, Any]]:
     """Split a spec into a name and its parameters.
 
     Examples
@@ -87,15 +89,23 @@ def parsed(spec: str, kind: Kind) -> tuple[str, dict[str, Any]]:
     for entry in filter(None, (part.strip() for part in listed.split(","))):
         parameter, equals, text = (part.strip() for part in entry.partition("="))
         if not equals or not text or parameter in given:
+            last = next(reversed(given), "")
+            meant = OTHER_NAMES.get(name, name)
+            known = inspect.signature(registry[meant]).parameters if registry and meant in registry else ()
+            example = next((each for each in known if each not in given), last or "name")
             raise _error(kind)(
                 "parameter_without_value",
                 "{entry!r} is no parameter with its value, or is given twice",
                 where="spec {spec!r}",
-                fix="write {name}:{parameter}=..., with commas between parameters",
+                fix="write numbers with a decimal point: {name}:{last}={number}.{entry}"
+                if entry.isdigit() and last
+                else "write {name}:{parameter}=..., with commas between parameters",
                 entry=entry,
                 spec=spec,
-                name=name,
-                parameter=parameter if equals else "p",
+                name=meant,
+                parameter=parameter if equals else example,
+                last=last,
+                number=given.get(last),
             )
         given[parameter] = _value(text)
     return name, given
@@ -144,8 +154,18 @@ def made(
             )
         about = Text("{parameter} of {kind} {name}", parameter=parameter, kind=Text(kind), name=name)
         place = ", ".join(filter(None, (where, about)))
+        if Percent in declared_of(cast("Any", thing))[parameter].members:
+            value = _percent(value, f"{name}:{parameter}", place, error)  # noqa: PLW2901 - 10 for "10%"
         meant = check_word(thing, parameter, value, place, error, (choices or {}).get(parameter, ()))
         given = {**given, parameter: meant}
+    if name == "few_contributors" and given.get("n") == 1:
+        raise error(
+            "rule_never_applies",
+            "{rule}:n=1 finds no unsafe cell: every cell with records has at least one",
+            where=where,
+            fix="write {rule}:n=3, or another number from 2 on",
+            rule=name,
+        )
     more = {p: make() for p, make in (supplied or {}).items() if p in known and p not in given}
     every = {**given, **more}
     missing = [p.name for p in known.values() if p.default is p.empty and p.name not in every]
@@ -165,6 +185,24 @@ def made(
     except HitokuError as own:
         place = ", ".join(filter(None, (where, own.where)))
         raise own.copy_as(where=place) from own
+
+
+def _percent(given: Any, parameter: str, where: str, kind: type[HitokuError]) -> Any:
+    """Return a percentage; one below 1 must have a percent sign, because a fraction was probably meant."""
+    text = str(given)
+    if text.endswith("%"):
+        return _value(text.removesuffix("%").strip())
+    if isinstance(given, float) and 0 < given < 1:
+        raise kind(
+            "percentage_below_one",
+            "{parameter}={given} means {given} percent",
+            where=where,
+            fix="did you mean {parameter}={percent}? If not, write {parameter}={given}%",
+            parameter=parameter,
+            given=given,
+            percent=f"{100 * given:g}",
+        )
+    return given
 
 
 def _error(kind: Kind) -> type[HitokuError]:

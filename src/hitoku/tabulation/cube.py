@@ -133,6 +133,7 @@ def _dimension(
             if code is not None:
                 times[code] += found[raw]
         _refuse_total(name, top, times, engine.where)
+        _refuse_identifiers(name, times, engine.where)
         refuse_similar(name, {top: 0} | times, engine.where)
         dimension = Dimension.of(name, Hierarchy.flat(flat, top))
     if n_missing and MISSING not in dimension.leaves:
@@ -152,6 +153,26 @@ def _refuse_total(name: str, total: str, times: Mapping[str, int], where: str) -
             fix="leave rows with totals out; a table that has its totals is given as cells, not as records",
             total=total,
             n=times[total],
+        )
+
+
+# A column with more codes, of which more than this share stand in one record, identifies records.
+MAX_IDENTIFYING, IDENTIFYING_SHARE = 100, 0.5
+
+
+def _refuse_identifiers(name: str, times: Mapping[str, int], where: str) -> None:
+    """Raise if most codes of a column without a hierarchy stand in a single record."""
+    n_single = sum(n == 1 for n in times.values())
+    if n_single > MAX_IDENTIFYING and n_single > IDENTIFYING_SHARE * len(times):
+        raise DataError(
+            "codes_identify_records",
+            "column {column!r} has {m:,} codes, {n:,} of them in a single record: published as codes, they "
+            "identify respondents or disclose their values",
+            column=name,
+            where=where,
+            fix="name a column of codes; if these are codes, list them in a hierarchy",
+            m=len(times),
+            n=n_single,
         )
 
 

@@ -176,7 +176,7 @@ def _name(word: Any) -> str:
 def _parts(word: Any, kind: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(word, dict):
         return str(word["name"]), {name: value for name, value in word.items() if name != "name"}
-    return parsed(word, kind)
+    return parsed(word, kind, RULES if kind == "rule" else METHODS)
 
 
 def _rules(words: Sequence[Any], origin: RecipeOrigin, at: tuple[str, ...]) -> tuple[Rule, ...]:

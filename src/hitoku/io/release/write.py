@@ -8,6 +8,7 @@ certificate, the recipe.
 from __future__ import annotations
 
 import json
+import logging
 import platform
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -38,18 +39,20 @@ from hitoku.io.report import write_report
 from hitoku.model import Release
 from hitoku.rules import Rule, name_of
 
+# Reports what was left out, for the person who runs a command.
+WRITING = logging.getLogger("hitoku.writing")
 NOTICE = "CONFIDENTIAL. This folder is for the person who signs the release. Do not publish it.\n\n"
 # Possible files of the folder; the notice lists those written.
 FILES = {
     "report.html": "all of it on one page, to read in a browser, print and sign",
     "cells.csv": "every cell: true value, contributors, rules, required levels, decision",
-    "audit.csv": "every unsafe cell: what a reader can infer, what was required, met or not, and why not",
+    "audit.csv": "every unsafe cell: range that stays possible at least, what was required, met or not, why",
     "intervals.csv": "every withheld cell: the least and the largest value that a reader must hold possible;"
     " empty where that was not worked out",
     "groups.csv": "groups of which too much could be learnt: what was required, met or not, and why not",
     "groups.json": "what must not be learnt about groups, for another audit",
-    "certificate.json.gz": "proof of the rows that the verdict calls proved; check it without hitoku:  "
-    "python verify.py <release folder>",
+    "certificate.json.gz": "proof of the rows that the verdict calls proved; check it with hitoku verify, "
+    "or without hitoku with verify.py and the files verify_*.py of its source",
     "table.jj.gz": "table, relations, bounds and levels in the field's own format, for other programs",
     "hierarchies.json": "which code is the sum of which others, for each variable",
     "fingerprints.json": "which records are behind each cell, as hashes, for an audit with other releases",
@@ -96,6 +99,8 @@ def write_release(path: str | Path, outcome: Outcome, publication: PublicationPl
             own = public / name if name in plan.parts else public
             own.mkdir(exist_ok=True)
             left_out |= write_formats(own, name, one, plan.formats)
+        for name, why in left_out.items():
+            WRITING.info("public/%s was not written: %s", name, why)
         files = hash_files(public)
         _write_evidence(checker, outcome, shown, plan, files)
         if plan.recipe_text:

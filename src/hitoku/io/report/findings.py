@@ -142,10 +142,18 @@ def figures(cells: Cells) -> tuple[Figure, ...]:
                 ("of the sum of inner cells", Text("{share} with all sums", share=percent(lost.value_share))),
             ),
         ]
-    known = cells.reached[unsafe & np.isfinite(cells.reached)]
-    if len(known):
-        notes = ("of what is required", Text("median {times}", times=times(float(np.median(known)))))
-        found.append(Figure("tightest cell", times(float(known.min())), notes))
+    known = unsafe & np.isfinite(cells.reached)
+    if known.any():
+        # Witnesses show that a range is possible; only a computed interval shows that no more is.
+        reached, exact = cells.reached[known], bool(cells.computed[known].all())
+        least, median = times(float(reached.min())), times(float(np.median(reached)))
+        notes = (
+            "of what is required",
+            Text("median {times}", times=median) if exact else Text("median at least {times}", times=median),
+        )
+        found.append(
+            Figure("tightest cell", least if exact else Text("at least {times}", times=least), notes)
+        )
     if cells.adjusted is None and lost.n_withheld:
         free = audit.summary["null_dimension"]
         found.append(Figure("free directions", f"{free:,}", ("ways to move withheld cells",)))
