@@ -49,6 +49,10 @@ class Text(str):
         return text
 
 
+# Arguments of FileFormat that are one key and option.
+SAME_AS = {"zero_missing": ("missing_value", "zero"), "drop_missing": ("missing_value", "drop")}
+
+
 class Arguments(str):
     """Arguments of a call in Python that a message recommends; recipes and commands write them differently.
 
@@ -67,7 +71,8 @@ class Arguments(str):
     def __new__(cls, function: str = "", /, **given: Any) -> Self:
         """Write the arguments, within a call where a function is named."""
         listed = ", ".join(
-            f"{name}={'...' if value is ... else json.dumps(value)}" for name, value in given.items()
+            f"{name}={'...' if value is ... else json.dumps(value, ensure_ascii=False)}"
+            for name, value in given.items()
         )
         text = super().__new__(cls, f"{function}(..., {listed})" if function else listed)
         text.given = given
@@ -82,12 +87,15 @@ class Arguments(str):
     def options(self) -> str:
         """The same as options of a command; what is no option stays a key."""
         return ", ".join(
-            _key(name, value) if name in KEYS_ONLY else f"--{name} {value}" for name, value in self._shown
+            _key(name, value) if name in KEYS_ONLY else f"--{name.replace('_', '-')} {value}"
+            for name, value in self._shown
         )
 
     @property
     def _shown(self) -> Iterator[tuple[str, Any]]:
-        return ((name, "..." if value is ... else value) for name, value in self.given.items())
+        return (
+            SAME_AS.get(name, (name, "..." if value is ... else value)) for name, value in self.given.items()
+        )
 
 
 def _key(name: str, value: Any) -> str:

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.errors import DataError, did_you_mean, some
-from hitoku.messages import Text
+from hitoku.messages import Arguments, Text
 from hitoku.model.arrays import Floats, Integers
 
 # Codes with more digits are sorted as text.
@@ -82,8 +82,9 @@ def infinite(name: str, n_values: int, where: str) -> DataError:
         where=where,
         fix="fill or drop these records"
         if where == "data"
-        else "count missing values as zero with FileFormat(zero_missing={column!r}), or leave these records "
-        "out with FileFormat(drop_missing={column!r})",
+        else "count missing values as zero with {zero}, or leave these records out with {drop}",
+        zero=Arguments("FileFormat", zero_missing=name),
+        drop=Arguments("FileFormat", drop_missing=name),
         n=n_values,
     )
 
@@ -203,11 +204,15 @@ def _near_branch(code: str, known: Sequence[str]) -> str:
         return word
     if near:
         return Text(
-            'add {code!r} to the hierarchy beside {near!r}, or put such records together: unseen="code"',
+            "add {code!r} to the hierarchy beside {near!r}, or put such records together: {arguments}",
+            arguments=Arguments("tabulate", unseen="code"),
             code=code,
             near=near,
         )
-    return Text('add them to the hierarchy, correct the data, or put such records together: unseen="code"')
+    return Text(
+        "add them to the hierarchy, correct the data, or put such records together: {arguments}",
+        arguments=Arguments("tabulate", unseen="code"),
+    )
 
 
 def _nearly(codes: Sequence[str], known: Sequence[str]) -> str:

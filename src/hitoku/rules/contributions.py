@@ -50,7 +50,8 @@ def ranked_at(table: Table, level: Level, top: int, rule: str) -> Contributors:
             "contributions_not_ranked",
             "the rule compares contributions, but records are only counted: the table sums no value",
             where="rule {rule}",
-            fix="name the column to sum: tabulate(..., value=...)",
+            fix="name the column to sum: {arguments}",
+            arguments=Arguments("tabulate", value=...),
             rule=rule,
         )
     if found.largest.shape[1] < top:

@@ -16,7 +16,7 @@ from decimal import Decimal
 from functools import cache
 
 from hitoku.errors import DataError, join_errors, some
-from hitoku.messages import Text
+from hitoku.messages import Arguments, Text
 from hitoku.model import INT64_DIGITS
 from hitoku.tabulation.text_files import BLANKS, FileFormat, TextFile
 
@@ -187,7 +187,7 @@ def text_in_numbers(text: TextFile, names: Iterable[str]) -> DataError | None:
     >>> print(text_in_numbers(look_at(file), ["sales"]))
     column 'sales' contains text instead of numbers in 2 of 3 entries: 'unknown' (2)
       where: firms.csv, lines 3, 4
-      fix: if they mean missing values: FileFormat(na="unknown")
+      fix: if they mean missing values: FileFormat(..., na="unknown")
     """
     problems = [found for name in names if (found := _text_in_column(text, name)) is not None]
     return join_errors(problems) if problems else None
@@ -219,7 +219,7 @@ def _text_in_column(text: TextFile, name: str) -> DataError | None:
     markers = ",".join(shape for shape in texts if not re.search(r"[0-9,]", shape))
     fix: str = Text("correct these entries, or name another column")
     if kinds and markers:
-        fix = Text('if they mean missing values: FileFormat(na="{markers}")', markers=markers)
+        fix = Text("if they mean missing values: {arguments}", arguments=Arguments("FileFormat", na=markers))
     elif kinds and bad.total() == entries.total():
         fix = Text("are these codes? name a column of numbers")
     return DataError(
