@@ -144,6 +144,10 @@ def test_releases_made_apart_are_found_to_disclose_a_few_people(name, tmp_path):
     )
     assert 0 < n < ATTENTION
     assert any(f"= {n:.0f}" in found.audit.why(cell) for cell in found.audit.outcomes)
+    # The row names the cells that are added and subtracted, without values.
+    said = [finding.reason for finding in row.findings]
+    assert any(reason.startswith("exactly [") and "] - [" in reason for reason in said)
+    assert not any(" = " in reason for reason in said)
 
 
 def _cell(folder, code: str) -> int:

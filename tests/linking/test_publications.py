@@ -16,9 +16,14 @@ from hitoku.pipeline import run_recipe
 N = 3
 
 
-def recipe_of(folder, records, tables) -> str:
-    records.to_csv(folder / "people.csv", index=False)
-    lines = ['data = "people.csv"', f'rules = ["min_frequency:n={N}"]', f"width = {N}"]
+COUNTS = (f'rules = ["min_frequency:n={N}"]', f"width = {N}")
+AMOUNTS = (f'rules = ["few_contributors:n={N}"]', 'value = "amount"', 'unit = "unit"', 'insiders = "none"')
+
+
+def recipe_of(folder, records, tables, keys) -> str:
+    units = np.arange(len(records))
+    records.assign(unit=units, amount=units % 7 * 10 + 5).to_csv(folder / "people.csv", index=False)
+    lines = ['data = "people.csv"', *keys]
     for name, spec in tables.items():
         lines += ["[[tables]]", f'name = "{name}"', f"by = {json.dumps(spec['by'])}"]
         where = ", ".join(f"{column} = {json.dumps(codes)}" for column, codes in spec["where"].items())
@@ -28,13 +33,13 @@ def recipe_of(folder, records, tables) -> str:
     return str(path)
 
 
-def judged(seed: int, folder) -> tuple[str, list[int] | None, list[int] | None]:
+def judged(seed: int, folder, keys=COUNTS) -> tuple[str, list[int] | None, list[int] | None]:
     """Run one publication; return its result, and small sets with its pattern and with unsafe cells alone."""
     rng = np.random.default_rng(seed)
     records, base = register(rng)
     tables = tables_of(rng, records)
     try:
-        run = run_recipe(recipe_of(folder, records, tables))
+        run = run_recipe(recipe_of(folder, records, tables, keys))
     except NeedError:
         return "impossible", [], []
     row = run.verdict["tables"]
@@ -56,10 +61,10 @@ def judged(seed: int, folder) -> tuple[str, list[int] | None, list[int] | None]:
     )
 
 
-def examine(seeds, folder) -> dict[str, int]:
+def examine(seeds, folder, keys=COUNTS) -> dict[str, int]:
     tally = dict.fromkeys([*map(str, Status), "impossible", "derivable before"], 0)
     for seed in seeds:
-        status, left, before = judged(seed, folder)
+        status, left, before = judged(seed, folder, keys)
         tally[status] += 1
         tally["derivable before"] += bool(before)
         if status in {"proved", "passed"}:
@@ -71,6 +76,12 @@ def test_nothing_small_can_be_derived_where_the_row_holds(tmp_path):
     tally = examine(range(40), tmp_path)
     assert tally["proved"] >= 30, tally
     assert tally["derivable before"] >= 10, tally
+
+
+def test_no_small_set_of_contributors_can_be_derived_where_the_row_holds(tmp_path):
+    tally = examine(range(1000, 1015), tmp_path, AMOUNTS)
+    assert tally["passed"] + tally["proved"] >= 10, tally
+    assert tally["derivable before"] >= 3, tally
 
 
 @pytest.mark.long

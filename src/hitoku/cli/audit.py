@@ -288,6 +288,9 @@ def _audit_together(paths: list[Path], data: Path | None, *, as_json: bool) -> N
             )
     found = audit_together(paths, data=data)
     verdict = judge_together(found.audit, found.groups, found.undecided)
+    disclosed = verdict["tables"].findings
+    places = {finding.place for finding in disclosed}
+    findings = [*disclosed, *(finding for finding in found.findings if finding.place not in places)]
     if as_json:
         print_json(
             {
@@ -295,10 +298,10 @@ def _audit_together(paths: list[Path], data: Path | None, *, as_json: bool) -> N
                 "safe": found.audit.safe,
                 "verdict": verdict.as_dict(),
                 **found.audit.summary,
-                "findings": [str(finding) for finding in found.findings],
+                "findings": [str(finding) for finding in findings],
             }
         )
     else:
-        _show(paths, verdict, found.audit, found.findings)
+        _show(paths, verdict, found.audit, findings)
     if verdict.refused:
         raise typer.Exit(FOUND)

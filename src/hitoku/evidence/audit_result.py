@@ -17,7 +17,13 @@ from hitoku.coalitions import InsiderVerdict
 from hitoku.evidence.attributed import Attributed
 from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.counts_beside import Beside
-from hitoku.evidence.disclosure import Disclosure, explain_recomputable, shorten, write_arithmetic
+from hitoku.evidence.disclosure import (
+    Disclosure,
+    explain_recomputable,
+    shorten,
+    write_arithmetic,
+    write_combination,
+)
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.verify import Refuted, prove
@@ -226,7 +232,6 @@ class Audit:
 
         ``low`` and ``high`` are attained if the cell is safe, bounds on the side where it is
         not, and exact with ``intervals=True``. Confidential.
-        not, exactly so far with ``intervals=True``. Confidential.
         """
         labels, order = self.table.labels, list(self.outcomes)
         columns: dict[str, list[Any]] = {
@@ -291,6 +296,17 @@ class Audit:
         """Return the arithmetic that discloses an unsafe cell; empty if it is safe. Confidential."""
         place = self._places.get(cell)
         return "published" if place is None else self._why(place)
+
+    def combination(self, cell: int) -> str:
+        """Return the published cells whose sum or difference discloses an unsafe cell, by their codes.
+
+        Without values; empty if the cell is safe, published, or not disclosed in this way.
+        """
+        reasons = self.disclosures.get(self._places.get(cell, -1), ()) if self.additive else ()
+        return next(
+            filter(None, (write_combination(self.problem, self.release, self.grid, one) for one in reasons)),
+            "",
+        )
 
     def _why(self, place: int) -> str:
         """Return the sum that discloses a cell; empty for a safe one."""

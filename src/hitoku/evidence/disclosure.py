@@ -339,6 +339,18 @@ def write_arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason
     return Text("{limit} by {names}: {terms} = {bound}", limit=limit, names=names, terms=terms, bound=bound)
 
 
+def write_combination(problem: AuditProblem, release: Release, grid: Grid, reason: Disclosure) -> str:
+    """Write the published cells that are added and subtracted, without values; empty without such a sum."""
+    found = arithmetic(problem, release, grid, reason)
+    signed = [
+        f"{'-' if term.share < 0 else '+'} {_times(term.share)}[{release.describe(term.cell)}]"
+        for term in found.terms
+        if not term.bound
+    ]
+    cells = " ".join(signed).removeprefix("+ ")
+    return Text(LIMITS[found.word], bound=cells) if cells else ""
+
+
 def _shares(
     problem: AuditProblem, release: Release, reason: Disclosure
 ) -> tuple[dict[int, Fraction], list[int]]:
@@ -358,10 +370,14 @@ def _shares(
     return shares, totals
 
 
+def _times(share: Fraction) -> str:
+    return "" if abs(share) == 1 else f"{text(abs(share))} * "
+
+
 def _term(term: Summand, *, first: bool) -> str:
     share, number = term.share, term.number
     sign = "-" if share < 0 else "" if first else "+"
-    times = "" if abs(share) == 1 else f"{text(abs(share))} * "
+    times = _times(share)
     shown = f"({text(number)})" if number < 0 else f"{text(number)}"
     space = "" if not sign else " " if not first else ""
     return f"{sign}{space}{times}{shown}"

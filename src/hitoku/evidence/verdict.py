@@ -26,6 +26,7 @@ PROVED, NO_CERTIFICATE = Text("the certificate proves it"), Text("audited withou
 WITHOUT_PROOF = Text("audited without a certificate: the values do not add up exactly")
 GIVE_DECIMALS = "decimals= (--decimals) rounds the records before they are added up; then there is a proof"
 TOO_FEW = "published cells give the total of a group of too few units that this cell is in"
+WITHHOLD_ONE = "withhold one of these cells, merge codes, or publish another table instead"
 UNKNOWN_METHOD = Row(
     attacker="method",
     status=Status.NOT_CONSIDERED,
@@ -87,7 +88,7 @@ def judge(
         _contributors(audit, insiders),
         _attributes(audit),
         method,
-        _tables(tables, audit, (outsider, *((of_groups,) if small else ())) if atoms else ()),
+        _tables(tables, audit, (outsider, *((of_groups,) if small else ())) if atoms else (), groups),
         Row(
             attacker="released",
             status=Status.NOT_CONSIDERED,
@@ -409,7 +410,7 @@ def _group_results(audit: Audit) -> tuple[int, int, int, tuple[Finding, ...]]:
     return groups.n_open - undecided, undecided, len(groups), tuple(groups.findings(audit.table.labels))
 
 
-def _tables(why: str, audit: Audit, among_atoms: Sequence[Row]) -> Row:
+def _tables(why: str, audit: Audit, among_atoms: Sequence[Row], groups: DerivableGroups | None) -> Row:
     """Judge what tables show together: by the rows about a table that has their atoms, if it has them."""
     beside = None if isinstance(audit, AdjustedAudit) else audit.beside
     if beside is not None and not why:
@@ -426,7 +427,7 @@ def _tables(why: str, audit: Audit, among_atoms: Sequence[Row]) -> Row:
             status=status,
             reason=join([held, PROVED if status is Status.PROVED else why_not or NO_CERTIFICATE]),
             fix=worst.fix,
-            findings=worst.findings if status is Status.FAILED else (),
+            findings=_combinations(audit, groups) if status is Status.FAILED else (),
         )
     if not why:
         return Row(
@@ -436,6 +437,21 @@ def _tables(why: str, audit: Audit, among_atoms: Sequence[Row]) -> Row:
             applies=False,
         )
     return Row(attacker="tables", status=Status.NOT_DECIDED, reason=why)
+
+
+def _combinations(audit: Audit, groups: DerivableGroups | None) -> tuple[Finding, ...]:
+    """Return what is disclosed by several tables: whose records, and by which published cells."""
+    found: dict[str, Finding] = {}
+    for each in (audit, *(groups.audits if groups is not None else ())):
+        for cell, outcome in each.outcomes.items():
+            if outcome not in {CellOutcome.SAFE, CellOutcome.UNDECIDED}:
+                place = each.table.describe(cell)
+                why = each.combination(cell) or TOO_FEW
+                found.setdefault(
+                    place,
+                    Finding(severity=Severity.FAIL, place=place, reason=why, advice=WITHHOLD_ONE),
+                )
+    return tuple(found.values())
 
 
 def _beside(kind: str, audit: Audit) -> Row:
