@@ -100,7 +100,7 @@ def test_partitions_in_a_lump_meet_others_as_they_do_alone(seed, most):
     parts = [Partition.published(str(p), random.integers(0, 4, 40)) for p in range(4)]
     *own, other = parts
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(common_refinement, "MOST", most)
+        patched.setattr(common_refinement, "MAX_BLOCKS", most)
         refinement = CommonRefinement(own)
     assert refinement.holds(own[0])
     for part in (part for part in own if refinement.holds(part)):

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+import hitoku as ht
 from hitoku.cli import BAD_INPUT, app, main
 from hitoku.io.formats import FORMATS
 from hitoku.pipeline import run_recipe
@@ -107,21 +108,35 @@ def test_sdmx_transmission_has_values_and_flags(folder):
     assert "CONFIDENTIAL" in done.stdout
     sent = pd.read_csv("to-partner.csv")
     kept = pd.read_csv(folder / "checker" / "cells.csv")
+    kept = kept[kept["decision"] != "hidden"]  # sets of records that no table shows
     assert sent["OBS_VALUE"].tolist() == kept["value"].tolist()
     flags = {"published": "F", "primary": "C", "secondary": "D"}
     assert sent["CONF_STATUS"].tolist() == [flags[word] for word in kept["decision"]]
     assert set(sent["CONF_STATUS"]) == {"F", "C", "D"}
 
 
-def test_flags_follow_codes_not_evidence_lines(folder, tmp_path):
-    """Somebody sorted the evidence in a spreadsheet."""
-    converted(str(folder), "--to", "sdmx-csv", "--confidential", "--out", "as-written.csv")
-    copy = shutil.copytree(folder, tmp_path / "copy")
+def with_sorted_evidence(folder: Path, to: Path) -> Path:
+    """Copy a release folder, with the rows of its evidence in another order."""
+    copy = shutil.copytree(folder, to)
     cells = copy / "checker" / "cells.csv"
     head, *rows = cells.read_text("utf-8").splitlines()
     cells.write_text("\n".join([head, *reversed(rows)]) + "\n", encoding="utf-8")
+    return copy
+
+
+def test_flags_follow_codes_not_evidence_lines(tmp_path):
+    table = ht.Table.from_array([[20, 1, 9], [7, 12, 15], [9, 8, 11]])
+    written = ht.protect(table, rules="min_frequency:n=3").write(tmp_path / "release")
+    converted(str(written), "--to", "sdmx-csv", "--confidential", "--out", "as-written.csv")
+    copy = with_sorted_evidence(written, tmp_path / "copy")
     converted(str(copy), "--to", "sdmx-csv", "--confidential", "--out", "sorted.csv")
     assert Path("sorted.csv").read_bytes() == Path("as-written.csv").read_bytes()
+
+
+def test_sorted_evidence_of_hidden_cells_is_refused(folder, tmp_path):
+    copy = with_sorted_evidence(folder, tmp_path / "copy")
+    assert refused(str(copy), "--to", "sdmx-csv", "--confidential", "--out", "sorted.csv")
+    assert not Path("sorted.csv").exists()
 
 
 def test_convert_json_output(folder):

@@ -109,9 +109,7 @@ def test_every_sentence_of_a_report_is_looked_up_by_its_template(kind, bracketed
     assert {text for text in outside(html) if text != " published table: . "} == set()
 
 
-TOGETHER = Text(
-    "{n} tables: sums that they share were audited, other combinations of their cells were not", n=3
-)
+TOGETHER = Text("{n} tables: {why}", n=3, why=Text("tables of several quantities were judged separately"))
 VERDICTS = {
     "counts": lambda: protect(counts().table, rules="min_frequency:n=5"),
     "without groups": lambda: protect(counts().table, rules="min_frequency:n=5", groups=False),

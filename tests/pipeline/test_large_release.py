@@ -36,7 +36,7 @@ def test_intervals_are_left_out_and_the_proof_is_not(table, monkeypatch, tmp_pat
             # What witnesses show, so it meets what was required.
             assert float(row["high"]) - float(row["low"]) >= 3
     report = (folder / "checker" / "report.html").read_text("utf-8")
-    assert f"the intervals of {withheld.sum():,} cells were not worked out" in report
+    assert f"the intervals of {withheld.sum():,} cell(s) were not computed" in report
 
 
 def test_groups_within_the_limit_are_gone_into(table):

@@ -251,7 +251,7 @@ def test_without_the_declaration_nothing_is_called_proved(house, tmp_path):
     run = run_recipe(house(head + tables))
     assert run.verdict["tables"].status is Status.NOT_DECIDED
     told = [remark for remark in run.remarks if "A88 and A21" in remark.reason]
-    assert "under [classifications]" in told[0].advice
+    assert "in [classifications]" in told[0].advice
     open_tables = "Not decided: differencing between the tables of this recipe"
     assert open_tables in run.outcome.verdict.headline
     assert "A88 and A21" in (run.folder / "checker" / "README.txt").read_text("utf-8")

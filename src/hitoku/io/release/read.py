@@ -99,7 +99,8 @@ def read_publication(path: str | Path, name: str = "table") -> Publication:
         Name of a linked table; "table" is all of them.
     """
     folder = Path(path)
-    _, _, whole = read_release(folder)
+    truth, _, whole = read_release(folder)
+    whole = whole if truth.shown.all() else whole.only(truth.shown)
     summary = _summary(folder / "checker" / "summary.json")
     hashes = summary.get("sha256", {})
     known = {Path(file).stem: file for file in hashes if file.endswith(".csv")}
@@ -201,15 +202,16 @@ def _with_hidden(path: Path, labels: Labels, published: Floats) -> tuple[Labels,
         hidden = np.array([row[decision] == "hidden" for row in rows])
         shown = {labels.codes_of(cell): cell for cell in range(len(labels))}
         places = [shown.pop(tuple(row[:n_codes])) for row, gone in zip(rows, hidden, strict=True) if not gone]
-        same = not shown and head[:n_codes] == list(labels.names)
+        # Hidden cells are found by their place only, so that sorted rows could not be put in order again.
+        same = not shown and places == sorted(places) and head[:n_codes] == list(labels.names)
     except (OSError, ValueError, LookupError, csv.Error):
         same = False
     if not same:
         raise DataError(
             "evidence_of_other_cells",
-            "the published table and the evidence are not about the same cells",
+            "the published table and the evidence are not about the same cells, or not in the same order",
             where=str(path),
-            fix="take both files from the same release",
+            fix="take both files from the same release, as hitoku wrote them",
         )
     every = np.full(len(rows), np.nan)
     every[~hidden] = published[places]
@@ -352,12 +354,12 @@ def _transmit(release: Path, to: str, file: Path, table: str) -> None:
             where=str(release / "checker" / "cells.csv"),
             fix="give the folder as hitoku wrote it",
         )
-    secondary = decided == "secondary"
+    secondary = (decided == "secondary")[truth.shown]
     write_transmission(
         file,
-        shown.labels,
-        truth.value,
-        secondary | (decided == "primary"),
+        shown.labels if truth.shown.all() else shown.labels.only(truth.shown),
+        truth.value[truth.shown],
+        secondary | (decided == "primary")[truth.shown],
         secondary,
         parquet=to == "parquet",
     )
