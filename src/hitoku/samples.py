@@ -82,14 +82,6 @@ RULED = {
 class Register:
     """Enterprises, one per record, and the hierarchies of their variables.
 
-    Attributes
-    ----------
-    records
-        Columns ``enterprise``, ``holding``, ``region``, ``activity``, ``size``, ``employees`` and
-        ``turnover`` (whole thousands).
-    hierarchies
-        Hierarchies of ``region`` and ``activity``, three levels each below the total; ``size`` is flat.
-
     Examples
     --------
     >>> sample = register(n=1000, seed=1)
@@ -99,7 +91,10 @@ class Register:
     ['enterprise', 'holding', 'region', 'activity', 'size', 'employees', 'turnover']
     """
 
+    # Columns ``enterprise``, ``holding``, ``region``, ``activity``, ``size``, ``employees`` and ``turnover``
+    # (whole thousands).
     records: pd.DataFrame
+    # Hierarchies of ``region`` and ``activity``, three levels each below the total; ``size`` is flat.
     hierarchies: Mapping[str, Hierarchy]
 
     def __repr__(self) -> str:

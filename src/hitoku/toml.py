@@ -39,20 +39,11 @@ WANTED = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Origin of keys: a file, or options of a command.
+    """Origin of keys: a file, or options of a command."""
 
-    Parameters
-    ----------
-    name
-        Name of the file; empty if keys came as options of a command.
-    lines
-        Line of every key.
-    options
-        Command options whose name differs from their key.
-    """
-
-    name: str = ""
-    lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    name: str = ""  # Name of the file; empty if keys came as options of a command.
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)  # Line of every key.
+    # Command options whose name differs from their key.
     options: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, path: Sequence[str | int]) -> str:

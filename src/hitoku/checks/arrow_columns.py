@@ -19,18 +19,10 @@ from hitoku.model import Integers
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedTexts:
-    """Texts stored one after the other in one byte string.
+    """Texts stored one after the other in one byte string."""
 
-    Parameters
-    ----------
-    content
-        The concatenated texts, in UTF-8.
-    offsets
-        Start of each text, and the end of the last one.
-    """
-
-    content: bytes
-    offsets: Integers
+    content: bytes  # The concatenated texts, in UTF-8.
+    offsets: Integers  # Start of each text, and the end of the last one.
 
     def __iter__(self) -> Iterator[bytes]:
         return (self.content[start:end] for start, end in pairwise(self.offsets.tolist()))

@@ -52,24 +52,15 @@ class _Frozen(BaseModel):
 
 
 class Facts(_Frozen):
-    """Facts about the data that support a decision: the second phase of Kikuchi and Minami (2017).
+    """Facts about the data that support a decision: the second phase of Kikuchi and Minami (2017)."""
 
-    Parameters
-    ----------
-    sampling_fraction
-        Share of the population in the data. A unit that is unique in a sample may not be unique in the
-        population.
-    observability
-        How visible each variable is to outsiders.
-    year
-        Year of the data, if they are so old that they reveal little about the present.
-    structural_zeros
-        Descriptions of combinations that cannot occur, and that are therefore known to be empty.
-    """
-
+    # Share of the population in the data. A unit that is unique in a sample may not be unique in the
+    # population.
     sampling_fraction: Fraction | None = None
-    observability: dict[NonEmpty, Seen] = {}
+    observability: dict[NonEmpty, Seen] = {}  # How visible each variable is to outsiders.
+    # Year of the data, if they are so old that they reveal little about the present.
     year: Year | None = None
+    # Descriptions of combinations that cannot occur, and that are therefore known to be empty.
     structural_zeros: tuple[NonEmpty, ...] = ()
 
     def __str__(self) -> str:
@@ -99,26 +90,6 @@ class ExceptionRequest(_Frozen):
 class Decision(_Frozen):
     """Decision of a checker about an output.
 
-    Parameters
-    ----------
-    output
-        Name of the output.
-    decision
-        "release" or "refuse".
-    principle
-        Principle whose verdict is answered; default: all of them.
-    cells
-        Cells to release although they were suppressed, by their codes, or "all". Without any, the output is
-        released as it is.
-    who, when
-        Name of the person, and day of the decision.
-    reason
-        Reason, in words that the researcher may read.
-    facts
-        Facts that support the reason.
-    expires
-        Last day on which the decision allows a release; default: no limit.
-
     Examples
     --------
     >>> print(Decision(output="table 1", decision="release", principle="units", who="M. Sato",
@@ -126,15 +97,18 @@ class Decision(_Frozen):
     exception granted: units: the census of 1920 (the data are of 1920), decided by M. Sato on 2026-11-16
     """
 
-    output: NonEmpty
-    decision: Literal["release", "refuse"]
-    principle: Principle | None = None
+    output: NonEmpty  # Name of the output.
+    decision: Literal["release", "refuse"]  # "release" or "refuse".
+    principle: Principle | None = None  # Principle whose verdict is answered; default: all of them.
+    # Cells to release although they were suppressed, by their codes, or "all". Without any, the output is
+    # released as it is.
     cells: tuple[Cell, ...] | Literal["all"] = ()
+    # who, when: name of the person, and day of the decision.
     who: NonEmpty
     when: date
-    reason: NonEmpty
-    facts: Facts = Facts()
-    expires: date | None = None
+    reason: NonEmpty  # Reason, in words that the researcher may read.
+    facts: Facts = Facts()  # Facts that support the reason.
+    expires: date | None = None  # Last day on which the decision allows a release; default: no limit.
 
     def answers(self, verdict: PrincipleVerdict) -> bool:
         """Return whether the decision covers a verdict.

@@ -24,21 +24,11 @@ COMPLETE, ERROR, CODE = "complete", "error", "code"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Groups:
-    """Records grouped by the combinations of codes that occur.
+    """Records grouped by the combinations of codes that occur."""
 
-    Parameters
-    ----------
-    names
-        Names of the variables.
-    labels
-        Codes of each group.
-    codes
-        Group index of each record.
-    """
-
-    names: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    codes: Integers
+    names: tuple[str, ...]  # Names of the variables.
+    labels: tuple[tuple[str, ...], ...]  # Codes of each group.
+    codes: Integers  # Group index of each record.
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -48,23 +38,6 @@ class Groups:
 class Records:
     """Records, each with the number of the unit it belongs to.
 
-    Parameters
-    ----------
-    table
-        All columns.
-    unit
-        Unit number of each record, from 0.
-    n_units
-        Number of units in the whole data; filters do not change it.
-    names
-        Name of each unit; None if every record is a unit.
-    unit_column
-        Column that names the unit; None if every record is a unit.
-    unfiltered
-        All records before any filter; None without a filter.
-    filtered
-        Columns used by the filter.
-
     Examples
     --------
     >>> import pandas as pd
@@ -73,13 +46,13 @@ class Records:
     Records(3 records of 2 units)
     """
 
-    table: pa.Table
-    unit: Integers
-    n_units: int
-    names: Any = None
-    unit_column: str | None = None
-    unfiltered: pa.Table | None = None
-    filtered: frozenset[str] = frozenset()
+    table: pa.Table  # All columns.
+    unit: Integers  # Unit number of each record, from 0.
+    n_units: int  # Number of units in the whole data; filters do not change it.
+    names: Any = None  # Name of each unit; None if every record is a unit.
+    unit_column: str | None = None  # Column that names the unit; None if every record is a unit.
+    unfiltered: pa.Table | None = None  # All records before any filter; None without a filter.
+    filtered: frozenset[str] = frozenset()  # Columns used by the filter.
 
     @classmethod
     def open(cls, data: Any, unit: str | None = None) -> Records:

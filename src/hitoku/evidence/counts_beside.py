@@ -32,27 +32,13 @@ ANY_CONTRIBUTION = (0.0, np.inf)
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Beside:
-    """The other measure of a release.
+    """The other measure of a release."""
 
-    Parameters
-    ----------
-    kind
-        Kind of the other measure.
-    table
-        Its true values.
-    withheld
-        Its cells that are not published.
-    companion
-        Values of it that agree with its release, and with every witness of this one.
-    contribution
-        Publicly known bounds of a single contribution.
-    """
-
-    kind: Literal["counts", "amounts"]
-    table: Table
-    withheld: Mask
-    companion: Floats
-    contribution: tuple[float, float] = ANY_CONTRIBUTION
+    kind: Literal["counts", "amounts"]  # Kind of the other measure.
+    table: Table  # Its true values.
+    withheld: Mask  # Its cells that are not published.
+    companion: Floats  # Values of it that agree with its release, and with every witness of this one.
+    contribution: tuple[float, float] = ANY_CONTRIBUTION  # Publicly known bounds of a single contribution.
 
     def written(self) -> dict[str, Any]:
         """Return it for a certificate, in exact numbers."""

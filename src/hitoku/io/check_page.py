@@ -201,60 +201,39 @@ def _shown(name: str, content: bytes) -> ShownFile:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputSection:
-    """Content of the section about one output; the template escapes all texts.
+    """Content of the section about one output; the template escapes all texts."""
 
-    Parameters
-    ----------
-    number, name, status, state, words
-        Name and status of the output; its state as a code and in words.
-    asked, command
-        Description of the output, and the call that makes it.
-    comment, requests, changed
-        Comment and requests of the researcher, and changes since the previous submission.
-    findings, decisions, verdicts
-        Problems of the submission, decisions, and verdicts of the principles.
-    verdict, headline, light
-        Verdict with one row per attacker, its translated headline, and its colour.
-    stopped
-        Verdicts without a decision.
-    files
-        Released files with their SHA-256.
-    table
-        The output as it would be released.
-    others
-        Outputs on the other side of differences, by name.
-    shown
-        Files that a person must review.
-    variables, cells
-        Facts about every cell.
-    more_cells
-        Number of cells not shown.
-    """
-
+    # number, name, status, state, words: name and status of the output; its state as a code and in words.
     number: int
     name: str
     status: str
     state: str
     words: str
+    # asked, command: description of the output, and the call that makes it.
     asked: str
     command: str
+    # comment, requests, changed: comment and requests of the researcher, and changes since the previous
+    # submission.
     comment: str
     requests: list[str]
     changed: str
+    # findings, decisions, verdicts: problems of the submission, decisions, and verdicts of the principles.
     findings: list[str]
     decisions: list[str]
     verdicts: tuple[PrincipleVerdict, ...]
+    # verdict, headline, light: verdict with one row per attacker, its translated headline, and its colour.
     verdict: Verdict
     headline: str
     light: Light
-    stopped: list[PrincipleVerdict]
-    files: Mapping[str, str]
-    table: Leaving
-    others: Mapping[str, Leaving]
-    shown: list[ShownFile]
+    stopped: list[PrincipleVerdict]  # Verdicts without a decision.
+    files: Mapping[str, str]  # Released files with their SHA-256.
+    table: Leaving  # The output as it would be released.
+    others: Mapping[str, Leaving]  # Outputs on the other side of differences, by name.
+    shown: list[ShownFile]  # Files that a person must review.
+    # variables, cells: facts about every cell.
     variables: list[str]
     cells: list[list[str]]
-    more_cells: int
+    more_cells: int  # Number of cells not shown.
 
 
 def _section(

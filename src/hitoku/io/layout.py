@@ -89,24 +89,14 @@ class LayoutRow:
 
 @dataclass(frozen=True, slots=True)
 class LayoutSection:
-    """Table of a page, or sheet of a workbook.
+    """Table of a page, or sheet of a workbook."""
 
-    Parameters
-    ----------
-    stubs
-        Names of the row variables.
-    across
-        Name of the column variable; empty for a list.
-    columns, rows
-        Columns and rows.
-    further
-        Names and codes of the other variables, constant within the section.
-    """
-
-    stubs: tuple[str, ...]
-    across: str
+    stubs: tuple[str, ...]  # Names of the row variables.
+    across: str  # Name of the column variable; empty for a list.
+    # columns, rows: columns and rows.
     columns: tuple[StubLine, ...]
     rows: tuple[LayoutRow, ...]
+    # Names and codes of the other variables, constant within the section.
     further: tuple[tuple[str, StubLine], ...] = ()
 
     @property

@@ -44,21 +44,11 @@ Column = list[Any]
 
 @dataclass(frozen=True, eq=False)
 class OutputCells:
-    """Cells or groups of an output, column by column.
+    """Cells or groups of an output, column by column."""
 
-    Parameters
-    ----------
-    output
-        The output as it would be released.
-    policy
-        Policy with the required intervals.
-    coded
-        Cells with their codes.
-    """
-
-    output: Output
-    policy: Policy
-    coded: CodedCells
+    output: Output  # The output as it would be released.
+    policy: Policy  # Policy with the required intervals.
+    coded: CodedCells  # Cells with their codes.
 
     @classmethod
     def of(cls, output: Output, policy: Policy) -> OutputCells | None:

@@ -37,21 +37,6 @@ ADJUSTED = (
 class Publication:
     """A release and its published texts.
 
-    Parameters
-    ----------
-    release
-        The release.
-    title
-        Heading. Default: the measure.
-    adjusted
-        Whether values were adjusted for confidentiality.
-    warning
-        Reason why it must not be published, shown first in every format. Default: none.
-    source
-        Source of the data.
-    footnotes
-        Further remarks, in order.
-
     Examples
     --------
     >>> from hitoku.model import Protection
@@ -65,11 +50,11 @@ class Publication:
     """
 
     release: Release
-    title: str = ""
-    adjusted: bool = False
-    warning: str = ""
-    source: str = ""
-    footnotes: tuple[str, ...] = ()
+    title: str = ""  # Heading. Default: the measure.
+    adjusted: bool = False  # Whether values were adjusted for confidentiality.
+    warning: str = ""  # Reason why it must not be published, shown first in every format. Default: none.
+    source: str = ""  # Source of the data.
+    footnotes: tuple[str, ...] = ()  # Further remarks, in order.
 
     @property
     def heading(self) -> str:
@@ -117,42 +102,25 @@ class Publication:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PublicationPlan:
-    """Plan for publishing a release, and for the record of it in the evidence.
+    """Plan for publishing a release, and for the record of it in the evidence."""
 
-    Parameters
-    ----------
-    title
-        Heading of the published table.
-    source, footnotes
-        Texts published with the table.
-    formats
-        Names in :data:`hitoku.io.formats.FORMATS`. Default: CSV, HTML and Excel.
-    parts
-        Linked tables as published, by file name.
-    places
-        Indices of their cells in the whole table, by file name.
-    fingerprints
-        Fingerprints of the records behind each cell of the whole table, for the checker. Default: none.
-    nested
-        Columns of the records that group the codes of a variable, with the entry of each code, for the
-        checker.
-    recipe, recipe_text
-        The recipe, for ``summary.json``, and its text, for ``checker/recipe.toml``.
-    lang
-        Language of the checker's report.
-    """
-
-    title: str = ""
+    title: str = ""  # Heading of the published table.
+    # source, footnotes: texts published with the table.
     source: str = ""
     footnotes: Sequence[str] = ()
+    # Names in :data:`hitoku.io.formats.FORMATS`. Default: CSV, HTML and Excel.
     formats: Sequence[str] | None = None
-    parts: Mapping[str, Release] = field(default_factory=dict)
+    parts: Mapping[str, Release] = field(default_factory=dict)  # Linked tables as published, by file name.
+    # Indices of their cells in the whole table, by file name.
     places: Mapping[str, Integers] = field(default_factory=dict)
+    # Fingerprints of the records behind each cell of the whole table, for the checker. Default: none.
     fingerprints: Sequence[str] = ()
+    # Columns of the records that group the codes of a variable, with the entry of each code, for the checker.
     nested: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    # recipe, recipe_text: the recipe, for ``summary.json``, and its text, for ``checker/recipe.toml``.
     recipe: Mapping[str, Any] = field(default_factory=dict)
     recipe_text: str = ""
-    lang: str = ENGLISH
+    lang: str = ENGLISH  # Language of the checker's report.
 
     def words(self, warning: str) -> dict[str, Any]:
         """Return the texts published with every table."""
@@ -166,21 +134,9 @@ class PublicationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """File format for publications.
+    """File format for publications."""
 
-    Parameters
-    ----------
-    name
-        Name in recipes and on the command line.
-    suffix
-        File-name suffix.
-    about
-        Short description.
-    write
-        Function that writes one file.
-    """
-
-    name: str
-    suffix: str
-    about: str
-    write: Callable[[Path, Publication], None]
+    name: str  # Name in recipes and on the command line.
+    suffix: str  # File-name suffix.
+    about: str  # Short description.
+    write: Callable[[Path, Publication], None]  # Function that writes one file.

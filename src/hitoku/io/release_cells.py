@@ -31,27 +31,17 @@ TO_INSIDERS = "a contributor who knows their own amounts can infer it more close
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells:
-    """Confidential evidence of a release, cell by cell.
+    """Confidential evidence of a release, cell by cell."""
 
-    Parameters
-    ----------
-    table, need, protection, audit
-        Table, requirements, protection and audit of the release.
-    attacked
-        Intervals from an attack. Default: those of the proof, which are only as wide as the proof requires.
-    remarks
-        Remarks about the table itself.
-    groups
-        Groups of units that can be derived; None if not examined.
-    """
-
+    # table, need, protection, audit: table, requirements, protection and audit of the release.
     table: Table
     need: Need
     protection: Protection
     audit: Audit
+    # Intervals from an attack. Default: those of the proof, which are only as wide as the proof requires.
     attacked: Bounds | None = None
-    remarks: tuple[Finding, ...] = ()
-    groups: DerivableGroups | None = None
+    remarks: tuple[Finding, ...] = ()  # Remarks about the table itself.
+    groups: DerivableGroups | None = None  # Groups of units that can be derived; None if not examined.
 
     @classmethod
     def of(cls, outcome: Outcome) -> Cells:

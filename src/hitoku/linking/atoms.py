@@ -34,22 +34,14 @@ TOO_MANY = "there are too many combinations of their codes"
 
 @dataclass(frozen=True, eq=False)
 class PublicationAtoms:
-    """Atoms of a publication.
+    """Atoms of a publication."""
 
-    Parameters
-    ----------
-    codes
-        A combination of codes for each atom, with its number of records; 0 for combinations that a reader
-        cannot exclude.
-    leaves
-        For each table the leaf cell of every atom; -1 where the atom is in none.
-    merged
-        An atom has all records of its class. Otherwise it is one combination of codes, and several of them
-        may be in the same cells: dividing an atom changes no answer.
-    """
-
+    # A combination of codes for each atom, with its number of records; 0 for combinations that a reader
+    # cannot exclude.
     codes: RecordAtoms
-    leaves: tuple[Integers, ...]
+    leaves: tuple[Integers, ...]  # For each table the leaf cell of every atom; -1 where the atom is in none.
+    # An atom has all records of its class. Otherwise it is one combination of codes, and several of them may
+    # be in the same cells: dividing an atom changes no answer.
     merged: bool
 
     def __len__(self) -> int:

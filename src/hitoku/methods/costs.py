@@ -105,20 +105,11 @@ def _given(table: Table, cost: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostScale:
-    """Costs for the search: integers if they lie on a grid, otherwise unchanged.
+    """Costs for the search: integers if they lie on a grid, otherwise unchanged."""
 
-    Parameters
-    ----------
-    weight
-        The costs, divided by ``unit``.
-    unit
-        Cost of one unit of weight.
-    whole
-        Whether the weights are integers: two patterns then cost the same or differ by at least one.
-    """
-
-    weight: Floats
-    unit: float
+    weight: Floats  # The costs, divided by ``unit``.
+    unit: float  # Cost of one unit of weight.
+    # Whether the weights are integers: two patterns then cost the same or differ by at least one.
     whole: bool
 
     @classmethod

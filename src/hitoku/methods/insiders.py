@@ -186,19 +186,12 @@ def _hypercubes_for(
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A table and its need as one coalition sees them.
+    """A table and its need as one coalition sees them."""
 
-    Parameters
-    ----------
-    lower, upper
-        Bounds that the coalition knows without any release.
-    need
-        Cells to which it comes too close.
-    """
-
+    # lower, upper: bounds that the coalition knows without any release.
     lower: Floats
     upper: Floats
-    need: Need
+    need: Need  # Cells to which it comes too close.
 
     @classmethod
     def by(cls, table: Table, need: Need, found: TooClose) -> Seen:

@@ -31,48 +31,25 @@ class Promise(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """Properties that a method declares about itself, in its class attribute ``traits``.
+    """Properties that a method declares about itself, in its class attribute ``traits``."""
 
-    Parameters
-    ----------
-    promise
-        Guarantee of the method.
-    scope
-        Tables that it supports, in words; it raises a ``ScopeError`` for others. Empty: all.
-    secret
-        Whether the guarantee holds only while attackers do not know the method.
-    adds_cells
-        Whether cells may be added to its pattern: not where a pattern must depend on nothing else.
-    decides_again
-        Whether it decides again with a cell for each disclosed group, by ``with_sums(table, learnt)``.
-    may_refuse
-        Whether it may raise for a table of its scope that could be protected, because it finds no proof.
-    informed
-        Whether it must know how unsafe cells are determined: parameters ``rules`` and ``width``.
-    hypercubes
-        Whether its patterns of large cross tables come from hypercubes.
-    prices
-        Parameters from which the costs of cells follow: ``cost``, and ``power``.
-    keeps
-        Parameters that name cells that stay published.
-    start
-        Parameter for cells suppressed already; empty for a method that cannot extend a pattern.
-    width
-        Parameter with a minimum interval width that is guaranteed in addition to the need.
-    """
-
-    promise: Promise = Promise.INTERVALS
-    scope: str = ""
-    secret: bool = True
+    promise: Promise = Promise.INTERVALS  # Guarantee of the method.
+    scope: str = ""  # Tables that it supports, in words; it raises a ``ScopeError`` for others. Empty: all.
+    secret: bool = True  # Whether the guarantee holds only while attackers do not know the method.
+    # Whether cells may be added to its pattern: not where a pattern must depend on nothing else.
     adds_cells: bool = True
+    # Whether it decides again with a cell for each disclosed group, by ``with_sums(table, learnt)``.
     decides_again: bool = False
+    # Whether it may raise for a table of its scope that could be protected, because it finds no proof.
     may_refuse: bool = False
+    # Whether it must know how unsafe cells are determined: parameters ``rules`` and ``width``.
     informed: bool = False
-    hypercubes: bool = False
-    prices: tuple[str, ...] = ()
-    keeps: tuple[str, ...] = ()
+    hypercubes: bool = False  # Whether its patterns of large cross tables come from hypercubes.
+    prices: tuple[str, ...] = ()  # Parameters from which the costs of cells follow: ``cost``, and ``power``.
+    keeps: tuple[str, ...] = ()  # Parameters that name cells that stay published.
+    # Parameter for cells suppressed already; empty for a method that cannot extend a pattern.
     start: str = ""
-    width: str = ""
+    width: str = ""  # Parameter with a minimum interval width that is guaranteed in addition to the need.
 
 
 @runtime_checkable

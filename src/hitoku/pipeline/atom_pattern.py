@@ -23,17 +23,10 @@ from hitoku.rules import Given, Rule, Zero, assess, name_of
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SharedCells:
-    """Linked tables without their atoms, and what is asked for them.
+    """Linked tables without their atoms, and what is asked for them."""
 
-    Parameters
-    ----------
-    table
-        The cells that tables show; they are the first ones of the table with atoms.
-    rules, method
-        As for the table with atoms.
-    """
-
-    table: Table
+    table: Table  # The cells that tables show; they are the first ones of the table with atoms.
+    # rules, method: as for the table with atoms.
     rules: Sequence[Rule]
     method: Method
 

@@ -22,27 +22,13 @@ from hitoku.tabulation import FileFormat
 
 @dataclass(frozen=True, eq=False)
 class PublicTable:
-    """What the sums of a published table reveal.
+    """What the sums of a published table reveal."""
 
-    Parameters
-    ----------
-    release
-        The table as published.
-    suppressed
-        Cells with a mark instead of a value. Totals without a row are not among them.
-    bounds
-        Feasibility intervals of all cells.
-    recomputable
-        Suppressed cells that follow exactly.
-    null_dimension
-        Null-space dimension of the suppressed cells.
-    """
-
-    release: Release
-    suppressed: Integers
-    bounds: Bounds
-    recomputable: Integers
-    null_dimension: int
+    release: Release  # The table as published.
+    suppressed: Integers  # Cells with a mark instead of a value. Totals without a row are not among them.
+    bounds: Bounds  # Feasibility intervals of all cells.
+    recomputable: Integers  # Suppressed cells that follow exactly.
+    null_dimension: int  # Null-space dimension of the suppressed cells.
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the suppressed cells with their intervals, narrowest first."""

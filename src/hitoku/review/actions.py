@@ -43,41 +43,21 @@ NO_PAGE, TO_BEGINNING = "there is no such page", "go back to the beginning"
 
 @dataclass(kw_only=True)
 class Call:
-    """Arguments passed to every request handler.
+    """Arguments passed to every request handler."""
 
-    Parameters
-    ----------
-    context
-        Context of the application.
-    http
-        The HTTP request.
-    connection
-        Connection for reading, or the writer connection.
-    person
-        The signed-in user; None on public pages.
-    token
-        Token of the session.
-    number, what
-        Number and standing of the review request named in the path.
-    output
-        The output named in the path.
-    form, files
-        Submitted texts and files.
-    prepared
-        Result of the action's ``prepare`` step, run before the transaction.
-    """
-
-    context: Context
-    http: Request
-    connection: Connection
-    person: Person | None
-    token: str = ""
+    context: Context  # Context of the application.
+    http: Request  # The HTTP request.
+    connection: Connection  # Connection for reading, or the writer connection.
+    person: Person | None  # The signed-in user; None on public pages.
+    token: str = ""  # Token of the session.
+    # number, what: number and standing of the review request named in the path.
     number: int = 0
     what: Standing | None = None
-    output: Row[tuple[object, ...]] | None = None
+    output: Row[tuple[object, ...]] | None = None  # The output named in the path.
+    # form, files: submitted texts and files.
     form: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, UploadFile] = field(default_factory=dict)
-    prepared: Any = None
+    prepared: Any = None  # Result of the action's ``prepare`` step, run before the transaction.
 
     @property
     def who(self) -> Person:
@@ -130,25 +110,16 @@ Handler = Callable[[Call], Response]
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """Route with its path, handler and permission.
+    """Route with its path, handler and permission."""
 
-    Parameters
-    ----------
-    method, path, handler
-        HTTP method, path and handler. Paths with ``{request}`` or ``{output}`` concern that object.
-    may
-        Permission defined in :mod:`hitoku.review.states`; None for public pages.
-    takes_files
-        Whether the form contains files.
-    prepare
-        Called with the files before the transaction, after the permission check.
-    """
-
+    # method, path, handler: HTTP method, path and handler. Paths with ``{request}`` or ``{output}`` concern
+    # that object.
     method: str
     path: str
     handler: Handler
-    may: str | None
-    takes_files: bool = False
+    may: str | None  # Permission defined in :mod:`hitoku.review.states`; None for public pages.
+    takes_files: bool = False  # Whether the form contains files.
+    # Called with the files before the transaction, after the permission check.
     prepare: Callable[[Call], Any] | None = None
 
     @property

@@ -35,80 +35,47 @@ class Proxy(BaseModel):
 
 
 class Oidc(BaseModel):
-    """OpenID Connect identity provider.
-
-    Parameters
-    ----------
-    issuer, client
-        Address of the provider, and the client id of this application.
-    secret_file
-        File with the client secret; kept out of the settings, which more people read.
-    redirect
-        Redirect address: https://our.name/oidc/callback.
-    claim
-        Claim that contains the login.
-    button
-        Label of the button.
-    """
+    """OpenID Connect identity provider."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    # issuer, client: address of the provider, and the client id of this application.
     issuer: Annotated[str, Field(min_length=1)]
     client: Annotated[str, Field(min_length=1)]
+    # File with the client secret; kept out of the settings, which more people read.
     secret_file: Annotated[str, Field(min_length=1)]
+    # Redirect address: https://our.name/oidc/callback.
     redirect: Annotated[str, Field(pattern=r"^https?://.+/oidc/callback$")]
-    claim: str = "preferred_username"
-    button: str = "Sign in through the centre"
+    claim: str = "preferred_username"  # Claim that contains the login.
+    button: str = "Sign in through the centre"  # Label of the button.
 
 
 class ReviewSettings(BaseModel):
-    """The settings.
-
-    Parameters
-    ----------
-    database
-        Address of the database. Default: a SQLite file in the folder.
-    team
-        Name of the team shown on pages.
-    turnaround_days
-        Working days within which requests are answered.
-    reviews
-        Number of blinded reviews in phase 1.
-    separate_phases
-        Whether reviewers of phase 1 are excluded from deciding in phase 2.
-    idle_minutes, session_hours
-        Duration of a session without activity, and in total.
-    https
-        Whether cookies require https; set to false for tests on loopback.
-    check_seconds
-        Time limit for checking a submission.
-    upload_bytes, unpacked_bytes, most_files
-        Limits of a submission: bytes packed, bytes unpacked, and number of files.
-    hosts
-        Host names of the application; other hosts are rejected.
-    proxies
-        Addresses of trusted proxies, whose X-Forwarded-For header identifies the client when failed sign-ins
-        are counted.
-    proxy, oidc
-        Other ways to sign in. Default: none.
-    """
+    """The settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    database: str = ""
-    team: str = "Output checking"
-    turnaround_days: Count = 5
-    reviews: Annotated[int, whole(1, 5)] = 2
-    separate_phases: bool = True
+    database: str = ""  # Address of the database. Default: a SQLite file in the folder.
+    team: str = "Output checking"  # Name of the team shown on pages.
+    turnaround_days: Count = 5  # Working days within which requests are answered.
+    reviews: Annotated[int, whole(1, 5)] = 2  # Number of blinded reviews in phase 1.
+    separate_phases: bool = True  # Whether reviewers of phase 1 are excluded from deciding in phase 2.
+    # idle_minutes, session_hours: duration of a session without activity, and in total.
     idle_minutes: Count = 60
     session_hours: Count = 12
-    https: bool = True
-    check_seconds: Count = 900
+    https: bool = True  # Whether cookies require https; set to false for tests on loopback.
+    check_seconds: Count = 900  # Time limit for checking a submission.
+    # upload_bytes, unpacked_bytes, most_files: limits of a submission: bytes packed, bytes unpacked, and
+    # number of files.
     upload_bytes: Count = 200_000_000
     unpacked_bytes: Count = 1_000_000_000
     most_files: Count = 2_000
+    # Host names of the application; other hosts are rejected.
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
+    # Addresses of trusted proxies, whose X-Forwarded-For header identifies the client when failed sign-ins
+    # are counted.
     proxies: tuple[str, ...] = ()
+    # proxy, oidc: other ways to sign in. Default: none.
     proxy: Proxy | None = None
     oidc: Oidc | None = None
 
@@ -145,21 +112,11 @@ def write_settings(folder: Path, **given: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Folder, settings and database of an application.
+    """Folder, settings and database of an application."""
 
-    Parameters
-    ----------
-    folder
-        Folder of the application.
-    settings
-        Settings read from the folder.
-    engine
-        Database engine.
-    """
-
-    folder: Path
-    settings: ReviewSettings
-    engine: Engine
+    folder: Path  # Folder of the application.
+    settings: ReviewSettings  # Settings read from the folder.
+    engine: Engine  # Database engine.
 
     @classmethod
     def open(cls, folder: Path) -> Context:

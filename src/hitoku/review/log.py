@@ -163,28 +163,17 @@ MOVES = {str(event) for event in Event}
 
 @dataclass(eq=True)
 class Rebuilt:
-    """State of requests, reviews, votes and decisions, rebuilt from the log.
+    """State of requests, reviews, votes and decisions, rebuilt from the log."""
 
-    Parameters
-    ----------
-    states
-        State of each request.
-    reviews
-        Whether each review is submitted, by submission and person.
-    votes
-        Votes by submission, person and output.
-    settled, decisions
-        Settled choices and decisions by output.
-    released
-        Released requests.
-    """
-
-    states: dict[int, str] = field(default_factory=dict)
+    states: dict[int, str] = field(default_factory=dict)  # State of each request.
+    # Whether each review is submitted, by submission and person.
     reviews: dict[tuple[int, int], bool] = field(default_factory=dict)
+    # Votes by submission, person and output.
     votes: dict[tuple[int, int, int], str] = field(default_factory=dict)
+    # settled, decisions: settled choices and decisions by output.
     settled: dict[int, str] = field(default_factory=dict)
     decisions: dict[int, str] = field(default_factory=dict)
-    released: set[int] = field(default_factory=set)
+    released: set[int] = field(default_factory=set)  # Released requests.
 
 
 def replay(entries: Iterable[Mapping[str, Any]]) -> Rebuilt:

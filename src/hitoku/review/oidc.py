@@ -34,21 +34,11 @@ ALGORITHMS = ("RS256", "PS256", "ES256", "ES384", "EdDSA")
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """Secrets that the browser keeps during a sign-in at the provider.
+    """Secrets that the browser keeps during a sign-in at the provider."""
 
-    Parameters
-    ----------
-    state
-        Returned in the redirect: binds the response to this browser.
-    nonce
-        Returned in the token: binds the token to this sign-in.
-    verifier
-        PKCE verifier; its hash is sent first, so that an intercepted code is useless.
-    """
-
-    state: str
-    nonce: str
-    verifier: str
+    state: str  # Returned in the redirect: binds the response to this browser.
+    nonce: str  # Returned in the token: binds the token to this sign-in.
+    verifier: str  # PKCE verifier; its hash is sent first, so that an intercepted code is useless.
 
     @classmethod
     def fresh(cls) -> Begun:

@@ -23,24 +23,12 @@ CHOICES = ("approve", "change")
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A user's own review of a turn.
+    """A user's own review of a turn."""
 
-    Parameters
-    ----------
-    votes
-        Choice for each output voted on.
-    undecided
-        Names of the outputs without a vote.
-    silent
-        Names of the outputs with a requested change but no comment.
-    submitted
-        Time of submission; None while it can be changed.
-    """
-
-    votes: Mapping[int, str]
-    undecided: tuple[str, ...]
-    silent: tuple[str, ...]
-    submitted: str | None
+    votes: Mapping[int, str]  # Choice for each output voted on.
+    undecided: tuple[str, ...]  # Names of the outputs without a vote.
+    silent: tuple[str, ...]  # Names of the outputs with a requested change but no comment.
+    submitted: str | None  # Time of submission; None while it can be changed.
 
     @property
     def obstacle(self) -> str:

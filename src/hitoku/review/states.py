@@ -138,28 +138,15 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Facts about a request on which permissions depend.
+    """Facts about a request on which permissions depend."""
 
-    Parameters
-    ----------
-    author, state
-        Author and state of the request.
-    reviewers
-        Reviewer ids of this turn, with whether each review is submitted.
-    needed
-        Number of reviews required.
-    separate
-        Whether reviewers of phase 1 are excluded from phase 2.
-    claimed_by
-        Id of the user who claimed it.
-    """
-
+    # author, state: author and state of the request.
     author: int
     state: RequestState
-    reviewers: dict[int, bool]
-    needed: int = 2
-    separate: bool = True
-    claimed_by: int | None = None
+    reviewers: dict[int, bool]  # Reviewer ids of this turn, with whether each review is submitted.
+    needed: int = 2  # Number of reviews required.
+    separate: bool = True  # Whether reviewers of phase 1 are excluded from phase 2.
+    claimed_by: int | None = None  # Id of the user who claimed it.
 
     @property
     def frozen(self) -> int:

@@ -241,35 +241,21 @@ JUDGEMENT = "a person's judgement"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamNumbers:
-    """Statistics of the team.
+    """Statistics of the team."""
 
-    Parameters
-    ----------
-    states
-        Requests by state.
-    closed, median_days, slow_days, in_time
-        Closed requests, and their turnaround in working days: median, 90th percentile, and number within the
-        limit.
-    turns
-        Number of requests by number of turns.
-    causes
-        Principles that outputs did not meet: number of failures, reviews, and of these rejections or
-        requested changes. Rejected outputs that met all principles count as a person's judgement.
-    load
-        Reviews submitted, reviews open, and requests claimed, by user.
-    months
-        Number of requests by month of submission.
-    """
-
-    states: dict[str, int]
+    states: dict[str, int]  # Requests by state.
+    # closed, median_days, slow_days, in_time: closed requests, and their turnaround in working days: median,
+    # 90th percentile, and number within the limit.
     closed: int
     median_days: float
     slow_days: int
     in_time: int
-    turns: dict[int, int]
+    turns: dict[int, int]  # Number of requests by number of turns.
+    # Principles that outputs did not meet: number of failures, reviews, and of these rejections or requested
+    # changes. Rejected outputs that met all principles count as a person's judgement.
     causes: dict[str, dict[str, int]]
-    load: list[tuple[str, int, int, int]]
-    months: dict[str, int]
+    load: list[tuple[str, int, int, int]]  # Reviews submitted, reviews open, and requests claimed, by user.
+    months: dict[str, int]  # Number of requests by month of submission.
 
 
 def team_numbers(connection: Connection, turnaround_days: int) -> TeamNumbers:

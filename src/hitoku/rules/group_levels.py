@@ -32,22 +32,6 @@ Number = TypeVar("Number", float, Fraction)
 class WeightedLargest:
     """A rule on contributions as a condition on any set of records.
 
-    Parameters
-    ----------
-    name
-        The rule.
-    weights
-        Weights of the largest contributions, not increasing. Below their weighted sum a total violates the
-        rule.
-    level
-        Whose contributions are ranked, as in the rule.
-    strict
-        A total of exactly the weighted sum violates the rule, too.
-    insider
-        The rule is about the second largest contributor alone (p% and prior-posterior with ``n=1``). Then the
-        levels of :meth:`with_insider` are stronger than those of sets: no single contributor can prove from
-        published numbers that a contribution is below its protected value.
-
     Examples
     --------
     >>> rule = weighted_largest(PPercent(10))
@@ -55,10 +39,15 @@ class WeightedLargest:
     [110.00000000000001, 80.0]
     """
 
-    name: str
+    name: str  # The rule.
+    # Weights of the largest contributions, not increasing. Below their weighted sum a total violates the
+    # rule.
     weights: tuple[Fraction, ...]
-    level: Level = "holding"
-    strict: bool = False
+    level: Level = "holding"  # Whose contributions are ranked, as in the rule.
+    strict: bool = False  # A total of exactly the weighted sum violates the rule, too.
+    # The rule is about the second largest contributor alone (p% and prior-posterior with ``n=1``). Then the
+    # levels of :meth:`with_insider` are stronger than those of sets: no single contributor can prove from
+    # published numbers that a contribution is below its protected value.
     insider: bool = False
 
     def least_total(self, atoms: Sequence[Sequence[Number]]) -> Number | int:

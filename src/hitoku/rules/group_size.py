@@ -27,27 +27,15 @@ AS_UNITS = "holdings are counted by their units: a group of one holding with sev
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GroupSize:
-    """The requirement of one rule.
+    """The requirement of one rule."""
 
-    Parameters
-    ----------
-    n
-        Least number of units of a group.
-    counted
-        Units in every cell.
-    own
-        The units are what the table publishes, so that levels around its values express the requirement.
-    adds_up
-        The numbers of units satisfy the relations of the table; otherwise nothing is known about groups.
-    note
-        How the units differ from those that the rule counts; empty where they do not.
-    """
-
-    n: int
-    counted: NDArray[Any]
+    n: int  # Least number of units of a group.
+    counted: NDArray[Any]  # Units in every cell.
+    # The units are what the table publishes, so that levels around its values express the requirement.
     own: bool
+    # The numbers of units satisfy the relations of the table; otherwise nothing is known about groups.
     adds_up: bool = True
-    note: str = ""
+    note: str = ""  # How the units differ from those that the rule counts; empty where they do not.
 
     @property
     def small(self) -> Mask:

@@ -26,18 +26,10 @@ MAX_MARKERS = 0.6
 
 @dataclass(frozen=True, slots=True)
 class CrossLayout:
-    """A cross table as a list of cells.
+    """A cross table as a list of cells."""
 
-    Parameters
-    ----------
-    text
-        The list: codes in columns named like the variables, and the entries.
-    layout
-        Where the variables were found, for the person who runs the command.
-    """
-
-    text: TextFile
-    layout: str
+    text: TextFile  # The list: codes in columns named like the variables, and the entries.
+    layout: str  # Where the variables were found, for the person who runs the command.
 
 
 def read_cross_table(

@@ -26,18 +26,10 @@ Line = tuple[int, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The table on a sheet.
+    """The table on a sheet."""
 
-    Parameters
-    ----------
-    rows
-        Number and entries of every row that is not empty.
-    sheets
-        All sheets of the workbook; the one that was read comes first.
-    """
-
-    rows: tuple[Line, ...]
-    sheets: tuple[str, ...]
+    rows: tuple[Line, ...]  # Number and entries of every row that is not empty.
+    sheets: tuple[str, ...]  # All sheets of the workbook; the one that was read comes first.
 
 
 def read_sheet(path: str | Path, decimal: str = ".", *, indents: bool = False, header: bool = True) -> Sheet:

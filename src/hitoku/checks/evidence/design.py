@@ -14,39 +14,24 @@ from hitoku.model import Floats, Integers, Mask
 
 
 class FittedModel(NamedTuple):
-    """Data and results of a fitted model.
+    """Data and results of a fitted model."""
 
-    Parameters
-    ----------
-    exog, endog
-        Design matrix with one column per coefficient, and the outcome.
-    names, estimates, errors
-        Names, estimates and standard errors of the coefficients; errors are None if the library has none.
-    freedom
-        Residual degrees of freedom.
-    predicted
-        Predicted outcomes; None if the model predicts something else, such as hazards.
-    labels
-        Index of the record behind each row, as reported by the library; None if unknown.
-    units
-        Unit name of each row of a panel model; None if unknown.
-    outcome
-        Name of the outcome.
-    in_order
-        Whether rows are in the order of the records, provided that there are as many.
-    """
-
+    # exog, endog: design matrix with one column per coefficient, and the outcome.
     exog: Floats
     endog: Floats
+    # names, estimates, errors: names, estimates and standard errors of the coefficients; errors are None if
+    # the library has none.
     names: list[str]
     estimates: list[float]
     errors: list[float] | None
-    freedom: float
+    freedom: float  # Residual degrees of freedom.
+    # Predicted outcomes; None if the model predicts something else, such as hazards.
     predicted: Floats | None
+    # Index of the record behind each row, as reported by the library; None if unknown.
     labels: NDArray[Any] | None = None
-    units: Sequence[Any] | None = None
-    outcome: str = ""
-    in_order: bool = True
+    units: Sequence[Any] | None = None  # Unit name of each row of a panel model; None if unknown.
+    outcome: str = ""  # Name of the outcome.
+    in_order: bool = True  # Whether rows are in the order of the records, provided that there are as many.
 
     def rows(self, records: Records, *, formula: bool) -> Integers | None:
         """Return the indices of the records that the model was fitted on; None if unknown.

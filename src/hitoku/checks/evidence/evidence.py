@@ -52,13 +52,6 @@ def column_known(question: str) -> str:
 class LeftOut:
     """Records excluded because of missing values.
 
-    Parameters
-    ----------
-    records, of
-        Number of excluded records, and of all records.
-    columns
-        Missing values by column; a record may lack several. Empty if a model excluded records itself.
-
     Examples
     --------
     >>> print(LeftOut(records=37, of=612, columns={"income": 37}))
@@ -67,8 +60,10 @@ class LeftOut:
     37 of 612 records left out: income missing (30), age missing (12)
     """
 
+    # records, of: number of excluded records, and of all records.
     records: Count
     of: Count
+    # Missing values by column; a record may lack several. Empty if a model excluded records itself.
     columns: Mapping[StrictStr, Count]
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,23 +86,14 @@ class LeftOut:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class CodedCells:
-    """Cells or groups with their codes.
+    """Cells or groups with their codes."""
 
-    Parameters
-    ----------
-    codes
-        Codes of each variable.
-    above
-        Codes above them in hierarchies, by variable, each with its leaves.
-    labels
-        Code of each cell in every variable; None where it sums over the variable.
-    n_units, n_records
-        Units and records of each cell.
-    """
-
-    codes: Mapping[str, tuple[str, ...]]
+    codes: Mapping[str, tuple[str, ...]]  # Codes of each variable.
+    # Codes above them in hierarchies, by variable, each with its leaves.
     above: Mapping[str, Mapping[str, list[str]]]
+    # Code of each cell in every variable; None where it sums over the variable.
     labels: tuple[tuple[str | None, ...], ...]
+    # n_units, n_records: units and records of each cell.
     n_units: Integers
     n_records: Integers
 
@@ -259,18 +245,11 @@ class Evidence:
     """Confidential data from which the rules of an output are computed.
 
     A subclass adds its fields, in the order of the file.
-
-    Parameters
-    ----------
-    withheld
-        Mask of suppressed cells or groups, or one entry for a whole model. False until the output is
-        protected.
-    left_out
-        Records excluded because of missing values; None if there are none.
     """
 
+    # Mask of suppressed cells or groups, or one entry for a whole model. False until the output is protected.
     withheld: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    left_out: LeftOut | None = None
+    left_out: LeftOut | None = None  # Records excluded because of missing values; None if there are none.
 
     @property
     def whole(self) -> bool:
@@ -355,15 +334,9 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class Unreadable(Evidence):
-    """Placeholder for evidence that could not be read; nothing can be judged from it.
+    """Placeholder for evidence that could not be read; nothing can be judged from it."""
 
-    Parameters
-    ----------
-    reason
-        Description of the problem.
-    """
-
-    reason: StrictStr
+    reason: StrictStr  # Description of the problem.
 
 
 def _plain(value: Any) -> Any:

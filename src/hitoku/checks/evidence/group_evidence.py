@@ -38,24 +38,15 @@ FEW_VALUES = 10
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class GroupEvidence(Evidence):
-    """Units and records of the groups of a statistic. Subclasses add what the statistic needs.
-
-    Parameters
-    ----------
-    by
-        Variables that define the groups; empty for one group of all records.
-    labels
-        Codes of each group.
-    n_units, n_records
-        Units and records of each group.
-    """
+    """Units and records of the groups of a statistic. Subclasses add what the statistic needs."""
 
     # Fields bounded by the units of each group, and fields without one entry per group.
     at_most_units: ClassVar[tuple[str, ...]] = ()
     not_by_group: ClassVar[tuple[str, ...]] = ("by", "labels", WITHHELD, "left_out")
 
-    by: Texts
-    labels: tuple[Texts, ...]
+    by: Texts  # Variables that define the groups; empty for one group of all records.
+    labels: tuple[Texts, ...]  # Codes of each group.
+    # n_units, n_records: units and records of each group.
     n_units: Counts
     n_records: Counts
 
@@ -114,17 +105,11 @@ class GroupEvidence(Evidence):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class ValuesEvidence(GroupEvidence):
-    """Statistic of a variable, with the number of units that share its most frequent values.
+    """Statistic of a variable, with the number of units that share its most frequent values."""
 
-    Parameters
-    ----------
-    n_values
-        Number of distinct values of each group; None in evidence of earlier versions.
-    holders
-        Units that have the most frequent value of each group, the next one, and so on, padded with 0.
-    """
-
+    # Number of distinct values of each group; None in evidence of earlier versions.
     n_values: Counts | None = None
+    # Units that have the most frequent value of each group, the next one, and so on, padded with 0.
     holders: CountRows | None = None
 
     def __post_init__(self) -> None:
@@ -141,19 +126,13 @@ class ValuesEvidence(GroupEvidence):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class AmountEvidence(ValuesEvidence):
-    """Statistic of amounts, with the largest contributions.
+    """Statistic of amounts, with the largest contributions."""
 
-    Parameters
-    ----------
-    largest, size
-        Largest contributions of each group by absolute value, and the sum of all absolute values.
-    value
-        The statistic.
-    """
-
+    # largest, size: largest contributions of each group by absolute value, and the sum of all absolute
+    # values.
     largest: NumberRows
     size: Numbers
-    value: Numbers
+    value: Numbers  # The statistic.
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -314,41 +293,28 @@ Statistic = Annotated[float, Field(strict=True, allow_inf_nan=False)] | None
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class SummaryEvidence(ValuesEvidence):
-    """Summary or test statistic of each group.
-
-    Parameters
-    ----------
-    other_values, other_holders
-        As ``n_values`` and ``holders``, for the second variable.
-    categories, entering, parts, wholes
-        For a test: codes and units of every group that enters it, 0 if it does not occur here, and the units
-        it reveals within them; see :class:`Entering`.
-    fit
-        Square of a correlation; for chi square, the square of Cramér's V.
-    value
-        The statistic, None where undefined; for a test also the p value.
-    freedom
-        Units minus the parameters estimated on the way.
-    alike
-        For an extreme value the units that have it; otherwise all units if all values are equal, else 0.
-    squares
-        Largest share of one unit in what the statistic sums: squares for a deviation, higher powers for
-        skewness and kurtosis. None where nothing is summed.
-    """
+    """Summary or test statistic of each group."""
 
     at_most_units: ClassVar[tuple[str, ...]] = ("alike", "freedom")
     not_by_group: ClassVar[tuple[str, ...]] = (*ValuesEvidence.not_by_group, "categories")
 
+    # other_values, other_holders: as ``n_values`` and ``holders``, for the second variable.
     other_values: Counts | None = None
     other_holders: CountRows | None = None
+    # categories, entering, parts, wholes: for a test: codes and units of every group that enters it, 0 if it
+    # does not occur here, and the units it reveals within them; see :class:`Entering`.
     categories: Texts | None = None
     entering: CountRows | None = None
     parts: CountRows | None = None
     wholes: CountRows | None = None
-    fit: Numbers | None = None
+    fit: Numbers | None = None  # Square of a correlation; for chi square, the square of Cramér's V.
+    # The statistic, None where undefined; for a test also the p value.
     value: tuple[tuple[Statistic, ...], ...]
-    freedom: Wholes
+    freedom: Wholes  # Units minus the parameters estimated on the way.
+    # For an extreme value the units that have it; otherwise all units if all values are equal, else 0.
     alike: Counts
+    # Largest share of one unit in what the statistic sums: squares for a deviation, higher powers for
+    # skewness and kurtosis. None where nothing is summed.
     squares: Numbers | None = None
 
     def __post_init__(self) -> None:
@@ -376,40 +342,24 @@ class SummaryEvidence(ValuesEvidence):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class PercentileEvidence(ValuesEvidence):
-    """Percentile of each group.
-
-    Parameters
-    ----------
-    value
-        The percentile.
-    low, high
-        Units with a value of at most, and of at least, the percentile.
-    """
+    """Percentile of each group."""
 
     at_most_units: ClassVar[tuple[str, ...]] = ("low", "high")
 
-    value: Numbers
+    value: Numbers  # The percentile.
+    # low, high: units with a value of at most, and of at least, the percentile.
     low: Counts
     high: Counts
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class ModeEvidence(GroupEvidence):
-    """Modes of each group.
-
-    Parameters
-    ----------
-    value
-        Published modes.
-    fewest_holders, most_holders
-        Units with the rarest and the most frequent of the tied values.
-    n_tied
-        Number of tied values.
-    """
+    """Modes of each group."""
 
     at_most_units: ClassVar[tuple[str, ...]] = ("fewest_holders", "most_holders")
 
-    value: Texts
+    value: Texts  # Published modes.
+    # fewest_holders, most_holders: units with the rarest and the most frequent of the tied values.
     fewest_holders: Counts
     most_holders: Counts
-    n_tied: Counts
+    n_tied: Counts  # Number of tied values.

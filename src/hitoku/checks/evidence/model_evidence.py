@@ -26,59 +26,43 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class ModelEvidence(Evidence):
-    """Coefficients, and the units that each of them rests on.
+    """Coefficients, and the units that each of them rests on."""
 
-    Parameters
-    ----------
-    names, coefficient, standard_error
-        Names, estimates and standard errors of the terms; no standard errors if the program has none.
-    n_units, n_records
-        Units and records that the model was fitted on.
-    sample
-        Whether these are all records passed to the model.
-    n_parameters
-        Rank of the design.
-    freedom
-        Residual degrees of freedom, counting units instead of records.
-    leverage, n_leverage
-        Largest leverage of a record, and number of leverages.
-    terms, support
-        Dummies, interactions and reference categories, and the units behind each.
-    categorical, n_cells, smallest_cell
-        Whether every regressor is categorical; if so, the number of combinations that occur, and the units of
-        the smallest.
-    residual, influence
-        Largest share of one unit in the residual sum of squares, and in the sum behind a coefficient; None
-        for binary outcomes.
-    outcome_groups, outcome_codes, outcome_units, outcome_values, outcome_holders
-        If every regressor is categorical: the groups for which coefficients imply the mean of the outcome,
-        their codes (None if codes do not define the group), units, number of distinct outcomes, and units
-        with the most frequent outcomes. None in evidence of earlier versions.
-    perfect, binary, separated
-        Whether every outcome is predicted; whether the outcome is binary; terms with a value that has a
-        single outcome.
-    """
-
+    # names, coefficient, standard_error: names, estimates and standard errors of the terms; no standard
+    # errors if the program has none.
     names: Texts
     coefficient: Estimates
     standard_error: Estimates | None = None
+    # n_units, n_records: units and records that the model was fitted on.
     n_units: Count
     n_records: Count
-    sample: Literal["all records", "some records"]
-    n_parameters: Count
-    freedom: Number
+    sample: Literal["all records", "some records"]  # Whether these are all records passed to the model.
+    n_parameters: Count  # Rank of the design.
+    freedom: Number  # Residual degrees of freedom, counting units instead of records.
+    # leverage, n_leverage: largest leverage of a record, and number of leverages.
     leverage: Number
     n_leverage: Count
+    # terms, support: dummies, interactions and reference categories, and the units behind each.
     terms: Texts
     support: Counts
+    # categorical, n_cells, smallest_cell: whether every regressor is categorical; if so, the number of
+    # combinations that occur, and the units of the smallest.
     categorical: StrictBool
     n_cells: Count
     smallest_cell: Count
+    # perfect, binary, separated: whether every outcome is predicted; whether the outcome is binary; terms
+    # with a value that has a single outcome.
     perfect: StrictBool
     binary: StrictBool
     separated: Texts
+    # residual, influence: largest share of one unit in the residual sum of squares, and in the sum behind a
+    # coefficient; None for binary outcomes.
     residual: Number | None = None
     influence: Number | None = None
+    # outcome_groups, outcome_codes, outcome_units, outcome_values, outcome_holders: if every regressor is
+    # categorical: the groups for which coefficients imply the mean of the outcome, their codes (None if codes
+    # do not define the group), units, number of distinct outcomes, and units with the most frequent outcomes.
+    # None in evidence of earlier versions.
     outcome_groups: Texts | None = None
     outcome_codes: tuple[tuple[Pair, ...] | None, ...] | None = None
     outcome_units: Counts | None = None

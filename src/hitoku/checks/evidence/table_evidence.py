@@ -39,37 +39,21 @@ Trees = Annotated[Mapping[str, tuple[Hierarchy, ...]] | None, PlainValidator(rea
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class TableEvidence(Evidence):
-    """A table, cell by cell in the order of :class:`hitoku.Table`.
+    """A table, cell by cell in the order of :class:`hitoku.Table`."""
 
-    Parameters
-    ----------
-    by, codes
-        Variables and their codes, without totals and the groups of hierarchies.
-    value
-        Published measure: counts or sums.
-    records, n_units
-        Records and units of each cell.
-    integer
-        Whether the values are integers.
-    measure
-        Name of the measure.
-    hierarchies
-        Hierarchies of the variables that have one.
-    period
-        Variable whose codes are periods, each with the same units; None if there is none.
-    only
-        Variables reduced to a single code by a filter on others; None if there are none.
-    """
-
+    # by, codes: variables and their codes, without totals and the groups of hierarchies.
     by: Texts
     codes: tuple[Texts, ...]
-    value: Numbers
+    value: Numbers  # Published measure: counts or sums.
+    # records, n_units: records and units of each cell.
     records: Counts
     n_units: Counts
-    integer: StrictBool
-    measure: StrictStr
-    hierarchies: Trees = None
+    integer: StrictBool  # Whether the values are integers.
+    measure: StrictStr  # Name of the measure.
+    hierarchies: Trees = None  # Hierarchies of the variables that have one.
+    # Variable whose codes are periods, each with the same units; None if there is none.
     period: StrictStr | None = None
+    # Variables reduced to a single code by a filter on others; None if there are none.
     only: Texts | None = None
 
     @classmethod
@@ -219,27 +203,19 @@ class TableEvidence(Evidence):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class MagnitudeEvidence(TableEvidence):
-    """A table of sums, and who contributes how much to them.
+    """A table of sums, and who contributes how much to them."""
 
-    Parameters
-    ----------
-    n_contributors, largest, size
-        Contributors to each cell, their largest contributions by absolute value, and the sum of all absolute
-        values.
-    negative
-        Whether some amount is negative.
-    counts_withheld
-        Cells suppressed because of their counts; none until the table is protected.
-    few_cells, few_values, few_most, few_least
-        Cells whose units have few distinct values, the number of these, and the units with the most frequent
-        and the rarest of them. None in evidence of earlier versions.
-    """
-
+    # n_contributors, largest, size: contributors to each cell, their largest contributions by absolute value,
+    # and the sum of all absolute values.
     n_contributors: Counts
     largest: NumberRows
     size: Numbers
-    negative: StrictBool
+    negative: StrictBool  # Whether some amount is negative.
+    # Cells suppressed because of their counts; none until the table is protected.
     counts_withheld: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    # few_cells, few_values, few_most, few_least: cells whose units have few distinct values, the number of
+    # these, and the units with the most frequent and the rarest of them. None in evidence of earlier
+    # versions.
     few_cells: Counts | None = None
     few_values: Counts | None = None
     few_most: Counts | None = None

@@ -51,39 +51,18 @@ class Concern(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferencingFinding:
-    """Disclosure by a new output together with earlier ones.
+    """Disclosure by a new output together with earlier ones."""
 
-    Parameters
-    ----------
-    concern
-        Type of problem.
-    outputs
-        Names of the outputs involved, the new one last; or those that it cannot be tested against.
-    n_groups
-        Number of groups singled out.
-    n_units
-        Units of the worst group.
-    basis
-        Information that is needed to single it out.
-    certificate
-        Worst group as a sum of published cells.
-    terms
-        The same with codes; empty if a cell has none.
-    text
-        Description for people.
-    remedy
-        Suggested fix.
-    """
-
-    concern: Concern
+    concern: Concern  # Type of problem.
+    # Names of the outputs involved, the new one last; or those that it cannot be tested against.
     outputs: tuple[str, ...]
-    text: str
-    remedy: str
-    n_groups: int = 0
-    n_units: int = 0
-    basis: DisclosureBasis = DisclosureBasis.NOT_CLASSIFIED
-    certificate: Mapping[Cell, int] | None = None
-    terms: tuple[SumTerm, ...] = ()
+    text: str  # Description for people.
+    remedy: str  # Suggested fix.
+    n_groups: int = 0  # Number of groups singled out.
+    n_units: int = 0  # Units of the worst group.
+    basis: DisclosureBasis = DisclosureBasis.NOT_CLASSIFIED  # Information that is needed to single it out.
+    certificate: Mapping[Cell, int] | None = None  # Worst group as a sum of published cells.
+    terms: tuple[SumTerm, ...] = ()  # The same with codes; empty if a cell has none.
 
     @property
     def verdict(self) -> PrincipleVerdict:
@@ -114,30 +93,14 @@ class DifferencingFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class Speaker:
-    """Writer of findings about groups.
+    """Writer of findings about groups."""
 
-    Parameters
-    ----------
-    new
-        Name of the new output.
-    definitions
-        Definitions of the outputs; None if unknown.
-    nested
-        Variables nested in others.
-    size
-        Returns the number of units of a published cell.
-    shown
-        Returns the displayed name of an output.
-    unit
-        Displayed name of one unit.
-    """
-
-    new: str
-    definitions: Mapping[str, Definition | None]
-    nested: Sequence[Nested]
-    size: Callable[[Cell], int]
-    shown: Callable[[str], str]
-    unit: str = "unit"
+    new: str  # Name of the new output.
+    definitions: Mapping[str, Definition | None]  # Definitions of the outputs; None if unknown.
+    nested: Sequence[Nested]  # Variables nested in others.
+    size: Callable[[Cell], int]  # Returns the number of units of a published cell.
+    shown: Callable[[str], str]  # Returns the displayed name of an output.
+    unit: str = "unit"  # Displayed name of one unit.
 
     def findings(
         self, groups: Sequence[SingledOut], concern: Concern, because: str = ""

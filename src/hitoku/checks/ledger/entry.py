@@ -33,21 +33,11 @@ TOP = 5
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Measure:
-    """Variable of which an output publishes sums or means, by unit.
+    """Variable of which an output publishes sums or means, by unit."""
 
-    Parameters
-    ----------
-    values
-        Value of each unit; confidential, used for the check and not stored.
-    kind
-        "sum" or "mean".
-    rounded
-        Rounding base of published numbers; 0 if they are not rounded.
-    """
-
-    values: Floats
-    kind: Literal["sum", "mean"] = "sum"
-    rounded: float = 0.0
+    values: Floats  # Value of each unit; confidential, used for the check and not stored.
+    kind: Literal["sum", "mean"] = "sum"  # "sum" or "mean".
+    rounded: float = 0.0  # Rounding base of published numbers; 0 if they are not rounded.
 
     @classmethod
     def of(cls, values: ArrayLike, kind: Literal["sum", "mean"] = "sum", rounded: float = 0.0) -> Measure:

@@ -13,61 +13,34 @@ from hitoku.checks.ledger.store import LedgerStore, as_written, read_store
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """Released output.
+    """Released output."""
 
-    Parameters
-    ----------
-    name, kind
-        Name and type of the output.
-    files
-        Released files with their SHA-256.
-    decisions
-        Decisions about it as text; empty if every principle passed.
-    """
-
+    # name, kind: name and type of the output.
     name: str
     kind: str
-    files: Mapping[str, str]
-    decisions: tuple[str, ...] = ()
+    files: Mapping[str, str]  # Released files with their SHA-256.
+    decisions: tuple[str, ...] = ()  # Decisions about it as text; empty if every principle passed.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """Record of a release.
+    """Record of a release."""
 
-    Parameters
-    ----------
-    number
-        Number of the release, from 1.
-    submission, submission_sha256
-        Name of the submission, and the hash of its manifest.
-    researcher, checkers
-        Names of the researcher, and of the checkers who signed.
-    released
-        Time of the release.
-    policy
-        Name, version and hash of the policy.
-    data, unit
-        Hash of the data, and the unit.
-    outputs
-        Released outputs.
-    stayed
-        Outputs that were not released, with reasons.
-    previous, head
-        Hash of the ledger before the receipt, and including it.
-    """
-
-    number: int
+    number: int  # Number of the release, from 1.
+    # submission, submission_sha256: name of the submission, and the hash of its manifest.
     submission: str
     submission_sha256: str
+    # researcher, checkers: names of the researcher, and of the checkers who signed.
     researcher: str
     checkers: tuple[str, ...]
-    released: str
-    policy: Mapping[str, str]
+    released: str  # Time of the release.
+    policy: Mapping[str, str]  # Name, version and hash of the policy.
+    # data, unit: hash of the data, and the unit.
     data: str
     unit: str | None
-    outputs: tuple[Left, ...]
-    stayed: Mapping[str, str]
+    outputs: tuple[Left, ...]  # Released outputs.
+    stayed: Mapping[str, str]  # Outputs that were not released, with reasons.
+    # previous, head: hash of the ledger before the receipt, and including it.
     previous: str
     head: str = ""
 

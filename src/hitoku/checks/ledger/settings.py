@@ -30,30 +30,14 @@ TESTED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings fixed when the ledger was created.
+    """Settings fixed when the ledger was created."""
 
-    Parameters
-    ----------
-    policy
-        Policy applied to all outputs.
-    unit
-        Column that names the unit; None if every record is a unit.
-    unit_word
-        Displayed name of a unit.
-    checkers
-        Number of checkers required for a release.
-    depth
-        Number of outputs tested together.
-    created
-        Time of creation.
-    """
-
-    policy: Policy
-    unit: str | None
-    unit_word: str
-    checkers: int
-    depth: int
-    created: str
+    policy: Policy  # Policy applied to all outputs.
+    unit: str | None  # Column that names the unit; None if every record is a unit.
+    unit_word: str  # Displayed name of a unit.
+    checkers: int  # Number of checkers required for a release.
+    depth: int  # Number of outputs tested together.
+    created: str  # Time of creation.
 
 
 def init(

@@ -52,26 +52,14 @@ class LogLine:
 
 @dataclass
 class LedgerStore:
-    """Content of a ledger file, and access for writing.
+    """Content of a ledger file, and access for writing."""
 
-    Parameters
-    ----------
-    path
-        Path of the file.
-    lines
-        Lines of the log.
-    key
-        Secret key for pseudonyms and hashes of units.
-    vectors
-        Membership vectors and pseudonyms read so far, by name.
-    database
-        Open transaction of the holder of the lock; None for reading.
-    """
-
-    path: Path
-    lines: list[LogLine]
-    key: bytes
+    path: Path  # Path of the file.
+    lines: list[LogLine]  # Lines of the log.
+    key: bytes  # Secret key for pseudonyms and hashes of units.
+    # Membership vectors and pseudonyms read so far, by name.
     vectors: dict[str, bytes] = field(default_factory=dict, repr=False)
+    # Open transaction of the holder of the lock; None for reading.
     database: sqlite3.Connection | None = field(default=None, repr=False)
 
     @property

@@ -199,27 +199,15 @@ def hash_secret(key: bytes) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Numbering:
-    """Numbers that a ledger gives to the units of a data set.
+    """Numbers that a ledger gives to the units of a data set."""
 
-    Parameters
-    ----------
-    path
-        The ledger's file.
-    n_units
-        Number of units in the ledger, including those of these data.
-    numbers
-        Number of each unit of these data; None if the data's own numbers are used.
-    names
-        Pseudonyms of all units in the ledger; None if units are identified by number.
-    contents
-        Hashes of their records, if known.
-    """
-
-    path: Path
-    n_units: int
+    path: Path  # The ledger's file.
+    n_units: int  # Number of units in the ledger, including those of these data.
+    # Number of each unit of these data; None if the data's own numbers are used.
     numbers: Integers | None = None
+    # Pseudonyms of all units in the ledger; None if units are identified by number.
     names: Pseudonyms | None = None
-    contents: Pseudonyms | None = None
+    contents: Pseudonyms | None = None  # Hashes of their records, if known.
 
     @classmethod
     def by_name(

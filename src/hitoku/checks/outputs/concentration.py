@@ -49,40 +49,25 @@ from hitoku.model import ADDITIVITY, Floats
 
 @dataclass(frozen=True)
 class Concentration(GroupStatistic[AmountEvidence]):
-    """Concentration of an amount in few contributors, overall or by group.
-
-    Parameters
-    ----------
-    value
-        Column of amounts, none below zero.
-    statistic
-        "gini", "hhi" (Herfindahl-Hirschman index, from 0 to 1), or a concentration ratio such as "cr4", the
-        share of the four largest. "cr1" and "cr2" fail: "cr1" is the share of one contributor, and from "cr2"
-        each of the two largest can compute the share of the other.
-    by
-        Grouping variables.
-    holding
-        Column of holdings; units of one holding count as one contributor.
-    missing
-        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
-        missing codes under "missing".
-    weight
-        Column with the number of contributors that each record represents, each with its amount. Contributors
-        are counted unweighted; the dominance rule weights amounts.
-    decimals
-        Number of decimals in published numbers. Default: not rounded.
-    """
+    """Concentration of an amount in few contributors, overall or by group."""
 
     kind: ClassVar[str] = "concentration"
     evidence: ClassVar[type[Evidence]] = AmountEvidence
 
-    value: str
+    value: str  # Column of amounts, none below zero.
+    # "gini", "hhi" (Herfindahl-Hirschman index, from 0 to 1), or a concentration ratio such as "cr4", the
+    # share of the four largest. "cr1" and "cr2" fail: "cr1" is the share of one contributor, and from "cr2"
+    # each of the two largest can compute the share of the other.
     statistic: str = "hhi"
-    by: tuple[str, ...] = ()
-    holding: str | None = None
+    by: tuple[str, ...] = ()  # Grouping variables.
+    holding: str | None = None  # Column of holdings; units of one holding count as one contributor.
+    # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+    # missing codes under "missing".
     missing: str = COMPLETE
+    # Column with the number of contributors that each record represents, each with its amount. Contributors
+    # are counted unweighted; the dominance rule weights amounts.
     weight: str | None = None
-    decimals: int | None = None
+    decimals: int | None = None  # Number of decimals in published numbers. Default: not rounded.
 
     def __post_init__(self) -> None:
         refuse_decimals(self.decimals)

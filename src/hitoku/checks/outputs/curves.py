@@ -46,16 +46,11 @@ class TimedEvidence(GroupEvidence):
     """Times or intervals of each group, with the units that left in each.
 
     The last code of a label numbers the times of a group.
-
-    Parameters
-    ----------
-    events
-        Units that left with the event; the others were last seen.
     """
 
     at_most_units: ClassVar[tuple[str, ...]] = ("events",)
 
-    events: Counts
+    events: Counts  # Units that left with the event; the others were last seen.
 
     def label(self, place: int) -> Sequence[str]:
         """Return the codes of a group, without the number of the time."""
@@ -64,21 +59,11 @@ class TimedEvidence(GroupEvidence):
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class SurvivalEvidence(TimedEvidence):
-    """Times at which a unit left.
-
-    Parameters
-    ----------
-    time
-        Time.
-    at_risk
-        Units at risk just before the time.
-    value
-        Kaplan-Meier estimate just after the time.
-    """
+    """Times at which a unit left."""
 
     time: Numbers
-    at_risk: Counts
-    value: Numbers
+    at_risk: Counts  # Units at risk just before the time.
+    value: Numbers  # Kaplan-Meier estimate just after the time.
 
 
 S = TypeVar("S", bound=TimedEvidence)
@@ -152,31 +137,18 @@ class TimedEvents(GroupStatistic[S]):
 
 @dataclass(frozen=True)
 class Survival(TimedEvents[SurvivalEvidence]):
-    """A Kaplan-Meier curve, overall or by group.
-
-    Parameters
-    ----------
-    value
-        Column with the time until the event, or until a unit was last seen.
-    event
-        Column of 1 or true for units with the event, 0 or false for units last seen without it.
-    by
-        Grouping variables.
-    missing
-        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
-        missing codes under "missing".
-    decimals
-        Number of decimals in published estimates. Default: not rounded.
-    """
+    """A Kaplan-Meier curve, overall or by group."""
 
     kind: ClassVar[str] = "survival"
     evidence: ClassVar[type[Evidence]] = SurvivalEvidence
 
-    value: str
-    event: str
-    by: tuple[str, ...] = ()
+    value: str  # Column with the time until the event, or until a unit was last seen.
+    event: str  # Column of 1 or true for units with the event, 0 or false for units last seen without it.
+    by: tuple[str, ...] = ()  # Grouping variables.
+    # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+    # missing codes under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None
+    decimals: int | None = None  # Number of decimals in published estimates. Default: not rounded.
 
     @property
     def picture(self) -> str:
@@ -316,34 +288,20 @@ class LifeEvidence(TimedEvidence):
 
 @dataclass(frozen=True)
 class LifeTable(TimedEvents[LifeEvidence]):
-    """A life table, overall or by group.
-
-    Parameters
-    ----------
-    value
-        Column with the time until the event, or until a unit was last seen.
-    event
-        Column of 1 or true for units with the event, 0 or false for units last seen without it.
-    edges
-        Limits of the intervals, in ascending order from the earliest time; the last interval is open.
-    by
-        Grouping variables.
-    missing
-        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
-        missing codes under "missing".
-    decimals
-        Number of decimals in published estimates. Default: not rounded.
-    """
+    """A life table, overall or by group."""
 
     kind: ClassVar[str] = "life_table"
     evidence: ClassVar[type[Evidence]] = LifeEvidence
 
-    value: str
-    event: str
+    value: str  # Column with the time until the event, or until a unit was last seen.
+    event: str  # Column of 1 or true for units with the event, 0 or false for units last seen without it.
+    # Limits of the intervals, in ascending order from the earliest time; the last interval is open.
     edges: tuple[float, ...]
-    by: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()  # Grouping variables.
+    # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+    # missing codes under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None
+    decimals: int | None = None  # Number of decimals in published estimates. Default: not rounded.
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -45,26 +45,16 @@ from hitoku.messages import Text
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class HandedEvidence(Evidence):
-    """Numbers that were handed over.
+    """Numbers that were handed over."""
 
-    Parameters
-    ----------
-    names, columns, value
-        Names of rows and columns, and the numbers by row and column.
-    n_units
-        Stated number of units behind each row.
-    freedom
-        Stated degrees of freedom of each row; None where the statistic has none.
-    method
-        Description of how they were computed.
-    """
-
+    # names, columns, value: names of rows and columns, and the numbers by row and column.
     names: Texts
     columns: Texts
     value: NumberRows
-    n_units: Counts
+    n_units: Counts  # Stated number of units behind each row.
+    # Stated degrees of freedom of each row; None where the statistic has none.
     freedom: Numbers | None = None
-    method: StrictStr
+    method: StrictStr  # Description of how they were computed.
 
     @property
     def n_parts(self) -> int:
@@ -87,20 +77,13 @@ class HandedEvidence(Evidence):
 
 @dataclass(frozen=True)
 class HandedOver(OutputType[HandedEvidence]):
-    """Numbers computed by another program; see :meth:`Session.hand_over`.
-
-    Parameters
-    ----------
-    method
-        Description of how the numbers were computed.
-    given
-        Evidence with the numbers. Not part of the definition.
-    """
+    """Numbers computed by another program; see :meth:`Session.hand_over`."""
 
     kind: ClassVar[str] = "handed_over"
     evidence: ClassVar[type[Evidence]] = HandedEvidence
 
-    method: str
+    method: str  # Description of how the numbers were computed.
+    # Evidence with the numbers. Not part of the definition.
     given: HandedEvidence | None = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
@@ -235,21 +218,11 @@ class HandedOver(OutputType[HandedEvidence]):
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class FileEvidence(Evidence):
-    """A file with its content.
+    """A file with its content."""
 
-    Parameters
-    ----------
-    name
-        File name without folder.
-    n_bytes
-        Length in bytes.
-    content
-        Bytes in base 64.
-    """
-
-    name: Annotated[StrictStr, Field(pattern=r"^[^/\\\x00-\x1f\x7f]{1,100}$")]
-    n_bytes: Annotated[int, Field(ge=0, le=MAX_PICTURE_BYTES, strict=True)]
-    content: Annotated[StrictStr, Field(max_length=2 * MAX_PICTURE_BYTES)]
+    name: Annotated[StrictStr, Field(pattern=r"^[^/\\\x00-\x1f\x7f]{1,100}$")]  # File name without folder.
+    n_bytes: Annotated[int, Field(ge=0, le=MAX_PICTURE_BYTES, strict=True)]  # Length in bytes.
+    content: Annotated[StrictStr, Field(max_length=2 * MAX_PICTURE_BYTES)]  # Bytes in base 64.
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -273,20 +246,13 @@ class FileEvidence(Evidence):
 
 @dataclass(frozen=True)
 class FreeFile(OutputType[FileEvidence]):
-    """A text, program or picture made elsewhere; see :meth:`Session.hand_over_file`.
-
-    Parameters
-    ----------
-    what
-        Description of what the file shows and how it was made.
-    given
-        Evidence with the content. Not part of the definition.
-    """
+    """A text, program or picture made elsewhere; see :meth:`Session.hand_over_file`."""
 
     kind: ClassVar[str] = "free_file"
     evidence: ClassVar[type[Evidence]] = FileEvidence
 
-    what: str
+    what: str  # Description of what the file shows and how it was made.
+    # Evidence with the content. Not part of the definition.
     given: FileEvidence | None = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:

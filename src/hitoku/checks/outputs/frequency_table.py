@@ -159,28 +159,19 @@ def tabulate_records(records: Records, by: tuple[str, ...], **options: Any) -> T
 
 @dataclass(frozen=True)
 class FrequencyTable(CodedTable[TableEvidence]):
-    """Counts of records in every combination of codes, with totals.
-
-    Parameters
-    ----------
-    by
-        Variables of the table.
-    missing
-        "complete" leaves out records with a missing code and counts them, "error" refuses them, "code" puts
-        them under "missing".
-    hierarchies
-        Code trees by variable, as in :func:`hitoku.tabulate`. Their inner codes are cells of the table, too.
-    period
-        Variable whose codes are periods with the same units; shares are judged within each period. A session
-        sets it from its own ``period``.
-    """
+    """Counts of records in every combination of codes, with totals."""
 
     kind: ClassVar[str] = "frequency_table"
     evidence: ClassVar[type[Evidence]] = TableEvidence
 
-    by: tuple[str, ...]
+    by: tuple[str, ...]  # Variables of the table.
+    # "complete" leaves out records with a missing code and counts them, "error" refuses them, "code" puts
+    # them under "missing".
     missing: str = COMPLETE
+    # Code trees by variable, as in :func:`hitoku.tabulate`. Their inner codes are cells of the table, too.
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    # Variable whose codes are periods with the same units; shares are judged within each period. A session
+    # sets it from its own ``period``.
     period: str | None = None
 
     def __post_init__(self) -> None:
@@ -193,32 +184,21 @@ OF = ("count", "all", "row", "column")
 
 @dataclass(frozen=True)
 class CrossTable(CodedTable[TableEvidence]):
-    """Counts without totals, or percentages.
-
-    Parameters
-    ----------
-    by
-        Variables of the table. Rows are the codes of the first, columns those of the last.
-    of
-        "count" for counts; "all", "row" or "column" for percentages of all records, of the row or of the
-        column.
-    missing
-        "complete" leaves out records with a missing code and counts them, "error" refuses them, "code" puts
-        them under "missing".
-    decimals
-        Number of decimals in percentages. Default: not rounded.
-    period
-        Variable whose codes are periods with the same units; shares are judged within each period. A session
-        sets it from its own ``period``.
-    """
+    """Counts without totals, or percentages."""
 
     kind: ClassVar[str] = "cross_table"
     evidence: ClassVar[type[Evidence]] = TableEvidence
 
-    by: tuple[str, ...]
+    by: tuple[str, ...]  # Variables of the table. Rows are the codes of the first, columns those of the last.
+    # "count" for counts; "all", "row" or "column" for percentages of all records, of the row or of the
+    # column.
     of: str = "count"
+    # "complete" leaves out records with a missing code and counts them, "error" refuses them, "code" puts
+    # them under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None
+    decimals: int | None = None  # Number of decimals in percentages. Default: not rounded.
+    # Variable whose codes are periods with the same units; shares are judged within each period. A session
+    # sets it from its own ``period``.
     period: str | None = None
 
     def __post_init__(self) -> None:

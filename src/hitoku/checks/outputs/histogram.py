@@ -26,23 +26,15 @@ MAX_EDGES = 200
 
 @dataclass(frozen=True)
 class Histogram(CodedTable[TableEvidence]):
-    """Counts of records between edges.
-
-    Parameters
-    ----------
-    value
-        Column of numbers.
-    edges
-        Limits of the bars, in ascending order. A value on an edge belongs to the bar above it.
-    missing
-        "complete" leaves out records without a number and counts them, "error" refuses them.
-    """
+    """Counts of records between edges."""
 
     kind: ClassVar[str] = "histogram"
     evidence: ClassVar[type[Evidence]] = TableEvidence
 
-    value: str
+    value: str  # Column of numbers.
+    # Limits of the bars, in ascending order. A value on an edge belongs to the bar above it.
     edges: tuple[float, ...]
+    # "complete" leaves out records without a number and counts them, "error" refuses them.
     missing: str = COMPLETE
 
     def __post_init__(self) -> None:

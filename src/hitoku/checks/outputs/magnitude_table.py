@@ -51,42 +51,26 @@ STATISTICS = ("sum", MEAN)
 
 @dataclass(frozen=True)
 class MagnitudeTable(CodedTable[MagnitudeEvidence]):
-    """Sums or means of a variable in every combination of codes, with totals.
-
-    Parameters
-    ----------
-    by
-        Variables of the table.
-    value
-        Column to sum. The rules use absolute values of negative amounts.
-    holding
-        Column of holdings; units of one holding count as one contributor.
-    weight
-        Column with the number of units that each record represents. Units are counted unweighted.
-    missing
-        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
-        missing codes under "missing".
-    hierarchies
-        Code trees by variable, as in :func:`hitoku.tabulate`.
-    period
-        Variable whose codes are periods with the same units; shares are judged within each period. A session
-        sets it from its own ``period``.
-    statistic
-        "sum", or "mean": sums divided by records, suppressed where the sums are.
-    """
+    """Sums or means of a variable in every combination of codes, with totals."""
 
     kind: ClassVar[str] = "magnitude_table"
     evidence: ClassVar[type[Evidence]] = MagnitudeEvidence
     counted: ClassVar[bool] = False
 
-    by: tuple[str, ...]
-    value: str
-    holding: str | None = None
+    by: tuple[str, ...]  # Variables of the table.
+    value: str  # Column to sum. The rules use absolute values of negative amounts.
+    holding: str | None = None  # Column of holdings; units of one holding count as one contributor.
+    # Column with the number of units that each record represents. Units are counted unweighted.
     weight: str | None = None
+    # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+    # missing codes under "missing".
     missing: str = COMPLETE
+    # Code trees by variable, as in :func:`hitoku.tabulate`.
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    # Variable whose codes are periods with the same units; shares are judged within each period. A session
+    # sets it from its own ``period``.
     period: str | None = None
-    statistic: str = "sum"
+    statistic: str = "sum"  # "sum", or "mean": sums divided by records, suppressed where the sums are.
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))

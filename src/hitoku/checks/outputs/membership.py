@@ -24,22 +24,15 @@ class Membership:
     """Partitions of the units by the published cells of an output.
 
     These are microdata: they are not part of a submission.
-
-    Parameters
-    ----------
-    codes
-        For each partition, the cell number of each unit from 1; 0 for units in no published cell.
-    cells
-        For each partition, the codes of its cells in order; None where a cell sums over a variable.
-    within
-        For each partition, the period it is about, such as "year=2020", or an empty string. Default: none.
-    n_described
-        Number of leading partitions whose cells are defined by their codes. Default: all.
     """
 
+    # For each partition, the cell number of each unit from 1; 0 for units in no published cell.
     codes: tuple[NDArray[np.int32], ...]
+    # For each partition, the codes of its cells in order; None where a cell sums over a variable.
     cells: tuple[tuple[tuple[str | None, ...], ...], ...]
+    # For each partition, the period it is about, such as "year=2020", or an empty string. Default: none.
     within: tuple[str, ...] = ()
+    # Number of leading partitions whose cells are defined by their codes. Default: all.
     n_described: int | None = None
 
     def __repr__(self) -> str:

@@ -24,39 +24,21 @@ OF_TWO = ("t", "mannwhitney")
 
 
 class Tested(NamedTuple):
-    """A computed statistic.
+    """A computed statistic."""
 
-    Parameters
-    ----------
-    values
-        The statistic; for a test also the p value.
-    parameters
-        Number of parameters that are estimated on the way.
-    fit
-        Square of the correlation, or of Cramér's V for chi square.
-    """
-
-    values: tuple[float, ...]
-    parameters: int
-    fit: float = 0.0
+    values: tuple[float, ...]  # The statistic; for a test also the p value.
+    parameters: int  # Number of parameters that are estimated on the way.
+    fit: float = 0.0  # Square of the correlation, or of Cramér's V for chi square.
 
 
 class Entering(NamedTuple):
-    """Numbers of units that enter a test.
+    """Numbers of units that enter a test."""
 
-    Parameters
-    ----------
-    groups
-        Units of each group; for chi square, of each category of both variables.
-    parts
-        For chi square, units of each cell. For other tests, two numbers per group: the units with each of the
-        group's two values, or zeros if it has more.
-    wholes
-        For each part, the units of its group; for a cell, of the smaller of its two categories.
-    """
-
-    groups: Integers
+    groups: Integers  # Units of each group; for chi square, of each category of both variables.
+    # For chi square, units of each cell. For other tests, two numbers per group: the units with each of the
+    # group's two values, or zeros if it has more.
     parts: Integers
+    # For each part, the units of its group; for a cell, of the smaller of its two categories.
     wholes: Integers
 
 

@@ -90,47 +90,22 @@ class Output:
     """An output with its evidence and verdicts, as the methods of a session return it.
 
     Printing an output shows its status, the published numbers and the verdicts that need attention.
-
-    Parameters
-    ----------
-    name
-        Name, unique in the session.
-    kind
-        Output type, a key of ``OUTPUT_TYPES``.
-    definition
-        Parameters of the output type.
-    where
-        Filter: the values that were kept, by column.
-    evidence
-        Counts and contributions that the principles are computed from; confidential.
-    nested
-        Variables of the output whose codes lie within the codes of other variables.
-    published
-        Published columns, with None for suppressed entries.
-    policy
-        Name, version and hash of the policy.
-    data
-        Hash of the data.
-    verdicts
-        Verdicts of the principles.
-    membership
-        Published cells of the units, for the ledger; None if the cells do not partition the units.
-    like
-        Name of the output whose suppression pattern was taken over, or an empty string.
     """
 
-    name: str
-    kind: str
-    definition: Mapping[str, Any]
-    where: Mapping[str, list[Any]]
-    evidence: Evidence
+    name: str  # Name, unique in the session.
+    kind: str  # Output type, a key of ``OUTPUT_TYPES``.
+    definition: Mapping[str, Any]  # Parameters of the output type.
+    where: Mapping[str, list[Any]]  # Filter: the values that were kept, by column.
+    evidence: Evidence  # Counts and contributions that the principles are computed from; confidential.
+    # Variables of the output whose codes lie within the codes of other variables.
     nested: tuple[Nested, ...] = ()
-    published: Mapping[str, list[Any]]
-    policy: Mapping[str, str]
-    data: str
-    verdicts: tuple[PrincipleVerdict, ...]
+    published: Mapping[str, list[Any]]  # Published columns, with None for suppressed entries.
+    policy: Mapping[str, str]  # Name, version and hash of the policy.
+    data: str  # Hash of the data.
+    verdicts: tuple[PrincipleVerdict, ...]  # Verdicts of the principles.
+    # Published cells of the units, for the ledger; None if the cells do not partition the units.
     membership: Membership | None = field(default=None)
-    like: str = ""
+    like: str = ""  # Name of the output whose suppression pattern was taken over, or an empty string.
 
     @cached_property
     def asked(self) -> OutputType[Any]:

@@ -41,24 +41,12 @@ Kind = tuple[str | None, ...]
 
 
 class Fact(NamedTuple):
-    """A number that an output states about a group, for comparison with other outputs.
+    """A number that an output states about a group, for comparison with other outputs."""
 
-    Parameters
-    ----------
-    codes
-        Codes of the group by variable.
-    kind
-        What the number counts or sums, such as ``("units",)``.
-    amount
-        The number.
-    scale
-        Size of the summed terms, for tolerances.
-    """
-
-    codes: Mapping[str, str]
-    kind: Kind
-    amount: float
-    scale: float = 1.0
+    codes: Mapping[str, str]  # Codes of the group by variable.
+    kind: Kind  # What the number counts or sums, such as ``("units",)``.
+    amount: float  # The number.
+    scale: float = 1.0  # Size of the summed terms, for tolerances.
 
 
 def unit_facts(cells: CodedCells) -> Iterator[Fact]:

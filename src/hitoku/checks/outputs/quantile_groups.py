@@ -71,15 +71,9 @@ GROUP = "hitoku quantile group"
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class QuantileEvidence(AmountEvidence):
-    """Sums of the non-empty quantile groups; the last code of a label is the number of the group.
+    """Sums of the non-empty quantile groups; the last code of a label is the number of the group."""
 
-    Parameters
-    ----------
-    weight
-        Sum of weights of the records; their number without weights.
-    """
-
-    weight: Numbers
+    weight: Numbers  # Sum of weights of the records; their number without weights.
 
     def joined(self, own: Integers, step: Step) -> QuantileEvidence:
         """Return the evidence of several neighbouring groups as one group."""
@@ -111,38 +105,24 @@ class QuantileEvidence(AmountEvidence):
 
 @dataclass(frozen=True)
 class QuantileGroups(GroupStatistic[QuantileEvidence]):
-    """Means or shares of quantile groups, or a Lorenz curve, overall or by group.
-
-    Parameters
-    ----------
-    value
-        Column of amounts by which units are ranked; for shares, none below zero.
-    n_groups
-        Number of groups: 5 for quintiles, 10 for deciles. Units with equal amounts are in the same group.
-    by
-        Grouping variables within which units are ranked.
-    statistic
-        "mean" of each quantile group, its "share" of all, or "lorenz", the cumulated shares.
-    weight
-        Column of weights: groups of equal weight, weighted means and shares. Units are counted unweighted.
-    missing
-        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
-        missing codes under "missing".
-    decimals
-        Number of decimals in published numbers. Default: not rounded.
-    """
+    """Means or shares of quantile groups, or a Lorenz curve, overall or by group."""
 
     kind: ClassVar[str] = "quantile_groups"
     evidence: ClassVar[type[Evidence]] = QuantileEvidence
     n_added: ClassVar[int] = 1
 
-    value: str
+    value: str  # Column of amounts by which units are ranked; for shares, none below zero.
+    # Number of groups: 5 for quintiles, 10 for deciles. Units with equal amounts are in the same group.
     n_groups: int = 5
-    by: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()  # Grouping variables within which units are ranked.
+    # "mean" of each quantile group, its "share" of all, or "lorenz", the cumulated shares.
     statistic: str = "mean"
+    # Column of weights: groups of equal weight, weighted means and shares. Units are counted unweighted.
     weight: str | None = None
+    # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+    # missing codes under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None
+    decimals: int | None = None  # Number of decimals in published numbers. Default: not rounded.
 
     def __post_init__(self) -> None:
         refuse_decimals(self.decimals)

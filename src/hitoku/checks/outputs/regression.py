@@ -45,27 +45,18 @@ SUMS_FOLLOW = ("ols", "logit")
 
 @dataclass(frozen=True)
 class Regression(OutputType[ModelEvidence]):
-    """Coefficients and standard errors of a model.
-
-    Parameters
-    ----------
-    formula
-        Formula such as "income ~ age + C(region)", fitted with statsmodels; None for a fitted model.
-    model
-        Model for a formula: "ols", "logit" or "probit".
-    result
-        Fitted model: the result of ``.fit()`` of statsmodels or linearmodels, or a linear model of
-        scikit-learn. Not part of the definition.
-    exog, endog
-        Design and outcome of a model that does not keep them. Not part of the definition.
-    """
+    """Coefficients and standard errors of a model."""
 
     kind: ClassVar[str] = "regression"
     evidence: ClassVar[type[Evidence]] = ModelEvidence
 
+    # Formula such as "income ~ age + C(region)", fitted with statsmodels; None for a fitted model.
     formula: str | None = None
-    model: str = "ols"
+    model: str = "ols"  # Model for a formula: "ols", "logit" or "probit".
+    # Fitted model: the result of ``.fit()`` of statsmodels or linearmodels, or a linear model of
+    # scikit-learn. Not part of the definition.
     result: Any = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
+    # exog, endog: design and outcome of a model that does not keep them. Not part of the definition.
     exog: Any = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
     endog: Any = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
 

@@ -57,36 +57,20 @@ AVERAGES = ("mean", "sum")
 
 @dataclass(frozen=True)
 class Average(GroupStatistic[AmountEvidence]):
-    """A mean or a sum, overall or by group.
-
-    Parameters
-    ----------
-    value
-        Column of numbers. The dominance rule uses absolute values.
-    by
-        Grouping variables. Default: one number over all records.
-    statistic
-        "mean" or "sum".
-    holding
-        Column of holdings; units of one holding count as one contributor.
-    weight
-        Column of weights. Units are counted unweighted.
-    missing
-        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
-        missing codes under "missing".
-    decimals
-        Number of decimals in published numbers, -3 for thousands. The ledger takes rounding into account.
-    """
+    """A mean or a sum, overall or by group."""
 
     kind: ClassVar[str] = "average"
     evidence: ClassVar[type[Evidence]] = AmountEvidence
 
-    value: str
-    by: tuple[str, ...] = ()
-    statistic: str = "mean"
-    holding: str | None = None
-    weight: str | None = None
+    value: str  # Column of numbers. The dominance rule uses absolute values.
+    by: tuple[str, ...] = ()  # Grouping variables. Default: one number over all records.
+    statistic: str = "mean"  # "mean" or "sum".
+    holding: str | None = None  # Column of holdings; units of one holding count as one contributor.
+    weight: str | None = None  # Column of weights. Units are counted unweighted.
+    # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+    # missing codes under "missing".
     missing: str = COMPLETE
+    # Number of decimals in published numbers, -3 for thousands. The ledger takes rounding into account.
     decimals: int | None = None
 
     def __post_init__(self) -> None:
@@ -180,35 +164,21 @@ class Average(GroupStatistic[AmountEvidence]):
 
 @dataclass(frozen=True)
 class Percentile(GroupStatistic[PercentileEvidence]):
-    """A percentile, overall or by group.
-
-    Parameters
-    ----------
-    value
-        Column of numbers.
-    percent
-        Percentile between 0 and 100; 50 is the median. 0 and 100, minimum and maximum, fail.
-    by
-        Grouping variables.
-    weight
-        Column of weights. The weighted percentile is the smallest value with at least that percentage of the
-        weight up to it; without weights, values are interpolated as in pandas.
-    missing
-        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
-        missing codes under "missing".
-    decimals
-        Number of decimals in published numbers. Default: not rounded.
-    """
+    """A percentile, overall or by group."""
 
     kind: ClassVar[str] = "percentile"
     evidence: ClassVar[type[Evidence]] = PercentileEvidence
 
-    value: str
-    percent: float
-    by: tuple[str, ...] = ()
+    value: str  # Column of numbers.
+    percent: float  # Percentile between 0 and 100; 50 is the median. 0 and 100, minimum and maximum, fail.
+    by: tuple[str, ...] = ()  # Grouping variables.
+    # Column of weights. The weighted percentile is the smallest value with at least that percentage of the
+    # weight up to it; without weights, values are interpolated as in pandas.
     weight: str | None = None
+    # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+    # missing codes under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None
+    decimals: int | None = None  # Number of decimals in published numbers. Default: not rounded.
 
     def __post_init__(self) -> None:
         refuse_decimals(self.decimals)
@@ -315,26 +285,16 @@ class Mode(GroupStatistic[ModeEvidence]):
     """The most frequent value, overall or by group.
 
     Tied values are listed together, as in "3 | 7", and each must be held by enough units.
-
-    Parameters
-    ----------
-    value
-        Column of codes or numbers.
-    by
-        Grouping variables.
-    weight
-        Column of weights.
-    missing
-        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
-        missing codes, also of ``value``, under "missing".
     """
 
     kind: ClassVar[str] = "mode"
     evidence: ClassVar[type[Evidence]] = ModeEvidence
 
-    value: str
-    by: tuple[str, ...] = ()
-    weight: str | None = None
+    value: str  # Column of codes or numbers.
+    by: tuple[str, ...] = ()  # Grouping variables.
+    weight: str | None = None  # Column of weights.
+    # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+    # missing codes, also of ``value``, under "missing".
     missing: str = COMPLETE
 
     @property

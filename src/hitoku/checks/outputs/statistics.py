@@ -89,16 +89,11 @@ def _evidence_of(statistic: str) -> type[Evidence] | None:
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
 class StatisticsEvidence(GroupEvidence):
-    """Evidence of several statistics on the same groups.
-
-    Parameters
-    ----------
-    parts
-        Evidence by statistic. That of "count" is a table, and absent without grouping variables.
-    """
+    """Evidence of several statistics on the same groups."""
 
     not_by_group: ClassVar[tuple[str, ...]] = (*GroupEvidence.not_by_group, "parts")
 
+    # Evidence by statistic. That of "count" is a table, and absent without grouping variables.
     parts: Annotated[Mapping[str, Evidence], PlainValidator(_read_parts)]
 
     def __post_init__(self) -> None:
@@ -123,35 +118,21 @@ class StatisticsEvidence(GroupEvidence):
 
 @dataclass(frozen=True)
 class Statistics(GroupStatistic[StatisticsEvidence]):
-    """Several statistics of a variable, overall or by group.
-
-    Parameters
-    ----------
-    value
-        Column of numbers.
-    by
-        Grouping variables.
-    statistics
-        Some of "count", "mean", "sum", "std", "variance", "cv", "skewness", "kurtosis", "median", and
-        percentiles such as "p25". "min" and "max" raise ParameterError: each is the value of one unit.
-    weight
-        Column of weights. Counts are unweighted.
-    missing
-        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
-        missing codes under "missing".
-    decimals
-        Number of decimals in published numbers. Default: not rounded.
-    """
+    """Several statistics of a variable, overall or by group."""
 
     kind: ClassVar[str] = "statistics"
     evidence: ClassVar[type[Evidence]] = StatisticsEvidence
 
-    value: str
-    by: tuple[str, ...] = ()
+    value: str  # Column of numbers.
+    by: tuple[str, ...] = ()  # Grouping variables.
+    # Some of "count", "mean", "sum", "std", "variance", "cv", "skewness", "kurtosis", "median", and
+    # percentiles such as "p25". "min" and "max" raise ParameterError: each is the value of one unit.
     statistics: tuple[str, ...] = DESCRIBED
-    weight: str | None = None
+    weight: str | None = None  # Column of weights. Counts are unweighted.
+    # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+    # missing codes under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None
+    decimals: int | None = None  # Number of decimals in published numbers. Default: not rounded.
 
     @property
     def picture(self) -> str:

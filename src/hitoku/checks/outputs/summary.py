@@ -67,44 +67,28 @@ from hitoku.model import Floats, Integers
 
 @dataclass(frozen=True)
 class Summary(GroupStatistic[SummaryEvidence]):
-    """A summary or test statistic, overall or by group.
-
-    Parameters
-    ----------
-    statistic
-        One variable: "variance", "std", "cv", "skewness", "kurtosis", "min" or "max". Two variables:
-        "correlation", "covariance", "ratio" or "index" (100 times a ratio). Tests of ``value`` between
-        categories of ``other``: "t" (Welch) or "mannwhitney" (ranks) for two categories, "f" (analysis of
-        variance) or "kruskal" (ranks) for two or more. "chi2" for two categorical variables.
-    value
-        Column of numbers; of codes for "chi2".
-    other
-        Second variable, or grouping variable of a test.
-    by
-        Grouping variables.
-    structural
-        Whether a minimum or maximum follows from the definition of the variable, such as a share that ends
-        at 1. It passes if enough units hold the value, and requires review otherwise.
-    missing
-        "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
-        missing codes under "missing".
-    weight
-        Column of weights, not for "min", "max" and tests. Degrees of freedom count units.
-    decimals
-        Number of decimals in published numbers. Default: not rounded.
-    """
+    """A summary or test statistic, overall or by group."""
 
     kind: ClassVar[str] = "summary"
     evidence: ClassVar[type[Evidence]] = SummaryEvidence
 
+    # One variable: "variance", "std", "cv", "skewness", "kurtosis", "min" or "max". Two variables:
+    # "correlation", "covariance", "ratio" or "index" (100 times a ratio). Tests of ``value`` between
+    # categories of ``other``: "t" (Welch) or "mannwhitney" (ranks) for two categories, "f" (analysis of
+    # variance) or "kruskal" (ranks) for two or more. "chi2" for two categorical variables.
     statistic: str
-    value: str
-    other: str | None = None
-    by: tuple[str, ...] = ()
+    value: str  # Column of numbers; of codes for "chi2".
+    other: str | None = None  # Second variable, or grouping variable of a test.
+    by: tuple[str, ...] = ()  # Grouping variables.
+    # Whether a minimum or maximum follows from the definition of the variable, such as a share that ends at
+    # 1. It passes if enough units hold the value, and requires review otherwise.
     structural: bool = False
+    # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
+    # missing codes under "missing".
     missing: str = COMPLETE
+    # Column of weights, not for "min", "max" and tests. Degrees of freedom count units.
     weight: str | None = None
-    decimals: int | None = None
+    decimals: int | None = None  # Number of decimals in published numbers. Default: not rounded.
 
     def __post_init__(self) -> None:
         refuse_decimals(self.decimals)

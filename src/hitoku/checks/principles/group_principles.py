@@ -32,18 +32,10 @@ from hitoku.model import LIMIT, Floats, Integers, Mask
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UnitsTest(PrincipleTest):
-    """Test of the number of units, which a policy may relax for samples.
+    """Test of the number of units, which a policy may relax for samples."""
 
-    Parameters
-    ----------
-    n_units
-        Units of each part.
-    policy
-        Policy with the sampling fraction.
-    """
-
-    n_units: Integers
-    policy: Policy
+    n_units: Integers  # Units of each part.
+    policy: Policy  # Policy with the sampling fraction.
 
     def verdict(self, evidence: Evidence) -> PrincipleVerdict:
         """Return the verdict; parts accepted only because of sampling need review."""

@@ -43,52 +43,18 @@ class Principle(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SumTerm:
-    """Published cell in a sum that singles out a group.
+    """Published cell in a sum that singles out a group."""
 
-    Parameters
-    ----------
-    output
-        Displayed name of the output that publishes it.
-    own
-        Whether it belongs to the output that the verdict is about.
-    codes
-        Codes by variable, without variables that it sums over.
-    times
-        Coefficient, such as "1" or "-1".
-    units
-        Number of its units.
-    """
-
-    output: str
-    own: bool
-    codes: Mapping[str, str]
-    times: str
-    units: int
+    output: str  # Displayed name of the output that publishes it.
+    own: bool  # Whether it belongs to the output that the verdict is about.
+    codes: Mapping[str, str]  # Codes by variable, without variables that it sums over.
+    times: str  # Coefficient, such as "1" or "-1".
+    units: int  # Number of its units.
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrincipleVerdict:
     """One principle applied to one output.
-
-    Parameters
-    ----------
-    principle
-        The principle.
-    status
-        The status.
-    reason
-        Code of the reason, such as "too_few_units".
-    text
-        Sentence with codes and counts.
-    numbers
-        Numbers on which the sentence is based.
-    remedy
-        Suggested fix; empty if none is needed.
-    outputs
-        Names of the outputs of a difference, or that could not be tested.
-    terms
-        Cells of the sum, if the verdict is about a sum and all cells have codes. Shown on pages; not written
-        to files.
 
     Examples
     --------
@@ -102,11 +68,14 @@ class PrincipleVerdict:
 
     principle: Principle
     status: Clearance
-    reason: str
-    text: str
-    numbers: Mapping[str, float] = field(default_factory=dict)
-    remedy: str = ""
+    reason: str  # Code of the reason, such as "too_few_units".
+    text: str  # Sentence with codes and counts.
+    numbers: Mapping[str, float] = field(default_factory=dict)  # Numbers on which the sentence is based.
+    remedy: str = ""  # Suggested fix; empty if none is needed.
+    # Names of the outputs of a difference, or that could not be tested.
     outputs: tuple[str, ...] = field(default=(), compare=False)
+    # Cells of the sum, if the verdict is about a sum and all cells have codes. Shown on pages; not written to
+    # files.
     terms: tuple[SumTerm, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -166,34 +135,19 @@ def worst(verdicts: Iterable[PrincipleVerdict]) -> Clearance:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrincipleTest:
-    """A principle applied to the cells or groups of an output.
+    """A principle applied to the cells or groups of an output."""
 
-    Parameters
-    ----------
-    principle, reason
-        The principle, and the code of what is wrong.
-    unsafe
-        Mask of the parts that do not meet it.
-    rule
-        The rule in words, such as "at least 10 units".
-    numbers
-        Thresholds and extremes; the verdict adds how many parts are unsafe and how many of these leave.
-    remedy
-        Suggested fix, given if a part is unsafe.
-    severity
-        Status if an unsafe part is published. Parts are suppressed only for tests that would fail.
-    follows
-        Suppressed parts that can be derived nevertheless; None if there are none.
-    """
-
+    # principle, reason: the principle, and the code of what is wrong.
     principle: Principle
     reason: str
-    unsafe: Mask
-    rule: str
+    unsafe: Mask  # Mask of the parts that do not meet it.
+    rule: str  # The rule in words, such as "at least 10 units".
+    # Thresholds and extremes; the verdict adds how many parts are unsafe and how many of these leave.
     numbers: Mapping[str, float] = field(default_factory=dict)
-    remedy: str = ""
+    remedy: str = ""  # Suggested fix, given if a part is unsafe.
+    # Status if an unsafe part is published. Parts are suppressed only for tests that would fail.
     severity: Clearance = Clearance.FAIL
-    follows: Mask | None = None
+    follows: Mask | None = None  # Suppressed parts that can be derived nevertheless; None if there are none.
 
     def verdict(self, evidence: Evidence) -> PrincipleVerdict:
         """Return the verdict on the published parts: pass if some are published and all of these are safe."""

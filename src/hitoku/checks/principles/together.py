@@ -52,35 +52,25 @@ REMEDIES: Mapping[Determined, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """Published statistic of one variable in one group.
+    """Published statistic of one variable in one group."""
 
-    Parameters
-    ----------
-    codes
-        Codes of the group.
-    variable, statistic
-        Variable and statistic; statistics that determine each other given the number of units, such as sum
-        and mean, share a name.
-    n_units
-        Units of the group.
-    n_values, holders
-        Number of distinct values, 0 if unknown, and units with each of the most frequent ones.
-    percent, low, high
-        For a percentile: its percentage, and the units with values of at most, and of at least, it.
-    joint
-        Whether it also involves values of other, unpublished variables: it then uses a degree of freedom, but
-        gives no counts.
-    """
-
-    codes: Mapping[str, str]
+    codes: Mapping[str, str]  # Codes of the group.
+    # variable, statistic: variable and statistic; statistics that determine each other given the number of
+    # units, such as sum and mean, share a name.
     variable: str
     statistic: str
-    n_units: int
+    n_units: int  # Units of the group.
+    # n_values, holders: number of distinct values, 0 if unknown, and units with each of the most frequent
+    # ones.
     n_values: int = 0
     holders: tuple[int, ...] = ()
+    # percent, low, high: for a percentile: its percentage, and the units with values of at most, and of at
+    # least, it.
     percent: float | None = None
     low: int = 0
     high: int = 0
+    # Whether it also involves values of other, unpublished variables: it then uses a degree of freedom, but
+    # gives no counts.
     joint: bool = False
 
     def to_dict(self) -> dict[str, Any]:

@@ -184,27 +184,13 @@ def unknown() -> PrincipleVerdict:
 
 
 class ComparedGroups(NamedTuple):
-    """Groups that enter a test, for each group of records for which it is computed.
+    """Groups that enter a test, for each group of records for which it is computed."""
 
-    Parameters
-    ----------
-    entering
-        Units of every group of the test, 0 for a group that does not occur.
-    parts
-        Units of the parts it reveals: two values of each group, or the cells of chi square.
-    wholes
-        Units of the group of each part; for a cell, of the smaller of its categories.
-    cells
-        Whether the parts are the cells of two variables whose categories are the groups.
-    exact
-        Whether its numbers are published with almost all digits.
-    """
-
-    entering: Integers
-    parts: Integers
-    wholes: Integers
-    cells: bool
-    exact: bool
+    entering: Integers  # Units of every group of the test, 0 for a group that does not occur.
+    parts: Integers  # Units of the parts it reveals: two values of each group, or the cells of chi square.
+    wholes: Integers  # Units of the group of each part; for a cell, of the smaller of its categories.
+    cells: bool  # Whether the parts are the cells of two variables whose categories are the groups.
+    exact: bool  # Whether its numbers are published with almost all digits.
 
 
 def _follows(tested: ComparedGroups) -> Mask:

@@ -40,25 +40,16 @@ COLUMNS = ("value", "event", "other", "weight", "holding")
 
 
 class OutputOptions(TypedDict, total=False):
-    """Options of every output.
+    """Options of every output."""
 
-    Parameters
-    ----------
-    where
-        Filter: the values to keep, by column, such as ``{"region": ["N", "S"]}``. Default: all records.
-    name
-        Name of the output, unique in the session. Default: the output type and a number.
-    like
-        An output of the session, or its name. Its suppressed cells are suppressed here, too. By default that
-        is done for an earlier output about the same cells where subtracting the two would disclose something.
-    withhold
-        Cells to suppress, such as ``[{"region": "N", "age": "19-20"}]``, instead of those that hitoku would
-        choose; the pattern is judged as it is given. A variable left out of a cell is summed over.
-    """
-
+    # Filter: the values to keep, by column, such as ``{"region": ["N", "S"]}``. Default: all records.
     where: Where | None
-    name: str | None
+    name: str | None  # Name of the output, unique in the session. Default: the output type and a number.
+    # An output of the session, or its name. Its suppressed cells are suppressed here, too. By default that is
+    # done for an earlier output about the same cells where subtracting the two would disclose something.
     like: str | Output | None
+    # Cells to suppress, such as ``[{"region": "N", "age": "19-20"}]``, instead of those that hitoku would
+    # choose; the pattern is judged as it is given. A variable left out of a cell is summed over.
     withhold: Sequence[Mapping[str, str]] | None
 
 

@@ -40,24 +40,12 @@ UNSOUND = "its evidence is not to be trusted"
 
 
 class Candidate(NamedTuple):
-    """Output to be compared.
-
-    Parameters
-    ----------
-    output
-        The output.
-    sound
-        Whether its evidence can be trusted.
-    stays
-        Whether it is not released now: rejected, or released before.
-    excused
-        Whether a decision releases it in spite of differences.
-    """
+    """Output to be compared."""
 
     output: Output
-    sound: bool
-    stays: bool
-    excused: bool = False
+    sound: bool  # Whether its evidence can be trusted.
+    stays: bool  # Whether it is not released now: rejected, or released before.
+    excused: bool = False  # Whether a decision releases it in spite of differences.
 
 
 def by_units(

@@ -38,27 +38,13 @@ def _silent(_done: int, _total: int, _said: str) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Centre:
-    """Inputs of the checker, none of them taken from the submission.
+    """Inputs of the checker, none of them taken from the submission."""
 
-    Parameters
-    ----------
-    policy
-        Policy applied to all outputs.
-    settings
-        Settings of the ledger; None without a ledger or settings.
-    store
-        Store of the ledger; None without a ledger.
-    path
-        Path of the ledger.
-    records
-        The data; None if not available.
-    """
-
-    policy: Policy
-    settings: Settings | None = None
-    store: LedgerStore | None = None
-    path: Path | None = None
-    records: Records | None = None
+    policy: Policy  # Policy applied to all outputs.
+    settings: Settings | None = None  # Settings of the ledger; None without a ledger or settings.
+    store: LedgerStore | None = None  # Store of the ledger; None without a ledger.
+    path: Path | None = None  # Path of the ledger.
+    records: Records | None = None  # The data; None if not available.
 
     @property
     def depth(self) -> int:

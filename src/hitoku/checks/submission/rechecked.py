@@ -29,33 +29,17 @@ class OutputState(StrEnum):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Rechecked:
-    """Output judged again.
+    """Output judged again."""
 
-    Parameters
-    ----------
-    output
-        The output as it would be released, with the cells that decisions open.
-    verdicts
-        Verdicts of the principles.
-    findings
-        Problems of the submission itself: inconsistent values, certificates or verdicts.
-    decisions
-        Decisions about this output that answer a verdict.
-    excused
-        Decisions that excuse each principle.
-    receipt
-        Number of its receipt; 0 if it was not released.
-    opened
-        Number of suppressed cells that decisions open.
-    """
-
-    output: Output
-    verdicts: tuple[PrincipleVerdict, ...]
+    output: Output  # The output as it would be released, with the cells that decisions open.
+    verdicts: tuple[PrincipleVerdict, ...]  # Verdicts of the principles.
+    # Problems of the submission itself: inconsistent values, certificates or verdicts.
     findings: tuple[Finding, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[Decision, ...] = ()  # Decisions about this output that answer a verdict.
+    # Decisions that excuse each principle.
     excused: Mapping[Principle, tuple[Decision, ...]] = field(default_factory=dict)
-    receipt: int = 0
-    opened: int = 0
+    receipt: int = 0  # Number of its receipt; 0 if it was not released.
+    opened: int = 0  # Number of suppressed cells that decisions open.
 
     @property
     def row(self) -> dict[Principle, str]:
@@ -114,40 +98,21 @@ class Rechecked:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Recheck:
-    """Submission judged again.
+    """Submission judged again."""
 
-    Parameters
-    ----------
-    submission, policy
-        The submission, and the checker's policy.
-    outputs
-        Results for each output.
-    findings
-        Findings about the whole submission.
-    unused
-        Decisions that match no output or no failing principle, and expired ones.
-    scope
-        Scope of the differencing test.
-    unit
-        Description of the unit and of who defined it.
-    released
-        Released outputs named in a difference: columns and entries, by displayed name.
-    ledger
-        Whether outputs were compared with the ledger.
-    units
-        Whether the data were available, so that outputs were compared by units.
-    """
-
+    # submission, policy: the submission, and the checker's policy.
     submission: Submission
     policy: Policy
-    outputs: tuple[Rechecked, ...]
-    findings: tuple[Finding, ...] = ()
+    outputs: tuple[Rechecked, ...]  # Results for each output.
+    findings: tuple[Finding, ...] = ()  # Findings about the whole submission.
+    # Decisions that match no output or no failing principle, and expired ones.
     unused: tuple[Decision, ...] = field(default=())
-    scope: str = ""
-    unit: str = ""
+    scope: str = ""  # Scope of the differencing test.
+    unit: str = ""  # Description of the unit and of who defined it.
+    # Released outputs named in a difference: columns and entries, by displayed name.
     released: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
-    ledger: bool = False
-    units: bool = False
+    ledger: bool = False  # Whether outputs were compared with the ledger.
+    units: bool = False  # Whether the data were available, so that outputs were compared by units.
 
     def verdict_of(self, each: Rechecked) -> Verdict:
         """Return the verdict on an output, with one row per attacker; empty for a broken output."""

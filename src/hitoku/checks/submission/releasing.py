@@ -41,27 +41,14 @@ RECEIPT, LETTER = "receipt.json", "receipt.txt"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Released:
-    """Result of a release.
+    """Result of a release."""
 
-    Parameters
-    ----------
-    check
-        Check on which the release is based.
-    receipt
-        Receipt of this release; if nothing was released now, the last one of this submission, or None.
-    folder
-        Folder of the released files and the receipt; None without a receipt.
-    again
-        Whether everything had been released before.
-    blocked
-        Reason why nothing was released; empty otherwise.
-    """
-
-    check: Recheck
+    check: Recheck  # Check on which the release is based.
+    # Receipt of this release; if nothing was released now, the last one of this submission, or None.
     receipt: Receipt | None
-    folder: Path | None
-    again: bool = False
-    blocked: str = ""
+    folder: Path | None  # Folder of the released files and the receipt; None without a receipt.
+    again: bool = False  # Whether everything had been released before.
+    blocked: str = ""  # Reason why nothing was released; empty otherwise.
 
 
 def release(

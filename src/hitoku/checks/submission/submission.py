@@ -82,47 +82,25 @@ class _Manifest(_Strict):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Submission:
-    """Submission as received, with verified files.
+    """Submission as received, with verified files."""
 
-    Parameters
-    ----------
-    path
-        Folder of the submission.
-    name
-        Name of the session.
-    data
-        Hash of the data.
-    version
-        Version of hitoku that wrote it.
-    policy
-        Submitted policy; checkers use their own copy.
-    outputs
-        Outputs as recorded by the session, including verdicts.
-    stems
-        File name of each output without suffix.
-    sha256
-        SHA-256 of the manifest, which covers all files.
-    researcher, written
-        Name of the researcher, and time of writing.
-    unit, n_units, n_records
-        Column that names the unit (None: every record), and number of units and records.
-    requests, comments
-        Exception requests and comments of the researcher.
-    """
-
-    path: Path
-    name: str
-    data: str
-    version: str
-    policy: Policy
-    outputs: tuple[Output, ...]
-    stems: tuple[str, ...]
-    sha256: str = ""
+    path: Path  # Folder of the submission.
+    name: str  # Name of the session.
+    data: str  # Hash of the data.
+    version: str  # Version of hitoku that wrote it.
+    policy: Policy  # Submitted policy; checkers use their own copy.
+    outputs: tuple[Output, ...]  # Outputs as recorded by the session, including verdicts.
+    stems: tuple[str, ...]  # File name of each output without suffix.
+    sha256: str = ""  # SHA-256 of the manifest, which covers all files.
+    # researcher, written: name of the researcher, and time of writing.
     researcher: str = ""
     written: str = ""
+    # unit, n_units, n_records: column that names the unit (None: every record), and number of units and
+    # records.
     unit: str | None = None
     n_units: int | None = None
     n_records: int | None = None
+    # requests, comments: exception requests and comments of the researcher.
     requests: tuple[ExceptionRequest, ...] = ()
     comments: Mapping[str, str] = field(default_factory=dict)
 

@@ -32,24 +32,12 @@ from hitoku.messages import Text
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Table with existing files and names that match its metadata.
+    """Table with existing files and names that match its metadata."""
 
-    Parameters
-    ----------
-    asked
-        Request of the batch.
-    metadata
-        Metadata of the data file.
-    data
-        Path of the data file.
-    files
-        Recoding and a priori files, by their name in the batch.
-    """
-
-    asked: Asked
-    metadata: Metadata
-    data: Path
-    files: dict[str, Path]
+    asked: Asked  # Request of the batch.
+    metadata: Metadata  # Metadata of the data file.
+    data: Path  # Path of the data file.
+    files: dict[str, Path]  # Recoding and a priori files, by their name in the batch.
 
     def variable(self, role: str) -> Variable | None:
         """Return the variable with a role (weight, holding or request); None if there is none."""

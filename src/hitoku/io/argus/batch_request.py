@@ -66,30 +66,17 @@ class RequestRule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Safety:
-    """Content of ``<SAFETYRULE>``.
+    """Content of ``<SAFETYRULE>``."""
 
-    Parameters
-    ----------
-    p, nk, freq, req
-        Rules in use.
-    zero
-        Safety range above zero for zero cells; None: zero cells are safe.
-    manual
-        Safety range of manually marked cells, in percent of their value.
-    weighted
-        Whether weights are applied in the table and the rules.
-    missing_safe
-        Whether cells with a missing code are safe.
-    """
-
+    # p, nk, freq, req: rules in use.
     p: tuple[Remainder, ...] = ()
     nk: tuple[Share, ...] = ()
     freq: tuple[Few, ...] = ()
     req: tuple[RequestRule, ...] = ()
-    zero: float | None = None
-    manual: float = DEFAULT_PERCENT
-    weighted: bool = False
-    missing_safe: bool = False
+    zero: float | None = None  # Safety range above zero for zero cells; None: zero cells are safe.
+    manual: float = DEFAULT_PERCENT  # Safety range of manually marked cells, in percent of their value.
+    weighted: bool = False  # Whether weights are applied in the table and the rules.
+    missing_safe: bool = False  # Whether cells with a missing code are safe.
 
     @property
     def by_rule(self) -> bool:
@@ -270,43 +257,27 @@ class Apriori(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Table requested by a batch.
+    """Table requested by a batch."""
 
-    Parameters
-    ----------
-    number, line
-        Number of the table, and line of its specification.
-    data, metadata
-        Names of its files.
-    records
-        Whether the data are microdata instead of cells.
-    by, response
-        Variables, and response: a name, or ``<freq>`` for counts.
-    shadow
-        Variable whose contributions the rules consider. Default: the response.
-    cost, power
-        Cost of suppression: a name, -1 frequency, -2 one, empty the response; and its exponent.
-    safety
-        Rules.
-    additivity
-        Treatment of totals when a table is read: "0" check, "1" recompute, "1T" recompute and keep statuses,
-        "2" keep.
-    recodings, apriori
-        Recodings and a priori files to apply before suppression.
-    """
-
+    # number, line: number of the table, and line of its specification.
     number: int
     line: int
+    # data, metadata: names of its files.
     data: str
     metadata: str
-    records: bool
+    records: bool  # Whether the data are microdata instead of cells.
+    # by, response: variables, and response: a name, or ``<freq>`` for counts.
     by: tuple[str, ...]
     response: str
-    shadow: str = ""
+    shadow: str = ""  # Variable whose contributions the rules consider. Default: the response.
+    # cost, power: cost of suppression: a name, -1 frequency, -2 one, empty the response; and its exponent.
     cost: str = ""
     power: float = 1.0
-    safety: Safety = field(default_factory=Safety)
+    safety: Safety = field(default_factory=Safety)  # Rules.
+    # Treatment of totals when a table is read: "0" check, "1" recompute, "1T" recompute and keep statuses,
+    # "2" keep.
     additivity: str = "0"
+    # recodings, apriori: recodings and a priori files to apply before suppression.
     recodings: tuple[Recoding, ...] = ()
     apriori: tuple[Apriori, ...] = ()
 
@@ -343,25 +314,14 @@ class BatchSession:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Batch that hitoku can run.
+    """Batch that hitoku can run."""
 
-    Parameters
-    ----------
-    path
-        The file.
-    sessions
-        Sessions of the batch.
-    logbook, version_file
-        Names of further output files.
-    notes
-        Commands without effect here, with their lines.
-    """
-
-    path: Path
-    sessions: tuple[BatchSession, ...]
+    path: Path  # The file.
+    sessions: tuple[BatchSession, ...]  # Sessions of the batch.
+    # logbook, version_file: names of further output files.
     logbook: str = ""
     version_file: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # Commands without effect here, with their lines.
 
 
 class BatchProblem(NamedTuple):

@@ -30,52 +30,25 @@ CONTRADICTING = Row(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Done:
-    """Protected and audited table of a batch.
+    """Protected and audited table of a batch."""
 
-    Parameters
-    ----------
-    ready
-        The checked request.
-    safe
-        Table as its files show it.
-    outcome
-        Outcome of its protection; linked tables share one.
-    linked
-        Whether it was protected together with others.
-    """
-
-    ready: Ready
-    safe: SafeTable
-    outcome: Outcome
-    linked: bool = False
+    ready: Ready  # The checked request.
+    safe: SafeTable  # Table as its files show it.
+    outcome: Outcome  # Outcome of its protection; linked tables share one.
+    linked: bool = False  # Whether it was protected together with others.
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BatchRun:
-    """Result of a batch.
-
-    Parameters
-    ----------
-    batch
-        The batch.
-    tables
-        Protected tables by session.
-    log
-        Lines of the logbook: counts and names, no values.
-    contradicting
-        Whether a cell suppressed in one table is published in another.
-    files
-        Written files, with whether they are confidential.
-    folder
-        Release folder; None if not requested, or if nothing was written.
-    """
+    """Result of a batch."""
 
     batch: Batch
-    tables: tuple[tuple[Done, ...], ...]
-    log: tuple[str, ...]
-    contradicting: bool = False
+    tables: tuple[tuple[Done, ...], ...]  # Protected tables by session.
+    log: tuple[str, ...]  # Lines of the logbook: counts and names, no values.
+    contradicting: bool = False  # Whether a cell suppressed in one table is published in another.
+    # Written files, with whether they are confidential.
     files: Mapping[Path, bool] = field(default_factory=dict)
-    folder: Path | None = None
+    folder: Path | None = None  # Release folder; None if not requested, or if nothing was written.
 
     @property
     def safe(self) -> bool:

@@ -33,48 +33,28 @@ BY_HAND = "given"  # rule name of manually marked cells in a need
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Marks:
-    """Manual marks in a table that was read.
+    """Manual marks in a table that was read."""
 
-    Parameters
-    ----------
-    unsafe, protected, withheld
-        Masks of cells marked as unsafe, as never to be suppressed, and as suppressed.
-    lower, upper
-        Given protection levels, zero if none; levels of safe cells have no meaning.
-    """
-
+    # unsafe, protected, withheld: masks of cells marked as unsafe, as never to be suppressed, and as
+    # suppressed.
     unsafe: Mask
     protected: Mask
     withheld: Mask
+    # lower, upper: given protection levels, zero if none; levels of safe cells have no meaning.
     lower: Floats
     upper: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Judged:
-    """Table with its statuses and protection requirements.
+    """Table with its statuses and protection requirements."""
 
-    Parameters
-    ----------
-    table
-        Table with costs, fixed cells and known bounds.
-    need
-        Unsafe cells and their levels.
-    status
-        Status codes, as in :class:`ArgusStatus`.
-    safety
-        Applied rules.
-    decimals
-        Decimals of the values in files.
-    shown
-        Values for files if those of the table were adjusted to be additive; None: values of the table.
-    """
-
-    table: Table
-    need: Need
-    status: Integers
-    safety: Safety
-    decimals: int = 0
+    table: Table  # Table with costs, fixed cells and known bounds.
+    need: Need  # Unsafe cells and their levels.
+    status: Integers  # Status codes, as in :class:`ArgusStatus`.
+    safety: Safety  # Applied rules.
+    decimals: int = 0  # Decimals of the values in files.
+    # Values for files if those of the table were adjusted to be additive; None: values of the table.
     shown: Floats | None = None
 
     @property

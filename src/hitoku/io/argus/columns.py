@@ -28,55 +28,32 @@ COLUMN_PARTS: dict[str, Part] = {"<FREQUENCY>": "frequency", "<MAXSCORE>": "larg
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Column of a data file and its role.
+    """Column of a data file and its role."""
 
-    Parameters
-    ----------
-    name
-        Name; τ-ARGUS ignores case.
-    start, length
-        First column (from one) and width; microdata with a separator have only a width, tables neither.
-    missing
-        At most two codes for missing values.
-    recodable
-        Whether its codes are categories of tables.
-    total
-        Code of the total.
-    code_list
-        File of labels (``.cdl``).
-    hierarchy_file, lead
-        File of the hierarchy (``.hrc``), and its indentation character.
-    levels
-        Number of digits of each level, instead of a hierarchy file.
-    distance
-        Five costs of suppressing a neighbour, by distance.
-    numeric, decimals
-        Whether it is a quantity, and its decimals.
-    weight, holding, request
-        Whether it is the weight, whether it is the holding, and codes of the request for protection.
-    part
-        In a table: the number of a cell that it contains.
-    cell_key
-        Keywords of the cell key method with their values, as written.
-    """
-
-    name: str
+    name: str  # Name; τ-ARGUS ignores case.
+    # start, length: first column (from one) and width; microdata with a separator have only a width, tables
+    # neither.
     start: int | None = None
     length: int | None = None
-    missing: tuple[str, ...] = ()
-    recodable: bool = False
-    total: str = TOTAL
-    code_list: str | None = None
+    missing: tuple[str, ...] = ()  # At most two codes for missing values.
+    recodable: bool = False  # Whether its codes are categories of tables.
+    total: str = TOTAL  # Code of the total.
+    code_list: str | None = None  # File of labels (``.cdl``).
+    # hierarchy_file, lead: file of the hierarchy (``.hrc``), and its indentation character.
     hierarchy_file: str | None = None
     lead: str = "."
-    levels: tuple[int, ...] = ()
-    distance: tuple[int, ...] = ()
+    levels: tuple[int, ...] = ()  # Number of digits of each level, instead of a hierarchy file.
+    distance: tuple[int, ...] = ()  # Five costs of suppressing a neighbour, by distance.
+    # numeric, decimals: whether it is a quantity, and its decimals.
     numeric: bool = False
     decimals: int = 0
+    # weight, holding, request: whether it is the weight, whether it is the holding, and codes of the request
+    # for protection.
     weight: bool = False
     holding: bool = False
     request: tuple[str, ...] = ()
-    part: Part | None = None
+    part: Part | None = None  # In a table: the number of a cell that it contains.
+    # Keywords of the cell key method with their values, as written.
     cell_key: tuple[tuple[str, str], ...] = ()
 
     @property

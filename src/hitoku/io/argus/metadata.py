@@ -65,19 +65,6 @@ TABLE = (*BOTH, *LETTERS, *NUMERIC_PARTS, *COLUMN_PARTS)
 class Metadata:
     """Columns of a data file, in order.
 
-    Parameters
-    ----------
-    layout
-        "fixed" or "free" for microdata, or "table".
-    variables
-        Columns.
-    separator
-        Separator, if the layout has one.
-    safe, unsafe, protect
-        Letters of cell statuses in a table.
-    folder
-        Folder searched for the files that it names.
-
     Examples
     --------
     >>> region = Variable("Region", start=1, length=2, recodable=True)
@@ -85,13 +72,14 @@ class Metadata:
     2
     """
 
-    layout: Layout
-    variables: tuple[Variable, ...]
-    separator: str | None = None
+    layout: Layout  # "fixed" or "free" for microdata, or "table".
+    variables: tuple[Variable, ...]  # Columns.
+    separator: str | None = None  # Separator, if the layout has one.
+    # safe, unsafe, protect: letters of cell statuses in a table.
     safe: str = "S"
     unsafe: str = "U"
     protect: str = "P"
-    folder: Path = field(default=Path(), compare=False)
+    folder: Path = field(default=Path(), compare=False)  # Folder searched for the files that it names.
 
     def __post_init__(self) -> None:
         if self.layout not in get_args(Layout):

@@ -29,15 +29,6 @@ class Range(NamedTuple):
 class GroupRecode:
     """New codes for groups of old ones; codes without a rule are unchanged.
 
-    Parameters
-    ----------
-    rules
-        Each new code with the codes and ranges it replaces.
-    missing
-        Missing codes of the new variable. Default: those of the old one.
-    code_list
-        File of labels of the new codes.
-
     Examples
     --------
     >>> recode = GroupRecode((("1", (Range("1", "5"),)),))
@@ -45,9 +36,9 @@ class GroupRecode:
     {' 2': ' 1', ' 6': ' 6', '10': '10'}
     """
 
-    rules: tuple[tuple[str, tuple[Range, ...]], ...]
-    missing: tuple[str, ...] = ()
-    code_list: str | None = None
+    rules: tuple[tuple[str, tuple[Range, ...]], ...]  # Each new code with the codes and ranges it replaces.
+    missing: tuple[str, ...] = ()  # Missing codes of the new variable. Default: those of the old one.
+    code_list: str | None = None  # File of labels of the new codes.
 
     def recoded(
         self, codes: Iterable[str], *, missing: Sequence[str] = (), length: int | None = None

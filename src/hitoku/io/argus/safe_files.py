@@ -29,21 +29,12 @@ from hitoku.model import Bounds, Dimension, Floats, Integers, Mask, Protection
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SafeTable:
-    """Protected table to be written.
+    """Protected table to be written."""
 
-    Parameters
-    ----------
-    judged
-        Cells with their statuses.
-    protection
-        Protection; None before suppression: only unsafe cells are suppressed.
-    bounds
-        Intervals from an attack, for the audit columns of an intermediate file.
-    """
-
-    judged: Judged
+    judged: Judged  # Cells with their statuses.
+    # Protection; None before suppression: only unsafe cells are suppressed.
     protection: Protection | None = None
-    bounds: Bounds | None = None
+    bounds: Bounds | None = None  # Intervals from an attack, for the audit columns of an intermediate file.
 
     @property
     def status(self) -> Integers:

@@ -23,31 +23,16 @@ HIDDEN = (*UNSAFE, ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_BY_HAND)
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SafeCells:
-    """Cells of a safe file, in its order.
+    """Cells of a safe file, in its order."""
 
-    Parameters
-    ----------
-    names
-        Names of the variables, if the file has a header.
-    codes
-        Codes of every cell.
-    value
-        Values; NaN for suppressed and empty cells.
-    status
-        τ-ARGUS statuses if the file has them, otherwise 0.
-    withheld, empty
-        Masks of suppressed cells, and of cells without contributors.
-    frequency
-        Number of contributors, in an SBS file.
-    """
-
-    names: tuple[str, ...]
-    codes: tuple[tuple[str, ...], ...]
-    value: Floats
-    status: Integers
+    names: tuple[str, ...]  # Names of the variables, if the file has a header.
+    codes: tuple[tuple[str, ...], ...]  # Codes of every cell.
+    value: Floats  # Values; NaN for suppressed and empty cells.
+    status: Integers  # τ-ARGUS statuses if the file has them, otherwise 0.
+    # withheld, empty: masks of suppressed cells, and of cells without contributors.
     withheld: Mask
     empty: Mask
-    frequency: Integers | None = None
+    frequency: Integers | None = None  # Number of contributors, in an SBS file.
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -52,26 +52,15 @@ CROSS = " \N{MULTIPLICATION SIGN} "
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GivenTable:
-    """Table read from a file, with its statuses and protection levels.
+    """Table read from a file, with its statuses and protection levels."""
 
-    Parameters
-    ----------
-    table
-        The table; protected and empty cells are fixed.
-    status
-        Letter per cell: S safe, U unsafe, P protected, M secondary, E empty. None if the file has no
-        statuses.
-    lower, upper
-        Protection levels of every cell; None if the file has none.
-    in_file
-        Mask of cells listed in the file; others are empty or were recomputed.
-    """
-
-    table: Table
+    table: Table  # The table; protected and empty cells are fixed.
+    # Letter per cell: S safe, U unsafe, P protected, M secondary, E empty. None if the file has no statuses.
     status: Letters | None
+    # lower, upper: protection levels of every cell; None if the file has none.
     lower: Floats | None
     upper: Floats | None
-    in_file: Mask
+    in_file: Mask  # Mask of cells listed in the file; others are empty or were recomputed.
 
     @property
     def need(self) -> Need:

@@ -246,17 +246,10 @@ TAKEN_APART = {
 
 @dataclass(frozen=True, slots=True)
 class StandIns:
-    """Replacements of names and codes by ASCII.
+    """Replacements of names and codes by ASCII."""
 
-    Parameters
-    ----------
-    names
-        Replacements of variable and measure names.
-    codes
-        Replacements of codes by variable; ASCII codes are omitted.
-    """
-
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)  # Replacements of variable and measure names.
+    # Replacements of codes by variable; ASCII codes are omitted.
     codes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:

@@ -53,27 +53,16 @@ LIKE_MARK = _named("status", "mark", "marked", "flag", "secret", "suppressed", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """Guessed roles of the columns of a file.
+    """Guessed roles of the columns of a file."""
 
-    Parameters
-    ----------
-    codes
-        Columns of codes.
-    quantities
-        Columns of numbers to sum, without gaps, likeliest first.
-    unit, holding, weight, mark
-        Columns that name respondents and holdings, contain weights, or mark cells.
-    others
-        Other columns of numbers.
-    """
-
-    codes: tuple[Column, ...]
-    quantities: tuple[Column, ...]
+    codes: tuple[Column, ...]  # Columns of codes.
+    quantities: tuple[Column, ...]  # Columns of numbers to sum, without gaps, likeliest first.
+    # unit, holding, weight, mark: columns that name respondents and holdings, contain weights, or mark cells.
     unit: str | None = None
     holding: str | None = None
     weight: str | None = None
     mark: str | None = None
-    others: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()  # Other columns of numbers.
 
     @property
     def value(self) -> Column | None:

@@ -133,31 +133,22 @@ evidence and certificate: public/ is what leaves, checker/ stays.
 
 @dataclass(frozen=True, kw_only=True)
 class OverviewTable:
-    """Key figures of a table in a publication.
+    """Key figures of a table in a publication."""
 
-    Parameters
-    ----------
-    name, measure, variables
-        Name, measure and variables.
-    n_cells, n_filled
-        Number of cells, and of non-empty cells.
-    n_unsafe, n_withheld
-        Number of unsafe cells, and of suppressed cells.
-    kept_cells, kept_value
-        Published shares of non-empty cells, and of the value of inner cells.
-    shares
-        Number of cells shared with other tables, by name.
-    """
-
+    # name, measure, variables: name, measure and variables.
     name: str
     measure: str
     variables: tuple[str, ...]
+    # n_cells, n_filled: number of cells, and of non-empty cells.
     n_cells: int
     n_filled: int
+    # n_unsafe, n_withheld: number of unsafe cells, and of suppressed cells.
     n_unsafe: int
     n_withheld: int
+    # kept_cells, kept_value: published shares of non-empty cells, and of the value of inner cells.
     kept_cells: float
     kept_value: float
+    # Number of cells shared with other tables, by name.
     shares: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -197,22 +188,13 @@ class OverviewTable:
 
 @dataclass(frozen=True, kw_only=True)
 class OverviewGroup:
-    """Group of tables protected together.
+    """Group of tables protected together."""
 
-    Parameters
-    ----------
-    name, folder
-        Name of the group, and path of its release relative to the overview.
-    outcome
-        What was decided and found.
-    tables
-        Figures of its tables.
-    """
-
+    # name, folder: name of the group, and path of its release relative to the overview.
     name: str
     folder: str
-    outcome: Outcome
-    tables: tuple[OverviewTable, ...]
+    outcome: Outcome  # What was decided and found.
+    tables: tuple[OverviewTable, ...]  # Figures of its tables.
 
     @classmethod
     def of(

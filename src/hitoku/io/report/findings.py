@@ -306,47 +306,25 @@ MAX_PICTURES = 3
 
 @dataclass(frozen=True, slots=True)
 class SumPicture:
-    """Disclosed cell or group, with the sums that disclose it.
+    """Disclosed cell or group, with the sums that disclose it."""
 
-    Parameters
-    ----------
-    name
-        Name of the cell or group.
-    places
-        Cells in the picture, as named in findings.
-    sums
-        Sums of published cells that disclose it.
-    rules, required
-        Rules that a cell breaks, and its requirement; for a group, the counted quantity.
-    """
-
-    name: str
-    places: tuple[str, ...]
-    sums: tuple[Waterfall, ...]
+    name: str  # Name of the cell or group.
+    places: tuple[str, ...]  # Cells in the picture, as named in findings.
+    sums: tuple[Waterfall, ...]  # Sums of published cells that disclose it.
+    # rules, required: rules that a cell breaks, and its requirement; for a group, the counted quantity.
     rules: str = ""
     required: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DisclosedRow:
-    """Disclosures found by one attacker.
+    """Disclosures found by one attacker."""
 
-    Parameters
-    ----------
-    row
-        Row of the verdict.
-    pictures
-        First cells, with the sums that disclose them.
-    listed
-        Other findings: reason, advice, and cells or groups.
-    n_more
-        Number of findings not listed.
-    """
-
-    row: Row
-    pictures: tuple[SumPicture, ...]
+    row: Row  # Row of the verdict.
+    pictures: tuple[SumPicture, ...]  # First cells, with the sums that disclose them.
+    # Other findings: reason, advice, and cells or groups.
     listed: tuple[tuple[str, str, tuple[str, ...]], ...]
-    n_more: int
+    n_more: int  # Number of findings not listed.
 
 
 def disclosed(cells: Cells, rows: Iterable[Row]) -> list[DisclosedRow]:

@@ -33,34 +33,17 @@ class PictureSize(float, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """Positions on the strip; None for parts that do not exist.
+    """Positions on the strip; None for parts that do not exist."""
 
-    Parameters
-    ----------
-    value
-        True value.
-    have
-        Ends of the feasibility interval. A cut-off end has an arrow.
-    cut_low, cut_high
-        Whether the interval continues beyond the strip.
-    need
-        Range from the required lower to the required upper level.
-    missing
-        Parts of the required range that are not covered.
-    ruler
-        Required width, drawn from the lower end of the interval.
-    shown
-        Published value, for adjusted tables.
-    """
-
-    value: float
-    have: tuple[float, float] | None = None
+    value: float  # True value.
+    have: tuple[float, float] | None = None  # Ends of the feasibility interval. A cut-off end has an arrow.
+    # cut_low, cut_high: whether the interval continues beyond the strip.
     cut_low: bool = False
     cut_high: bool = False
-    need: tuple[float, float] | None = None
-    missing: tuple[tuple[float, float], ...] = ()
-    ruler: tuple[float, float] | None = None
-    shown: float | None = None
+    need: tuple[float, float] | None = None  # Range from the required lower to the required upper level.
+    missing: tuple[tuple[float, float], ...] = ()  # Parts of the required range that are not covered.
+    ruler: tuple[float, float] | None = None  # Required width, drawn from the lower end of the interval.
+    shown: float | None = None  # Published value, for adjusted tables.
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,50 +130,26 @@ MAX_TERMS = 10
 
 @dataclass(frozen=True, slots=True)
 class SumBar:
-    """Row of the picture.
+    """Row of the picture."""
 
-    Parameters
-    ----------
-    kind
-        "total" (added), "part" (subtracted), "known" (a withheld cell at a known bound) or "left" (result).
-    sign
-        "+", a minus sign, "=" or nothing.
-    label
-        Codes of the cell; empty for merged cells.
-    note
-        Factor, bound, or number of merged cells.
-    shown
-        Number to show.
-    start, width
-        Position on the strip.
-    """
-
+    # "total" (added), "part" (subtracted), "known" (a withheld cell at a known bound) or "left" (result).
     kind: str
-    sign: str
-    label: str
-    note: str
-    shown: str
+    sign: str  # "+", a minus sign, "=" or nothing.
+    label: str  # Codes of the cell; empty for merged cells.
+    note: str  # Factor, bound, or number of merged cells.
+    shown: str  # Number to show.
+    # start, width: position on the strip.
     start: float
     width: float
 
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """Sum that discloses a cell.
+    """Sum that discloses a cell."""
 
-    Parameters
-    ----------
-    word
-        "exactly", "at most" or "at least".
-    shown
-        Result.
-    bars
-        Bars of the sum, the result last; empty if the bound needs no sum.
-    """
-
-    word: str
-    shown: str
-    bars: tuple[SumBar, ...]
+    word: str  # "exactly", "at most" or "at least".
+    shown: str  # Result.
+    bars: tuple[SumBar, ...]  # Bars of the sum, the result last; empty if the bound needs no sum.
 
     @property
     def caption(self) -> str:

@@ -33,27 +33,15 @@ STOPPED = "stopped at its work limit: a closer table may be safe"
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Adjusted:
-    """Adjusted table, with the results of the optimiser. Confidential.
+    """Adjusted table, with the results of the optimiser. Confidential."""
 
-    Parameters
-    ----------
-    protection
-        Published values.
-    sense
-        Direction of each unsafe cell: 1 up, -1 down, 0 for safe cells.
-    multiplier
-        Lagrange multipliers of the bounds of the deviations, before rounding to the grid. See
-        :class:`hitoku.solver.closest.Closest`.
-    turned
-        Unsafe cells whose direction was reversed by ``repair="senses"``.
-    short
-        Unsafe cells that ``repair="elastic"`` moved by less than their level: they are not safe.
-    """
-
-    protection: Protection
-    sense: Floats
+    protection: Protection  # Published values.
+    sense: Floats  # Direction of each unsafe cell: 1 up, -1 down, 0 for safe cells.
+    # Lagrange multipliers of the bounds of the deviations, before rounding to the grid. See
+    # :class:`hitoku.solver.closest.Closest`.
     multiplier: Floats
-    turned: Integers
+    turned: Integers  # Unsafe cells whose direction was reversed by ``repair="senses"``.
+    # Unsafe cells that ``repair="elastic"`` moved by less than their level: they are not safe.
     short: Integers
 
     def __repr__(self) -> str:

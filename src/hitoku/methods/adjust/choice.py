@@ -205,22 +205,14 @@ def both_ways(levels: AllowedDeviations) -> list[Floats]:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Proof that directions contradict each other.
+    """Proof that directions contradict each other."""
 
-    Parameters
-    ----------
-    short
-        Unsafe cells below their level when the sum of relative shortfalls is least.
-    unsafe, held
-        Cells in the contradiction: those whose level it uses, and those whose bound or fixed value it uses.
-    relations
-        Relations that connect them.
-    """
-
-    short: Integers
+    short: Integers  # Unsafe cells below their level when the sum of relative shortfalls is least.
+    # unsafe, held: cells in the contradiction: those whose level it uses, and those whose bound or fixed
+    # value it uses.
     unsafe: Integers
     held: Integers
-    relations: Integers
+    relations: Integers  # Relations that connect them.
 
     def describe(self, labels: Labels) -> str:
         """Describe the contradiction by codes."""

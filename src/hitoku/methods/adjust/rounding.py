@@ -23,21 +23,13 @@ from hitoku.solver.work import CountedWork
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Order in which a table is completed from some of its cells.
+    """Order in which a table is completed from some of its cells."""
 
-    Parameters
-    ----------
-    free
-        Cells that may be chosen freely.
-    tied, ties
-        Inner cells that follow from chosen ones, and the matrix that computes them.
-    rounds
-        For each round, a matrix that computes some totals from known cells, and these totals.
-    """
-
-    free: Mask
+    free: Mask  # Cells that may be chosen freely.
+    # tied, ties: inner cells that follow from chosen ones, and the matrix that computes them.
     tied: Integers
     ties: Any
+    # For each round, a matrix that computes some totals from known cells, and these totals.
     rounds: tuple[tuple[Any, Integers], ...]
 
     @classmethod

@@ -32,21 +32,14 @@ UP, DOWN = Sense
 
 @dataclass(frozen=True, slots=True)
 class AllowedDeviations:
-    """Allowed deviations, before directions are chosen.
+    """Allowed deviations, before directions are chosen."""
 
-    Parameters
-    ----------
-    unsafe
-        Cells that must move.
-    down, up
-        How far each of them must fall or rise; zero elsewhere, and where that direction gives no protection.
-    lower, upper
-        Bounds of every deviation; both are zero for a kept cell.
-    """
-
-    unsafe: Mask
+    unsafe: Mask  # Cells that must move.
+    # down, up: how far each of them must fall or rise; zero elsewhere, and where that direction gives no
+    # protection.
     down: Floats
     up: Floats
+    # lower, upper: bounds of every deviation; both are zero for a kept cell.
     lower: Floats
     upper: Floats
 

@@ -23,26 +23,16 @@ FAR = np.int64(2**60)
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """Public information about rectangles of one shape.
+    """Public information about rectangles of one shape."""
 
-    Parameters
-    ----------
-    rows, columns
-        Sums of their rows and columns.
-    first, last
-        Per cell, the least and the largest small count that is unsafe; none if ``first > last``.
-    large
-        Per cell, the count from which it is unsafe again; ``FAR`` if there is none.
-    width
-        Per cell, the required width.
-    """
-
+    # rows, columns: sums of their rows and columns.
     rows: Integers
     columns: Integers
+    # first, last: per cell, the least and the largest small count that is unsafe; none if ``first > last``.
     first: Integers
     last: Integers
-    large: Integers
-    width: Integers
+    large: Integers  # Per cell, the count from which it is unsafe again; ``FAR`` if there is none.
+    width: Integers  # Per cell, the required width.
 
     @property
     def transposed(self) -> Local:

@@ -26,23 +26,14 @@ from hitoku.rules import Rule, assess
 
 @dataclass(frozen=True, eq=False)
 class MagnitudeLevels:
-    """Requirements that the contributions of every cell imply, rows by columns, in units; zero if none.
+    """Requirements that the contributions of every cell imply, rows by columns, in units; zero if none."""
 
-    Parameters
-    ----------
-    unsafe
-        Unsafe cells.
-    lower, upper, width
-        Required protection below and above the value, and required width.
-    sole
-        The same three for one unit that has a single contributor.
-    """
-
-    unsafe: Mask
+    unsafe: Mask  # Unsafe cells.
+    # lower, upper, width: required protection below and above the value, and required width.
     lower: Integers
     upper: Integers
     width: Integers
-    sole: tuple[int, int, int]
+    sole: tuple[int, int, int]  # The same three for one unit that has a single contributor.
 
     def short(self, rows: Integers, columns: Integers, values: Integers, reach: AttainableRange) -> Mask:
         """Return for each rectangle whether one of its unsafe cells cannot move as far as required."""

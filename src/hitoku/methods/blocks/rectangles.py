@@ -21,26 +21,17 @@ from hitoku.model import Deviations, Integers, Mask
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Nodes of one shape at one depth.
+    """Nodes of one shape at one depth."""
 
-    Parameters
-    ----------
-    number
-        Their numbers in the tree; the root is 0.
-    rows, columns
-        Rows and columns of each node, in the order in which they are cut.
-    axis, cut
-        Whether they are cut across rows (0) or columns (1), and the position of the cut; -1 for leaves.
-    children
-        Numbers of both parts of each node; -1 for leaves.
-    """
-
-    number: Integers
+    number: Integers  # Their numbers in the tree; the root is 0.
+    # rows, columns: rows and columns of each node, in the order in which they are cut.
     rows: Integers
     columns: Integers
+    # axis, cut: whether they are cut across rows (0) or columns (1), and the position of the cut; -1 for
+    # leaves.
     axis: int
     cut: int
-    children: Integers
+    children: Integers  # Numbers of both parts of each node; -1 for leaves.
 
 
 def tree(expected: Integers, split: str) -> list[list[Nodes]]:

@@ -95,24 +95,16 @@ def _shortest(
 
 @dataclass(frozen=True, eq=False)
 class Rectangle:
-    """One rectangle, cut across its columns or not at all.
+    """One rectangle, cut across its columns or not at all."""
 
-    Parameters
-    ----------
-    values
-        A table with the sums of the rectangle. Any such table will do: no result depends on the choice.
-    first, last, large, width
-        Per cell, as in :class:`Terms`.
-    free
-        Cells that are not structural zeros.
-    """
-
+    # A table with the sums of the rectangle. Any such table will do: no result depends on the choice.
     values: Integers
+    # first, last, large, width: per cell, as in :class:`Terms`.
     first: Integers
     last: Integers
     large: Integers
     width: Integers
-    free: Mask = field(kw_only=True)
+    free: Mask = field(kw_only=True)  # Cells that are not structural zeros.
 
     @property
     def transposed(self) -> Rectangle:

@@ -30,24 +30,14 @@ PUBLIC = "this follows from the published totals alone, whatever the inner cells
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Terms that decide about a cell, rows by columns.
+    """Terms that decide about a cell, rows by columns."""
 
-    Parameters
-    ----------
-    first, last
-        Least and largest small count that is unsafe; none where ``first > last``.
-    large
-        Count from which a cell is unsafe again; ``FAR`` if there is none.
-    width
-        Required width of an unsafe cell.
-    free
-        Cells that are not structural zeros; None if there are no structural zeros.
-    """
-
+    # first, last: least and largest small count that is unsafe; none where ``first > last``.
     first: Integers
     last: Integers
-    large: Integers
-    width: Integers
+    large: Integers  # Count from which a cell is unsafe again; ``FAR`` if there is none.
+    width: Integers  # Required width of an unsafe cell.
+    # Cells that are not structural zeros; None if there are no structural zeros.
     free: Mask | None = field(default=None, kw_only=True)
 
     @classmethod

@@ -81,23 +81,15 @@ def closure(marked: Mask, expected: Integers, width: int, count: int) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Rows (axis 0) and columns (axis 1) while cells are added.
+    """Rows (axis 0) and columns (axis 1) while cells are added."""
 
-    Parameters
-    ----------
-    marked, hidden
-        Cells of flagged groups; all cells withheld so far.
-    expected, enough
-        Expectation, and the amount from which a cell can move.
-    count
-        Number of such cells that a line must have.
-    """
-
+    # marked, hidden: cells of flagged groups; all cells withheld so far.
     marked: Mask
     hidden: Mask
+    # expected, enough: expectation, and the amount from which a cell can move.
     expected: Integers
     enough: int
-    count: int
+    count: int  # Number of such cells that a line must have.
 
     def lacks(self, axis: int, line: int) -> bool:
         """Return whether a line with suppressed cells needs one more."""

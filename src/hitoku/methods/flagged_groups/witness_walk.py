@@ -24,29 +24,17 @@ from hitoku.model import Integers, Mask
 
 @dataclass(frozen=True, eq=False)
 class FlaggedRelease:
-    """Public view of a table, and the flags.
+    """Public view of a table, and the flags."""
 
-    Parameters
-    ----------
-    rows, columns
-        Sums of the suppressed cells of every row and column.
-    hidden, marked
-        Suppressed cells; those of flagged groups among them.
-    group
-        Group number of each cell.
-    expected
-        Public expectation, in integers.
-    terms
-        Unsafe counts, and required width.
-    """
-
+    # rows, columns: sums of the suppressed cells of every row and column.
     rows: Integers
     columns: Integers
+    # hidden, marked: suppressed cells; those of flagged groups among them.
     hidden: Mask
     marked: Mask
-    group: Integers
-    expected: Integers
-    terms: Terms
+    group: Integers  # Group number of each cell.
+    expected: Integers  # Public expectation, in integers.
+    terms: Terms  # Unsafe counts, and required width.
 
     def never_unsafe(self, cell: Cell) -> bool:
         """Return whether the sums alone exclude an unsafe count for a cell."""
@@ -61,30 +49,19 @@ class FlaggedRelease:
 
 @dataclass(eq=False)
 class WitnessWalk:
-    """State of the walk, and the values that it has visited.
+    """State of the walk, and the values that it has visited."""
 
-    Parameters
-    ----------
-    shown
-        Input of the walk.
-    values, lower, upper
-        Current table, and bounds of its cells.
-    low, high
-        Least and largest values visited.
-    guards
-        Cell of each flagged group that is kept unsafe.
-    steps
-        Changes from one visited table to the next; the first one is the start itself.
-    """
-
-    shown: FlaggedRelease
+    shown: FlaggedRelease  # Input of the walk.
+    # values, lower, upper: current table, and bounds of its cells.
     values: Integers
     lower: Integers
     upper: Integers
+    # low, high: least and largest values visited.
     low: Integers = field(init=False)
     high: Integers = field(init=False)
-    guards: dict[int, Cell] = field(default_factory=dict)
+    guards: dict[int, Cell] = field(default_factory=dict)  # Cell of each flagged group that is kept unsafe.
     members: dict[int, list[Cell]] = field(default_factory=dict)
+    # Changes from one visited table to the next; the first one is the start itself.
     steps: list[dict[Cell, int]] = field(default_factory=list)
 
     @classmethod

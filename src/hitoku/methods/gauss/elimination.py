@@ -116,39 +116,21 @@ def residue(x: float, c: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EliminationProblem:
-    """Candidates in order, and the properties of the other cells.
+    """Candidates in order, and the properties of the other cells."""
 
-    Parameters
-    ----------
-    n_cells
-        Number of cells.
-    order
-        Candidates, the most important first: none that is unsafe, hidden or forced.
-    unsafe, hidden, forced
-        Masks over cells that do not overlap.
-    columns
-        Returns the cells as sums of rows, one row per inner cell.
-    relations
-        Returns the relations between cells, possibly with additional unpublished ones, and the cell that
-        represents each row.
-    owner
-        For each row, zero or the only contributor.
-    singletons
-        Treatment of singletons, by hitoku's name.
-    moves
-        Minimum null-space dimension to preserve.
-    """
-
-    n_cells: int
-    order: Integers
+    n_cells: int  # Number of cells.
+    order: Integers  # Candidates, the most important first: none that is unsafe, hidden or forced.
+    # unsafe, hidden, forced: masks over cells that do not overlap.
     unsafe: Mask
     hidden: Mask
     forced: Mask
-    columns: Callable[[], Sequence[Column]]
+    columns: Callable[[], Sequence[Column]]  # Returns the cells as sums of rows, one row per inner cell.
+    # Returns the relations between cells, possibly with additional unpublished ones, and the cell that
+    # represents each row.
     relations: Callable[[], tuple[Any, Integers]]
-    owner: Integers | None = None
-    singletons: str = "none"
-    moves: int = 0
+    owner: Integers | None = None  # For each row, zero or the only contributor.
+    singletons: str = "none"  # Treatment of singletons, by hitoku's name.
+    moves: int = 0  # Minimum null-space dimension to preserve.
 
     def solve(self) -> Elimination:
         """Find the secondary cells."""

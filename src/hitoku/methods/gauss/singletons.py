@@ -222,20 +222,11 @@ def _signs(row: int, rest: Column) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Firms:
-    """Refuse a column that would reveal too much to a firm or to the public.
+    """Refuse a column that would reveal too much to a firm or to the public."""
 
-    Parameters
-    ----------
-    first
-        Rows from here on are singletons.
-    owner
-        The firm of each row; zero for rows with several.
-    inside
-        Unsafe columns that consist of singletons only. The others are watched by the span.
-    """
-
-    first: int
-    owner: Sequence[int]
+    first: int  # Rows from here on are singletons.
+    owner: Sequence[int]  # The firm of each row; zero for rows with several.
+    # Unsafe columns that consist of singletons only. The others are watched by the span.
     inside: tuple[Column, ...]
 
     def refuses(self, span: Span, column: Column, row: int) -> bool:

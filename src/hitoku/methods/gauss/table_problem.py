@@ -28,36 +28,20 @@ from hitoku.solver.work import Deadline
 
 @dataclass(eq=False)
 class TableProblem:
-    """Input of elimination for one table; sums of inner cells are computed on first use.
+    """Input of elimination for one table; sums of inner cells are computed on first use."""
 
-    Parameters
-    ----------
-    table, need
-        Table, and its need.
-    order
-        All cells, the most important first.
-    forced
-        Cells that are published; ``excused`` if exposures by them do not matter.
-    hidden
-        Cells that are not published and need no protection.
-    owner
-        Per cell, zero or the only contributor; None: no singletons.
-    singletons, moves
-        As in :class:`hitoku.methods.gauss.Gauss`.
-    differences
-        Cells by differences that must not be derivable.
-    """
-
+    # table, need: table, and its need.
     table: Table
     need: Need
-    order: Integers
-    forced: Mask
-    hidden: Mask
+    order: Integers  # All cells, the most important first.
+    forced: Mask  # Cells that are published; ``excused`` if exposures by them do not matter.
+    hidden: Mask  # Cells that are not published and need no protection.
     excused: bool
-    owner: Integers | None
+    owner: Integers | None  # Per cell, zero or the only contributor; None: no singletons.
+    # singletons, moves: as in :class:`hitoku.methods.gauss.Gauss`.
     singletons: str
     moves: int
-    differences: Any = None
+    differences: Any = None  # Cells by differences that must not be derivable.
     _sums: tuple[list[Column], Integers] | None = field(default=None, init=False)
 
     def sums(self) -> tuple[list[Column], Integers]:

@@ -56,24 +56,14 @@ class Trace:
 
 @dataclass(slots=True)
 class Budget:
-    """Work and limits, shared by all parts of one search.
+    """Work and limits, shared by all parts of one search."""
 
-    Parameters
-    ----------
-    used
-        Returns the share of the limits that is used up, given the work done; zero without limits.
-    report
-        Called with the bound and the cost of the best pattern.
-    gap
-        Stop if no pattern can be cheaper by more than this share.
-    work
-        Attacker subproblems and relaxations solved so far.
-    """
-
+    # Returns the share of the limits that is used up, given the work done; zero without limits.
     used: Callable[[int], float] = lambda _work: 0.0
+    # Called with the bound and the cost of the best pattern.
     report: Callable[[float, float], None] = lambda _bound, _best: None
-    gap: float = 0.0
-    work: int = 0
+    gap: float = 0.0  # Stop if no pattern can be cheaper by more than this share.
+    work: int = 0  # Attacker subproblems and relaxations solved so far.
     interrupted: bool = False
 
     def spend(self, work: int = 1) -> None:
@@ -100,21 +90,11 @@ SEED = 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProtectionLevels:
-    """Levels to reach, one entry per cell and side.
+    """Levels to reach, one entry per cell and side."""
 
-    Parameters
-    ----------
-    cell
-        Cell that must move.
-    side
-        ``UP``: by ``amount`` up; ``DOWN``: down; ``WIDTH``: the two ways together.
-    amount
-        Required movement, above zero.
-    """
-
-    cell: Integers
-    side: NDArray[np.int8]
-    amount: Floats
+    cell: Integers  # Cell that must move.
+    side: NDArray[np.int8]  # ``UP``: by ``amount`` up; ``DOWN``: down; ``WIDTH``: the two ways together.
+    amount: Floats  # Required movement, above zero.
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -125,34 +105,17 @@ class ProtectionLevels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """A suppression problem over the cells that can move.
+    """A suppression problem over the cells that can move."""
 
-    Parameters
-    ----------
-    cells
-        Positions of the cells in the table.
-    relations
-        Relations with at least two of them.
-    up, down
-        How far each cell can lie above and below its value, for an outsider without the release.
-    forced
-        Cells that are suppressed in any case.
-    weight
-        Cost of suppressing each cell.
-    tie
-        Small integers that decide between patterns of equal cost.
-    levels
-        Levels to reach.
-    """
-
-    cells: Integers
-    relations: sparse.csr_array
+    cells: Integers  # Positions of the cells in the table.
+    relations: sparse.csr_array  # Relations with at least two of them.
+    # up, down: how far each cell can lie above and below its value, for an outsider without the release.
     up: Floats
     down: Floats
-    forced: Mask
-    weight: Floats
-    tie: Integers
-    levels: ProtectionLevels
+    forced: Mask  # Cells that are suppressed in any case.
+    weight: Floats  # Cost of suppressing each cell.
+    tie: Integers  # Small integers that decide between patterns of equal cost.
+    levels: ProtectionLevels  # Levels to reach.
 
     @property
     def free(self) -> Integers:
@@ -202,52 +165,30 @@ NOTHING_PEELED: Peeling = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pushed:
-    """Answers of some attacker subproblems ("pushes": one cell, one direction).
+    """Answers of some attacker subproblems ("pushes": one cell, one direction)."""
 
-    Parameters
-    ----------
-    level, sense
-        Level and direction of each push.
-    reach
-        Distance reached, in the table's units; at most the level's amount.
-    multipliers
-        Integer multiples of ``1 / grid``, pushes by relations; empty rows if only the cell's own slack
-        limited it.
-    others
-        A second set of multipliers, or None.
-    flows
-        Pushes by cells: the deviations found; None unless requested. Multipliers may then be missing.
-    peeled
-        Cells that the multipliers do not cover, the last to drop out first.
-    """
-
+    # level, sense: level and direction of each push.
     level: Integers
     sense: Integers
-    reach: Floats
+    reach: Floats  # Distance reached, in the table's units; at most the level's amount.
+    # Integer multiples of ``1 / grid``, pushes by relations; empty rows if only the cell's own slack limited
+    # it.
     multipliers: SparseRows
-    others: SparseRows | None
+    others: SparseRows | None  # A second set of multipliers, or None.
     grid: int
+    # Pushes by cells: the deviations found; None unless requested. Multipliers may then be missing.
     flows: Floats | None
-    peeled: Peeling = NOTHING_PEELED
+    peeled: Peeling = NOTHING_PEELED  # Cells that the multipliers do not cover, the last to drop out first.
 
 
 class Subproblems(Protocol):
-    """Protocol of the engines for the attacker subproblems of one instance.
+    """Protocol of the engines for the attacker subproblems of one instance."""
 
-    Attributes
-    ----------
-    instance, budget
-        The instance, and the budget that the engine spends.
-    network
-        Whether the engine pushes by maximum flows.
-    tableau
-        Whether the engine keeps a tableau between calls, so that pushes are quick.
-    """
-
+    # instance, budget: the instance, and the budget that the engine spends.
     instance: Instance
     budget: Budget
-    network: ClassVar[bool]
-    tableau: ClassVar[bool]
+    network: ClassVar[bool]  # Whether the engine pushes by maximum flows.
+    tableau: ClassVar[bool]  # Whether the engine keeps a tableau between calls, so that pushes are quick.
 
     def push(
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False

@@ -40,24 +40,12 @@ FAILURES = 24
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Size of neighbourhoods.
+    """Size of neighbourhoods."""
 
-    Parameters
-    ----------
-    freed
-        Cells of the pattern that are released at first.
-    candidates
-        Other cells that may be added, by reduced cost.
-    per_failure
-        Cells of the pattern for each allowed consecutive failure.
-    share
-        Largest share of the pattern that is released.
-    """
-
-    freed: int = 20
-    candidates: int = 150
-    per_failure: int = 8
-    share: float = 1.0
+    freed: int = 20  # Cells of the pattern that are released at first.
+    candidates: int = 150  # Other cells that may be added, by reduced cost.
+    per_failure: int = 8  # Cells of the pattern for each allowed consecutive failure.
+    share: float = 1.0  # Largest share of the pattern that is released.
 
 
 # If rows and reduced costs are so good that a wide neighbourhood is decided at its root.

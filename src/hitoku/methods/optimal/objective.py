@@ -59,23 +59,12 @@ REAL = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """Function to be minimised, and an optional limit on a second cost.
+    """Function to be minimised, and an optional limit on a second cost."""
 
-    Parameters
-    ----------
-    cost
-        One number per cell of the instance.
-    step
-        Two patterns cost the same or differ by at least this; zero for real costs.
-    ties
-        Search every pattern of the least cost and keep the lexicographically smallest.
-    other, most
-        A second cost, and its limit; None for no limit.
-    """
-
-    cost: Floats
-    step: float
-    ties: bool = False
+    cost: Floats  # One number per cell of the instance.
+    step: float  # Two patterns cost the same or differ by at least this; zero for real costs.
+    ties: bool = False  # Search every pattern of the least cost and keep the lexicographically smallest.
+    # other, most: A second cost, and its limit; None for no limit.
     other: Floats | None = None
     most: float = 0.0
 
@@ -110,28 +99,13 @@ class Objective:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchResult:
-    """Incumbent, dual bound and cuts at the end of a search.
+    """Incumbent, dual bound and cuts at the end of a search."""
 
-    Parameters
-    ----------
-    pattern, value
-        Best pattern and its cost.
-    bound
-        The dual bound: no safe pattern costs less.
-    finished
-        Whether the search was completed.
-    possible
-        Cells that patterns of the same cost may suppress.
-    rows
-        Cuts: valid for all safe patterns.
-    canonical
-        Whether the pattern is the one that the tie-break selects.
-    """
-
+    # pattern, value: best pattern and its cost.
     pattern: Mask
     value: float
-    bound: float
-    finished: bool
-    possible: Mask
-    rows: Cuts
-    canonical: bool = False
+    bound: float  # The dual bound: no safe pattern costs less.
+    finished: bool  # Whether the search was completed.
+    possible: Mask  # Cells that patterns of the same cost may suppress.
+    rows: Cuts  # Cuts: valid for all safe patterns.
+    canonical: bool = False  # Whether the pattern is the one that the tie-break selects.

@@ -81,24 +81,14 @@ class TwoWay:
 
     The lighter pattern is chosen, of equally light ones the lexicographically smaller. The weight of a cell
     is ``fixed + per_value * count``; weights have a scale of their own, unlike the costs of the method.
-
-    Parameters
-    ----------
-    inner
-        Positions of the inner cells, row by row.
-    columns
-        Number of inner cells in a row.
-    fixed, per_value
-        Weight of each inner cell.
-    allowed
-        Inner cells that may be suppressed.
     """
 
-    inner: Integers
-    columns: int
+    inner: Integers  # Positions of the inner cells, row by row.
+    columns: int  # Number of inner cells in a row.
+    # fixed, per_value: weight of each inner cell.
     fixed: Integers
     per_value: int
-    allowed: Mask
+    allowed: Mask  # Inner cells that may be suppressed.
 
 
 def two_way(table: Table, cost: str | ArrayLike, keep: Mask) -> TwoWay | None:

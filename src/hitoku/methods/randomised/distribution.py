@@ -40,21 +40,11 @@ class PatternSizes:
 
 @dataclass(frozen=True, eq=False)
 class PatternDistribution:
-    """The probability of every pattern, given the table: a function of public knowledge and counts.
+    """The probability of every pattern, given the table: a function of public knowledge and counts."""
 
-    Parameters
-    ----------
-    public
-        Public knowledge.
-    strength
-        Factor ``exp(-strength)`` on the probability for every additional cell.
-    levels
-        Maximum number of cells above the smallest pattern.
-    """
-
-    public: PublicKnowledge
-    strength: float
-    levels: int
+    public: PublicKnowledge  # Public knowledge.
+    strength: float  # Factor ``exp(-strength)`` on the probability for every additional cell.
+    levels: int  # Maximum number of cells above the smallest pattern.
 
     @property
     def worth(self) -> Floats:

@@ -25,25 +25,15 @@ MIXTURES = (1, 2, 3, 7, 11)
 
 @dataclass(frozen=True, eq=False)
 class PublicKnowledge:
-    """Public knowledge before the draw, which determines the probabilities of patterns.
+    """Public knowledge before the draw, which determines the probabilities of patterns."""
 
-    Parameters
-    ----------
-    rows, columns
-        Shape of the inner cells, row by row.
-    inner
-        Positions of the inner cells in the table.
-    width
-        Required width of each inner cell if it is suppressed; zero for cells that the totals determine.
-    verdict
-        Inner cells by counts: whether this count in this cell is unsafe.
-    """
-
+    # rows, columns: shape of the inner cells, row by row.
     rows: int
     columns: int
-    inner: Integers
+    inner: Integers  # Positions of the inner cells in the table.
+    # Required width of each inner cell if it is suppressed; zero for cells that the totals determine.
     width: Integers
-    verdict: Mask
+    verdict: Mask  # Inner cells by counts: whether this count in this cell is unsafe.
 
     @classmethod
     def of(cls, table: Table, rules: Sequence[Rule], width: ArrayLike) -> PublicKnowledge:
