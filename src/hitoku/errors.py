@@ -186,10 +186,21 @@ def did_you_mean(name: object, known: Iterable[str], *, otherwise: str = "") -> 
     "did you mean 'turnover'?"
     """
     choices = list(known)
-    near = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.6)
-    if near:
-        return Text("did you mean {name!r}?", name=near[0])
+    if near := nearest(name, choices):
+        return near
     return Text(otherwise) if otherwise else Text("use one of: {names}", names=some(choices, 12))
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Return a question that names the nearest known word; empty if none is near.
+
+    Examples
+    --------
+    >>> nearest("turnver", ["region", "turnover"]), nearest("x", ["region", "turnover"])
+    ("did you mean 'turnover'?", '')
+    """
+    near = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.6)
+    return Text("did you mean {name!r}?", name=near[0]) if near else ""
 
 
 def must_be(kind: type, value: object, where: str) -> None:

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from hitoku.errors import HitokuError, ParameterError, did_you_mean
+from hitoku.errors import HitokuError, ParameterError, nearest
 from hitoku.messages import Text
 
 # Codes of errors about numbers.
@@ -333,7 +333,7 @@ class Declared:
             refused = next(refusals(error), None)
         if refused is not None:
             raise refused.error(kind, name, where)
-        near = did_you_mean(str(given), self.words, otherwise=" ").strip() if isinstance(given, str) else ""
+        near = nearest(given, self.words) if isinstance(given, str) else ""
         raise kind(
             "key_value_not_allowed",
             "{key} cannot be {value!r}",

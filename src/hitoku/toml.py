@@ -16,7 +16,8 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from hitoku.errors import DataError, ParameterError, did_you_mean
+from hitoku.errors import DataError, HitokuError, ParameterError, did_you_mean, nearest
+from hitoku.messages import Text, join
 from hitoku.parameters import NUMBERS, Refused
 
 KeyPath = tuple[str | int, ...]
@@ -60,10 +61,14 @@ class Origin:
             first = str(path[0]) if path else ""
             return self.options.get(first, f"--{first.replace('_', '-')}")
         line = line_of(path, dict(self.lines))
-        words = [f"entry {part + 1}" if isinstance(part, int) else part for part in path]
-        if words:
-            words[0] = f"key {words[0]}"
-        return ", ".join([self.name, *([f"line {line}"] if line else []), *words])
+        first = [Text("key {key}", key=path[0])] if path else []
+        words = [Text("entry {n}", n=part + 1) if isinstance(part, int) else part for part in path[1:]]
+        rest = join([Text("line {line}", line=line) if line else "", *first, *words], "{first}, {second}")
+        return Text("{file}, {rest}" if rest else "{file}", file=self.name, rest=rest)
+
+    def names(self, error: HitokuError) -> bool:
+        """Return whether the location of an error is a key of this file already."""
+        return bool(self.name) and error.where.fields.get("file") == self.name
 
     def error(
         self, path: Sequence[str | int], code: str, template: str, fix: str, /, **fields: Any
@@ -151,12 +156,17 @@ def validated(
         raise wrong.copy_as(fix=WANTED["float_type"][1]) if quoted else wrong
     if found["type"] in {"literal_error", "enum"}:
         words = [word.strip("' ") for word in str(found["ctx"]["expected"]).replace(" or ", ", ").split(",")]
-        near = did_you_mean(str(found["input"]), words, otherwise="").partition("use one of")[0]
         raise origin.error(
             path,
             "key_value_not_allowed",
             "{key} cannot be {value!r}",
-            f"{near} use {' or '.join(words)}".strip(),
+            join(
+                [
+                    nearest(found["input"], words),
+                    Text("use {names}", names=join(words, "{first} or {second}")),
+                ],
+                "{first} {second}",
+            ),
             key=last,
             value=found["input"],
         )

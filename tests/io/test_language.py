@@ -77,6 +77,17 @@ def filled_in(asked, written):
     return {text for text in asked - written if SENTENCE.search(text)}
 
 
+def untranslated(text):
+    """Return sentences in the fields of a text that are plain strings, so that they are never looked up."""
+    if not isinstance(text, Text):
+        return set()
+    fields = [
+        part for field in text.fields.values() for part in (field if isinstance(field, tuple) else [field])
+    ]
+    plain = {part for part in fields if isinstance(part, str) and not isinstance(part, Text)}
+    return {part for part in plain if SENTENCE.search(part)}.union(*map(untranslated, fields))
+
+
 def outside(html):
     """Return sentences of a page that were not looked up."""
     bare = re.sub(r"<(style|code|script|pre)[ >].*?</\1>", "", html, flags=re.DOTALL)
@@ -136,6 +147,7 @@ def test_every_row_of_a_verdict_is_looked_up_by_its_template(kind, written):
     for row in verdict.rows:
         for text in (row.label, row.result, row.reason, row.fix):
             say(text)
+            assert untranslated(text) == set()
     verdict.sentences(say)
     assert recorder.asked
     assert filled_in(recorder.asked, written) == set()
@@ -148,7 +160,15 @@ def test_verdicts_of_outputs_keep_their_numbers_in_every_language(check):
     ]
     assert any(JAPANESE.search(say(text)) for text in texts)
     for text in texts:
+        assert untranslated(text) == set()
         assert set(re.findall(r"\d+", text)) <= set(re.findall(r"\d+", say(text))), text
+
+
+def test_plain_sentence_in_a_field_is_found():
+    sentence = "the method has a guarantee"
+    assert untranslated(Text("{n} tables: {why}", n=2, why=sentence)) == {sentence}
+    assert untranslated(Text("{n} tables: {why}", n=2, why=Text(sentence))) == set()
+    assert untranslated(Text("{all}", all=(Text("{why}", why=sentence), "R03"))) == {sentence}
 
 
 def test_headline_lists_attackers_in_the_language():

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.linking.classifications import finest, possible_pairs
+from hitoku.messages import Text
 from hitoku.model import TABLE, Contributors, Integers, Labels, Table, leaf_cells
 from hitoku.tabulation import Coded, RecordAtoms, TableSpec
 
@@ -29,7 +30,7 @@ MAX_COMBINATIONS, MAX_ATOMS, MAX_TABULATED = 1_000_000, 50_000, 100_000
 ATOMS = "combinations"
 MISSING = "missing"
 
-TOO_MANY = "there are too many combinations of their codes"
+TOO_MANY = Text("there are too many combinations of their codes")
 
 
 @dataclass(frozen=True, eq=False)

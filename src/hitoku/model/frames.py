@@ -10,7 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from hitoku.errors import DataError, did_you_mean, some
+from hitoku.errors import DataError, did_you_mean, nearest, some
 from hitoku.messages import Arguments, Text
 from hitoku.model.arrays import Floats, Integers
 
@@ -199,8 +199,8 @@ def nearest_code(code: str, known: Iterable[str]) -> str:
 def _near_branch(code: str, known: Sequence[str]) -> str:
     """Return what to do about a code that is not in the hierarchy: a misspelt word, or one of a branch."""
     near = nearest_code(code, known)
-    word = did_you_mean(code, known, otherwise=" ")
-    if word.strip() and not any(sign.isdigit() for sign in code):
+    word = nearest(code, known)
+    if word and not any(sign.isdigit() for sign in code):
         return word
     if near:
         return Text(

@@ -361,10 +361,10 @@ def _undecided(recipe: Recipe, group: Built, groups: Sequence[Built]) -> str:
         return ""
     reasons = [
         group.undecided,
-        "counts and magnitudes leave together" if recipe.counts is not None else "",
-        "groups=False" if not recipe.keys.groups else "",
-        "" if requires_groups(recipe.method) else "the method makes promises of its own",
-        "tables of several quantities were judged separately"
+        Text("counts and magnitudes are published together") if recipe.counts is not None else "",
+        Text("groups=False") if not recipe.keys.groups else "",
+        "" if requires_groups(recipe.method) else Text("the method has a guarantee of its own"),
+        Text("tables of several quantities were judged separately")
         if len({one.table.measure for one in groups}) > 1
         else "",
         not_in_sets(recipe.rules),

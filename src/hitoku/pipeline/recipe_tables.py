@@ -245,7 +245,7 @@ def _blaming(
     try:
         yield
     except HitokuError as error:
-        if origin.name and origin.name in error.where:
+        if origin.names(error):
             raise
         if keys and error.column:
             at = next(_naming(keys, error.column, where), at)

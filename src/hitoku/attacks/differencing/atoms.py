@@ -18,6 +18,7 @@ from scipy import sparse
 from hitoku.attacks.differencing.axes import in_words
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError
+from hitoku.messages import Text, join
 from hitoku.model import Floats, Integers, Labels, Mask, Release, rational
 from hitoku.solver.linear import LinearProgram, SolverStatus, solve
 
@@ -54,15 +55,15 @@ class Disclosed:
         """Positions of the releases that disclose it."""
         return tuple(sorted({term.release for term in self.terms}))
 
-    def describe(self, names: Mapping[int, str], unit: str = "") -> str:
+    def describe(self, names: Mapping[int, str], *, units: bool = False) -> str:
         """Describe the group, the numbers that add up to it, and their releases.
 
         Parameters
         ----------
         names
             Names of the releases.
-        unit
-            Name of one unit.
+        units
+            Whether to name what is counted.
         """
         ordered = sorted(self.terms, key=lambda term: (term.times < 0, term.release, term.cell))
         text = ""
@@ -71,10 +72,18 @@ class Disclosed:
             number = f"{term.value:g}" if times == 1 else f"{times} x {term.value:g}"
             sign = "-" if term.times < 0 else "+"
             text += (f"{sign} " if place or term.times < 0 else "") + f"{number} "
-        outputs = " and ".join(names[release] for release in self.releases)
-        equals = "=" if self.exact else "\N{GREATER-THAN OR EQUAL TO} the group;"
-        units = f" {unit}{'' if self.most == 1 else 's'}" if unit else ""
-        return f"{self.group}: {text}{equals} {self.most:g}{units}, from {outputs}"
+        n = f"{self.most:g}"
+        if units:
+            n = Text("{n:g} unit" if self.most == 1 else "{n:g} units", n=self.most)
+        return Text(
+            "{group}: {sum} = {n}, from {outputs}"
+            if self.exact
+            else "{group}: {sum} \N{GREATER-THAN OR EQUAL TO} the group; {n}, from {outputs}",
+            group=self.group,
+            sum=text.rstrip(),
+            n=n,
+            outputs=join([names[release] for release in self.releases], "{first} and {second}"),
+        )
 
     def __str__(self) -> str:
         return self.describe({release: f"output {release + 1}" for release in self.releases})

@@ -310,7 +310,7 @@ def _told(
     for names, own_groups in list(sets.items())[:3]:
         group, worst = min(own_groups, key=lambda each: (each[1].most, each[1].group))
         more = Text("{n} more", n=len(own_groups) - 1) if len(own_groups) > 1 else ""
-        text = worst.describe({place: each.name for place, each in enumerate(group)}, "unit")
+        text = worst.describe({place: each.name for place, each in enumerate(group)}, units=True)
         involved = [group[place].definition for place in worst.releases if group[place] is not own]
         verdicts.append(
             PrincipleVerdict(

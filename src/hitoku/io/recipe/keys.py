@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from hitoku.coalitions import INSIDERS, parse_insiders
-from hitoku.errors import HitokuError, ParameterError, did_you_mean
+from hitoku.errors import HitokuError, ParameterError, nearest
 from hitoku.io.formats import FORMATS
-from hitoku.messages import Text, respell
+from hitoku.messages import Text, join, respell
 from hitoku.model import DEFAULT_SCOPE, SCOPES, parse_scope
 from hitoku.parameters import AtLeastZero, Count, Refused, whole
 from hitoku.tabulation import FileFormat
@@ -47,7 +47,7 @@ class RecipeOrigin(Origin):
         """Return an error with the key that caused it."""
         place = self.place(path)
         more = error.where and error.where != place
-        where = Text("{place}; {where}", place=place, where=error.where) if more else place
+        where = Text("{place}; {where}", place=place, where=error.where, file=self.name) if more else place
         return error.copy_as(where=where, fix=self.spoken(error.fix))
 
 
@@ -105,10 +105,10 @@ def _different(given: list[str] | None) -> list[str] | None:
 
 def _format(given: str) -> str:
     if given not in FORMATS:
-        near = did_you_mean(given, FORMATS, otherwise=" ").partition("use one of")[0].strip()
-        raise Refused(
-            "unknown_format", "no format {format!r}", f"{near} use {', '.join(FORMATS)}".strip(), format=given
+        fix = join(
+            [nearest(given, FORMATS), Text("use {names}", names=", ".join(FORMATS))], "{first} {second}"
         )
+        raise Refused("unknown_format", "no format {format!r}", fix, format=given)
     return given
 
 
