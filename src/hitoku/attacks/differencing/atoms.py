@@ -82,7 +82,9 @@ class Disclosed:
             group=self.group,
             sum=text.rstrip(),
             n=n,
-            outputs=join([names[release] for release in self.releases], "{first} and {second}"),
+            outputs=join(
+                [Text("{name}", name=names[release]) for release in self.releases], "{first} and {second}"
+            ),
         )
 
     def __str__(self) -> str:
