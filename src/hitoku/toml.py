@@ -61,9 +61,9 @@ class Origin:
             first = str(path[0]) if path else ""
             return self.options.get(first, f"--{first.replace('_', '-')}")
         line = line_of(path, dict(self.lines))
-        first = [Text("key {key}", key=path[0])] if path else []
+        named = [Text("key {key}", key=path[0])] if path else []
         words = [Text("entry {n}", n=part + 1) if isinstance(part, int) else part for part in path[1:]]
-        rest = join([Text("line {line}", line=line) if line else "", *first, *words], "{first}, {second}")
+        rest = join([Text("line {line}", line=line) if line else "", *named, *words], "{first}, {second}")
         return Text("{file}, {rest}" if rest else "{file}", file=self.name, rest=rest)
 
     def names(self, error: HitokuError) -> bool:
