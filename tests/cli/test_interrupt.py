@@ -20,6 +20,13 @@ pty = pytest.importorskip("pty", reason="needs a terminal for the progress")
 
 STAGE = "choosing the cells to withhold with them"
 pytestmark = pytest.mark.long
+# A shell lets its background jobs ignore Ctrl-C, and the tests may be one of them.
+COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from hitoku.cli import main
+main()
+"""
 
 
 def write_cells(path, side):
@@ -39,7 +46,7 @@ def interrupted(cells, out, seen):
     words += ["--frequency", "n", "--rule", "min_frequency:n=3", "--method", "circulation", "--no-groups"]
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
-        [sys.executable, "-c", "from hitoku.cli import main; main()", *words, "--out", str(out)],
+        [sys.executable, "-c", COMMAND, *words, "--out", str(out)],
         stdout=subprocess.PIPE,
         stderr=theirs,
         env={**os.environ, "COLUMNS": "200", "TERM": "xterm"},
