@@ -25,7 +25,7 @@ from hitoku.solver.integer import solve as solve_integer
 from hitoku.solver.linear import LinearProgram, SolverStatus, opened
 from hitoku.solver.quadratic import QuadraticProgram
 from hitoku.solver.quadratic import solve as solve_quadratic
-from hitoku.solver.work import SET_UP, CountedWork
+from hitoku.solver.solution import SET_UP, CountedWork
 
 
 def thin(codes: int) -> tuple[ht.Table, ht.Need]:

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from tests.strategies import count_tables
 
 from hitoku.attacks.adjustment import FACTS, SCENARIOS, Adjustment, AttackerKnowledge, Scenario, relative
-from hitoku.attacks.adjustment.draws import DRAWS
+from hitoku.attacks.adjustment.adjustment import DRAWS
 from hitoku.errors import ParameterError
 from hitoku.metrics import known
 from hitoku.model import Need, Protection, Release, Table

@@ -10,7 +10,7 @@ from tests.oracles.differencing import exposed_units
 from hitoku.attacks.differencing import DifferencingSearch, Partition, differencing
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.model import Hierarchy, Protection, Release, Table
-from hitoku.solver.work import MINUTES
+from hitoku.solver.solution import MINUTES
 
 THRESHOLD = 4
 

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from hitoku.coalitions import CellSearch, CoalitionRange, near_cell
 from hitoku.feasibility import DeviationSearch, Problem, least_deviation
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 # Two rows of three cells, and what is seen of them: the sums of rows and columns.
 SUMS = sparse.csr_array(np.vstack([np.kron(np.eye(2), np.ones(3)), np.kron(np.ones(2), np.eye(3))]))

@@ -16,7 +16,7 @@ from hitoku.errors import SolverError
 from hitoku.feasibility import FlowPush, LinearPush, push_engine
 from hitoku.feasibility.push import _point
 from hitoku.solver.linear import SolverStatus
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 # Three pairwise sums: no signs make them a network.
 TRIANGLE = sparse.csr_array(np.array([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]]))

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from hitoku.errors import TableError
 from hitoku.feasibility import Problem, stretch_linear, tied
-from hitoku.solver.work import Deadline
+from hitoku.solver.solution import Deadline
 
 TOP = 20.0
 

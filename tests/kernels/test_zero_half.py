@@ -13,7 +13,7 @@ from tests.oracles import halves
 
 from hitoku.kernels import zero_half
 from hitoku.methods.optimal import factor, zero_half_cuts
-from hitoku.solver.covering import SparseRows
+from hitoku.solver.master import SparseRows
 
 POINTS = np.array(list(product([0, 1], repeat=6)), dtype=float)
 

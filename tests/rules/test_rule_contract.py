@@ -34,14 +34,11 @@ VALUES_ONLY = {"group_disclosure"}
 # Files of the package that hold no rule.
 SHARED_PARTS = {
     "assess",
-    "contributions",
-    "group_levels",
     "group_size",
     "levels",
     "parts",
     "rule",
     "withheld_counts",
-    "rule_spec",
 }
 
 

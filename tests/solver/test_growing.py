@@ -7,8 +7,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from hitoku.solver.growing import GrowingProgram
-from hitoku.solver.linear import LinearProgram, solve
+from hitoku.solver.linear import GrowingProgram, LinearProgram, solve
 
 
 @given(seed=st.integers(0, 2**16), n_columns=st.integers(2, 12), n_rows=st.integers(1, 8))

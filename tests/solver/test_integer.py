@@ -11,7 +11,7 @@ from hitoku.errors import ParameterError, SolverError
 from hitoku.solver import integer as door
 from hitoku.solver.integer import IntegerProgram, solve
 from hitoku.solver.linear import SolverStatus
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 
 @settings(deadline=None, max_examples=26)

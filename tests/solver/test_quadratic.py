@@ -13,7 +13,7 @@ from tests.strategies import count_tables
 from hitoku.errors import ParameterError, SolverError
 from hitoku.solver import quadratic
 from hitoku.solver.quadratic import QuadraticProgram, SolverStatus, dual_bound, solve
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 
 @pytest.mark.parametrize(

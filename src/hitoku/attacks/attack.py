@@ -3,7 +3,7 @@
 An attack receives a :class:`Release` and nothing else about the table; additional knowledge of the attacker
 (own contributions, the suppressor, the levels of an adjustment) is passed as parameters. So no attack can see
 the true table, and none decides whether its inference comes too close to an unsafe cell: that requires the
-true values, and is done in :mod:`hitoku.evidence.attacked`.
+true values, and is done in :mod:`hitoku.evidence.attributed`.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from hitoku.model import (
     variable_of_relation,
 )
 from hitoku.parameters import LimitOrZero, Names, Share, Whole, check_parameters
-from hitoku.solver.work import MINUTES, Deadline
+from hitoku.solver.solution import MINUTES, Deadline
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from hitoku.errors import ParameterError, TableError
 from hitoku.feasibility import EndSearch, Problem, parts_of, settle
 from hitoku.model import BOUND, ROUNDING, Bounds, Floats, Integers, Mask, Release
 from hitoku.parameters import Count, LimitOrZero, check_parameters
-from hitoku.solver.work import MINUTES, Deadline
+from hitoku.solver.solution import MINUTES, Deadline
 
 __all__ = ["Contribution", "Insider", "Worst"]
 

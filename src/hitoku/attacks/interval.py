@@ -18,7 +18,7 @@ from hitoku.attacks.attack import Inference
 from hitoku.feasibility import EndSearch, Problem, fixed
 from hitoku.model import BOUND, Bounds, Mask, Release, frozen
 from hitoku.parameters import Count, LimitOrZero, check_parameters
-from hitoku.solver.work import Deadline
+from hitoku.solver.solution import Deadline
 
 
 @dataclass(frozen=True, slots=True)

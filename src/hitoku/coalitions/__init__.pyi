@@ -6,10 +6,10 @@ from hitoku.coalitions.hypercube_deviations import AttackerView as AttackerView
 from hitoku.coalitions.hypercube_deviations import HypercubeDeviations as HypercubeDeviations
 from hitoku.coalitions.insider_choice import INSIDERS as INSIDERS
 from hitoku.coalitions.insider_choice import Insiders as Insiders
+from hitoku.coalitions.insider_choice import InsiderVerdict as InsiderVerdict
+from hitoku.coalitions.insider_choice import TooClose as TooClose
 from hitoku.coalitions.insider_choice import choose_insiders as choose_insiders
 from hitoku.coalitions.insider_choice import contributions_in as contributions_in
 from hitoku.coalitions.insider_choice import parse_insiders as parse_insiders
-from hitoku.coalitions.insider_verdict import InsiderVerdict as InsiderVerdict
-from hitoku.coalitions.insider_verdict import TooClose as TooClose
-from hitoku.coalitions.knowledge import Knowledge as Knowledge
 from hitoku.coalitions.near_cell import CellSearch as CellSearch
+from hitoku.coalitions.near_cell import Knowledge as Knowledge

@@ -29,14 +29,13 @@ from scipy import sparse
 from hitoku.attacks import Coalition, Insider, shares_of
 from hitoku.coalitions.cell_witnesses import CellWitnesses, CoalitionRange
 from hitoku.coalitions.hypercube_deviations import AttackerView, HypercubeDeviations
-from hitoku.coalitions.insider_verdict import InsiderVerdict, TooClose
-from hitoku.coalitions.knowledge import Knowledge, KnownBounds, Shares
-from hitoku.coalitions.near_cell import CellSearch
+from hitoku.coalitions.insider_choice import InsiderVerdict, TooClose
+from hitoku.coalitions.near_cell import CellSearch, Knowledge, KnownBounds, Shares
 from hitoku.errors import ParameterError, SolverError
 from hitoku.feasibility import SMALL, DeviationSearch, Incidence, Problem, Propagation
 from hitoku.model import BOUND, Floats, Integers, Mask, Need, Release, Table, reaches, slack
 from hitoku.solver.linear import LinearProgram, Warm
-from hitoku.solver.work import CountedWork, Deadline
+from hitoku.solver.solution import CountedWork, Deadline
 
 NOBODY: Coalition = ()
 NO_CELLS: Integers = np.zeros(0, dtype=np.int64)

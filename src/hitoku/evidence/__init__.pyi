@@ -1,5 +1,5 @@
 from hitoku.evidence.adjusted import AdjustedAudit as AdjustedAudit
-from hitoku.evidence.attacked import judge_attack as judge_attack
+from hitoku.evidence.attributed import judge_attack as judge_attack
 from hitoku.evidence.attributed import open_groups as open_groups
 from hitoku.evidence.attributed import required_of as required_of
 from hitoku.evidence.audit import audit as audit
@@ -7,10 +7,12 @@ from hitoku.evidence.audit_result import SHOWN_FINDINGS as SHOWN_FINDINGS
 from hitoku.evidence.audit_result import Audit as Audit
 from hitoku.evidence.audit_result import CellOutcome as CellOutcome
 from hitoku.evidence.certificate import Certificate as Certificate
+from hitoku.evidence.certificate import Stream as Stream
 from hitoku.evidence.certificate import asks_for_less as asks_for_less
 from hitoku.evidence.certificate import claim as claim
 from hitoku.evidence.certificate import hash_files as hash_files
 from hitoku.evidence.certificate import is_about as is_about
+from hitoku.evidence.certificate import pieces as pieces
 from hitoku.evidence.counts_beside import ANY_CONTRIBUTION as ANY_CONTRIBUTION
 from hitoku.evidence.counts_beside import Beside as Beside
 from hitoku.evidence.counts_beside import amounts_that_fit as amounts_that_fit
@@ -25,14 +27,12 @@ from hitoku.evidence.disclosure import Disclosure as Disclosure
 from hitoku.evidence.disclosure import Summand as Summand
 from hitoku.evidence.disclosure import arithmetic as arithmetic
 from hitoku.evidence.disclosure import explain_recomputable as explain_recomputable
-from hitoku.evidence.exact import solve as solve
 from hitoku.evidence.grid import Grid as Grid
+from hitoku.evidence.grid import IntegerDeviations as IntegerDeviations
 from hitoku.evidence.grid import exact_rows as exact_rows
+from hitoku.evidence.grid import solve as solve
 from hitoku.evidence.grid import text as text
 from hitoku.evidence.grid import texts as texts
-from hitoku.evidence.integer_deviations import IntegerDeviations as IntegerDeviations
-from hitoku.evidence.json_stream import Stream as Stream
-from hitoku.evidence.json_stream import pieces as pieces
 from hitoku.evidence.nearby import settle_nearby as settle_nearby
 from hitoku.evidence.outcome import Outcome as Outcome
 from hitoku.evidence.outcome import inferable as inferable

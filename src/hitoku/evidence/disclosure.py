@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.evidence.exact import Row, solve
-from hitoku.evidence.grid import Grid, exact_rows, text
+from hitoku.evidence.grid import Grid, Row, exact_rows, solve, text
 from hitoku.evidence.problem import AuditProblem
 from hitoku.messages import Text, join
 from hitoku.model import SOLVED, Floats, Release

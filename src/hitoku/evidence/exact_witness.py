@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.evidence.exact import Row, solve
-from hitoku.evidence.grid import common_denominator
+from hitoku.evidence.grid import Row, common_denominator, solve
 from hitoku.evidence.problem import AuditProblem, Witness
 from hitoku.model import WHOLE, Floats
 from hitoku.solver.linear import BASIC, UPPER, Basis, LinearProgram

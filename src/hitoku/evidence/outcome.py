@@ -31,7 +31,7 @@ from hitoku.model import (
     parse_scope,
 )
 from hitoku.rules import Rule
-from hitoku.solver.work import SECONDS
+from hitoku.solver.solution import SECONDS
 
 LOGGER = logging.getLogger(__name__)
 # With less than this share of the value published in single cells, the outcome warns.

@@ -17,9 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import TableError
-from hitoku.evidence.exact import Row
-from hitoku.evidence.grid import Grid, common_denominator, exact_rows
-from hitoku.evidence.integer_deviations import IntegerDeviations
+from hitoku.evidence.grid import Grid, IntegerDeviations, Row, common_denominator, exact_rows
 from hitoku.feasibility import Levels, Problem
 from hitoku.model import Integers, Need, Release, groups_by_size, rational
 

@@ -23,7 +23,7 @@ from hitoku.feasibility import NetworkCirculation
 from hitoku.model import Deviations, Floats, Release
 from hitoku.solver import integer
 from hitoku.solver.linear import Solution, SolverStatus, Warm
-from hitoku.solver.work import SECONDS, CountedWork
+from hitoku.solver.solution import SECONDS, CountedWork
 
 # Called with the amount of work done and the total.
 Progress = Callable[[float, float], None]

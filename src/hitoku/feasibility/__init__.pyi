@@ -6,8 +6,6 @@ from hitoku.feasibility.ends import EndSearch as EndSearch
 from hitoku.feasibility.ends import any_point as any_point
 from hitoku.feasibility.ends import stretch_linear as stretch_linear
 from hitoku.feasibility.ends import stretch_whole as stretch_whole
-from hitoku.feasibility.incidence import Incidence as Incidence
-from hitoku.feasibility.incidence import parts_of as parts_of
 from hitoku.feasibility.least_deviation import NEARBY_CELLS as NEARBY_CELLS
 from hitoku.feasibility.least_deviation import SMALL as SMALL
 from hitoku.feasibility.least_deviation import DeviationSearch as DeviationSearch
@@ -15,7 +13,9 @@ from hitoku.feasibility.least_deviation import LeastDeviation as LeastDeviation
 from hitoku.feasibility.network import NetworkCirculation as NetworkCirculation
 from hitoku.feasibility.network import arcs as arcs
 from hitoku.feasibility.network import stretch_network as stretch_network
+from hitoku.feasibility.pattern import Incidence as Incidence
 from hitoku.feasibility.pattern import Pattern as Pattern
+from hitoku.feasibility.pattern import parts_of as parts_of
 from hitoku.feasibility.problem import Levels as Levels
 from hitoku.feasibility.problem import Problem as Problem
 from hitoku.feasibility.problem import contradiction as contradiction
@@ -23,4 +23,4 @@ from hitoku.feasibility.push import PUSH_WORK_LIMIT as PUSH_WORK_LIMIT
 from hitoku.feasibility.push import FlowPush as FlowPush
 from hitoku.feasibility.push import LinearPush as LinearPush
 from hitoku.feasibility.push import push_engine as push_engine
-from hitoku.feasibility.tied import tied as tied
+from hitoku.feasibility.push import tied as tied

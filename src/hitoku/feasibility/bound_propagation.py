@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.errors import SolverError
-from hitoku.feasibility.incidence import Incidence
+from hitoku.feasibility.pattern import Incidence
 from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.model import ADDITIVITY, ROUNDING, Floats, Integers, Mask, rational
 

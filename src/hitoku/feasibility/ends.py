@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hitoku.feasibility.bound_propagation import Settled, fixed, settle
-from hitoku.feasibility.incidence import parts_of
 from hitoku.feasibility.network import stretch_network
+from hitoku.feasibility.pattern import parts_of
 from hitoku.feasibility.problem import Problem, contradiction
-from hitoku.feasibility.tied import Tied, tied
+from hitoku.feasibility.push import Tied, tied
 from hitoku.model import ADDITIVITY, ROUNDING, SOLVED, WHOLE, Floats, Integers, Mask
 from hitoku.solver.integer import IntegerProgram, solve
 from hitoku.solver.linear import LinearProgram, SolverStatus, Warm, opened
-from hitoku.solver.work import Deadline
+from hitoku.solver.solution import Deadline
 
 
 @dataclass(frozen=True, eq=False)

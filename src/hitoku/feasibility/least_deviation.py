@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.feasibility.incidence import entries_of
+from hitoku.feasibility.pattern import entries_of
 from hitoku.feasibility.problem import Problem
 from hitoku.model import BOUND, WHOLE, Floats, Integers
-from hitoku.solver.growing import GrowingProgram
+from hitoku.solver.linear import GrowingProgram
 
 # Up to this many suppressed cells, programs over all cells and relations are fast.
 SMALL = 6_000

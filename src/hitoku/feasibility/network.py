@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.feasibility.incidence import Incidence
+from hitoku.feasibility.pattern import Incidence
 from hitoku.feasibility.problem import Levels, Problem, contradiction
 from hitoku.model import ADDITIVITY, EXACT_SUMS, ROUNDING, Floats, Integers, Mask
-from hitoku.solver.work import CountedWork, Deadline
+from hitoku.solver.solution import CountedWork, Deadline
 
 
 def stretch_network(

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import ParameterError, TableError, must_be, some
-from hitoku.feasibility.incidence import parts_of
+from hitoku.feasibility.pattern import parts_of
 from hitoku.model import ADDITIVITY, EXACT_SUMS, MAX_DECIMALS, Floats, Integers, Mask, Need, Release
 
 

@@ -24,7 +24,7 @@ from hitoku.io.pages import MAX_CELLS
 from hitoku.io.release_cells import Cells
 from hitoku.messages import Text, join
 from hitoku.model import Floats, Protection, Table
-from hitoku.solver.work import MINUTES
+from hitoku.solver.solution import MINUTES
 
 # What was asked for, by parameter.
 PARTS = {

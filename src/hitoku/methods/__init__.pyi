@@ -14,6 +14,7 @@ from hitoku.methods.insiders import against_insiders as against_insiders
 from hitoku.methods.insiders import extended as extended
 from hitoku.methods.insiders import go_on as go_on
 from hitoku.methods.keep import kept as kept
+from hitoku.methods.keep import redundant_suppressions as redundant_suppressions
 from hitoku.methods.method import CHOICES as CHOICES
 from hitoku.methods.method import Method as Method
 from hitoku.methods.method import Progress as Progress
@@ -26,7 +27,6 @@ from hitoku.methods.method import requires_groups as requires_groups
 from hitoku.methods.method import traits_of as traits_of
 from hitoku.methods.optimal import Optimal as Optimal
 from hitoku.methods.randomised import Randomised as Randomised
-from hitoku.methods.redundant_suppressions import redundant_suppressions as redundant_suppressions
 from hitoku.methods.tuning import AUTO as AUTO
 from hitoku.methods.tuning import FLAGGED_GROUPS as FLAGGED_GROUPS
 from hitoku.methods.tuning import GREEDY as GREEDY

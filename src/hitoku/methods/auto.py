@@ -23,7 +23,7 @@ from hitoku.methods.tuning import AUTO
 from hitoku.model import Need, Protection, Table
 from hitoku.parameters import Limit, check_parameters, shown_parameters
 from hitoku.rules import Rule
-from hitoku.solver.work import SECONDS
+from hitoku.solver.solution import SECONDS
 
 LOGGER = logging.getLogger(__name__)
 

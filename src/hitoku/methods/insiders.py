@@ -28,11 +28,10 @@ from hitoku.feasibility.hypercubes import cross_table_of
 from hitoku.methods.circulation import LARGEST_SWEPT, Circulation, prices
 from hitoku.methods.costs import above, least_known, prices_of
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.keep import staying
+from hitoku.methods.keep import redundant_suppressions, staying
 from hitoku.methods.method import Method, Progress, traits_of
-from hitoku.methods.redundant_suppressions import redundant_suppressions
 from hitoku.model import Floats, Mask, Need, Protection, Release, Step, Table
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 # Limit on the cells of all tables on which the method runs for one coalition after another: some minutes.
 MAX_WORK = 1e7

@@ -1,7 +1,7 @@
 """Numbers that steer the methods, one frozen class for each method with a sentence for every number.
 
 Answers depend on them, safety does not. Tolerances are in :mod:`hitoku.model.tolerance`, work limits that
-several parts of the library share in :mod:`hitoku.solver.work`.
+several parts of the library share in :mod:`hitoku.solver.solution`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from hitoku.model import (
     Table,
     slack,
 )
-from hitoku.solver.work import SECONDS, CountedWork, Deadline
+from hitoku.solver.solution import SECONDS, CountedWork, Deadline
 
 
 def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protection) -> Protection:

@@ -1,5 +1,5 @@
-from hitoku.metrics.comparison import Compared as Compared
-from hitoku.metrics.comparison import Comparison as Comparison
+from hitoku.metrics.loss import Compared as Compared
+from hitoku.metrics.loss import Comparison as Comparison
 from hitoku.metrics.loss import Loss as Loss
 from hitoku.metrics.loss import loss as loss
 from hitoku.metrics.loss import reached as reached

@@ -24,6 +24,7 @@ from hitoku.model.frames import opened as opened
 from hitoku.model.frames import refuse_nul as refuse_nul
 from hitoku.model.frames import refuse_similar as refuse_similar
 from hitoku.model.frames import require_columns as require_columns
+from hitoku.model.frames import small_table as small_table
 from hitoku.model.frames import texts as texts
 from hitoku.model.frames import unseen_codes as unseen_codes
 from hitoku.model.frames import whole_numbers as whole_numbers
@@ -40,7 +41,6 @@ from hitoku.model.linked_groups import components as components
 from hitoku.model.linked_groups import merge_groups as merge_groups
 from hitoku.model.linked_groups import only as only
 from hitoku.model.linked_groups import overlapping as overlapping
-from hitoku.model.markup import small_table as small_table
 from hitoku.model.need import Need as Need
 from hitoku.model.need import reaches as reaches
 from hitoku.model.protection import Deviations as Deviations

@@ -13,7 +13,7 @@ from hitoku.errors import NeedError
 from hitoku.model.arrays import Floats, Integers, Mask, frozen
 from hitoku.model.attribution import Attributions
 from hitoku.model.bounds import Bounds
-from hitoku.model.markup import small_table
+from hitoku.model.frames import small_table
 from hitoku.model.tolerance import BOUND, slack
 
 

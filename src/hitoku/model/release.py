@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from hitoku.errors import ProtectionError, TableError, must_be
 from hitoku.model.arrays import Floats, Mask, frozen, frozen_relations
 from hitoku.model.dimension import Dimension, Labels
-from hitoku.model.markup import release_markup
+from hitoku.model.frames import release_markup
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 

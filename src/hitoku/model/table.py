@@ -17,9 +17,9 @@ from hitoku.messages import Arguments, Text, join
 from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension, Labels
+from hitoku.model.frames import small_table
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.model.link import Levels, linked_parts
-from hitoku.model.markup import small_table
 from hitoku.model.relations import broken, cross_relations
 from hitoku.model.table_parts import array_parts, frame_parts
 from hitoku.model.tolerance import LARGEST_WHOLE, WHOLE

@@ -14,7 +14,7 @@ from typing import Any
 
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.messages import Text, join
-from hitoku.model.markup import small_table
+from hitoku.model.frames import small_table
 
 
 class Severity(StrEnum):

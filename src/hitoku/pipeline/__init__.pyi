@@ -4,9 +4,9 @@ from hitoku.pipeline.attacked_folder import judge_cells as judge_cells
 from hitoku.pipeline.attacked_folder import judge_folder as judge_folder
 from hitoku.pipeline.attacked_folder import judge_together as judge_together
 from hitoku.pipeline.audit_together import audit_together as audit_together
-from hitoku.pipeline.batch_rules import judge as judge
 from hitoku.pipeline.batch_run import BATCH_STEPS as BATCH_STEPS
 from hitoku.pipeline.batch_run import run_batch as run_batch
+from hitoku.pipeline.batch_tables import judge as judge
 from hitoku.pipeline.compare import compare as compare
 from hitoku.pipeline.compare import recomputable as recomputable
 from hitoku.pipeline.demo_run import COMPARING as COMPARING

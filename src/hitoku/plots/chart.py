@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from hitoku.checks.outputs import WITHHELD, Output
 from hitoku.checks.principles import Clearance
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.plots.style import INK, LOOKS, PAPER, plain
+from hitoku.plots.table_figures import INK, LOOKS, PAPER, plain
 
 # Statistics shown by a box plot.
 BOX = ("p25", "median", "p75")

@@ -10,7 +10,7 @@ from hitoku.errors import ParameterError
 from hitoku.metrics import Comparison
 from hitoku.model import Protection
 from hitoku.plots.protection_figures import LINE
-from hitoku.plots.style import ALARM, INK, PAPER, WITHHELD, plain
+from hitoku.plots.table_figures import ALARM, INK, PAPER, WITHHELD, plain
 
 KNOWN, PROVEN = "#b3402a", "#2a6f97"
 

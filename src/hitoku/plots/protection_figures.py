@@ -14,8 +14,7 @@ from hitoku.errors import ParameterError
 from hitoku.evidence import AdjustedAudit
 from hitoku.metrics import reached
 from hitoku.model import Bounds, Need, Release, Table
-from hitoku.plots.style import ALARM, ASKED, INK, PAPER, WITHHELD, plain
-from hitoku.plots.table_figures import draw_table
+from hitoku.plots.table_figures import ALARM, ASKED, INK, PAPER, WITHHELD, draw_table, plain
 
 # Intervals longer than this multiple of the requirement end in an arrow.
 FAR = 4.0

@@ -1,4 +1,7 @@
-"""Figures of published tables: suppressed cells, protection before and after, heat map."""
+"""Figures of published tables: suppressed cells, protection before and after, heat map.
+
+Colours, hatches and axes are those of every figure.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import SymLogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
@@ -13,7 +17,19 @@ from matplotlib.patches import Patch, Rectangle
 from hitoku.errors import ParameterError
 from hitoku.metrics import reached
 from hitoku.model import Bounds, Floats, Need, Release, Table
-from hitoku.plots.style import ALARM, INK, MARGIN, PAPER, WITHHELD, plain
+
+PAPER, INK, MARGIN, WITHHELD = "#ffffff", "#1b2a38", "#e9eef2", "#35506b"
+ALARM, ASKED = "#b3261e", "#e0a458"
+# Colour and hatch of each series; the hatches differ, so that figures can be read without colour.
+LOOKS = ((ALARM, ""), ("#8fa3b5", "///"), (ASKED, "..."), ("#3d6b8f", "\\\\\\"), ("#6b4d8f", "xxx"))
+
+
+def plain(axes: Axes, title: str = "", axis: str = "") -> None:
+    """Remove the box around axes, and set their title and the label of their heights."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=INK, labelsize=9)
+    axes.set_ylabel(axis, color=INK, fontsize=9)
+    axes.set_title(title, color=INK, fontsize=10, loc="left")
 
 
 def protected_table(release: Release, bounds: Bounds | None = None, *, title: str = "") -> Figure:

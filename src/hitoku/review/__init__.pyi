@@ -22,6 +22,7 @@ from hitoku.review.context import write_settings as write_settings
 from hitoku.review.demo import hand_in as hand_in
 from hitoku.review.demo import make_demo as make_demo
 from hitoku.review.demo import submit as submit
+from hitoku.review.drawing import draw as draw
 from hitoku.review.drawing import packed as packed
 from hitoku.review.intake import MANIFEST as MANIFEST
 from hitoku.review.intake import copy_folder as copy_folder
@@ -84,7 +85,6 @@ from hitoku.review.users import cookie_name as cookie_name
 from hitoku.review.users import known as known
 from hitoku.review.users import known_device as known_device
 from hitoku.review.users import new_cookie as new_cookie
-from hitoku.review.views import draw as draw
 from hitoku.review.waiting import JUDGEMENT as JUDGEMENT
 from hitoku.review.waiting import team_numbers as team_numbers
 from hitoku.review.worker import Worker as Worker

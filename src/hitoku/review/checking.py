@@ -20,8 +20,7 @@ from hitoku.checks.submission import release as let_go
 from hitoku.errors import HitokuError, ParameterError
 from hitoku.files import new_folder, sha256
 from hitoku.messages import Text
-from hitoku.review.drawing import packed
-from hitoku.review.views import draw, draw_picture, sums
+from hitoku.review.drawing import draw, draw_picture, packed, sums
 
 Progress = Callable[[int, int, str], None]
 

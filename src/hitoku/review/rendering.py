@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from hitoku.io.report import LIGHTS, Light
 from hitoku.model import NOT_THERE, SYMBOLS, Colour, Status
-from hitoku.review.drawing import entry, mark
+from hitoku.review.drawing import layer_entry, mark
 from hitoku.review.states import OWNERS, Role
 from hitoku.web import Site
 
@@ -104,7 +104,7 @@ def lines(
             if terms and cell in terms:
                 kind += " term"
                 before = f'<b class="times">{MINUS if terms[cell]["times"].startswith("-") else "+"}</b> '
-            text = escape(entry(cells, cell, layer))
+            text = escape(layer_entry(cells, cell, layer))
             made.append(f'<td data-cell="{cell}" tabindex="-1" class="{kind}">{before}{text}</td>')
         made.append("</tr>\n")
     # Codes and entries are escaped above; the other parts are constants.

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 from hitoku.model import Integers, Need, Table
 from hitoku.parameters import Count
-from hitoku.rules.contributions import contributors_at
-from hitoku.rules.levels import needed, percent_of_value
+from hitoku.rules.levels import contributors_at, needed, percent_of_value
 from hitoku.rules.rule import Level, Range, check_rule
 
 

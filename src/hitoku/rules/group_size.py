@@ -4,20 +4,35 @@ If every cell with units, but fewer than n, can hold n in a table that agrees wi
 no group whose total can be derived from these has fewer than n units: the group contains a cell with units,
 its total is the same in both tables, and that cell alone holds n in one of them. See
 ``docs/explanation/derivable-groups.md``.
+
+Levels that rules on contributions require of sets of records whose totals follow from published numbers.
+
+Records are divided into atoms: records that are in the same published cells. In a single table these are
+its inner cells. All rules of this kind have one form: a set violates the rule if its total is below ``w1 * v1
++ ... + wr * vr``, where ``v1 >= v2 >= ...`` are its largest contributions and the weights of the rule do not
+increase. A derivable set has the same total in all tables x >= 0 that agree with everything published. So no
+derivable set violates the rule if for every set of at most r atoms there is such a table in which these atoms
+add up to the weighted sum of their own contributions: a derivable set contains a set of at most r atoms with
+its r largest contributions, and adds up to no less than these atoms do. The proof, and what the levels do not
+promise, are in ``docs/explanation/derivable-groups.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import NeedError, some
-from hitoku.model import Mask, Need, Table, adds_up, are_units, counted_table
-from hitoku.rules.rule import Rule
+from hitoku.model import LIMIT, Floats, Mask, Need, Table, adds_up, are_units, counted_table, rational
+from hitoku.rules.dominance import Dominance
+from hitoku.rules.p_percent import PPercent
+from hitoku.rules.prior_posterior import PriorPosterior
+from hitoku.rules.rule import Level, Rule
 
 SEVERAL_CELLS = "units are in several cells, so that their numbers do not add up"
 # What hidden cells are flagged by, beside the rules.
@@ -131,3 +146,130 @@ def require_groups(table: Table, rules: Sequence[Rule], need: Need) -> Need:
             rules={**need.rules, **atoms},
         )
     return need
+
+
+Number = TypeVar("Number", float, Fraction)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedLargest:
+    """A rule on contributions as a condition on any set of records.
+
+    Examples
+    --------
+    >>> rule = weighted_largest(PPercent(10))
+    >>> rule.floors([[100.0], [80.0, 5.0]])  # the contribution to be protected, and the intruder's own
+    [110.00000000000001, 80.0]
+    """
+
+    name: str  # The rule.
+    # Weights of the largest contributions, not increasing. Below their weighted sum a total violates the
+    # rule.
+    weights: tuple[Fraction, ...]
+    level: Level = "holding"  # Whose contributions are ranked, as in the rule.
+    strict: bool = False  # A total of exactly the weighted sum violates the rule, too.
+    # The rule is about the second largest contributor alone (p% and prior-posterior with ``n=1``). Then the
+    # levels of :meth:`with_insider` are stronger than those of sets: no single contributor can prove from
+    # published numbers that a contribution is below its protected value.
+    insider: bool = False
+
+    def least_total(self, atoms: Sequence[Sequence[Number]]) -> Number | int:
+        """Return the least total of a set of atoms that satisfies the rule: the sum of its floors."""
+        return sum(self.floors(atoms))
+
+    def floors(self, atoms: Sequence[Sequence[Number]]) -> list[Number]:
+        """Return for each atom of a set the part of the least total that its own contributions require.
+
+        Parameters
+        ----------
+        atoms
+            Contributions to each atom, the largest as far as there are weights.
+        """
+        ranked = sorted(((v, at) for at, own in enumerate(atoms) for v in own), key=lambda one: -one[0])
+        floors: list[Any] = [0] * len(atoms)
+        for weight, (v, at) in zip(self.weights, ranked, strict=False):
+            floors[at] += type(v)(weight) * v
+        return floors
+
+    def with_insider(self, atom: Sequence[Number], intruder: Number) -> tuple[Number, Number]:
+        """Return the levels of an atom and of another one with the largest contribution ``intruder``.
+
+        The first must be attainable while the second holds no less than the intruder's own contribution.
+        """
+        return type(atom[0])(self.weights[0]) * atom[0], intruder
+
+    def own(self, largest: Floats) -> Floats:
+        """Return the least total of every atom separately, given its largest contributions."""
+        return np.asarray(largest[:, : len(self.weights)] @ np.array([float(w) for w in self.weights]))
+
+    def sets(self, largest: Floats, total: Floats) -> Iterator[tuple[int, ...]]:
+        """Yield the sets of atoms whose own totals do not show that they keep the rule.
+
+        Of each of these, and of no other set, it must be shown that its total could be the least one or more
+        in a table that agrees with everything published.
+
+        Parameters
+        ----------
+        largest
+            Largest contributions of each atom in falling order, one for each weight at least.
+        total
+            Sum of all contributions to each atom.
+
+        Examples
+        --------
+        Ten percent of 100 are more than what the others add up to in {0}, {1} and {0, 1}.
+
+        >>> rule = weighted_largest(PPercent(10))
+        >>> largest = np.array([[100.0, 0], [90.0, 5], [60.0, 50]])
+        >>> sorted(rule.sets(largest, np.array([100.0, 95, 150])))
+        [(0,), (0, 1), (1,)]
+        """
+        rounding = LIMIT * np.abs(total)
+        enough = total - rounding if self.strict else total + rounding
+        # A set lacks no more than its atoms do together, so that one of them must lack something.
+        lacks = self.own(largest) - enough
+        order = np.argsort(-lacks, kind="stable")
+        order = order[largest[order, 0] > 0]
+        top = [[v for v in row if v > 0] for row in largest[order, : len(self.weights)].tolist()]
+        for places in self._lacking([], 0.0, top, lacks[order].tolist(), enough[order].tolist()):
+            yield tuple(sorted(int(order[place]) for place in places))
+
+    def _lacking(
+        self,
+        chosen: list[int],
+        so_far: float,
+        top: Sequence[Sequence[float]],
+        lacks: Sequence[float],
+        enough: Sequence[float],
+    ) -> Iterator[list[int]]:
+        """Yield the sets of chosen and later places whose totals do not show that they keep the rule."""
+        left = len(self.weights) - len(chosen)
+        for place in range(chosen[-1] + 1 if chosen else 0, len(top)):
+            # Later atoms lack no more than this one.
+            lack = so_far + lacks[place]
+            if lack + (left - 1) * max(lacks[place], 0.0) <= 0:
+                return
+            places = [*chosen, place]
+            floors = self.floors([top[one] for one in places])
+            # Only the atoms with the largest contributions count.
+            if all(floors) and sum(floors) > sum(enough[one] for one in places):
+                yield places
+            if left > 1:
+                yield from self._lacking(places, lack, top, lacks, enough)
+
+
+def weighted_largest(rule: Rule) -> WeightedLargest | None:
+    """Return the form in which a rule applies to any set of records; None for rules of other kinds."""
+    if isinstance(rule, Dominance):
+        weights = (Fraction(100) / rational(rule.k),) * rule.n
+        return WeightedLargest(name=rule.name, weights=weights, level=rule.level)
+    if isinstance(rule, PPercent):
+        share, strict = rational(rule.p) / 100, rule.at_limit == "unsafe"
+    elif isinstance(rule, PriorPosterior):
+        share, strict = rational(rule.p) / rational(rule.q), False
+    else:
+        return None
+    weights = (1 + share, *(Fraction(1),) * rule.n)
+    return WeightedLargest(
+        name=rule.name, weights=weights, level=rule.level, strict=strict, insider=rule.n == 1
+    )

@@ -13,8 +13,7 @@ import numpy as np
 
 from hitoku.model import LIMIT, Need, Table
 from hitoku.parameters import Count, Percent
-from hitoku.rules.contributions import ranked_at
-from hitoku.rules.levels import from_distance, needed
+from hitoku.rules.levels import from_distance, needed, ranked_at
 from hitoku.rules.rule import Level, check_rule
 
 

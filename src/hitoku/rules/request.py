@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from hitoku.errors import RuleError, did_you_mean
 from hitoku.model import LIMIT, Floats, Need, Table, frozen
 from hitoku.parameters import Percent, Whole
-from hitoku.rules.contributions import contributors_at
-from hitoku.rules.levels import needed, percent_of_value
+from hitoku.rules.levels import contributors_at, needed, percent_of_value
 from hitoku.rules.rule import Level, Range, check_rule
 
 REQUEST_SHARE = "request_share"

@@ -10,8 +10,7 @@ from typing import Annotated, ClassVar
 
 from hitoku.model import Need, Table
 from hitoku.parameters import real
-from hitoku.rules.contributions import contributors_at, ranked_at
-from hitoku.rules.levels import needed
+from hitoku.rules.levels import contributors_at, needed, ranked_at
 from hitoku.rules.rule import Level, check_rule
 
 

@@ -17,8 +17,7 @@ from scipy import sparse
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.solver.highs import FEASIBLE, GRANTED
 from hitoku.solver.quadratic import QuadraticProgram, solve
-from hitoku.solver.solution import SolverStatus
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork, SolverStatus
 
 Floats = NDArray[np.float64]
 Norm = Literal["l1", "l2", "linf"]

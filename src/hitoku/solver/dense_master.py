@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.solver.covering import Covering, Floats, Integers, Mask, Relaxed, SparseRows
 from hitoku.solver.highs import FEASIBLE, NO_LIMIT
-from hitoku.solver.master import Master
+from hitoku.solver.master import Covering, Floats, Integers, Mask, Master, Relaxed, SparseRows
 from hitoku.solver.solution import SolverStatus
 
 # The tableau is rebuilt after this many steps.

@@ -27,7 +27,7 @@ from hitoku.solver.highs import (
     run,
 )
 from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, opened
-from hitoku.solver.work import SET_UP, STEPS_PER_FACTORISATION, CountedWork
+from hitoku.solver.solution import SET_UP, STEPS_PER_FACTORISATION, CountedWork
 
 __all__ = ["IntegerProgram", "Solution", "SolverStatus", "solve"]
 

@@ -33,8 +33,7 @@ from hitoku.solver.highs import (
     run,
 )
 from hitoku.solver.quadratic_program import ColumnUnits, QuadraticProgram, dual_bound, opened
-from hitoku.solver.solution import Solution, SolverStatus
-from hitoku.solver.work import SET_UP, STEPS_PER_FACTORISATION, CountedWork
+from hitoku.solver.solution import SET_UP, STEPS_PER_FACTORISATION, CountedWork, Solution, SolverStatus
 
 __all__ = ["QuadraticProgram", "Solution", "SolverStatus", "dual_bound", "solve"]
 

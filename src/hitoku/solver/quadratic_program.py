@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hitoku.errors import ParameterError
 from hitoku.solver.highs import FEASIBLE, FEASIBLE_AGAIN, NO_LIMIT, accept, engine, hand_over, power_of_two
 from hitoku.solver.linear import LinearProgram
-from hitoku.solver.work import STEPS_PER_FACTORISATION
+from hitoku.solver.solution import STEPS_PER_FACTORISATION
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from hitoku.attacks.differencing.common_refinement import DENSE, CommonRefinemen
 from hitoku.attacks.differencing.joint_partition import Difference, JointPartition, by_code
 from hitoku.attacks.differencing.partition import Cell, Certificate, Hashes, Partition
 from hitoku.model import Integers
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 # Limit on the steps of a search beyond two outputs, some seconds of them: a comparison counts the units that
 # it reads, and at least PAIR.

@@ -16,7 +16,7 @@ import numpy as np
 from hitoku.attacks.differencing.common_refinement import DENSE, CommonRefinement, Joint
 from hitoku.attacks.differencing.partition import Cell, Codes, Hashes, Partition, added, combined
 from hitoku.model import Integers, Mask
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 GROUND: Hashes = np.zeros(1, dtype=np.uint64)
 NOBODY: Integers = np.empty(0, dtype=np.int64)

@@ -26,7 +26,7 @@ from hitoku.attacks.differencing.partition import Certificate, Codes, Hashes, Pa
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Integers
-from hitoku.solver.work import MINUTES
+from hitoku.solver.solution import MINUTES
 
 
 class DifferencingSearch:

@@ -2,12 +2,12 @@ from hitoku.attacks.matching.attackers import Attacker as Attacker
 from hitoku.attacks.matching.attackers import Bayes as Bayes
 from hitoku.attacks.matching.attackers import Likelihood as Likelihood
 from hitoku.attacks.matching.attackers import Support as Support
+from hitoku.attacks.matching.attackers import Suppressor as Suppressor
 from hitoku.attacks.matching.candidates import Lattice as Lattice
 from hitoku.attacks.matching.candidates import null_basis as null_basis
 from hitoku.attacks.matching.matched import Matched as Matched
 from hitoku.attacks.matching.matching import Matching as Matching
 from hitoku.attacks.matching.shaving import Board as Board
-from hitoku.attacks.matching.suppressor import Suppressor as Suppressor
 from hitoku.attacks.matching.unknown import less_informed as less_informed
 from hitoku.attacks.matching.unknown import possible_parameters as possible_parameters
 from hitoku.attacks.matching.walks import flat_two_way as flat_two_way

@@ -4,22 +4,27 @@
 differ by an integer vector in the kernel of A; such vectors are the integer combinations of a basis. With the
 basis in echelon form each of its vectors has a cell, its pivot, that no later vector changes: the value of
 the pivot bounds the multiple of the vector, and combinations are listed one vector at a time.
+
+Algorithm 1 of Minami and Abe (2019) completes the release in every way, suppresses, and compares.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from hitoku.attacks.interval import Interval
+from hitoku.attacks.matching.attackers import Attacker, Suppressor
+from hitoku.attacks.matching.matched import Matched, over_all, summed_up
 from hitoku.errors import ParameterError, SolverError
 from hitoku.feasibility import Problem, contradiction
-from hitoku.model import Bounds, Integers, Release, rational
+from hitoku.model import Bounds, Floats, Integers, Release, rational
 from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
-from hitoku.solver.work import MINUTES, CountedWork
+from hitoku.solver.solution import MINUTES, CountedWork, Deadline
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -159,3 +164,92 @@ def echelon(vectors: list[list[int]]) -> list[list[int]]:
             done.append(pivot)
             left = [v for v in left if v is not here[0]]
     return done
+
+
+def enumerated(
+    release: Release,
+    suppressor: Suppressor,
+    attacker: Attacker,
+    limit: int,
+    progress: Callable[[float, float], None] | None = None,
+    deadline: Deadline | None = None,
+) -> Matched:
+    """Run the attack of the paper, with any method, on any relations.
+
+    The paper updates the largest value only if the least was not updated, so that a single match never
+    sets it; here the two are independent.
+    """
+    lattice = Lattice.of(release)
+    solutions = lattice.tables(limit)
+    if solutions is None:
+        return unfinished(lattice.bounds, release, lattice.dimension, "enumerate")
+    filled = lattice.filled(release, solutions)
+    likelihood = suppressor.likelihoods(release, filled, progress, deadline)
+    if np.isnan(likelihood).any():
+        return unfinished(lattice.bounds, release, lattice.dimension, "enumerate")
+    return judged(
+        release,
+        lattice.cells,
+        solutions,
+        likelihood,
+        attacker,
+        feasible=lattice.bounds,
+        null_dimension=lattice.dimension,
+        strategy="enumerate",
+    )
+
+
+def judged(
+    release: Release,
+    cells: Integers,
+    solutions: Integers,
+    likelihood: Floats,
+    attacker: Attacker,
+    *,
+    feasible: Bounds,
+    null_dimension: int,
+    strategy: str,
+) -> Matched:
+    """Summarise an attacker's verdict on all candidates, given over the suppressed cells."""
+    inner = np.ones(release.n_cells, dtype=np.bool_)
+    inner[release.relations.indices[release.relations.data < 0]] = False
+    weight = attacker.weights(solutions[:, inner[cells]], likelihood)
+    keeps = attacker.keeps(likelihood) & (weight > 0)
+    if not keeps.any():
+        raise no_candidate()
+    matched = solutions[keeps]
+    values, posterior = summed_up(cells, matched, weight[keeps])
+    least, most = matched.min(axis=0), matched.max(axis=0)
+    exact = over_all(release.published, cells, least, most)
+    return Matched(
+        bounds=exact,
+        met=exact,
+        feasible=feasible,
+        values=values,
+        posterior=posterior,
+        n_candidates=len(solutions),
+        n_matched=len(matched),
+        null_dimension=null_dimension,
+        strategy=strategy,
+    )
+
+
+def unfinished(feasible: Bounds, release: Release, null_dimension: int, strategy: str) -> Matched:
+    """Return the result for too many candidates: the intervals of an outsider."""
+    return Matched(
+        bounds=Bounds(lower=feasible.lower, upper=feasible.upper, unknown=release.withheld),
+        met=None,
+        feasible=feasible,
+        null_dimension=null_dimension,
+        strategy=strategy,
+    )
+
+
+def no_candidate() -> ParameterError:
+    """Make the error for a release that no candidate reproduces: it was made differently."""
+    return ParameterError(
+        "no_table_leads_to_release",
+        "no table leads to this release by this method, rules and width",
+        where="Matching",
+        fix="give the method, rules and width with which the release was made, fixed cells among its keep",
+    )

@@ -12,18 +12,16 @@ from numpy.typing import ArrayLike
 
 from hitoku.attacks.attack import Inference
 from hitoku.attacks.interval import Interval, null_dimension
-from hitoku.attacks.matching.attackers import Attacker, Support
-from hitoku.attacks.matching.enumeration import enumerated, unfinished
+from hitoku.attacks.matching.attackers import Attacker, Support, Suppressor
+from hitoku.attacks.matching.candidates import enumerated, unfinished
 from hitoku.attacks.matching.matched import Matched
-from hitoku.attacks.matching.sampling import fitting, inner_intervals, sampled
 from hitoku.attacks.matching.shaving import CANDIDATES, NODES, Board, shaved, sifted
-from hitoku.attacks.matching.suppressor import Suppressor
-from hitoku.attacks.matching.walks import flat_two_way, several
+from hitoku.attacks.matching.walks import fitting, flat_two_way, inner_intervals, sampled, several
 from hitoku.errors import ParameterError
 from hitoku.model import Bounds, Integers, Mask, Release
 from hitoku.parameters import Count, LimitOrZero, check_parameters
 from hitoku.rules import Rule, assess
-from hitoku.solver.work import MINUTES, Deadline
+from hitoku.solver.solution import MINUTES, Deadline
 
 Strategy = Literal["auto", "enumerate", "shave", "sample"]
 

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from hitoku.attacks.interval import null_dimension
-from hitoku.attacks.matching.attackers import Attacker
-from hitoku.attacks.matching.enumeration import judged, no_candidate
+from hitoku.attacks.matching.attackers import Attacker, Suppressor
+from hitoku.attacks.matching.candidates import judged, no_candidate
 from hitoku.attacks.matching.matched import Matched, over_all
-from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.kernels import MASK_BITS
 from hitoku.model import Bounds, Integers, Mask, Release
 from hitoku.rules import MinFrequency

@@ -18,7 +18,7 @@ from hitoku.attacks.matching.matching import Matching
 from hitoku.errors import ParameterError
 from hitoku.model import Bounds, Release
 from hitoku.rules import MinFrequency
-from hitoku.solver.work import MINUTES
+from hitoku.solver.solution import MINUTES
 
 Pair = tuple[int, int]
 

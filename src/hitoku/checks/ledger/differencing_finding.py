@@ -18,7 +18,7 @@ from hitoku.attacks.differencing import (
     classify_certificate,
 )
 from hitoku.checks.evidence import column_known
-from hitoku.checks.ledger.published_quantities import FEWEST
+from hitoku.checks.ledger.settings import FEWEST
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, SumTerm
 from hitoku.errors import some
 from hitoku.messages import Text, join

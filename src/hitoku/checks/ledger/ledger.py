@@ -27,8 +27,7 @@ from hitoku.checks.ledger.differencing_finding import (
     stopped,
 )
 from hitoku.checks.ledger.entry import Entry, Measure, failing, half_width
-from hitoku.checks.ledger.published_quantities import allowed, published_ranks, publishes_counts
-from hitoku.checks.ledger.settings import DEPTH, tested
+from hitoku.checks.ledger.settings import DEPTH, allowed, published_ranks, publishes_counts, tested
 from hitoku.checks.ledger.store import LedgerStore, damaged, fresh_store, read_store
 from hitoku.checks.ledger.units import (
     Numbering,

@@ -25,10 +25,10 @@ from hitoku.io.argus.batch_request import parse_safety as parse_safety
 from hitoku.io.argus.batch_write import BatchRun as BatchRun
 from hitoku.io.argus.batch_write import Done as Done
 from hitoku.io.argus.batch_write import write_batch as write_batch
-from hitoku.io.argus.cell_status import BY_HAND as BY_HAND
-from hitoku.io.argus.cell_status import ArgusStatus as ArgusStatus
-from hitoku.io.argus.cell_status import Judged as Judged
-from hitoku.io.argus.cell_status import Marks as Marks
+from hitoku.io.argus.columns import BY_HAND as BY_HAND
+from hitoku.io.argus.columns import ArgusStatus as ArgusStatus
+from hitoku.io.argus.columns import Judged as Judged
+from hitoku.io.argus.columns import Marks as Marks
 from hitoku.io.argus.columns import Variable as Variable
 from hitoku.io.argus.columns import bare as bare
 from hitoku.io.argus.columns import parsed_numbers as parsed_numbers

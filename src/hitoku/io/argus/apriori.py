@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csgraph, csr_array
 
 from hitoku.errors import DataError, OutputError, did_you_mean
-from hitoku.io.argus.cell_status import BY_HAND, UNSAFE, ArgusStatus, Judged
+from hitoku.io.argus.columns import BY_HAND, UNSAFE, ArgusStatus, Judged
 from hitoku.io.argus.text import lines_of, quoted, read_text, write_text
 from hitoku.messages import Text
 from hitoku.model import Integers, Need, Table

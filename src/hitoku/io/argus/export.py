@@ -20,7 +20,7 @@ from hitoku.evidence import Grid, texts
 from hitoku.files import new_folder
 from hitoku.io.argus.apriori import AprioriEntry, write_apriori
 from hitoku.io.argus.batch_request import JJ, Safety
-from hitoku.io.argus.cell_status import ArgusStatus, Judged
+from hitoku.io.argus.columns import ArgusStatus, Judged
 from hitoku.io.argus.metadata import Metadata, read_metadata
 from hitoku.io.argus.safe_files import SafeTable, write_safe_file
 from hitoku.io.argus.table_file import GivenTable, read_table

@@ -17,8 +17,7 @@ import numpy as np
 
 from hitoku.errors import OutputError, ParameterError
 from hitoku.io.argus.batch_request import CODE_VALUE, CSV, INTERMEDIATE, JJ, PIVOT, SBS
-from hitoku.io.argus.cell_status import UNSAFE, ArgusStatus, Judged
-from hitoku.io.argus.columns import Part
+from hitoku.io.argus.columns import UNSAFE, ArgusStatus, Judged, Part
 from hitoku.io.argus.metadata import Metadata, Variable, write_metadata
 from hitoku.io.argus.table_writer import SEPARATOR, only_tree
 from hitoku.io.argus.text import ArgusLimit, quoted, write_text

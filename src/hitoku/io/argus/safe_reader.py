@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from hitoku.errors import DataError, TableError, some
-from hitoku.io.argus.cell_status import UNSAFE, ArgusStatus
+from hitoku.io.argus.columns import UNSAFE, ArgusStatus
 from hitoku.io.argus.safe_files import EMPTY, WITHHELD
 from hitoku.io.argus.text import read_text
 from hitoku.model import LARGEST_WHOLE, MAX_DECIMALS, Finding, Floats, Integers, Mask, Severity, Table

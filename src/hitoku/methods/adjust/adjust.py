@@ -25,8 +25,7 @@ from hitoku.methods.tuning import ADJUST
 from hitoku.model import ADDITIVITY, Attributions, Floats, Integers, Need, Protection, Table
 from hitoku.parameters import Gap, Limit, LimitOrZero, Positive, check_parameters
 from hitoku.solver.closest import PENALTY, Closest, DeviationProgram, Norm, closest, reciprocal
-from hitoku.solver.solution import SolverStatus
-from hitoku.solver.work import MINUTES, CountedWork
+from hitoku.solver.solution import MINUTES, CountedWork, SolverStatus
 
 STOPPED = "stopped at its work limit: a closer table may be safe"
 

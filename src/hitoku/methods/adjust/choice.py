@@ -20,8 +20,7 @@ from hitoku.model import SOLVED, Floats, Integers, Labels
 from hitoku.solver import integer, quadratic
 from hitoku.solver.closest import Closest, DeviationProgram, Norm, closest
 from hitoku.solver.quadratic import QuadraticProgram, solve
-from hitoku.solver.solution import SolverStatus
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork, SolverStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from scipy import sparse
 from hitoku.methods.tuning import ADJUST
 from hitoku.model import EXACT_SUMS, MAX_DECIMALS, WHOLE, Floats, Integers, Mask
 from hitoku.solver import integer, quadratic
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from scipy import sparse
 from hitoku.errors import NeedError, ParameterError, ProtectionError, SolverError, did_you_mean, some
 from hitoku.model import Floats, Mask, Need, Table
 from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 
 class Sense(IntEnum):

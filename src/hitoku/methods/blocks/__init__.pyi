@@ -1,10 +1,10 @@
 from hitoku.methods.blocks.attainable_range import FAR as FAR
+from hitoku.methods.blocks.attainable_range import PARTS as PARTS
 from hitoku.methods.blocks.attainable_range import Local as Local
+from hitoku.methods.blocks.attainable_range import expectation as expectation
 from hitoku.methods.blocks.attainable_range import wide_alone as wide_alone
 from hitoku.methods.blocks.attainable_range import wide_together as wide_together
 from hitoku.methods.blocks.blocks import Blocks as Blocks
-from hitoku.methods.blocks.expectation import PARTS as PARTS
-from hitoku.methods.blocks.expectation import expectation as expectation
 from hitoku.methods.blocks.levels import downwards as downwards
 from hitoku.methods.blocks.levels import patterns as patterns
 from hitoku.methods.blocks.levels import raised as raised

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError
-from hitoku.methods.blocks.expectation import expectation
+from hitoku.methods.blocks.attainable_range import expectation
 from hitoku.methods.blocks.levels import by_sections, level_by_level
 from hitoku.methods.blocks.magnitudes import in_units, levels_of, magnitude_pattern
 from hitoku.methods.blocks.rectangles import pattern, same_release, tree

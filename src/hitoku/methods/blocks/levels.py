@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, ScopeError, did_you_mean, some
-from hitoku.methods.blocks.attainable_range import FAR
-from hitoku.methods.blocks.expectation import expectation
+from hitoku.methods.blocks.attainable_range import FAR, expectation
 from hitoku.methods.blocks.rectangles import pattern, tree
 from hitoku.methods.blocks.terms import (
     MIN_WIDTH,

@@ -22,7 +22,7 @@ from hitoku.feasibility.hypercubes import Requirements, Slacks
 from hitoku.methods.circulation.reach import FAR, CellReach, levelled
 from hitoku.model import Deviations, Floats, Integers, Mask
 from hitoku.solver.linear import LinearProgram, Warm, opened
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 # Cap on slacks, as a multiple of the largest requirement of a batch: ends of similar size, a quicker solver.
 FARTHEST = 64.0

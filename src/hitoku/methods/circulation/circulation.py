@@ -49,7 +49,7 @@ from hitoku.methods.method import Progress, Traits
 from hitoku.methods.run import run
 from hitoku.model import Deviations, Floats, Integers, Mask, Need, Protection, Table
 from hitoku.parameters import Limit, Whole, check_parameters, shown_parameters
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 LOGGER = logging.getLogger(__name__)
 

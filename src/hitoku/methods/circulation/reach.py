@@ -16,7 +16,7 @@ from scipy import sparse
 from hitoku.model import Floats, Integers, Mask, Table
 from hitoku.solver import integer
 from hitoku.solver.linear import LinearProgram, Solution, Warm, opened
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 # A vertex further than this from an integer is not integer.
 WHOLE = 1e-3

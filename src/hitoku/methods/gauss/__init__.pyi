@@ -1,11 +1,11 @@
-from hitoku.methods.gauss.candidates import by_coalition as by_coalition
-from hitoku.methods.gauss.candidates import by_frequency as by_frequency
-from hitoku.methods.gauss.candidates import by_value as by_value
 from hitoku.methods.gauss.elimination import EliminationProblem as EliminationProblem
 from hitoku.methods.gauss.elimination import eliminate as eliminate
 from hitoku.methods.gauss.elimination import residues as residues
 from hitoku.methods.gauss.gauss import Gauss as Gauss
 from hitoku.methods.gauss.gauss import secondary as secondary
+from hitoku.methods.gauss.incidence import by_coalition as by_coalition
+from hitoku.methods.gauss.incidence import by_frequency as by_frequency
+from hitoku.methods.gauss.incidence import by_value as by_value
 from hitoku.methods.gauss.incidence import columns_of as columns_of
 from hitoku.methods.gauss.incidence import incidence_of as incidence_of
 from hitoku.methods.gauss.incidence import relations_of as relations_of

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from hitoku.errors import ParameterError
-from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
 from hitoku.methods.gauss.elimination import EliminationProblem
-from hitoku.methods.gauss.incidence import columns_of, relations_of
+from hitoku.methods.gauss.incidence import by_coalition, by_frequency, by_value, columns_of, relations_of
 from hitoku.methods.gauss.proof import proof
 from hitoku.methods.gauss.singletons import named
 from hitoku.methods.gauss.table_problem import TableProblem, next_to_withhold, owners_of, too_narrow, unpin
@@ -26,7 +25,7 @@ from hitoku.methods.method import Progress, Promise, Traits
 from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
 from hitoku.parameters import AtLeastZero, LimitOrZero, Whole, check_parameters
-from hitoku.solver.work import MINUTES, Deadline
+from hitoku.solver.solution import MINUTES, Deadline
 
 Zeros = Literal["publish", "withhold", "structural"]
 STOPPED = "stopped at its work limit: intervals may be narrower than asked"

@@ -23,7 +23,7 @@ from hitoku.methods.gauss.span import PRIME, Column
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.tuning import GAUSS
 from hitoku.model import Floats, Integers, Labels, Mask, Need, Protection, Release, Table
-from hitoku.solver.work import Deadline
+from hitoku.solver.solution import Deadline
 
 
 @dataclass(eq=False)

@@ -19,14 +19,13 @@ from hitoku.feasibility import PUSH_WORK_LIMIT
 from hitoku.messages import Text
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit, unnecessary
-from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
+from hitoku.methods.keep import Keep, by_hand, kept, publish_redundant, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
-from hitoku.methods.redundant_suppressions import publish_redundant
 from hitoku.methods.run import run
 from hitoku.methods.tuning import GREEDY
 from hitoku.model import Floats, Integers, Mask, Need, Protection, Reason, Step, Table
 from hitoku.parameters import LimitOrZero, check_parameters, shown_parameters
-from hitoku.solver.work import MINUTES, CountedWork
+from hitoku.solver.solution import MINUTES, CountedWork
 
 Prefer = Literal["smallest", "closing"]
 Record = Literal["auto", "cells", "full"]

@@ -26,7 +26,7 @@ from hitoku.feasibility import (
 from hitoku.methods.method import Progress
 from hitoku.methods.tuning import GREEDY
 from hitoku.model import SUM_ROUNDING, Floats, Integers, Mask, Need, Table, level_slack
-from hitoku.solver.work import CountedWork
+from hitoku.solver.solution import CountedWork
 
 NO_CELLS: Integers = np.zeros(0, dtype=np.int64)
 

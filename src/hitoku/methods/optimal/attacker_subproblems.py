@@ -34,7 +34,7 @@ from hitoku.methods.optimal.instance import (
 )
 from hitoku.model import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
-from hitoku.solver.covering import SparseRows
+from hitoku.solver.master import SparseRows
 
 # Maximum number of entries of a tableau, and of pivots after which it is rebuilt against rounding errors.
 MAX_ENTRIES, MAX_TURNS = 1_500_000, 1_000

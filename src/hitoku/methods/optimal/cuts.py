@@ -19,7 +19,7 @@ from scipy import sparse
 from hitoku.kernels import GRID
 from hitoku.methods.optimal.instance import Instance, Pushed, Row, Subproblems, levels_met, pushes_for
 from hitoku.model import Floats, Integers, Mask
-from hitoku.solver.covering import SparseRows
+from hitoku.solver.master import SparseRows
 
 # A row whose right-hand side is a smaller share of the level than this is lost to rounding.
 NOTHING = 1e-9

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.model import Floats, Integers, Mask
-from hitoku.solver.covering import SparseRows
+from hitoku.solver.master import SparseRows
 
 
 class Stopped(Exception):  # noqa: N818 - a limit is not a failure

@@ -27,7 +27,7 @@ from hitoku.methods.optimal.instance import (
     pushes_for,
 )
 from hitoku.model import Floats, Integers, Mask
-from hitoku.solver.covering import Relaxed
+from hitoku.solver.master import Relaxed
 
 if TYPE_CHECKING:
     from hitoku.methods.optimal.tree import BranchAndCut

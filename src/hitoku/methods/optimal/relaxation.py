@@ -17,9 +17,8 @@ from hitoku.methods.optimal.instance import INTEGRAL, Budget, Instance
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.row_pool import MAX_AT_ONCE, RowPool
 from hitoku.model import Floats, Integers, Mask
-from hitoku.solver.covering import Relaxed, SparseRows
 from hitoku.solver.dense_master import DenseMaster
-from hitoku.solver.master import Master
+from hitoku.solver.master import Master, Relaxed, SparseRows
 from hitoku.solver.solution import SolverStatus
 
 # A row is added if the relaxed point violates it by at least this much; derived rows need more.

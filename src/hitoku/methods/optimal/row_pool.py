@@ -9,7 +9,7 @@ import numpy as np
 
 from hitoku.methods.optimal.cuts import FACTORS, WHOLE
 from hitoku.model import Floats, Integers
-from hitoku.solver.covering import SparseRows
+from hitoku.solver.master import SparseRows
 
 # Number of rows taken at once, and the cosine above which two rows are nearly the same.
 MAX_AT_ONCE, PARALLEL = 20, 0.7

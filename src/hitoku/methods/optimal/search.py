@@ -23,7 +23,7 @@ from hitoku.methods.optimal.relaxation import HALVED_COLUMNS
 from hitoku.methods.optimal.small import cheapest_by_enumeration
 from hitoku.methods.optimal.tree import FAR_OFF, NO_LIMIT, BranchAndCut, Report
 from hitoku.model import Floats, Integers, Mask
-from hitoku.solver.covering import Relaxed
+from hitoku.solver.master import Relaxed
 
 # After the root, continue with the cells that may still matter, if they are fewer than this share.
 FEWER = 0.8

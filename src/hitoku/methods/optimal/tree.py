@@ -15,9 +15,8 @@ from hitoku.methods.optimal.instance import INTEGRAL, Budget, Instance
 from hitoku.methods.optimal.objective import Objective, SearchResult, smaller
 from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, Relaxation
 from hitoku.model import Floats, Integers, Mask
-from hitoku.solver.covering import Relaxed
 from hitoku.solver.dense_master import DenseMaster
-from hitoku.solver.master import Master
+from hitoku.solver.master import Master, Relaxed
 from hitoku.solver.solution import SolverStatus
 
 # A column is tried until each answer was observed this many times; then the stored averages are used.
