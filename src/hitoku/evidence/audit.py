@@ -13,7 +13,7 @@ import numpy as np
 
 from hitoku.attacks import Insider, Interval
 from hitoku.coalitions import CoalitionSearch
-from hitoku.errors import NeedError, ProtectionError, TableError, must_be
+from hitoku.errors import ProtectionError, TableError, must_be
 from hitoku.evidence.adjusted import audit_adjusted
 from hitoku.evidence.attributed import attributed
 from hitoku.evidence.audit_result import Audit, CellOutcome
@@ -133,14 +133,7 @@ def _outcome(place: int | None, proof: Proof) -> CellOutcome:
 
 def _refuse_strangers(table: Table, need: Need, release: Release, grid: Grid) -> bool:
     """Raise if need or release belong to another table; return whether its values were adjusted."""
-    if len(need) != table.n_cells:
-        raise NeedError(
-            "need_of_other_table",
-            "a need of {n_need} cells for a table of {n_table}",
-            fix="assess this very table",
-            n_need=len(need),
-            n_table=table.n_cells,
-        )
+    need.require_size(table.n_cells)
     if release.n_cells != table.n_cells:
         raise ProtectionError(
             "release_size_differs",

@@ -18,7 +18,7 @@ from typing import NoReturn
 import numpy as np
 from scipy import sparse
 
-from hitoku.errors import DataError, NeedError, ProtectionError
+from hitoku.errors import DataError, ProtectionError
 from hitoku.files import new_file, unpacked
 from hitoku.model import INT64_DIGITS, Floats, Labels, Mask, Need, Protection, Table, broken
 
@@ -108,14 +108,7 @@ def write_jj(path: str | Path, table: Table, need: Need, protection: Protection 
     protection
         Protection whose secondary cells get status ``m``. Default: none.
     """
-    if len(need) != table.n_cells:
-        raise NeedError(
-            "need_of_other_table",
-            "a need of {n_need} cells for a table of {n_table}",
-            fix="assess this very table",
-            n_need=len(need),
-            n_table=table.n_cells,
-        )
+    need.require_size(table.n_cells)
     secondary = np.zeros(table.n_cells, dtype=bool)
     if protection is not None:
         if len(protection.withheld) != table.n_cells:

@@ -99,14 +99,7 @@ def staying(table: Table, method: Any) -> Mask:
 
 def refuse_unsafe(table: Table, need: Need, stay: Mask) -> None:
     """Raise if a need is not for this table, or an unsafe cell is among those that stay published."""
-    if len(need) != table.n_cells:
-        raise NeedError(
-            "need_of_other_table",
-            "a need of {n_need} cells for a table of {n_table}",
-            fix="assess this very table",
-            n_need=len(need),
-            n_table=table.n_cells,
-        )
+    need.require_size(table.n_cells)
     places = np.flatnonzero(need.unsafe & stay)
     if len(places):
         raise NeedError(

@@ -189,6 +189,17 @@ class Need:
             attributions=self.attributions.placed(cells, n_cells),
         )
 
+    def require_size(self, n_cells: int) -> None:
+        """Raise if the need belongs to a table with another number of cells."""
+        if len(self) != n_cells:
+            raise NeedError(
+                "need_of_other_table",
+                "a need of {n_need} cells for a table of {n_table}",
+                fix="assess this very table",
+                n_need=len(self),
+                n_table=n_cells,
+            )
+
     def why(self, cell: int) -> tuple[str, ...]:
         """Return the names of the rules that mark a cell as unsafe."""
         return tuple(name for name, hits in self.rules.items() if hits[cell])

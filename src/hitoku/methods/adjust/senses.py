@@ -46,14 +46,7 @@ class AllowedDeviations:
     @classmethod
     def of(cls, table: Table, need: Need, kept: Mask) -> AllowedDeviations:
         """Derive them from a need: ``lower`` and ``upper``, raised equally until they span ``width``."""
-        if len(need) != table.n_cells:
-            raise NeedError(
-                "need_of_other_table",
-                "a need of {n_need} cells for a table of {n_table}",
-                fix="assess this very table",
-                n_need=len(need),
-                n_table=table.n_cells,
-            )
+        need.require_size(table.n_cells)
         unsafe = need.unsafe
         missing = np.maximum(need.width - need.lower - need.upper, 0.0) / 2
         down, up = need.lower + missing, need.upper + missing

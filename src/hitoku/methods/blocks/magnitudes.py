@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import HitokuError, NeedError, ScopeError, some
+from hitoku.errors import HitokuError, ScopeError, some
 from hitoku.methods.blocks.attainable_range import FAR, AttainableRange, Local, reach_alone
 from hitoku.methods.blocks.rectangles import Nodes
 from hitoku.methods.tuning import BLOCKS
@@ -224,14 +224,7 @@ def probe(table: Table, rules: Sequence[Rule], width: ArrayLike | None, unit: fl
 
 
 def refuse_unsafe_totals(table: Table, need: Need) -> None:
-    if len(need) != table.n_cells:
-        raise NeedError(
-            "need_of_other_table",
-            "a need of {n_need} cells for a table of {n_table}",
-            fix="assess this very table",
-            n_need=len(need),
-            n_table=table.n_cells,
-        )
+    need.require_size(table.n_cells)
     places = np.flatnonzero(need.unsafe & ~table.inner)
     if len(places):
         raise ScopeError(

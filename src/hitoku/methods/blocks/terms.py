@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.attacks import Interval
-from hitoku.errors import NeedError, ScopeError, some
+from hitoku.errors import ScopeError, some
 from hitoku.methods.blocks.attainable_range import FAR, Local
 from hitoku.methods.randomised import MAX_COUNT, judge_counts, whole_width
 from hitoku.methods.tuning import BLOCKS
@@ -316,14 +316,7 @@ def claim(terms: Terms, expected: Integers | None) -> dict[str, Any] | None:
 
 def refuse_other_needs(table: Table, need: Need, width: Integers, unsafe: Mask) -> None:
     """Raise if a need is not the one that the rules and the width give."""
-    if len(need) != table.n_cells:
-        raise NeedError(
-            "need_of_other_table",
-            "a need of {n_need} cells for a table of {n_table}",
-            fix="assess this very table",
-            n_need=len(need),
-            n_table=table.n_cells,
-        )
+    need.require_size(table.n_cells)
     if not np.array_equal(need.unsafe, unsafe):
         raise ScopeError(
             "need_not_of_rules_by_cell",

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, ScopeError, SolverError
+from hitoku.errors import ParameterError, ScopeError, SolverError
 from hitoku.methods.method import Progress, Traits, rules_and_width
 from hitoku.methods.randomised.distribution import PATTERN_WORK_LIMIT, PatternDistribution
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
@@ -237,14 +237,7 @@ class Randomised:
 
 def refuse_other_needs(table: Table, need: Need, public: PublicKnowledge, values: Integers) -> None:
     """Raise if a need is not the one that the rules and the width give."""
-    if len(need) != table.n_cells:
-        raise NeedError(
-            "need_of_other_table",
-            "a need of {n_need} cells for a table of {n_table}",
-            fix="assess this very table",
-            n_need=len(need),
-            n_table=table.n_cells,
-        )
+    need.require_size(table.n_cells)
     unsafe = np.zeros(table.n_cells, dtype=bool)
     unsafe[public.inner] = public.unsafe(values[None])[0]
     if not np.array_equal(need.unsafe, unsafe):
