@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
 from hitoku.coalitions import AttackerView, HypercubeDeviations
-from hitoku.coalitions.hypercube_deviations import EFFORTS
+from hitoku.coalitions.cell_witnesses import EFFORTS
 from hitoku.model import Table
 
 

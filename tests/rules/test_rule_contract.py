@@ -38,7 +38,6 @@ SHARED_PARTS = {
     "levels",
     "parts",
     "rule",
-    "withheld_counts",
 }
 
 

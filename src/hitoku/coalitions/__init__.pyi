@@ -1,9 +1,9 @@
+from hitoku.coalitions.cell_witnesses import AttackerView as AttackerView
 from hitoku.coalitions.cell_witnesses import CellWitnesses as CellWitnesses
 from hitoku.coalitions.cell_witnesses import CoalitionDeviations as CoalitionDeviations
 from hitoku.coalitions.cell_witnesses import CoalitionRange as CoalitionRange
+from hitoku.coalitions.cell_witnesses import HypercubeDeviations as HypercubeDeviations
 from hitoku.coalitions.coalition_search import CoalitionSearch as CoalitionSearch
-from hitoku.coalitions.hypercube_deviations import AttackerView as AttackerView
-from hitoku.coalitions.hypercube_deviations import HypercubeDeviations as HypercubeDeviations
 from hitoku.coalitions.insider_choice import INSIDERS as INSIDERS
 from hitoku.coalitions.insider_choice import Insiders as Insiders
 from hitoku.coalitions.insider_choice import InsiderVerdict as InsiderVerdict

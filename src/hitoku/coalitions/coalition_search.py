@@ -27,8 +27,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.attacks import Coalition, Insider, shares_of
-from hitoku.coalitions.cell_witnesses import CellWitnesses, CoalitionRange
-from hitoku.coalitions.hypercube_deviations import AttackerView, HypercubeDeviations
+from hitoku.coalitions.cell_witnesses import AttackerView, CellWitnesses, CoalitionRange, HypercubeDeviations
 from hitoku.coalitions.insider_choice import InsiderVerdict, TooClose
 from hitoku.coalitions.near_cell import CellSearch, Knowledge, KnownBounds, Shares
 from hitoku.errors import ParameterError, SolverError

@@ -1,4 +1,6 @@
+from hitoku.rules.assess import FROM_COUNTS as FROM_COUNTS
 from hitoku.rules.assess import assess as assess
+from hitoku.rules.assess import merge_withheld as merge_withheld
 from hitoku.rules.assess import name_of as name_of
 from hitoku.rules.direct_disclosure import DirectDisclosure as DirectDisclosure
 from hitoku.rules.dominance import Dominance as Dominance
@@ -33,8 +35,6 @@ from hitoku.rules.rule import from_spec as from_spec
 from hitoku.rules.rule import made as made
 from hitoku.rules.rule import parsed as parsed
 from hitoku.rules.rule import rule_from_spec as rule_from_spec
-from hitoku.rules.withheld_counts import FROM_COUNTS as FROM_COUNTS
-from hitoku.rules.withheld_counts import merge_withheld as merge_withheld
 from hitoku.rules.zero import Zero as Zero
 
 RULES: dict[str, type[Rule]]

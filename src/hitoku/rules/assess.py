@@ -1,4 +1,7 @@
-"""Combination of rules on one table: unsafe cells, and their required protection."""
+"""Combination of rules on one table: unsafe cells, and their required protection.
+
+Cells of a magnitude table are unsafe, too, if their count is suppressed and the magnitude would reveal it.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,23 @@ from hitoku.rules.given import Given
 from hitoku.rules.group_size import require_groups
 from hitoku.rules.levels import DEFAULT_PERCENT, percent_of_value
 from hitoku.rules.rule import Rule
+
+# Reason recorded in a need.
+FROM_COUNTS = "frequency_table"
+
+
+def merge_withheld(table: Table, need: Need, withheld: Mask, share: ArrayLike) -> Need:
+    """Add the cells whose count is suppressed to a need; the required width is a share of their size.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[30.5, 8.0], [4.0, 61.0]])
+    >>> merged = merge_withheld(table, Need(unsafe=table.value < 0), table.value == 8.0, 0.5)
+    >>> int(merged.unsafe.sum()), float(merged.width.max())
+    (1, 4.0)
+    """
+    width = np.where(withheld, np.asarray(share) * np.abs(table.value), 0.0)
+    return Need.merge([need, Need(unsafe=withheld, width=width, rules={FROM_COUNTS: withheld})])
 
 
 def assess(

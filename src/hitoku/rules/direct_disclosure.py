@@ -12,10 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from hitoku.errors import RuleError, did_you_mean
-from hitoku.messages import Arguments
 from hitoku.model import Attributions, Floats, Integers, Mask, Need, Table
 from hitoku.parameters import Codes, CodeSets, Names, Whole, as_names, codes_of, sets_of
-from hitoku.rules.levels import needed, per_person, tells_of_people
+from hitoku.rules.levels import needed, per_person, respondents_of, tells_of_people
 from hitoku.rules.parts import Parts, parts_of, require_variables
 from hitoku.rules.rule import check_rule
 
@@ -67,16 +66,7 @@ class DirectDisclosure:
 
     def assess(self, table: Table) -> Need:
         """Flag cells with frequency(parent) - k <= frequency(cell), except empty cells and unknowns."""
-        frequency = table.frequency
-        if frequency is None:
-            raise RuleError(
-                "respondents_unknown",
-                "the table does not say how many respondents are in its cells",
-                where="rule {rule}",
-                fix="give from_array or from_frame {arguments}, or start from records with tabulate",
-                arguments=Arguments(frequency=...),
-                rule=self.name,
-            )
+        frequency = respondents_of(table, self.name)
         sensitive = table.labels.names if self.sensitive is None else self.sensitive
         sensitive = as_names(sensitive)
         require_variables(table, sensitive, self.name)

@@ -14,11 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from hitoku.errors import RuleError
-from hitoku.messages import Arguments
 from hitoku.model import Attributions, Integers, Mask, Need, Table, only_categories, variable_of_relation
 from hitoku.parameters import Count, Names, Whole, as_names
-from hitoku.rules.levels import needed, per_person, tells_of_people
+from hitoku.rules.levels import needed, per_person, respondents_of, tells_of_people
 from hitoku.rules.parts import parts_of, require_variables
 from hitoku.rules.rule import check_rule
 
@@ -89,16 +87,7 @@ class KDisclosure:
 
     def _close(self, table: Table) -> tuple[Integers, Integers]:
         """Return parts and groups that differ by at most k people, including empty parts."""
-        counts = table.frequency
-        if counts is None:
-            raise RuleError(
-                "respondents_unknown",
-                "the table does not say how many respondents are in its cells",
-                where="rule {rule}",
-                fix="give from_array or from_frame {arguments}, or start from records with tabulate",
-                arguments=Arguments(frequency=...),
-                rule=self.name,
-            )
+        counts = respondents_of(table, self.name)
         part, group = _nested(table)
         keep = counts[group] - counts[part] <= self.k
         if self.limit is not None:

@@ -180,3 +180,17 @@ def ranked_at(table: Table, level: Level, top: int, rule: str) -> Contributors:
             rule=rule,
         )
     return found
+
+
+def respondents_of(table: Table, rule: str) -> Integers:
+    """Return the number of respondents of each cell, or raise if the table has none."""
+    if table.frequency is None:
+        raise RuleError(
+            "respondents_unknown",
+            "the table does not say how many respondents are in its cells",
+            where="rule {rule}",
+            fix="give from_array or from_frame {arguments}, or start from records with tabulate",
+            arguments=Arguments(frequency=...),
+            rule=rule,
+        )
+    return table.frequency

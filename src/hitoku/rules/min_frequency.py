@@ -15,7 +15,7 @@ from hitoku.errors import RuleError
 from hitoku.messages import Arguments
 from hitoku.model import Need, Table
 from hitoku.parameters import Count
-from hitoku.rules.levels import needed, percent_of_value
+from hitoku.rules.levels import needed, percent_of_value, respondents_of
 from hitoku.rules.rule import Range, check_rule
 
 WEIGHTED_COUNT = "weighted_count"
@@ -77,13 +77,4 @@ class MinFrequency:
                     weighted_count=WEIGHTED_COUNT,
                 )
             return np.asarray(table.measures[WEIGHTED_COUNT])
-        if table.frequency is None:
-            raise RuleError(
-                "respondents_unknown",
-                "the table does not say how many respondents are in its cells",
-                where="rule {rule}",
-                fix="give from_array or from_frame {arguments}, or start from records with tabulate",
-                arguments=Arguments(frequency=...),
-                rule=self.name,
-            )
-        return table.frequency
+        return respondents_of(table, self.name)
