@@ -5,28 +5,27 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PEERS := .bench/peers-venv
-# Tools that pack; and what the wheel alone brings, for the bill of materials.
+# Packaging tools; and an environment with the wheel alone, for the bill of materials.
 PACK := .bench/pack-venv
 ALONE := .bench/alone-venv
-# What pytest is told: two processes, unless somebody says otherwise, and a file stays in one of them, so that
-# what its tests share is made once.
+# Arguments of pytest. Two processes by default; all tests of a file run in the same one, so that fixtures are built once.
 PYTEST ?= -n 2 --dist loadfile
-# Which doors make fuzz throws bytes at (all of them), and how many at each; guided by atheris where it installs.
-DOORS ?=
+# Entry points that make fuzz tests (default: all), and inputs for each. Coverage-guided if atheris can be installed.
+ENTRY_POINTS ?=
 RUNS ?= 100000
 GUIDE := .bench/atheris
-# Mutants that make mutants tries of each file (ALL=1: every one), and of which groups (tools/mutants/groups.toml).
-MOST ?= 30
-PACKAGES ?=
+# Mutants per file that make mutants tests (ALL=1: all), and groups of tools/mutants/groups.toml (default: all).
+PER_FILE ?= 30
+GROUPS ?=
 MUTATOR := .bench/mutants/tool
-# What make test-min installs, and what it runs.
+# Versions that make test-min installs, and tests that it runs.
 OLDEST := .bench/oldest-venv
 PINS_FOR ?= constraints-min.txt
 PART ?= tests/rules tests/evidence/test_verify.py tests/checks/policies tests/io/formats/test_formats.py \
   tests/io/recipe/test_recipe.py tests/cli/test_verify.py tests/review/test_flow.py
-# How long make fuzz begins new rounds; with SEED there is one round, a replay.
+# Time limit of make fuzz and the campaigns. With SEED, make fuzz replays one round.
 MINUTES ?= 5
-# Bytecode is kept where the shell says otherwise, too: every process of the tests would compile every file again.
+# Keep bytecode even if the shell disables it: otherwise every test process compiles every file again.
 export PYTHONDONTWRITEBYTECODE :=
 # Set-up is repeated when one of these changes.
 PINS := pyproject.toml papers/pyproject.toml constraints.txt
@@ -36,20 +35,20 @@ PINS := pyproject.toml papers/pyproject.toml constraints.txt
         dist sbom licences clean
 
 help:  ## show this list
-	@echo "hitoku: protect statistical tables, attack them, prove them safe"
+	@echo "hitoku: statistical disclosure control for tables"
 	@echo
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
-demo: $(VENV)/.installed  ## install hitoku into .venv, protect a made-up register, write demo-release/
-	@if [ -f demo-release/checker/summary.json ]; then rm -rf demo-release; fi  # of an earlier make demo
+demo: $(VENV)/.installed  ## install hitoku into .venv, protect a synthetic register, write demo-release/
+	@if [ -f demo-release/checker/summary.json ]; then rm -rf demo-release; fi  # from an earlier run
 	@$(BIN)/hitoku demo
 
-setup: $(VENV)/.installed-dev  ## install hitoku with everything needed to work on it
+setup: $(VENV)/.installed-dev  ## install hitoku and the development tools into .venv
 	@echo "ready: $(BIN)/hitoku, $(BIN)/pytest; make test runs everything"
 
-test: lint types tests  ## lint, types and every test but the slow ones
+test: lint types tests  ## lint, type checks and all tests except the slow ones
 
-check: format test  ## put the code in form, then the same as make test
+check: format test  ## format the code, then make test
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
@@ -63,61 +62,61 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 tests: $(VENV)/.installed-dev
-	$(BIN)/hitoku warm-up  # compiled once, two at a time, instead of by every process of pytest
+	$(BIN)/hitoku warm-up  # once here instead of in every test process
 	$(BIN)/pytest --durations=10 $(PYTEST)
 
-test-slow: $(VENV)/.installed-dev  ## browser, PostgreSQL, Spark and long enumerations; also test-browser, test-long ...
+test-slow: $(VENV)/.installed-dev  ## tests with a browser, PostgreSQL or Spark, and long enumerations; one kind: test-browser, test-postgresql, test-spark, test-long
 	$(BIN)/pytest --durations=10 -m "browser or postgresql or spark or long" $(PYTEST)
 
 test-browser test-postgresql test-spark test-long: test-%: $(VENV)/.installed-dev
 	$(BIN)/pytest --durations=10 -m $* $(PYTEST)
 
-test-papers: $(VENV)/.installed-dev  ## the published results that papers/ computes again, slow ones included
+test-papers: $(VENV)/.installed-dev  ## published results reproduced in papers/, slow ones included
 	$(BIN)/pytest --durations=10 -m "" $(PYTEST) papers
 
-test-min: dist  ## part of the tests with the oldest versions allowed, or with another Python: PYTHON=python3.13 PINS_FOR=constraints.txt
+test-min: dist  ## some tests with the oldest allowed versions, or another Python: PYTHON=python3.13 PINS_FOR=constraints.txt
 	@rm -rf $(OLDEST) && $(PYTHON) -m venv $(OLDEST)
 	@$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(PINS_FOR) \
 	  "$$(ls dist/*.whl)[review,regression,excel,postgresql,oidc]" pytest hypothesis httpx httpx2
-	@# Old packages on new ones warn about each other; that is no failure of ours.
+	@# Warnings between old and new dependencies are not failures of hitoku.
 	PYTHONPATH= $(OLDEST)/bin/python -m pytest -W default -p no:cacheprovider $(PART)
 
-fuzz: $(VENV)/.installed-dev $(GUIDE)/.installed  ## other examples, mutated files at every door: MINUTES=10 PYTEST=tests/rules
-	PYTHONPATH=$(GUIDE) $(BIN)/python -m tools.doors $(DOORS) --minutes $(MINUTES) --runs $(RUNS) $(if $(SEED),--seed $(SEED))
-	$(BIN)/python -m tools.mutations --minutes $(MINUTES) $(if $(SEED),--seed $(SEED) --most 1)
+fuzz: $(VENV)/.installed-dev $(GUIDE)/.installed  ## mutated input files, and property tests with new examples: MINUTES=10 PYTEST=tests/rules ENTRY_POINTS="jj ledger"
+	PYTHONPATH=$(GUIDE) $(BIN)/python -m tools.entry_points $(ENTRY_POINTS) --minutes $(MINUTES) --runs $(RUNS) $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m tools.mutations --minutes $(MINUTES) $(if $(SEED),--seed $(SEED) --count 1)
 	$(BIN)/python -m tools.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(PYTEST)
 
-campaign: $(VENV)/.installed-dev  ## random tables held against independent programs; MINUTES=60, goes on where it stopped
+campaign: $(VENV)/.installed-dev  ## random tables compared with independent programs; resumes where it stopped: MINUTES=60
 	$(BIN)/python -m tools.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-golden: $(VENV)/.installed-dev  ## compare answers with the recorded ones (tools/golden.json); after a change that is meant, record them: RECORD=1
+golden: $(VENV)/.installed-dev  ## compare answers with those in tools/golden.json; after an intended change: RECORD=1
 	$(BIN)/python -m tools.golden $(if $(RECORD),--record)
 
 messages: $(VENV)/.installed-dev  ## list messages without a translation, and translations without a message
 	$(BIN)/python -m tools.messages
 
-output-campaign: $(VENV)/.installed-dev  ## random research outputs under attack; MINUTES=60, SEED=0 is the first session
+output-campaign: $(VENV)/.installed-dev  ## attack random research outputs: MINUTES=60; first session: SEED=0
 	$(BIN)/python -m tools.output_campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-mutants: $(VENV)/.installed-dev $(MUTATOR)/.installed  ## one thing changed in what must not be wrong: does a test notice? MOST=30, ALL=1
-	$(BIN)/python -m tools.mutants $(PACKAGES) --most $(MOST) $(if $(ALL),--all)
+mutants: $(VENV)/.installed-dev $(MUTATOR)/.installed  ## mutation testing of critical code: PER_FILE=30 GROUPS=rules; all mutants: ALL=1
+	$(BIN)/python -m tools.mutants $(GROUPS) --per-file $(PER_FILE) $(if $(ALL),--all)
 
-bench: $(VENV)/.installed-dev  ## speed and memory, beside a baseline measured in the same run
+bench: $(VENV)/.installed-dev  ## speed and memory, compared with a baseline measured in the same run
 	@set -e; for file in bench/*.py; do \
 	  name=$$(basename "$$file" .py); echo "== $$name"; $(BIN)/python -m "bench.$$name"; done
 
-bench-peers: $(VENV)/.installed-dev $(PEERS)/.installed  ## the same work done by other programs
+bench-peers: $(VENV)/.installed-dev $(PEERS)/.installed  ## speed of other programs on the same work
 	@set -e; for file in bench/peers/*.py; do echo "== $$file"; $(PEERS)/bin/python "$$file"; done
 
 docs: $(VENV)/.installed-dev  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-dist: $(PACK)/.installed  ## wheel and source archive, in dist/, the same bytes for the same commit
+dist: $(PACK)/.installed  ## build wheel and source archive in dist/, reproducibly
 	@rm -rf dist && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PACK)/bin/python -m build --outdir dist . >/dev/null
 	@ls -l dist | awk 'NF > 8 {printf "%8.0f kB  dist/%s\n", $$5 / 1000, $$9}'
 
-sbom: dist  ## a bill of materials (CycloneDX) of what the wheel installs, in dist/
+sbom: dist  ## write a software bill of materials (CycloneDX) for the wheel into dist/
 	@rm -rf $(ALONE) && $(PYTHON) -m venv --without-pip $(ALONE)
 	@$(PACK)/bin/python -m pip --python $(ALONE)/bin/python install --quiet --disable-pip-version-check \
 	  --constraint constraints.txt dist/*.whl
@@ -125,22 +124,22 @@ sbom: dist  ## a bill of materials (CycloneDX) of what the wheel installs, in di
 	  --output-file dist/hitoku.cdx.json $(ALONE)/bin/python
 	@echo "dist/hitoku.cdx.json"
 
-licences: $(VENV)/.installed  ## licences of everything that hitoku installs; EXTRAS="review spark"
+licences: $(VENV)/.installed  ## list the licences of all dependencies: EXTRAS="review spark"
 	@$(BIN)/python packaging/licences.py $(EXTRAS)
 
-clean:  ## remove everything that make has made
+clean:  ## remove everything that make created
 	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis site demo-release dist
 	find src papers tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "no $(PYTHON) on this machine"; \
-	  echo "  fix: install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3"; exit 2; } >&2
+	  echo "  fix: install Python 3.11 or newer, or pass its path: make PYTHON=/path/to/python3"; exit 2; } >&2
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "hitoku needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) -V 2>&1)"; \
-	  echo "  fix: name a newer one: make PYTHON=python3.12"; exit 2; } >&2
+	  echo "  fix: pass a newer one: make PYTHON=python3.12"; exit 2; } >&2
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
-	  echo "$(PYTHON) cannot make virtual environments"; \
+	  echo "$(PYTHON) cannot create virtual environments"; \
 	  echo "  fix: install its venv package (Debian and Ubuntu: apt install python3-venv)"; exit 2; } >&2
 	@echo "creating $(VENV)" && $(PYTHON) -m venv $(VENV) && touch $@
 
@@ -151,19 +150,19 @@ $(VENV)/.installed-dev: $(VENV)/.created $(PINS)
 	@echo "installing hitoku and the development tools into $(VENV)"
 	@$(INSTALL) --editable '.[dev,docs,review]' --editable ./papers && touch $@ $(VENV)/.installed
 
-# Peers get an environment of their own: their solvers cannot share a process with ours.
+# Separate environment for other programs: their solvers cannot share a process with HiGHS.
 $(PEERS)/.installed: $(VENV)/.created
 	@echo "installing peers into $(PEERS)" && $(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check pytauargus acro pyarrow && touch $@
 
-# Beside the environment, not in it: nothing but make fuzz needs it.
+# Installed outside the environment, because only make fuzz needs it.
 $(GUIDE)/.installed: $(VENV)/.created
 	@mkdir -p $(GUIDE)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(GUIDE) atheris==3.0.0 \
-	  || echo "atheris does not install here: inputs are not guided by what they reach"
+	  || echo "atheris cannot be installed: fuzzing without coverage guidance"
 	@touch $@
 
-# Beside the environment, too: what cosmic-ray brings must not stand before ours.
+# Installed outside the environment: the dependencies of cosmic-ray must not replace those of hitoku.
 $(MUTATOR)/.installed: $(VENV)/.created
 	@mkdir -p $(MUTATOR)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(MUTATOR) cosmic-ray==8.7.0 coverage==7.17.2

@@ -1,8 +1,8 @@
-"""Run property tests with other examples, round after round, and print how to replay what fails.
+"""Run property tests with new examples in rounds, and print how to replay a failure.
 
 python -m tools.fuzz --minutes 10 tests/rules -n 2
 
-A round draws everything from one seed. The first round that fails is the last one.
+All examples of a round come from one seed. The run ends with the first round that fails.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--minutes", type=float, default=5.0, help="begin no new round after so long")
-    parser.add_argument("--seed", type=int, help="one round, with this seed")
+    parser.add_argument("--minutes", type=float, default=5.0, help="start no new round after this time")
+    parser.add_argument("--seed", type=int, help="run one round with this seed")
     options, words = parser.parse_known_args(arguments)
     until = time.monotonic() + 60 * options.minutes
     rounds = 0
@@ -35,12 +35,12 @@ def main(arguments: list[str] | None = None) -> int:
             sys.stdout.write(replay(seed, words))
             return failed
         if options.seed is not None or time.monotonic() > until:
-            sys.stdout.write(f"{rounds} round(s), nothing found\n")
+            sys.stdout.write(f"{rounds} round(s), no failures\n")
             return 0
 
 
 def one_round(seed: int, words: list[str]) -> int:
-    """Run every property test once, with examples of this seed; return the exit code of pytest."""
+    """Run every property test once with the examples of a seed. Return the exit code of pytest."""
     command = [
         *(
             sys.executable,
@@ -55,23 +55,23 @@ def one_round(seed: int, words: list[str]) -> int:
     ]
     done = subprocess.run(command, cwd=Path(__file__).resolve().parents[1], check=False)
     if done.returncode == NOTHING_COLLECTED:
-        sys.stdout.write("no property test among these; name a folder or file that has some\n")
+        sys.stdout.write("no property tests found; pass a folder or file that contains some\n")
     return done.returncode
 
 
 def replay(seed: int, words: list[str]) -> str:
-    """Say how to see the failure again.
+    """Return instructions to repeat the failure.
 
     Examples
     --------
     >>> print(replay(7, ["tests/rules", "-x"]), end="")
     <BLANKLINE>
-    the same round again:  make fuzz SEED=7 PYTEST='tests/rules -x'
-    one test alone:        put its line @reproduce_failure(...) from above over the test
+    to repeat the round:  make fuzz SEED=7 PYTEST='tests/rules -x'
+    to repeat one test:   put its line @reproduce_failure(...) above the test
     """
     return (
-        f"\nthe same round again:  make fuzz SEED={seed} PYTEST={shlex.quote(shlex.join(words))}\n"
-        f"one test alone:        put its line @reproduce_failure(...) from above over the test\n"
+        f"\nto repeat the round:  make fuzz SEED={seed} PYTEST={shlex.quote(shlex.join(words))}\n"
+        f"to repeat one test:   put its line @reproduce_failure(...) above the test\n"
     )
 
 

@@ -1,9 +1,9 @@
-"""Submissions that somebody mutated: every one ends in our error or in findings, never in a traceback.
+"""Check mutated submissions. Each must end in a HitokuError or in findings, never in a traceback.
 
-``python -m tools.mutations --minutes 5`` changes honest submissions at random places, makes the hashes fit as
-a clever forger would, and checks them, until so much CPU time is over; ``--most 100000 --minutes 60`` until
-there were so many (about 20 CPU minutes). It goes on after a traceback, prints how to replay it, and leaves
-with exit code 1. Ended by Ctrl-C or a signal it says how far it came, and with which seed to go on.
+``python -m tools.mutations --minutes 5`` mutates valid submissions at random, recomputes their hashes as a
+forger would, and checks them, for five CPU minutes; ``--count 100000 --minutes 60`` stops after 100,000
+submissions (about 20 CPU minutes). After a traceback it prints how to replay it, continues, and exits with
+code 1. If interrupted, it prints how many it checked and the seed with which to continue.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ WRONG: tuple[Any, ...] = (
 
 TRACEBACK = "ended in a traceback"
 
-# What is asked for; one or two at a time are small submissions, which are checked in no time.
-ASKED: dict[str, Callable[[Session, str], Any]] = {
+# Outputs of a submission. One or two at a time keep submissions small and fast to check.
+OUTPUTS: dict[str, Callable[[Session, str], Any]] = {
     "people": lambda work, name: work.frequency_table(by=["region", "job"], name=name),
     "means": lambda work, name: work.mean("income", by="region", where={"region": ["N", "S"]}, name=name),
     "incomes": lambda work, name: work.magnitude_table(by=["region"], value="income", name=name),
@@ -66,13 +66,13 @@ ASKED: dict[str, Callable[[Session, str], Any]] = {
 DATA = PEOPLE.assign(early=(PEOPLE["id"] % 2).astype(int))
 
 
-# One submission in so many has two outputs, which are compared; the others are checked in half the time.
+# One submission in this many has two outputs, which are compared; the others take half the time.
 PAIRED = 5
 
 
 def draw(folder: Path, draws: random.Random) -> Path:
-    """Draw a submission as a session wrote it, of one output of any kind or of two; new ones are written."""
-    names = list(ASKED)
+    """Return a valid submission with one or two outputs, chosen at random. It is written if new."""
+    names = list(OUTPUTS)
     place = draws.randrange(len(names))
     n_outputs = 2 if draws.randrange(PAIRED) == 0 else 1
     chosen = [names[(place + step) % len(names)] for step in range(n_outputs)]
@@ -84,12 +84,12 @@ def submitted(path: Path, names: Sequence[str]) -> Path:
     """Write a submission with some outputs."""
     work = Session("wages", DATA, unit="id", researcher="R. Kimura")
     for name in names:
-        ASKED[name](work, name)
+        OUTPUTS[name](work, name)
     return work.submit(path)
 
 
 def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """List the way to every part of nested lists and mappings."""
+    """Return the path of every value in nested lists and mappings."""
     found = [path] if path else []
     parts = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     for name, part in parts:
@@ -98,7 +98,7 @@ def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def mutated(content: Any, draws: random.Random) -> Any:
-    """Change one to three places: another value, one from elsewhere, gone, doubled, a name changed."""
+    """Mutate one to three values: replace, delete, duplicate or scale, or rename a key."""
     forged = copy.deepcopy(content)
     for _ in range(draws.randint(1, 3)):
         known = places(forged)
@@ -123,7 +123,7 @@ def mutated(content: Any, draws: random.Random) -> Any:
 
 
 def mutate(folder: Path, draws: random.Random) -> None:
-    """Change a file of a submission, or several, and make the manifest fit, most of the time."""
+    """Mutate one or two files of a submission, and usually update the manifest."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     for _ in range(draws.choice([1, 1, 1, 2])):
         path = draws.choice(files)
@@ -141,11 +141,11 @@ def mutate(folder: Path, draws: random.Random) -> None:
         try:
             reseal(folder)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            return  # its manifest is no manifest any more
+            return  # the manifest is no longer valid
 
 
 def check_one(scratch: Path, seed: int) -> str:
-    """Mutate a copy, check it, render its page; say how it ended."""
+    """Mutate a copy, check it and render its page. Return the outcome."""
     draws = random.Random(seed)  # noqa: S311 - no secrets
     folder = scratch / "mutated"
     shutil.copytree(draw(scratch / "honest", draws), folder)
@@ -163,19 +163,19 @@ def check_one(scratch: Path, seed: int) -> str:
         shutil.rmtree(folder)
 
 
-def fuzz(n_most: int, minutes: float, seed: int) -> Counter[str]:
-    """Check so many mutations, or as many as time and Ctrl-C allow; a traceback is told with its seed."""
+def fuzz(count: int, minutes: float, seed: int) -> Counter[str]:
+    """Check up to ``count`` mutations within the time limit. Return the number of each outcome."""
     found, until = Counter[str](), time.process_time() + 60 * minutes
     with tempfile.TemporaryDirectory() as place, contextlib.suppress(KeyboardInterrupt):
-        for number in range(n_most):
+        for number in range(count):
             if time.process_time() > until:
                 break
             try:
                 found[check_one(Path(place), seed + number)] += 1
-            except Exception:  # noqa: BLE001 - whatever it is, it is what is looked for
+            except Exception:  # noqa: BLE001 - any exception is a finding
                 found[TRACEBACK] += 1
                 traceback.print_exc()
-                sys.stderr.write(f"replay: python -m tools.mutations --seed {seed + number} --most 1\n")
+                sys.stderr.write(f"replay: python -m tools.mutations --seed {seed + number} --count 1\n")
     return found
 
 
@@ -183,16 +183,16 @@ def main() -> int:
     """Fuzz from the command line."""
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--minutes", type=float, default=5.0)
-    words.add_argument("--most", type=int, default=10**9)
+    words.add_argument("--count", type=int, default=10**9)
     words.add_argument("--seed", type=int, default=time.time_ns() % 10**9)
     given = words.parse_args()
-    # Whoever ends it, by whatever signal, is told what was done.
+    # Print the summary after SIGTERM, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    found = fuzz(given.most, given.minutes, given.seed)
-    told = ", ".join(f"{n} {what}" for what, n in found.most_common()) or "none"
-    sys.stdout.write(f"{found.total()} mutated submissions from seed {given.seed}: {told}\n")
-    if found.total() < given.most:
-        sys.stdout.write(f"to go on: python -m tools.mutations --seed {given.seed + found.total()}\n")
+    found = fuzz(given.count, given.minutes, given.seed)
+    summary = ", ".join(f"{n} {what}" for what, n in found.most_common()) or "none"
+    sys.stdout.write(f"{found.total()} mutated submissions from seed {given.seed}: {summary}\n")
+    if found.total() < given.count:
+        sys.stdout.write(f"to continue: python -m tools.mutations --seed {given.seed + found.total()}\n")
     return int(found[TRACEBACK] > 0)
 
 

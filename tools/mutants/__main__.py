@@ -1,11 +1,11 @@
-"""Change one thing in what must not be wrong, run its tests, and list what nobody noticed.
+"""Mutation testing: change critical code, run its tests, and list the changes that no test noticed.
 
-python -m tools.mutants [GROUP ...] --most 30 [--all] [--minutes 60]
+python -m tools.mutants [GROUP ...] --per-file 30 [--all] [--minutes 60]
 
-Operators are cosmic-ray's (``make mutants`` installs it beside the environment); groups.toml says which
-files and which tests, equal.toml which mutants cannot be told from the original, and why. A seeded sample of
-each file is tried, with ``--all`` everything. What was judged is kept in .bench/mutants and not tried again
-until the file changes; what survived, until one of its tests does.
+The operators are those of cosmic-ray (``make mutants`` installs it outside the environment). groups.toml
+lists files and their tests; equal.toml lists mutants that are equivalent to the original, with reasons. A
+seeded sample of each file is tested, or all mutants with ``--all``. Results are stored in .bench/mutants. A
+mutant is tested again if its file changed, or if it survived and one of its tests changed.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ SEED = "hitoku"
 def main() -> int:
     """Read the command line."""
     words = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
-    words.add_argument("groups", nargs="*", help="of groups.toml; all of them by default")
-    words.add_argument("--most", type=int, default=30, help="mutants of a file")
+    words.add_argument("groups", nargs="*", help="groups in groups.toml; default: all")
+    words.add_argument("--per-file", type=int, default=30, help="mutants per file")
     words.add_argument("--all", action="store_true", help="every mutant of every file")
-    words.add_argument("--by", nargs="+", default=[], help="ask these tests alone what is not killed so far")
+    words.add_argument("--by", nargs="+", default=[], help="run only these tests on surviving mutants")
     words.add_argument("--file", default="", help="only files whose path contains this")
-    words.add_argument("--minutes", type=float, default=0.0, help="begin no further mutant after so long")
-    words.add_argument("--table", action="store_true", help="only what is known so far")
+    words.add_argument("--minutes", type=float, default=0.0, help="start no further mutant after this time")
+    words.add_argument("--table", action="store_true", help="print the stored results only")
     words.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     given = words.parse_args()
     sys.path.append(str(OUT / "tool"))
@@ -57,8 +57,8 @@ def main() -> int:
             "tools.mutants",
             name,
             "--here",
-            "--most",
-            str(given.most),
+            "--per-file",
+            str(given.per_file),
             "--file",
             given.file,
         ]
@@ -66,18 +66,18 @@ def main() -> int:
         command += ["--by", *given.by] if given.by else []
         command += ["--minutes", str((end - time.monotonic()) / 60)] if end else []
         subprocess.run(command, cwd=ROOT, env=env, check=True)
-    return tell(names, groups, given)
+    return report(names, groups, given)
 
 
 def files_of(group: dict[str, Any], part: str = "") -> list[Path]:
-    """Give the files of a group whose path contains something."""
+    """Return the files of a group whose path contains ``part``."""
     found = [path for pattern in group["files"] for path in sorted(ROOT.glob(pattern))]
     return [path for path in found if path.name != "__init__.py" and part in str(path)]
 
 
 def chosen(path: Path, given: argparse.Namespace) -> list[Mutant]:
-    """Give the mutants of a file that are tried; kept, for making them takes a while."""
-    most = None if given.all else given.most
+    """Return the mutants of a file to test. They are cached, because generating them is slow."""
+    most = None if given.all else given.per_file
     name = str(path.relative_to(ROOT))
     kept = OUT / "proposed" / f"{source_of(name)}-{most}.json"
     if not kept.is_file():
@@ -88,7 +88,7 @@ def chosen(path: Path, given: argparse.Namespace) -> list[Mutant]:
 
 
 def tests_of(group: dict[str, Any]) -> str:
-    """Give the hash of a group's tests."""
+    """Return a hash of the tests of a group."""
     paths = [ROOT / each for each in group["tests"]]
     files = sorted(file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path]))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
@@ -105,27 +105,27 @@ def source_of(path: str) -> str:
 
 
 def try_out(name: str, group: dict[str, Any], given: argparse.Namespace) -> int:
-    """Judge what is not known of a group's mutants."""
+    """Test the mutants of a group that have no stored result."""
     from tools.mutants.judged import Judge, judge  # noqa: PLC0415
 
     group = {**group, "tests": given.by or group["tests"]}
     before, tests, equal = known(name), tests_of(group), equals()
-    asked, sources = [], {}  # sources as they are now: somebody may edit them while mutants are judged
+    pending, sources = [], {}  # hashes are taken now, because files may be edited during the run
     for path in files_of(group, given.file):
         for mutant in chosen(path, given):
             source = sources.setdefault(mutant.path, source_of(mutant.path))
             row = before.get(f"{mutant.path} {source} {mutant.name}")
             fresh = row is not None and (row["verdict"] in ("killed", "not applied") or row["tests"] == tests)
             if not fresh and (mutant.path, mutant.was, mutant.now) not in equal:
-                asked.append(mutant)
-    sys.stdout.write(f"{name}: {len(asked)} mutants to judge\n")
+                pending.append(mutant)
+    sys.stdout.write(f"{name}: {len(pending)} mutants to test\n")
     sys.stdout.flush()
-    if not asked:
+    if not pending:
         return 0
     begun = time.monotonic()
     with (OUT / f"{name}.jsonl").open("a", encoding="utf-8") as kept:
 
-        def told(mutant: Mutant, verdict: str, said: str) -> None:
+        def record(mutant: Mutant, verdict: str, said: str) -> None:
             row = {"path": mutant.path, "source": sources[mutant.path], "name": mutant.name, "tests": tests}
             row |= {
                 "line": mutant.line,
@@ -137,22 +137,22 @@ def try_out(name: str, group: dict[str, Any], given: argparse.Namespace) -> int:
             kept.write(json.dumps(row) + "\n")
             kept.flush()
             if given.minutes and time.monotonic() - begun > 60 * given.minutes:
-                sys.stdout.write("time is over; the next run goes on here\n")
+                sys.stdout.write("time limit reached; the next run continues here\n")
                 sys.stdout.flush()
                 os._exit(0)
 
         paths = [str(path.relative_to(ROOT)) for path in files_of(group)]
-        return judge(group["tests"], Judge(asked, paths, ROOT, OUT / f"{name}-reached.json", told))
+        return judge(group["tests"], Judge(pending, paths, ROOT, OUT / f"{name}-reached.json", record))
 
 
 def equals() -> dict[tuple[str, str, str], str]:
-    """Give the reasons of mutants that equal the original, by path, line before and line after."""
+    """Return why mutants are equivalent, by path, line before and line after."""
     listed = tomllib.loads((HERE / "equal.toml").read_text("utf-8")).get("mutant", [])
     return {(f"src/hitoku/{each['file']}", each["was"], each["now"]): each["why"] for each in listed}
 
 
-def tell(names: list[str], groups: dict[str, Any], given: argparse.Namespace) -> int:
-    """Print what survived, and the score of each group."""
+def report(names: list[str], groups: dict[str, Any], given: argparse.Namespace) -> int:
+    """Print the surviving mutants and the score of each group."""
     equal, lines = equals(), []
     for name in names:
         rows, counted, total = known(name), Counter[str](), 0
@@ -171,8 +171,8 @@ def tell(names: list[str], groups: dict[str, Any], given: argparse.Namespace) ->
                         f"{mutant.path}:{row['line']}: {verdict}{said}\n  - {mutant.was}\n  + {mutant.now}\n"
                     )
         alive = counted["survived"] + counted["not reached"]
-        told = counted["killed"] + alive
-        score = f"{100 * counted['killed'] / told:.1f}" if told else ""
+        judged = counted["killed"] + alive
+        score = f"{100 * counted['killed'] / judged:.1f}" if judged else ""
         words = ("killed", "survived", "not reached", "equal", "not applied", "not tried")
         lines.append(
             f"| {name} | {total} | " + " | ".join(str(counted[word]) for word in words) + f" | {score} |"

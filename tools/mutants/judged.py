@@ -1,7 +1,7 @@
-"""Judge mutants inside one pytest: tests are collected once, each mutant is a fork with functions replaced.
+"""Test mutants inside one pytest process, in which tests are collected once.
 
-A mutant is judged by the tests that run its line, the quickest first, until one fails. What they are is
-measured with coverage in a fork of its own, file by file, and kept.
+Each mutant is a fork with functions replaced. It is tested by the tests that run its line, fastest first,
+until one fails. Coverage determines these tests in a separate fork for each file, and the result is cached.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from tools.mutants.proposed import Mutant, constants_of, functions_of
 
 import hitoku
 
-# CPU seconds of tests that a mutant is put before at most, by what they take unmutated.
+# CPU seconds of tests per mutant, as measured without mutation.
 MAX_SECONDS = 4.0
-# A mutant may take so many times what its tests take, and so much more; a sleeping one ends by the clock.
+# CPU limit of a mutant: TIMES the seconds of its tests, plus MORE. CLOCK seconds end one that sleeps.
 TIMES, MORE, CLOCK, BYTES = 4, 4, 300, 6 << 30
 
 
@@ -44,13 +44,13 @@ class Judge:
         paths: list[str],
         root: Path,
         kept: Path,
-        told: Callable[[Mutant, str, str], None],
+        record: Callable[[Mutant, str, str], None],
     ) -> None:
-        self.mutants, self.paths, self.root, self.kept, self.told = mutants, paths, root, kept, told
+        self.mutants, self.paths, self.root, self.kept, self.record = mutants, paths, root, kept, record
         self.live: dict[str, list[FunctionType]] = {}
 
     def pytest_configure(self) -> None:
-        """Let hypothesis stop at the first failure: nobody reads a mutant's smallest example."""
+        """Let hypothesis stop at the first failure, because shrinking a mutant's example is useless."""
         from hypothesis import Phase, settings  # noqa: PLC0415 - after conftest chose a profile
 
         first = settings(
@@ -69,27 +69,31 @@ class Judge:
         seconds, reached = self.measured(items)
         for mutant in self.mutants:
             lines = range(mutant.line, mutant.last_line + 1)
-            asked = {test for line in lines for test in reached.get(f"{mutant.path}:{line}", ())}
+            tests_of_line = {test for line in lines for test in reached.get(f"{mutant.path}:{line}", ())}
             if mutant.line in constants_of(mutant.text).values():  # read at loading, used by anything
                 own = (tests for line, tests in reached.items() if line.startswith(f"{mutant.path}:"))
-                asked = {test for tests in own for test in tests}
-            asked &= items.keys()
+                tests_of_line = {test for tests in own for test in tests}
+            tests_of_line &= items.keys()
             chosen, spent = [], 0.0
-            for test in sorted(asked, key=lambda test: (seconds[test], test)):
+            for test in sorted(tests_of_line, key=lambda test: (seconds[test], test)):
                 if chosen and spent + seconds[test] > MAX_SECONDS:
                     break
                 chosen.append(test)
                 spent += seconds[test]
             if not chosen:
-                self.told(mutant, "not reached", "")
+                self.record(mutant, "not reached", "")
                 continue
             code, said = _forked(
                 lambda chosen=chosen, mutant=mutant: self._judge(mutant, [items[test] for test in chosen]),
                 int(TIMES * spent + MORE),
             )
             word = {0: "survived", 1: "killed", 3: "not applied"}.get(code, "killed")
-            left_out = f"; {len(asked) - len(chosen)} slow ones not asked" if len(asked) > len(chosen) else ""
-            self.told(
+            left_out = (
+                f"; {len(tests_of_line) - len(chosen)} slow ones not run"
+                if len(tests_of_line) > len(chosen)
+                else ""
+            )
+            self.record(
                 mutant,
                 word,
                 said or (f"{len(chosen)} tests{left_out}" if code in (0, 3) else f"ended by {code}"),
@@ -97,17 +101,17 @@ class Judge:
         return True
 
     def loaded(self) -> None:
-        """Load what tests load, before anything is forked, and find the functions that may be replaced."""
+        """Import all modules before forking, and find the functions to replace."""
         for found in pkgutil.walk_packages(hitoku.__path__, "hitoku."):
             if found.name.split(".")[1] not in ("__main__", "cli", "review"):
                 importlib.import_module(found.name)
         paths = {str(self.root / mutant.path) for mutant in self.mutants}
-        gc.unfreeze()  # what was collected is found again
+        gc.unfreeze()  # make all objects visible to get_objects
         for each in gc.get_objects():
             if type(each) is FunctionType and each.__code__.co_filename in paths:
                 self.live.setdefault(each.__code__.co_filename, []).append(each)
         gc.collect()
-        gc.freeze()  # a fork that looks at everything copies everything
+        gc.freeze()  # garbage collection in a fork would copy all pages
 
     def _judge(self, mutant: Mutant, items: list[pytest.Item]) -> tuple[int, str]:
         path = str(self.root / mutant.path)
@@ -119,7 +123,7 @@ class Judge:
         return 0, ""
 
     def measured(self, items: dict[str, pytest.Item]) -> tuple[dict[str, float], dict[str, list[str]]]:
-        """Give CPU seconds of each test that passes, and the tests that reach each line."""
+        """Return CPU seconds of each passing test, and the tests that reach each line."""
         paths = self.paths
         known = json.loads(self.kept.read_text("utf-8")) if self.kept.is_file() else {}
         sources = hashlib.sha256(b"".join((self.root / path).read_bytes() for path in paths)).hexdigest()[:12]
@@ -146,9 +150,9 @@ class Judge:
                 )
                 sys.stdout.flush()
             now[key] = known[key]
-        # What other tests reach stays known: the next run may ask them again.
-        asked = {str(path.relative_to(self.root)) for path in files}
-        others = {k: v for k, v in known.items() if k.split()[0] not in asked and k.endswith(sources)}
+        # Keep the results of other tests for the next run.
+        tests_of_line = {str(path.relative_to(self.root)) for path in files}
+        others = {k: v for k, v in known.items() if k.split()[0] not in tests_of_line and k.endswith(sources)}
         self.kept.write_text(json.dumps({**others, **now}), "utf-8")
         seconds: dict[str, float] = {}
         reached: dict[str, list[str]] = {}
@@ -159,7 +163,7 @@ class Judge:
         return seconds, reached
 
     def _measure(self, items: list[pytest.Item], paths: list[str], scratch: Path) -> tuple[int, str]:
-        import coverage  # noqa: PLC0415 - beside the environment
+        import coverage  # noqa: PLC0415 - outside the environment
 
         cover = coverage.Coverage(
             data_file=None, config_file=False, include=[str(self.root / path) for path in paths]
@@ -172,7 +176,7 @@ class Judge:
             if not _run(item, following):
                 seconds[item.nodeid] = round(time.process_time() - begun, 3)
         cover.stop()
-        with warnings.catch_warnings(action="ignore"):  # tests that run no line of the group are fine
+        with warnings.catch_warnings(action="ignore"):  # a test may run no line of the group
             data = cover.get_data()
         reached = {
             f"{path}:{line}": [test for test in tests if test]
@@ -184,11 +188,11 @@ class Judge:
 
 
 def put_in(mutant: Mutant, path: str, live: list[FunctionType]) -> bool:
-    """Replace code and constants of a loaded module by the mutant's; tell whether anything changed."""
+    """Replace code and constants of a loaded module by the mutant's. Return whether anything changed."""
     codes = functions_of(mutant.text, path)
     usual = SourceFileLoader.get_code
 
-    def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:  # for who loads the file once more
+    def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:  # may be loaded again
         return compile(mutant.text, path, "exec") if loader.path == path else usual(loader, name)
 
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
@@ -205,7 +209,7 @@ def put_in(mutant: Mutant, path: str, live: list[FunctionType]) -> bool:
         return False
     scope: dict[str, Any] = {"__name__": module.__name__, "__file__": path, "__package__": module.__package__}
     try:
-        exec(compile(mutant.text, path, "exec"), scope)  # noqa: S102 - our own source, one thing changed
+        exec(compile(mutant.text, path, "exec"), scope)  # noqa: S102 - a mutated source file of this repository
     except Exception as refused:
         raise AssertionError("the mutant cannot be loaded") from refused
     for name in constants_of(mutant.text):
@@ -239,7 +243,7 @@ def _run(item: pytest.Item, following: pytest.Item | None) -> str:
 
 
 def _forked(work: Callable[[], tuple[int, str]], cpu_seconds: int, clock: int = CLOCK) -> tuple[int, str]:
-    """Run work in a fork that may take so much; give its code, or minus the signal that ended it."""
+    """Run work in a fork with limits. Return its exit code, or the negated signal, and its message."""
     out, into = os.pipe()
     child = os.fork()
     if not child:

@@ -47,7 +47,7 @@ class Mutant:
 
 def operators() -> dict[str, object]:
     """Give cosmic-ray's operators by name."""
-    from cosmic_ray.operators.provider import OperatorProvider  # noqa: PLC0415 - beside the environment
+    from cosmic_ray.operators.provider import OperatorProvider  # noqa: PLC0415 - outside the environment
 
     known = OperatorProvider()
     names = [
@@ -60,8 +60,8 @@ def operators() -> dict[str, object]:
 
 
 def sample(path: Path, root: Path, most: int | None, seed: str) -> Iterator[Mutant]:
-    """Give so many mutants of a file, or all, in a seeded order: every line once before any comes twice."""
-    from cosmic_ray.ast import ast_nodes, get_ast  # noqa: PLC0415 - beside the environment
+    """Return ``most`` mutants of a file, or all, in a seeded order: every line once before any line twice."""
+    from cosmic_ray.ast import ast_nodes, get_ast  # noqa: PLC0415 - outside the environment
 
     text, known = path.read_text("utf-8"), operators()
     nodes = list(ast_nodes(get_ast(text)))
@@ -87,8 +87,8 @@ def sample(path: Path, root: Path, most: int | None, seed: str) -> Iterator[Muta
 def _made(
     path: Path, root: Path, text: str, known: dict[str, object], name: str, occurrence: int, line: int
 ) -> Mutant | None:
-    """Make a mutant, unless it changes nothing that a running process would notice."""
-    from cosmic_ray.mutating import mutate_code  # noqa: PLC0415 - beside the environment
+    """Build a mutant, or return None if it cannot change the behaviour of a running process."""
+    from cosmic_ray.mutating import mutate_code  # noqa: PLC0415 - outside the environment
 
     changed = mutate_code(text, known[name], occurrence) or ""
     pairs = list(zip(text.splitlines(), changed.splitlines(), strict=False))
@@ -101,7 +101,7 @@ def _made(
     except SyntaxError:
         return None
     if [_parameters(code) for code in others.values()] != [_parameters(code) for code in codes.values()]:
-        return None  # the star of a signature is no product
+        return None  # the star of a signature is not a product
     if others == codes and line not in constants_of(text).values():
         return None  # an annotation, a field's default, a registry
     first, last = _statements(text).get(line, (line, line))
@@ -109,7 +109,7 @@ def _made(
 
 
 def functions_of(text: str, path: str) -> dict[tuple[str, int], CodeType]:
-    """Give the code of every function and method by name and line; what is inside one belongs to it."""
+    """Return the code of every function and method by name and line, inner functions included."""
     found = {}
 
     def walk(code: CodeType) -> None:
@@ -130,7 +130,7 @@ def _parameters(code: CodeType) -> tuple[object, ...]:
 
 
 def constants_of(text: str) -> dict[str, int]:
-    """Give the lines of the module's own assignments by name."""
+    """Return the line of each module-level assignment by name."""
     return {
         node.targets[0].id: node.lineno
         for node in ast.parse(text).body
@@ -139,7 +139,7 @@ def constants_of(text: str) -> dict[str, int]:
 
 
 def _statements(text: str) -> dict[int, tuple[int, int]]:
-    """Give first and last line of the innermost statement that holds a line; of a compound one its head."""
+    """Return first and last line of the innermost statement (or head of a compound one) by line."""
     spans: dict[int, tuple[int, int]] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.stmt):

@@ -58,7 +58,7 @@ def test_interrupted_mutations_report_progress(monkeypatch, capsys):
         return "found"
 
     monkeypatch.setattr(mutations, "check_one", one)
-    monkeypatch.setattr(sys, "argv", ["mutations", "--seed", "7", "--most", "5"])
+    monkeypatch.setattr(sys, "argv", ["mutations", "--seed", "7", "--count", "5"])
     monkeypatch.setattr(mutations.signal, "signal", lambda *_: None)
     assert mutations.main() == 0
     told = capsys.readouterr().out

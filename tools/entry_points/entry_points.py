@@ -1,7 +1,7 @@
-"""Every door through which bytes of others come in: each takes any bytes, and reads or refuses them.
+"""Entry points that read files from others.
 
-A door returns, or raises :class:`~hitoku.errors.HitokuError`; everything else is our mistake. Where a file
-carries its own hash, what is inside is drawn and the hash is made to fit, as a clever forger would.
+Each takes any bytes, and must return or raise :class:`~hitoku.errors.HitokuError`; any other exception is a
+bug. For files with a hash, the content is mutated and the hash recomputed, as a forger would do.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from hitoku.io.release import read_release
 from hitoku.review import FILE, MANIFEST, ReviewSettings, faults, read_export, read_settings, unpack
 from hitoku.tabulation import tabulate
 
-Door = Callable[[bytes, Path], object]
-DOORS: dict[str, Door] = {}
-# What a submission may hold; an archive that says more is refused before it is unpacked.
+EntryPoint = Callable[[bytes, Path], object]
+ENTRY_POINTS: dict[str, EntryPoint] = {}
+# Limits for an uploaded archive; larger ones are rejected before they are unpacked.
 BOUNDS = ReviewSettings(unpacked_bytes=200_000, most_files=50)
 FREE = parse_metadata('<SEPARATOR> ";"\nR 3\n<RECODEABLE>\nV 9 999\n<NUMERIC>')
 FIXED = parse_metadata("R 1 2\n<RECODEABLE>\nV 4 4 9999\n<NUMERIC>")
@@ -52,11 +52,11 @@ CELLS = parse_metadata(
 )
 
 
-def door(name: str) -> Callable[[Door], Door]:
-    """Register a door."""
+def entry_point(name: str) -> Callable[[EntryPoint], EntryPoint]:
+    """Register an entry point."""
 
-    def put(function: Door) -> Door:
-        DOORS[name] = function
+    def put(function: EntryPoint) -> EntryPoint:
+        ENTRY_POINTS[name] = function
         return function
 
     return put
@@ -68,17 +68,17 @@ def _file(content: bytes, scratch: Path, name: str) -> Path:
     return path
 
 
-def _of_a_file(name: str, file: str, *reads: Callable[[Path], object]) -> None:
-    """Register a door that is one file; the first byte says which way it is read, where there are several."""
+def _register_readers(name: str, file: str, *reads: Callable[[Path], object]) -> None:
+    """Register functions that read one file. If there are several, the first byte chooses one."""
 
     def read(content: bytes, scratch: Path) -> object:
         way = content[0] % len(reads) if len(reads) > 1 and content else 0
         return reads[way](_file(content[1:] if len(reads) > 1 else content, scratch, file))
 
-    DOORS[name] = read
+    ENTRY_POINTS[name] = read
 
 
-_of_a_file(
+_register_readers(
     "csv",
     "x.csv",
     draft_recipe,
@@ -86,50 +86,50 @@ _of_a_file(
     lambda path: read_marked_cells(path, ["a"], "x", "mark"),
     read_code_tree,
 )
-_of_a_file("recipe", "x.toml", Recipe.read)
-_of_a_file("jj", "x.jj", lambda path: (read_jj(path), read_jj_pattern(path)))
-_of_a_file("argus-rda", "x.rda", read_metadata)
-_of_a_file("argus-hrc", "x.hrc", read_tree)
-_of_a_file("argus-grc", "x.grc", read_recode)
-_of_a_file(
+_register_readers("recipe", "x.toml", Recipe.read)
+_register_readers("jj", "x.jj", lambda path: (read_jj(path), read_jj_pattern(path)))
+_register_readers("argus-rda", "x.rda", read_metadata)
+_register_readers("argus-hrc", "x.hrc", read_tree)
+_register_readers("argus-grc", "x.grc", read_recode)
+_register_readers(
     "argus-asc", "x.asc", lambda path: read_microdata(path, FREE), lambda path: read_microdata(path, FIXED)
 )
-_of_a_file(
+_register_readers(
     "argus-tab",
     "x.tab",
     lambda path: read_table(path, CELLS, additivity="open"),
     lambda path: read_table(path, CELLS, additivity="recompute"),
     lambda path: read_table(path, CELLS),
 )
-_of_a_file("argus-hst", "x.hst", lambda path: read_apriori(path, 2))
-_of_a_file(
+_register_readers("argus-hst", "x.hst", lambda path: read_apriori(path, 2))
+_register_readers(
     "argus-safe",
     "x.csv",
     lambda path: read_code_value(path, 2),
     lambda path: read_code_value(path, 2, statuses=True),
 )
-_of_a_file("policy", "x.toml", policy)
-_of_a_file("decisions", "x.toml", read_decisions)
-_of_a_file("settings", FILE, lambda path: read_settings(path.parent))
-_of_a_file("log", "log.csv", lambda path: faults(read_export(path)))
+_register_readers("policy", "x.toml", policy)
+_register_readers("decisions", "x.toml", read_decisions)
+_register_readers("settings", FILE, lambda path: read_settings(path.parent))
+_register_readers("log", "log.csv", lambda path: faults(read_export(path)))
 
 
-@door("argus-arb")
+@entry_point("argus-arb")
 def batch(content: bytes, scratch: Path) -> object:
-    """Read a batch beside the files that ours name; they are only read, and written once."""
-    beside = scratch / "beside"
-    if not beside.is_dir():
-        beside.mkdir()
-        _file(b"N;1;10;3;S;5\n", beside, "x.tab")
-        _file(b"N1;12.50\n", beside, "x.asc")
-        _file(b"N;1;u\n", beside, "x.hst")
-        write_metadata(beside / "x.rda", CELLS)
-    return check_batch(read_batch(_file(content, beside, "x.arb")))
+    """Read a batch file in a folder with valid data files, which are written once."""
+    folder = scratch / "folder"
+    if not folder.is_dir():
+        folder.mkdir()
+        _file(b"N;1;10;3;S;5\n", folder, "x.tab")
+        _file(b"N1;12.50\n", folder, "x.asc")
+        _file(b"N;1;u\n", folder, "x.hst")
+        write_metadata(folder / "x.rda", CELLS)
+    return check_batch(read_batch(_file(content, folder, "x.arb")))
 
 
-@door("certificate")
+@entry_point("certificate")
 def certificate(content: bytes, scratch: Path) -> object:
-    """Verify a certificate: as it is, and with a fingerprint that fits."""
+    """Verify a certificate, unchanged and with a recomputed fingerprint."""
     path = _file(content, scratch, "certificate.json")
     verify(path)
     given = _json(content)
@@ -140,32 +140,32 @@ def certificate(content: bytes, scratch: Path) -> object:
     return verify(path)
 
 
-@door("certificate-value")
+@entry_point("certificate-value")
 def certificate_value(content: bytes, scratch: Path) -> object:
-    """Put any value in any place of a certificate of ours, with a fingerprint that fits.
+    """Put any value anywhere into a valid certificate, with a recomputed fingerprint.
 
-    The first byte chooses the certificate, the next two the place.
+    The first byte chooses the certificate, the next two the position.
     """
-    ours = _files(scratch / "whole" / "certificates")
-    given = json.loads(ours[content[0] % len(ours) if content else 0].read_bytes())
-    places = list(_places(given))
-    holder, key = places[int.from_bytes(content[1:3]) % len(places)]
+    valid = _files(scratch / "whole" / "certificates")
+    given = json.loads(valid[content[0] % len(valid) if content else 0].read_bytes())
+    positions = list(_positions(given))
+    holder, key = positions[int.from_bytes(content[1:3]) % len(positions)]
     holder[key] = _json(content[3:])
     given["sha256"] = fingerprint(given)
     return verify(_file(json.dumps(given).encode(), scratch, "certificate.json"))
 
 
-def _places(given: Any) -> Iterator[tuple[Any, Any]]:
-    """List every place of a value in others."""
+def _positions(given: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the container and the key of every nested value."""
     inside = given.items() if isinstance(given, dict) else enumerate(given) if isinstance(given, list) else ()
     for key, value in inside:
         yield given, key
-        yield from _places(value)
+        yield from _positions(value)
 
 
-@door("ledger")
+@entry_point("ledger")
 def ledger(content: bytes, scratch: Path) -> object:
-    """Verify a ledger: any file, or a log whose chain is whole."""
+    """Verify a ledger: any file, or a log with a valid hash chain."""
     path = scratch / "x.ledger"
     path.unlink(missing_ok=True)
     lines = _json(content)
@@ -181,9 +181,9 @@ def ledger(content: bytes, scratch: Path) -> object:
     return receipts(path)
 
 
-@door("upload")
+@entry_point("upload")
 def upload(content: bytes, scratch: Path) -> object:
-    """Unpack an archive in quarantine; whatever it says, nothing lies beside its folder."""
+    """Unpack an archive in quarantine. Nothing may be written outside its folder."""
     quarantine = scratch / "quarantine"
     quarantine.mkdir(exist_ok=True)
     outside = {path.name for path in scratch.iterdir()}
@@ -193,24 +193,24 @@ def upload(content: bytes, scratch: Path) -> object:
     finally:
         shutil.rmtree(quarantine)
         assert {path.name for path in scratch.iterdir()} <= outside | {"x.zip"}, (
-            "something was unpacked outside"
+            "a file was unpacked outside the quarantine"
         )
 
 
-@door("submission")
+@entry_point("submission")
 def submission(content: bytes, scratch: Path) -> object:
-    """Check a submission of which one file is other people's, with a manifest that fits where it can."""
+    """Check a submission with one file replaced, and its manifest updated if possible."""
     return _in_folder(content, scratch / "whole" / "submission", recheck)
 
 
-@door("release")
+@entry_point("release")
 def release(content: bytes, scratch: Path) -> object:
-    """Read a release of which one file is other people's."""
+    """Read a release with one file replaced."""
     return _in_folder(content, scratch / "whole" / "release", read_release)
 
 
 def _in_folder(content: bytes, folder: Path, read: Callable[[Path], object]) -> object:
-    """Put bytes in the place of a file, which the first byte chooses, and read the folder."""
+    """Replace a file, which the first byte chooses, and read the folder."""
     files = _files(folder)
     path, manifest = files[content[0] % len(files) if content else 0], folder / MANIFEST
     before = {each: each.read_bytes() for each in (path, manifest) if each in files}
@@ -227,7 +227,7 @@ def _in_folder(content: bytes, folder: Path, read: Callable[[Path], object]) -> 
 
 @cache
 def _files(folder: Path) -> tuple[Path, ...]:
-    """List what is in a folder; that stays as it is, but for the bytes."""
+    """List the files of a folder. The list is cached: only contents change."""
     return tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
 
 

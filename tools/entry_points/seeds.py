@@ -1,4 +1,4 @@
-"""What mutations begin with: small files in this folder, and what the program itself writes."""
+"""Seeds of the mutations: small files in this folder, and files written by hitoku."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from hitoku.pipeline import protect_table, run_recipe
 from hitoku.rules import MinFrequency
 
 FOLDER = Path(__file__).with_name("seeds")
-# What is put into the places of a certificate.
+# Values inserted into certificates.
 VALUES = (b"-1", b"0", b"[]", b"{}", b'""', b"[[0, 1], [1, 0]]", b"null", b"1.5")
 
 
 def kept(name: str) -> list[bytes]:
-    """Return the seeds of a door that are in the repository: small files, and whatever once broke it."""
+    """Return the stored seeds of an entry point: small files, and inputs that once failed."""
     return [path.read_bytes() for path in sorted((FOLDER / name).glob("*"))]
 
 
 def make(folder: Path) -> dict[str, list[bytes]]:
-    """Write a submission, a release and a ledger into ``folder/whole``; return what doors can begin with."""
-    house = folder / "whole"
+    """Write a submission, a release and a ledger into ``folder/whole``. Return seeds by entry point."""
+    whole = folder / "whole"
     work = Session("wages", PEOPLE, unit="id", researcher="R. Kimura")
     work.frequency_table(by=["region", "job"], name="people")
     work.mean("income", by="region", name="means")
-    submission = work.submit(house / "submission")
-    PEOPLE.to_csv(house / "people.csv", index=False)
-    asked = {"data": "people.csv", "by": ["region", "job"], "rules": ["min_frequency:n=10"], "width": 5}
-    recipe = Recipe.of(asked, house)
-    released = house / "release"
+    submission = work.submit(whole / "submission")
+    PEOPLE.to_csv(whole / "people.csv", index=False)
+    settings = {"data": "people.csv", "by": ["region", "job"], "rules": ["min_frequency:n=10"], "width": 5}
+    recipe = Recipe.of(settings, whole)
+    released = whole / "release"
     run_recipe(recipe, out=released)
-    ledger = house / "x.ledger"
+    ledger = whole / "x.ledger"
     init(ledger, policy="japan-2017", unit="id", checkers=1)
-    release(submission, ledger=ledger, data=house / "people.csv", checkers=["M. Sato"], out=house / "left")
+    release(submission, ledger=ledger, data=whole / "people.csv", checkers=["M. Sato"], out=whole / "left")
     lines = [[line.kind, line.body] for line in verify_store(ledger)]
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -58,9 +58,9 @@ def make(folder: Path) -> dict[str, list[bytes]]:
     [certificate] = (released / "checker").glob("certificate.json*")
     plain = certificate.read_bytes()
     certificates = [gzip.decompress(plain) if plain[:2] == b"\x1f\x8b" else plain, *_certificates()]
-    (house / "certificates").mkdir()
+    (whole / "certificates").mkdir()
     for place, each in enumerate(certificates):
-        (house / "certificates" / f"{place}.json").write_bytes(each)
+        (whole / "certificates" / f"{place}.json").write_bytes(each)
     return {
         "policy": [(POLICIES / f"{name}.toml").read_bytes() for name in policy_names()],
         "jj": [gzip.decompress((released / "checker" / "table.jj.gz").read_bytes())],
@@ -78,7 +78,7 @@ def make(folder: Path) -> dict[str, list[bytes]]:
 
 
 def _certificates() -> list[bytes]:
-    """Make a certificate of each other kind: values published instead, readers who know the method."""
+    """Make certificates of the other kinds: adjusted values, attackers who know the method."""
     rng = np.random.default_rng(3)
     rows, columns = rng.lognormal(0, 1, 6), rng.lognormal(0, 1, 5)
     table = Table.from_array(rng.poisson(np.outer(rows, columns) * 25) + 1)
@@ -88,6 +88,6 @@ def _certificates() -> list[bytes]:
 
 
 def _numbered(folder: Path) -> list[bytes]:
-    """Return the files of a folder, each after the byte that chooses it."""
+    """Return the files of a folder, each preceded by the byte that chooses it."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return [bytes([place]) + path.read_bytes() for place, path in enumerate(files)]

@@ -1,6 +1,6 @@
-"""One DuckDB for all inputs of a process: opening one costs more than most inputs do.
+"""One DuckDB instance for all inputs of a process, because opening one costs more than most inputs.
 
-Each caller gets a database of its own inside it, empty, which is detached some callers later.
+Each caller gets a new empty database in it, which is detached some calls later.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 import duckdb
 
-# So many may be in use at once; nothing in a door opens more than three.
-OPEN = 8
+# Databases that stay attached. An entry point uses at most three at once.
+MAX_OPEN = 8
 
 
 def share() -> None:
-    """Let :func:`duckdb.connect` hand out parts of one database in memory, with one thread."""
+    """Replace :func:`duckdb.connect` by new databases of one single-threaded instance in memory."""
     whole = duckdb.connect(":memory:", config={"threads": 1, "autoinstall_known_extensions": False})
     whole.execute("SET enable_progress_bar = false")
     attached: deque[str] = deque()
@@ -28,7 +28,7 @@ def share() -> None:
         own = whole.cursor()
         own.execute(f"ATTACH ':memory:' AS {attached[-1]}")
         own.execute(f"USE {attached[-1]}")
-        if len(attached) > OPEN:
+        if len(attached) > MAX_OPEN:
             whole.execute(f"DETACH {attached.popleft()}")
         return own
 
