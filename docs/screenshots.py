@@ -185,7 +185,7 @@ def the_day(day, folder):
     for login in ("yui", "sota"):
         day.votes(login, 4, "approve")
     day.does("sota", "/requests/4/settle")
-    facts = lambda page: page.get_by_text("Facts that the decision rests on").click()
+    facts = lambda page: page.get_by_text("Facts on which the decision is based").click()
     day.shoot("decision", "haru", f"/outputs/{day.outputs(4)[0]}", before=facts)
     # Other pages.
     day.shoot("mine", "ren", "/mine", height=420)

@@ -73,7 +73,7 @@ def test_other_outputs_are_listed(check):
     ],
 )
 def test_tampered_submission_is_rendered(check, published):
-    assert "What would leave" in page(only(check, 0, published=published))
+    assert "Output to release" in page(only(check, 0, published=published))
 
 
 def test_every_status_has_text_and_unique_sign(check):
@@ -172,6 +172,6 @@ def test_box_is_green_only_without_open_attacker(check):
     assert passing.ok
     html = page(passing)
     assert 'class="verdict review"' in html
-    assert "nothing fails; an attacker in scope is open" in html
+    assert "all checks passed; an attacker in scope was not decided" in html
     narrow = passing.policy.model_copy(update={"against": ("outsider", "attributes")})
     assert 'class="verdict good"' in page(replace(passing, policy=narrow))

@@ -97,7 +97,7 @@ def test_cells_without_totals_have_their_position(tmp_path):
             expected = {"region": codes[0], "job": codes[1]} if leaves[codes] is None else None
             assert view["withheld"].get(str(cell)) == expected
     assert any(count is None for count in leaves.values())
-    assert "What would leave" in page(recheck(tmp_path / "s"))
+    assert "Output to release" in page(recheck(tmp_path / "s"))
 
 
 def test_variable_named_value_keeps_its_codes(tmp_path):

@@ -157,7 +157,7 @@ def test_all_roles_work_by_mouse_concurrently(centre, somebody, tmp_path):
     haru = somebody.page("haru")
     haru.get_by_role("link", name="Wages by region").click()
     sync_api.expect(haru.get_by_role("button", name="Finish phase 2")).to_be_disabled()
-    haru.get_by_role("button", name="Approve all: everything passed").click()
+    haru.get_by_role("button", name="Approve all (all checks passed)").click()
     haru.get_by_role("button", name="Finish phase 2").dblclick()
     haru.wait_for_url("**said=approved")
     assert centre.state(1) == "approved"
@@ -166,7 +166,7 @@ def test_all_roles_work_by_mouse_concurrently(centre, somebody, tmp_path):
         assert connection.scalar(sa.text("SELECT count(*) FROM log WHERE event = 'approve'")) == 1
     aki = somebody.page("aki")
     aki.get_by_role("link", name="Users").click()
-    aki.get_by_role("row", name="Emi Ono").get_by_role("button", name="Shut out").click()
+    aki.get_by_role("row", name="Emi Ono").get_by_role("button", name="Disable").click()
     sync_api.expect(aki.get_by_role("row", name="Emi Ono")).to_contain_text("shut out")
     assert somebody.quiet() == []
 
@@ -230,7 +230,7 @@ def test_other_roles_work_by_keyboard(centre, somebody, tmp_path):
     haru.wait_for_url("**said=approved")
     press(haru, "Release")
     haru.wait_for_url("**/release")
-    press(haru, "Release what was approved")
+    press(haru, "Release approved outputs")
     haru.wait_for_url("**said=releasing")
     aki = somebody.page("aki")
     press(aki, "Users")

@@ -110,7 +110,7 @@ def add_user(
         bool, typer.Option("--external", help="Without a password: they come through a proxy or OIDC.")
     ] = False,
 ) -> None:
-    """Add somebody.
+    """Add user.
 
     [bold]Examples[/bold]
 

@@ -164,7 +164,7 @@ def test_panel_describes_selected_cell(browser, opened):
     low, high = cells.ends
     for part in (
         " · ".join(cells.table.labels.codes_of(cell)),
-        "withheld, unsafe (primary)",
+        "primary suppression",
         number(cells.table.value[cell]),
         str(cells.table.contributors.count[cell]),
         interval(low[cell], high[cell]),

@@ -132,12 +132,12 @@ def figures(cells: Cells) -> tuple[Figure, ...]:
                 ),
             ),
             Figure(
-                "cells lost",
+                "cells suppressed",
                 percent(lost.share),
                 (Text("{share} of inner cells", share=percent(_share(lost.n_inner_withheld, lost.n_inner))),),
             ),
             Figure(
-                "value lost",
+                "value suppressed",
                 percent(lost.inner_value_share),
                 ("of the sum of inner cells", Text("{share} with all sums", share=percent(lost.value_share))),
             ),
@@ -148,15 +148,15 @@ def figures(cells: Cells) -> tuple[Figure, ...]:
         reached, exact = cells.reached[known], bool(cells.computed[known].all())
         least, median = times(float(reached.min())), times(float(np.median(reached)))
         notes = (
-            "of what is required",
+            "of the requirement",
             Text("median {times}", times=median) if exact else Text("median at least {times}", times=median),
         )
         found.append(
-            Figure("tightest cell", least if exact else Text("at least {times}", times=least), notes)
+            Figure("least protected cell", least if exact else Text("at least {times}", times=least), notes)
         )
     if cells.adjusted is None and lost.n_withheld:
         free = audit.summary["null_dimension"]
-        found.append(Figure("free directions", f"{free:,}", ("ways to move withheld cells",)))
+        found.append(Figure("null-space dimension", f"{free:,}", ("independent deviations of suppressed cells",)))
     return tuple(found)
 
 
@@ -185,8 +185,8 @@ def _not_computed(cells: Cells) -> str:
     if not n:
         return ""
     return Text(
-        "the intervals of {n:,} cell(s) were not computed; for unsafe cells the report shows how far "
-        "witnesses go, which is less",
+        "the intervals of {n:,} cell(s) were not computed; for unsafe cells the report shows the range of the "
+        "witnesses, which is narrower",
         n=n,
     )
 
@@ -200,13 +200,13 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
         return (
             AuditStep(
                 "distance",
-                "takes what is published for the truth",
+                "takes published values as true values",
                 Text("{close:,} unsafe cells are published closer to their value than required", close=close),
                 "bad" if close else "good",
             ),
             AuditStep(
                 "sums",
-                "adds up what is published",
+                "adds up published values",
                 Text("{broken:,} sums do not hold", broken=broken),
                 "bad" if broken else "good",
             ),
@@ -219,13 +219,13 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
     tried = [
         AuditStep(
             "adding and subtracting",
-            "combines published cells, knows nothing else",
+            "combines published cells without other knowledge",
             join([Text("{n:,} unsafe cells can be worked out exactly", n=own), wasted]),
             "bad" if own else "good",
         ),
         AuditStep(
             "interval",
-            Text("also knows that {knowledge}, and solves linear programs", knowledge=_knowledge(cells)),
+            Text("also knows that {knowledge} and solves linear programs", knowledge=_knowledge(cells)),
             join(
                 [
                     Text("{n:,} unsafe cells can be inferred more closely than required", n=s["narrow"]),
@@ -245,7 +245,7 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
         tried.append(
             AuditStep(
                 "group",
-                "asks where the people of a whole group must be, whatever the counts are",
+                "computes which cells all members of a group must be in, for any possible counts",
                 Text(
                     "{groups:,} groups looked at; {open_groups:,} are given away",
                     groups=s["groups"],
@@ -259,7 +259,7 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
         tried.append(
             AuditStep(
                 "insider",
-                "contributed to withheld cells and knows the own amounts",
+                "contributed to suppressed cells and knows their own contributions",
                 join(
                     [
                         Text(
@@ -287,9 +287,9 @@ def remarks(cells: Cells) -> list[Finding]:
 def _knowledge(cells: Cells) -> str:
     """Describe the assumed prior knowledge of an outsider."""
     table = cells.table
-    known = [Text("values are whole numbers")] if table.integer else []
+    known = [Text("values are integers")] if table.integer else []
     if np.all(table.lower == 0) and np.all(np.isinf(table.upper)):
-        known.append(Text("no value is below zero"))
+        known.append(Text("no value is negative"))
     elif np.isfinite(table.lower).any() or np.isfinite(table.upper).any():
         known.append(Text("values lie within bounds given with the table"))
     return join(known, "{first} and that {second}") or Text("the table adds up")
@@ -299,7 +299,7 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-UNITS, ELSEWHERE = "number of units", "units of the group that may be elsewhere"
+UNITS, ELSEWHERE = "number of units", "units of the group that may be in other cells"
 # Maximum number of sums drawn for each row of the verdict.
 MAX_PICTURES = 3
 

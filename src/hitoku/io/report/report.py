@@ -64,8 +64,8 @@ WORDS = (
     "rules",
     "times required",
     "verdict",
-    "withheld to protect others (secondary)",
-    "withheld, unsafe (primary)",
+    "secondary suppression",
+    "primary suppression",
     "{shown} of {all} lines",
 )
 

@@ -43,7 +43,7 @@
   // The panel: everything about the cell in focus. Text only: nothing from the data becomes markup.
   const panel = document.getElementById("panel");
   const say = (text) => data.words[text] ?? text;
-  const decisions = { p: "withheld, unsafe (primary)", s: "withheld to protect others (secondary)", a: "adjusted" };
+  const decisions = { p: "primary suppression", s: "secondary suppression", a: "adjusted" };
   const tell = (td) => {
     const k = place.get(td);
     panel.replaceChildren(make("h4", data.names.map((_, v) => data.codes[v][data.at[k][v]]).join(" · ")));
