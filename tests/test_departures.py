@@ -14,18 +14,18 @@ from hitoku.testing import covers
 PAGE = (ROOT / "docs" / "explanation" / "departures.md").read_text("utf-8")
 # How a line of the page begins, and the tests that show what hitoku does there.
 HELD = {
-    "formula (8) fixes": "tests/attacks/test_interval.py::test_example_1_of_minami_and_abe",
+    "formula (8) fixes": "tests/attacks/test_interval.py::test_bounds_match_minami_abe_example_1",
     "Algorithm 1 updates": "tests/attacks/test_matching.py::test_single_match_sets_both_bounds "
     "papers/tests/test_minami_abe_2019_search.py::test_printed_algorithm_is_followed_step_by_step",
     '"the" optimal pattern': "tests/methods/optimal/test_optimal.py::"
     "test_two_way_tables_get_the_first_safe_pattern_of_all",
     "`w > 8` in definition 3": "papers/tests/test_minami_abe_2019.py::test_width_of_nine_exceeds_eight",
-    "a zero is unsafe": "tests/rules/test_min_frequency.py::test_below_n",
-    "effective *intervals*": "tests/attacks/test_matching.py::test_holes_are_told",
+    "a zero is unsafe": "tests/rules/test_min_frequency.py::test_counts_below_n_are_unsafe",
+    "effective *intervals*": "tests/attacks/test_matching.py::test_gaps_in_value_sets_are_reported",
     "one level to either side": "tests/test_departures.py::test_zero_level_forbids_that_direction",
     "values printed as the solver": "tests/methods/adjust/test_adjust.py::"
     "test_every_unsafe_cell_moves_and_every_sum_holds_exactly",
-    "a cell with `freq(parent)": "tests/rules/test_direct_disclosure.py::test_all_but_k",
+    "a cell with `freq(parent)": "tests/rules/test_direct_disclosure.py::test_all_but_k_in_one_cell_is_unsafe",
     "cells are suppressed; the choice": "tests/test_departures.py::test_need_from_cells_has_no_groups "
     "tests/methods/gauss/test_gauss.py::test_elimination_alone_is_not_enough_for_direct_disclosure",
     "no cell follows *exactly*": "tests/methods/gauss/test_gauss.py::"

@@ -60,7 +60,7 @@ def adjusted_tables(draw, norm: str):
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @settings(max_examples=17)
 @given(data=st.data())
-def test_whoever_knows_everything_gets_the_original_table_back(norm, data):
+def test_full_knowledge_recovers_the_original_table(norm, data):
     table, need, _, release = data.draw(adjusted_tables(norm))
     told = known(table, need, release, norm=norm)
     estimates = Adjustment(scenario=ALL, norm=norm, replications=1).estimate(release, told)
@@ -68,7 +68,7 @@ def test_whoever_knows_everything_gets_the_original_table_back(norm, data):
     assert_allclose(estimates.value[0], table.value, atol=1e-6 * (1 + table.value.max()))
 
 
-def test_parts_and_a_total_undone_by_hand_in_l1():
+def test_l1_estimate_matches_hand_calculation():
     # Raising the 4 by 1 is cheapest with the total: 1/4 + 1/10. Taken back with weights 1/5, 1/6, 1/11 the
     # total is cheaper than the other part again.
     release = published(PARTS, [5.0, 6.0, 11.0])
@@ -79,7 +79,7 @@ def test_parts_and_a_total_undone_by_hand_in_l1():
     assert_allclose(estimates.value, [[4, 6, 10]])
 
 
-def test_parts_and_a_total_undone_by_hand_in_l2():
+def test_l2_estimate_matches_hand_calculation():
     # With z = (1, -s, 1 - s): s = 36 / 136 for the protector, x2^2 / (x2^2 + x3^2) for the attacker.
     share = 36 / 136
     x = np.array([5.0, 6 - share, 11 - share])
@@ -96,7 +96,7 @@ def test_parts_and_a_total_undone_by_hand_in_l2():
 @pytest.mark.parametrize("name", SCENARIOS)
 @settings(max_examples=8)
 @given(data=st.data())
-def test_guesses_are_those_of_the_paper(name, norm, data):
+def test_guesses_match_the_paper(name, norm, data):
     """Section 5, cell by cell; the guessed value is read off the weight."""
     table, need, senses, release = data.draw(adjusted_tables(norm))
     told = known(table, need, release, norm=norm)
@@ -137,7 +137,7 @@ def test_guesses_are_those_of_the_paper(name, norm, data):
 @pytest.mark.parametrize("name", [*SCENARIOS, "own"])
 @settings(max_examples=5)
 @given(data=st.data())
-def test_every_estimate_adds_up_and_keeps_the_guesses(name, norm, data):
+def test_estimates_are_additive_and_respect_guesses(name, norm, data):
     table, need, _, release = data.draw(adjusted_tables(norm))
     scenario = Scenario(()) if name == "own" else name
     attack = Adjustment(scenario=scenario, norm=norm, replications=2)
@@ -158,7 +158,7 @@ def test_every_estimate_adds_up_and_keeps_the_guesses(name, norm, data):
 
 @settings(max_examples=10)
 @given(data=st.data())
-def test_in_l1_nothing_is_cheaper_by_another_solver(data):
+def test_l1_optimum_matches_another_solver(data):
     table, need, _, release = data.draw(adjusted_tables("l1"))
     told = known(table, need, release)
     attack = Adjustment(scenario="B3", replications=1)
@@ -180,7 +180,7 @@ def test_in_l1_nothing_is_cheaper_by_another_solver(data):
 
 
 @pytest.mark.parametrize("most", [0.05, 0.5, 1.0, 1.7])
-def test_draws_are_the_quantiles_of_their_distribution_cut_at_the_ends(most):
+def test_draws_are_quantiles_of_truncated_distribution(most):
     """Against scipy's own distributions: a truncated one has F(x) = (G(x) - G(low)) / (G(high) - G(low))."""
     uniform = np.linspace(-0.999, 0.999, 41)
     share = (uniform + 1) / 2
@@ -203,7 +203,7 @@ def test_draws_are_the_quantiles_of_their_distribution_cut_at_the_ends(most):
     assert_allclose(cut(logs, max(1 - most, 0), 1 + most, factor), share, atol=1e-9)
 
 
-def test_draws_keep_the_interval_and_their_order_and_change_the_guesses():
+def test_draws_stay_in_interval_and_keep_order():
     release = published(PARTS, [5.0, 6.0, 11.0])
     told = AttackerKnowledge(
         deviation=0.25, unsafe=FIRST.unsafe, senses=np.ones(3), lower=FIRST.lower, upper=FIRST.upper
@@ -235,7 +235,7 @@ def test_deviation_may_differ_for_every_cell():
     assert 0 < abs(guess[2] / 11 - 1) <= 0.1
 
 
-def test_contradicting_guesses_are_broken_where_it_is_cheapest():
+def test_contradicting_guesses_are_violated_at_least_cost():
     # All three unsafe; both parts are said to have risen by 2, the total to have fallen by 1.
     unsafe, levels = np.ones(3, dtype=bool), np.array([2.0, 2.0, 1.0])
     x = np.array([4.0, 6.0, 10.0])
@@ -306,7 +306,7 @@ def test_cell_with_equal_bounds_is_not_a_variable():
     assert (problem.lower[1], problem.upper[1]) == (0, 0)
 
 
-def test_without_bounds_nothing_is_negative_and_anything_may_be_large():
+def test_unknown_bounds_allow_nonnegative_values():
     table = replace(PARTS, lower=[3.0, 5.0, 9.0], upper=[6.0, 7.0, 12.0])
     release = published(table, [5.0, 6.0, 11.0])
     told = replace(AttackerKnowledge.of(release, FIRST), deviation=0.0)
@@ -347,7 +347,7 @@ def test_release_with_suppressed_cells_raises():
         Adjustment().estimate(release, FIRST)
 
 
-def test_no_value_shows_in_a_repr():
+def test_repr_omits_values():
     release = published(PARTS, [5.0, 6.0, 11.0])
     told = known(PARTS, FIRST, release)
     shown = repr(told) + repr(Adjustment(replications=1).estimate(release, told))

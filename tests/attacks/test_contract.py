@@ -269,7 +269,7 @@ def informative(case: Staged) -> bool:
 @pytest.mark.parametrize("name", ATTACKS)
 @settings(deadline=None, max_examples=10)
 @given(data=st.data())
-def test_every_attack_keeps_its_promises(name, data):
+def test_attack_meets_its_contract(name, data):
     assert complaints(data.draw(staged(name))) == []
 
 
@@ -280,7 +280,7 @@ def test_every_attack_finds_something_in_some_release(name):
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_every_attack_is_one(name):
+def test_registered_attack_implements_protocol(name):
     kind = ATTACKS[name]
     attack = find(staged(name), lambda _: True, settings=SOON).attack
     assert isinstance(attack, Attack)
@@ -295,7 +295,7 @@ def test_every_attack_is_one(name):
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_one_name_travels(name):
+def test_name_is_equal_in_registry_module_and_page(name):
     kind = ATTACKS[name]
     home = f"hitoku.attacks.{name}"
     assert kind.__module__ == home or kind.__module__.startswith(f"{home}.")
@@ -344,7 +344,7 @@ def leaks(attack: Any, release: Release) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_nothing_confidential_is_printed(name):
+def test_repr_omits_confidential_values(name):
     assert leaks(*telling(name)) == []
 
 
@@ -353,7 +353,7 @@ def test_folder_and_registry_agree():
     assert files == set(ATTACKS), "an attack has a file or folder of its name, and a line in ATTACKS"
 
 
-def test_no_attack_hides_in_another_file():
+def test_every_attack_class_is_registered():
     registered = set(ATTACKS.values())
     for module in pkgutil.walk_packages(hitoku.attacks.__path__, "hitoku.attacks."):
         for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
@@ -376,7 +376,7 @@ def truthful(source: str) -> list[str]:
     ]
 
 
-def test_nothing_in_attacks_can_be_handed_the_truth():
+def test_attacks_have_no_parameter_for_true_values():
     """A release holds no true value that is withheld, and attacks are handed nothing else of the table."""
     (folder,) = hitoku.attacks.__path__
     sources = {path: path.read_text("utf-8") for path in Path(folder).rglob("*.py")}

@@ -48,7 +48,7 @@ def singled_out(outputs, depth):
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_two_outputs_are_compared_completely(seed):
+def test_two_outputs_find_every_exposed_group(seed):
     random = np.random.default_rng(seed)
     variables = random.integers(0, 10, (60, 3))
     outputs = [random_output(random, variables) for _ in range(2)]
@@ -56,7 +56,7 @@ def test_two_outputs_are_compared_completely(seed):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_three_outputs_raise_no_false_alarm_and_miss_no_exposure_altogether(seed):
+def test_three_outputs_raise_no_false_finding(seed):
     random = np.random.default_rng(1000 + seed)
     variables = random.integers(0, 10, (60, 3))
     outputs = [random_output(random, variables) for _ in range(3)]
@@ -124,12 +124,12 @@ def test_derived_groups_of_any_size_are_given_for_other_rules():
         pytest.param([[1], [2]], DataError, id="not one per unit"),
     ],
 )
-def test_bad_codes_are_refused(codes, error):
+def test_invalid_codes_raise(codes, error):
     with pytest.raises(error):
         Partition.published("x", codes)
 
 
-def test_units_and_names_must_agree():
+def test_different_units_or_names_raise():
     ledger = DifferencingSearch(3)
     ledger.release([Partition.published("a", [1, 1, 0])])
     with pytest.raises(ParameterError, match="name of its own"):
@@ -138,7 +138,7 @@ def test_units_and_names_must_agree():
         ledger.check([Partition.published("b", [1, 0])])
 
 
-def test_table_1_of_the_paper_is_caught_and_explained():
+def test_table_1_of_the_paper_is_found_and_explained():
     first = release(
         [[18, 19, 20], [30, 30, 30]], ["area", "age"], [["A", "B"], ["[0-18]", "[19-25]", "[26-30]"]]
     )
@@ -150,7 +150,7 @@ def test_table_1_of_the_paper_is_caught_and_explained():
     assert found.exact
 
 
-def test_bands_that_only_shift_are_no_disclosure():
+def test_shifted_bands_are_not_a_disclosure():
     # 20-49 less 21-50: those aged 20 less those aged 50, a difference of two unknowns.
     first = release([30, 70], ["age"], [["20-49", "60-99"]])
     second = release([29, 70], ["age"], [["21-50", "60-99"]])
@@ -177,14 +177,14 @@ def test_total_suppressed_in_one_release_published_in_another():
     }
 
 
-def test_releases_that_cannot_be_about_the_same_people_are_refused():
+def test_releases_of_different_populations_raise():
     first = grouped({"North": ["N1", "N2"], "South": ["S1", "S2"]})
     second = release([29, 40], ["area"], [["North", "South"]])
     with pytest.raises(HitokuError, match="contradict"):
         differencing([first, second])
 
 
-def test_three_releases_together_are_tested_as_well():
+def test_three_releases_are_tested_jointly():
     # Everybody; the employed; the retired: four are neither.
     everybody = release([54, 30], ["status"], [["employed or retired or other", "child"]])
     meanings = {"status": {"employed or retired or other": ["employed", "retired", "other"]}}
@@ -223,7 +223,7 @@ def few_people(n_outputs):
         yield [Partition.published(f"output {number}", part, part=p) for p, part in enumerate(numbered)]
 
 
-def test_work_has_a_limit_which_is_told_and_two_outputs_are_compared_all_the_same():
+def test_work_limit_is_reported_and_pairs_are_compared():
     *before, last = few_people(4)
     found = {}
     for effort in (0, 4_000_000, 40_000_000):
@@ -244,7 +244,7 @@ def test_work_has_a_limit_which_is_told_and_two_outputs_are_compared_all_the_sam
     assert of_two <= {group.hash for group in nothing.small} <= {group.hash for group in some.small}
 
 
-def test_flows_have_a_limit_which_is_told_and_what_is_found_before_it_is_true():
+def test_flow_limit_is_reported_and_findings_are_valid():
     *before, last = few_people(3)
 
     def searched(flow_work):

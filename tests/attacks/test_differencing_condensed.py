@@ -47,7 +47,7 @@ def found_in(n_units, seed, depth):
 
 @settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), depth=st.integers(2, 4))
-def test_blocks_give_what_units_give(seed, depth):
+def test_blocks_and_units_give_equal_findings(seed, depth):
     n_units = 90
     plain = found_in(n_units, seed, depth)
     with pytest.MonkeyPatch.context() as patched:
@@ -56,7 +56,7 @@ def test_blocks_give_what_units_give(seed, depth):
         assert found_in(n_units, seed, depth) == plain
 
 
-def test_something_is_found_among_blocks(monkeypatch):
+def test_random_blocks_contain_findings(monkeypatch):
     monkeypatch.setattr(search, "FEW_UNITS", 0)
     monkeypatch.setattr(condensed, "PART", 1)
     told = [said for seed in range(8) for said in found_in(90, seed, 3)]
@@ -64,7 +64,7 @@ def test_something_is_found_among_blocks(monkeypatch):
     assert sum(bool(derived) for _, derived, *_ in told) > 3
 
 
-def test_where_nearly_every_unit_is_a_block_units_are_searched():
+def test_units_are_searched_if_blocks_save_little():
     ledger = DifferencingSearch(20_000, threshold=10)
     codes = np.arange(20_000) // 7
     parts = [Partition.published("fine", codes + 1)]

@@ -36,7 +36,7 @@ def test_filter_difference_is_the_excluded_units():
     assert one.describe({0: "first", 1: "second"}) == "a=0, c=any other: 32 - 30 = 2, from first and second"
 
 
-def test_two_filters_that_leave_nobody_out_between_them_tell_nothing():
+def test_complementary_filters_reveal_nothing():
     people = [{"a": a, "b": "x", "c": c} for a in "01" for c in "pq" for _ in range(20)]
     outputs = [counted("one", people, ["a"], {"c": ["p"]}), counted("two", people, ["a"], {"c": ["q"]})]
     assert defined_differences(outputs) == []
@@ -53,7 +53,7 @@ def test_nested_variables_exclude_impossible_combinations():
     assert one.describe({0: "places", 1: "areas"}).endswith(": 43 - 20 - 20 = 3, from places and areas")
 
 
-def test_too_many_combinations_are_refused():
+def test_too_many_combinations_raise():
     codes = [str(n) for n in range(700)]
     wide = [
         Defined(name, Definition.ungrouped({name: codes}, [[[code] for code in codes]]), ((20,) * 700,))
@@ -95,7 +95,7 @@ def upper_bounds(outputs, points):
 
 @settings(deadline=None, max_examples=23)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_something_is_found_just_where_a_combination_is_bounded_below_the_threshold(seed):
+def test_findings_match_combinations_below_threshold(seed):
     random = np.random.default_rng(seed)
     people = [{v: str(random.choice(codes)) for v, codes in ALL.items()} for _ in range(60)]
     outputs = []

@@ -93,7 +93,7 @@ def filtered(kept):
         ),
     ],
 )
-def test_bases(one, two, certificate, basis, group):
+def test_disclosure_basis_is_classified(one, two, certificate, basis, group):
     found = classify_certificate(certificate, {"one": one, "two": two})
     assert (found.basis, found.group) == (basis, group)
 
@@ -110,7 +110,7 @@ def test_declared_nesting_excludes_impossible_combinations():
     assert (found.basis, found.group) == (DisclosureBasis.BY_DEFINITION, "region=R1, town=T2")
 
 
-def test_codes_that_nothing_tells_apart_count_as_one():
+def test_indistinguishable_codes_count_as_one():
     # Uncut, 3,000 x 3,000 combinations would be too many to look at.
     codes = {str(n): "low" if n < 10 else "high" for n in range(3000)}
     definition = Definition.of({"a": codes, "b": codes}, [[["low", None], ["low", "low"]]])

@@ -50,7 +50,7 @@ def test_certificate_evaluates_to_exactly_its_group(certificate, units, holds):
             verify([claim(certificate, units)], PLACES)
 
 
-def test_one_wrong_certificate_among_right_ones_is_found():
+def test_wrong_certificate_among_valid_ones_is_found():
     right = claim({("second", 0, 1): 1, ("first", 0, 1): -1}, [3])
     with pytest.raises(SolverError):
         verify([right, claim({("second", 0, 1): 1, ("first", 0, 1): -1}, [2])], PLACES)
@@ -95,7 +95,7 @@ def test_verification_matches_summing_over_all_units(seed):
 
 @settings(deadline=None, max_examples=39)
 @given(seed=st.integers(0, 2**32 - 1), most=st.sampled_from([1, 6, 512]))
-def test_partitions_in_a_lump_meet_others_as_they_do_alone(seed, most):
+def test_combined_partitions_intersect_like_separate_ones(seed, most):
     random = np.random.default_rng(seed)
     parts = [Partition.published(str(p), random.integers(0, 4, 40)) for p in range(4)]
     *own, other = parts

@@ -50,12 +50,12 @@ def rows(release, attack):
         pytest.param((1, 2, 5, 7), 1, [], id="third table is accepted"),
     ],
 )
-def test_figure_1(withheld, k, pinned):
+def test_figure_1_is_reproduced(withheld, k, pinned):
     release = shown(FIGURE_1, *withheld, rows_only=True)
     assert rows(release, Group(k=k, sensitive="injury")) == [(city, ("Serious",)) for city in pinned]
 
 
-def test_small_counts_do_not_protect_the_others():
+def test_small_counts_do_not_prevent_group_disclosure():
     """Section 2.4: to withhold the 1 in Bergen and a zero beside it leaves the 12 and the 13."""
     release = shown(FIGURE_1, 5, 6, rows_only=True)
     assert ("Bergen", ("Serious",)) in rows(release, Group(k=1, sensitive="injury"))
@@ -90,7 +90,7 @@ def test_group_disclosure_depends_on_attack_parameters(attack, pinned):
     } == pinned
 
 
-def test_in_a_hierarchy_lowest_codes_count_unless_a_group_is_named():
+def test_hierarchy_compares_lowest_codes_by_default():
     tree = Hierarchy.from_tree({"hurt": ["light", "serious"], "well": None})
     dimensions = (Dimension.of("city", Hierarchy.flat("ab")), Dimension.of("injury", tree))
     value = add_up(np.array([[0, 9, 1], [7, 7, 7]]), dimensions)
@@ -123,7 +123,7 @@ def test_findings_name_codes_and_no_counts():
         Group(sensitive="injury", forbidden={"injury": [("Light", "Serius")]}),
     ],
 )
-def test_misspelt_names_are_refused(attack):
+def test_misspelt_name_raises(attack):
     with pytest.raises(ParameterError, match="no ") as caught:
         attack.find(shown(FIGURE_1))
     assert "did you mean" in caught.value.fix
@@ -158,7 +158,7 @@ def fitting(release):
 
 @given(data=st.data(), k=st.integers(0, 2))
 @settings(max_examples=52, deadline=None)
-def test_agrees_with_listing_every_table_that_fits(data, k):
+def test_attack_matches_enumeration(data, k):
     side = data.draw(st.sampled_from([(2, 2), (2, 3), (3, 2)]))
     counts = data.draw(st.lists(st.integers(0, 3), min_size=side[0] * side[1], max_size=side[0] * side[1]))
     table = Table.from_array(np.array(counts).reshape(side), names=("group", "value"))

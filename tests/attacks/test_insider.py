@@ -35,7 +35,7 @@ def records_and_release(draw):
 
 @settings(deadline=None, max_examples=39)
 @given(drawn=records_and_release(), size=st.integers(1, 3))
-def test_every_coalition_agrees_with_listing_the_tables_that_fit(drawn, size):
+def test_coalition_bounds_match_enumeration(drawn, size):
     table, units, release = drawn
     known = [
         Contribution(unit, cell, amount, sole=len(people) == 1, among=len(people))
@@ -52,7 +52,7 @@ def test_every_coalition_agrees_with_listing_the_tables_that_fit(drawn, size):
     assert bounds.upper.tolist() == every.upper.tolist()
 
 
-def test_without_contributions_it_is_the_outsider():
+def test_insider_without_contributions_equals_outsider():
     table = Table.from_array(np.arange(1, 10).reshape(3, 3))
     release = released(table, [0, 1, 4, 5, 10])
     outside, nobody = Interval().bounds(release), Insider().bounds(release)
@@ -83,7 +83,7 @@ def singletons(*owners):
         pytest.param("AABB", 1, [], id="two behind two cells each, alone"),
     ],
 )
-def test_singletons_in_one_relation(owners, coalition, exact):
+def test_singletons_in_one_relation_infer_each_other(owners, coalition, exact):
     release = released(ROW, WHOLE_ROW)
     bounds = Insider(singletons(*owners), coalition=coalition).bounds(release)
     first_row = [cell for cell in range(4) if bounds.lower[cell] == bounds.upper[cell]]
@@ -109,7 +109,7 @@ def test_own_contribution_raises_bound_and_narrows_others():
     assert (bounds.lower[1], bounds.upper[1]) == (1, 13)
 
 
-def test_where_values_may_be_negative_an_own_amount_bounds_nothing():
+def test_own_contribution_gives_no_bound_for_signed_values():
     table = Table.from_array([[7, -11], [10, 60]])
     release = released(table, [0, 1, 3, 4])
     bounds = Insider([Contribution("A", 0, 5.0)]).bounds(release)
@@ -119,7 +119,7 @@ def test_where_values_may_be_negative_an_own_amount_bounds_nothing():
     assert (sole.lower[1], sole.upper[1]) == (-11, -11)
 
 
-def test_all_contributors_of_a_cell_together_know_it():
+def test_coalition_of_all_contributors_knows_cell():
     table = Table.from_array([[7, 11], [10, 60]])
     release = released(table, [0, 1, 3, 4])
     pair = [Contribution("A", 0, 5.0, among=2), Contribution("B", 0, 2.0, among=2)]
@@ -131,14 +131,14 @@ def test_all_contributors_of_a_cell_together_know_it():
     assert together.bounds(release).width[0] > 0
 
 
-def test_decimals_stay_exact():
+def test_decimal_bounds_are_exact():
     table = Table.from_array(np.array([[0.07, 0.11], [0.1, 0.6]]))
     release = released(table, [0, 1, 3, 4])
     bounds = Insider([Contribution("A", 0, 0.07, sole=True)]).bounds(release)
     assert bounds.lower[[1, 3, 4]].tolist() == bounds.upper[[1, 3, 4]].tolist() == [0.11, 0.1, 0.6]
 
 
-def test_several_amounts_of_one_contributor_in_a_cell_add_up():
+def test_contributions_of_one_contributor_are_added():
     table = Table.from_array([[7, 11], [10, 60]])
     release = released(table, [0, 1, 3, 4])
     bounds = Insider([Contribution("A", 0, 3.0), Contribution("A", 0, 2.0)]).bounds(release)
@@ -146,7 +146,7 @@ def test_several_amounts_of_one_contributor_in_a_cell_add_up():
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_contributions_come_as_a_frame_too(make):
+def test_contributions_may_be_a_frame(make):
     table = Table.from_array([[7, 11], [10, 60]])
     release = released(table, [0, 1, 3, 4])
     frame = make({"contributor": ["A", "B"], "cell": [0, 4], "amount": [7.0, 9.0], "sole": [True, False]})
@@ -157,7 +157,7 @@ def test_contributions_come_as_a_frame_too(make):
     assert first.upper[1] == 11
 
 
-def test_too_many_coalitions_are_refused_with_their_number():
+def test_too_many_coalitions_raise_with_number():
     release = released(ROW, WHOLE_ROW)
     attack = Insider(singletons("A", "B", "C", "D"), coalition=3, limit=13)
     with pytest.raises(ParameterError, match="14 coalitions"):  # 4 + 6 + 4
@@ -176,12 +176,12 @@ def test_too_many_coalitions_are_refused_with_their_number():
         pytest.param(lambda: Insider(pd.DataFrame({"cell": [1]})), id="a frame without contributors"),
     ],
 )
-def test_parameters_are_checked(make):
+def test_invalid_parameters_raise(make):
     with pytest.raises(HitokuError):
         make()
 
 
-def test_knowledge_that_fits_no_table_is_refused_without_showing_it():
+def test_inconsistent_knowledge_raises_without_values():
     release = released(ROW, WHOLE_ROW)
     for wrong in (Contribution("zoe", 0, 4711.0), Contribution("zoe", 0, 4711.0, sole=True)):
         with pytest.raises(ParameterError) as error:
@@ -203,7 +203,7 @@ SQUARE = Table.from_array([[7, 11], [10, 60]])  # 7 + k, 11 - k, 10 - k, 60 + k 
 OPEN = [0, 1, 3, 4]
 
 
-def test_whose_bound_it_is_and_nobodys_where_an_outsider_proves_as_much():
+def test_bound_names_coalition_unless_outsider_proves_it():
     """Who has 5 in the first cell knows that k is -2 at least: one end of every interval."""
     release = released(SQUARE, OPEN)
     worst = Insider([Contribution("A", 0, 5.0), Contribution("B", 0, 5.0)]).worst(release)
@@ -222,7 +222,7 @@ def test_whose_bound_it_is_and_nobodys_where_an_outsider_proves_as_much():
         pytest.param(5.0 + 1e-12, True, 5.0, id="a whole one but for rounding"),
     ],
 )
-def test_contribution_counts_to_the_last_decimal(amount, integer, least):
+def test_contributions_are_exact_to_last_decimal(amount, integer, least):
     bounds = Insider([Contribution("A", 0, amount)], integer=integer).bounds(released(SQUARE, OPEN))
     assert (bounds.lower[0], bounds.upper[0]) == pytest.approx((least, 17), abs=1e-12)
     assert bounds.upper[1] == pytest.approx(18 - least, abs=1e-12)
@@ -243,7 +243,7 @@ def test_derivable_cell_is_removed_from_the_relations():
     assert bounds.upper[[0, 1, 2, 4, 5]].tolist() == [17, 13, 5, 12, 70]
 
 
-def test_without_time_everything_stays_unknown():
+def test_time_limit_zero_leaves_bounds_unknown():
     release = released(SQUARE, OPEN)
     bounds = Insider([Contribution("A", 0, 5.0)], time_limit_s=0).bounds(release)
     assert bounds.unknown.nonzero()[0].tolist() == OPEN

@@ -92,13 +92,13 @@ def released(table, *cells):
     return Release.of(table, Protection.withhold(table, np.isin(np.arange(table.n_cells), cells)))
 
 
-def test_example_1_of_minami_and_abe():
+def test_bounds_match_minami_abe_example_1():
     table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
     bounds = Interval().bounds(released(table, 0, 1, 4, 5))
     assert (bounds.lower[0], bounds.upper[0]) == (0, 17)
 
 
-def test_example_2_of_minami_and_abe():
+def test_bounds_match_minami_abe_example_2():
     table = Table.from_array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 0]])
     cells = [6, 8, 16, 18]
     bounds = Interval().bounds(released(table, *cells))
@@ -109,7 +109,7 @@ def test_example_2_of_minami_and_abe():
 
 @settings(deadline=None, max_examples=16)
 @given(pair=releases(count_tables(max_side=3, max_count=3)))
-def test_in_two_dimensions_it_agrees_with_listing_every_table_that_fits(pair):
+def test_two_way_bounds_match_enumeration(pair):
     table, release = pair
     largest = int(table.value.max())
     # An open total would make the list infinite; then the outsider knows a ceiling.
@@ -121,7 +121,7 @@ def test_in_two_dimensions_it_agrees_with_listing_every_table_that_fits(pair):
 
 @settings(deadline=None, max_examples=26)
 @given(data=st.data(), kind=st.sampled_from(["cube", "hierarchy", "linked"]))
-def test_whole_bounds_agree_with_listing_every_table_that_fits(data, kind):
+def test_integer_bounds_match_enumeration(data, kind):
     some_tables = {
         "cube": count_tables(max_side=2, max_count=2, dims=3),
         "hierarchy": count_tables(max_side=3, max_count=2, hierarchical=True),
@@ -151,7 +151,7 @@ def odd_circle():
     )
 
 
-def test_whole_bounds_are_narrower_where_a_vertex_is_not_whole():
+def test_integer_bounds_are_narrower_at_fractional_vertex():
     release = odd_circle()
     # x1 + x2 = 3 = x0 + x2, so x0 = x1; and x0 + x1 <= 3.
     real, whole = Interval().bounds(release), Interval(integer=True).bounds(release)
@@ -164,7 +164,7 @@ def test_whole_bounds_are_narrower_where_a_vertex_is_not_whole():
 
 @settings(deadline=None, max_examples=21)
 @given(pair=releases(tables()))
-def test_real_bounds_agree_with_cold_linear_programs(pair):
+def test_real_bounds_match_linear_programs(pair):
     _, release = pair
     lower, upper = cold_bounds(release)
     bounds = Interval().bounds(release)
@@ -174,7 +174,7 @@ def test_real_bounds_agree_with_cold_linear_programs(pair):
 
 @settings(deadline=None, max_examples=20)
 @given(data=st.data(), size=st.sampled_from([1e-4, 1.0, 1e7]))
-def test_magnitudes_of_any_size_agree_with_cold_linear_programs(data, size):
+def test_bounds_of_any_size_match_linear_programs(data, size):
     table = data.draw(magnitude_tables(max_side=3))
     release = Release.of(table, data.draw(protections(table)))
     # An irrational factor takes the data off every decimal grid.
@@ -210,7 +210,7 @@ def test_true_value_lies_in_every_interval(pair, integer):
 
 @settings(deadline=None, max_examples=32)
 @given(data=st.data(), table=tables(12))
-def test_withholding_more_never_narrows_an_interval(data, table):
+def test_more_suppressions_never_narrow_intervals(data, table):
     few, extra = data.draw(protections(table)), data.draw(protections(table))
     many = Protection.withhold(table, few.withheld | extra.withheld)
     narrow, wide = (Interval().bounds(Release.of(table, p)) for p in (few, many))
@@ -220,7 +220,7 @@ def test_withholding_more_never_narrows_an_interval(data, table):
 
 @settings(deadline=None, max_examples=39)
 @given(data=st.data(), pair=releases(tables(12)), integer=st.booleans())
-def test_meeting_a_target_is_what_the_bounds_say(data, pair, integer):
+def test_target_is_met_if_bounds_reach_it(data, pair, integer):
     table, release = pair
     n = table.n_cells
     distance = st.one_of(st.none(), st.integers(0, 8))
@@ -244,13 +244,13 @@ def test_two_dimensional_tables_are_networks(pair):
     assert np.all(np.abs(signed.sum(axis=0)) <= 1)
 
 
-def test_three_pairwise_sums_are_no_network():
+def test_three_pairwise_sums_are_not_a_network():
     matrix = sparse.csr_array(np.array([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]]))
     assert parts_of(matrix).network.tolist() == [False]
     assert parts_of(sparse.csr_array([[1.0, 1, 0], [0, -1, 1], [1, 0, 1]])).network.tolist() == [True]
 
 
-def test_decimals_come_out_as_they_were_printed():
+def test_bounds_keep_published_decimals():
     table = Table.from_array(np.array([[0.1, 0.2], [0.3, 0.7]]))
     bounds = Interval().bounds(released(table, 0, 1, 3, 4))
     assert bounds.lower[[0, 1, 3, 4]].tolist() == [0.0, 0.0, 0.1, 0.6]
@@ -263,7 +263,7 @@ def test_fully_published_table_equals_its_bounds():
     assert bounds.lower.tolist() == bounds.upper.tolist() == table.value.tolist()
 
 
-def test_with_everything_withheld_only_the_known_bounds_remain():
+def test_full_suppression_leaves_known_bounds():
     table = Table.from_array([[1, 2], [3, 4]])
     bounds = Interval().bounds(released(table, *range(9)))
     assert np.all(bounds.lower == 0)
@@ -326,12 +326,12 @@ def test_joint_contradiction_of_relations_raises(mode):
     "parts",
     [{"mode": "quick"}, {"time_limit_s": -1}, {"time_limit_s": float("nan")}, {"most_cells": 0}],
 )
-def test_parameters_are_checked(parts):
+def test_invalid_parameters_raise(parts):
     with pytest.raises(ParameterError):
         Interval(**parts)
 
 
-def test_groups_above_most_cells_stay_unknown():
+def test_groups_above_cell_limit_stay_unknown():
     """The eight inner cells of a cube hang together and move by one amount: four up, four down."""
     table = Table.from_array(np.array([[[3, 5], [4, 6]], [[7, 2], [9, 8]]]))
     release = Release.of(table, Protection.withhold(table, table.inner))
@@ -346,7 +346,7 @@ def test_groups_above_most_cells_stay_unknown():
     assert np.array_equal(left.lower[~table.inner], table.value[~table.inner])
 
 
-def test_rounding_is_no_contradiction_when_nothing_is_published():
+def test_rounding_is_not_a_contradiction():
     # The total is off by its last bit, and bounds leave no room for that.
     value = np.array([1 / 3, 1 / 7, np.nextafter(1 / 3 + 1 / 7, 1)])
     table = Table(value=value, relations=[[1, 1, -1]], lower=value, upper=value)
@@ -355,7 +355,7 @@ def test_rounding_is_no_contradiction_when_nothing_is_published():
     assert np.allclose(bounds.upper, value, rtol=1e-12)
 
 
-def test_whole_bounds_of_magnitudes_are_refused():
+def test_integer_bounds_of_magnitudes_raise():
     table = Table.from_array(np.array([[0.5, 0.2], [0.3, 0.7]]))
     with pytest.raises(ParameterError, match="not an integer"):
         Interval(integer=True).bounds(released(table, 0, 1))
@@ -383,7 +383,7 @@ def test_bounds_are_identical_on_every_run():
 
 
 @pytest.mark.shared
-def test_attack_on_sdctable_example(shared):
+def test_sdctable_example_bounds_match(shared):
     with (shared / "data/tables/sdctable/attack_4x4.csv").open() as lines:
         rows = list(csv.DictReader(lines))
     inner = np.array([int(r["freq"]) for r in rows if "tot" not in (r["v1"], r["v2"])]).reshape(4, 4)
@@ -403,7 +403,7 @@ def test_attack_on_sdctable_example(shared):
 
 
 @pytest.mark.shared
-def test_every_attack_of_sdctable(shared):
+def test_sdctable_attack_bounds_match(shared):
     cases = sorted((shared / "oracles/sdctable").glob("*/case.json"))
     assert len(cases) >= 10
     for path in cases:
@@ -442,7 +442,7 @@ def release_of(case, value):
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("name", "value"), [("ssc_z1_intervals", "ant"), ("dom_m1_intervals", "value")])
-def test_intervals_of_gausssuppression(shared, name, value):
+def test_gausssuppression_intervals_match(shared, name, value):
     case = json.loads((shared / "oracles/gausssuppression" / name / "case.json").read_text())
     bounds = Interval().bounds(release_of(case, value))
     asked = [place for place, cell in enumerate(case["cells"]) if cell["lo"] is not None]

@@ -27,7 +27,7 @@ def beside(*tables):
 
 
 @pytest.mark.parametrize("mode", ["exact", "linear"])
-def test_every_group_is_gone_into_whatever_came_before(mode):
+def test_every_group_is_solved_in_any_order(mode):
     release, inner = beside(SQUARE, CUBE, SQUARE, CUBE)
     bounds = Interval(mode=mode).bounds(release)
     assert bounds.lower[inner].tolist() == (SQUARE_ENDS[0] + CUBE_ENDS[0]) * 2
@@ -45,7 +45,7 @@ def test_every_group_is_gone_into_whatever_came_before(mode):
         pytest.param("linear", 3, [True] * 3, id="everything is too large for linear programs"),
     ],
 )
-def test_groups_that_are_too_large_are_left_and_no_others(mode, most, unknown):
+def test_only_oversized_groups_are_skipped(mode, most, unknown):
     release, inner = beside(SQUARE, CUBE, SQUARE)
     bounds = Interval(mode=mode, most_cells=most).bounds(release)
     assert bounds.unknown[inner].tolist() == np.repeat(unknown, [4, 8, 4]).tolist()
@@ -57,7 +57,7 @@ def test_groups_that_are_too_large_are_left_and_no_others(mode, most, unknown):
 
 @pytest.mark.parametrize("integer", [False, True])
 @pytest.mark.parametrize("table", [SQUARE, CUBE], ids=["square", "cube"])
-def test_targets_are_met_just_as_far_as_tables_that_fit_are_listed(table, integer):
+def test_met_targets_match_enumeration(table, integer):
     release = Release.of(table, Protection.withhold(table, table.inner))
     every = enumerated_bounds(release, 100)
     attack = Interval(integer=integer)
@@ -95,7 +95,7 @@ def given_away(*value):
 
 
 @pytest.mark.parametrize("integer", [False, True])
-def test_derivable_cells_are_substituted_into_the_rest(integer):
+def test_derivable_cells_are_substituted(integer):
     bounds = Interval(integer=integer).bounds(given_away(1, 2, 3, 4, 5))
     assert bounds.lower[OPEN].tolist() == [1, 2, 3, 0, 0]
     assert bounds.upper[OPEN].tolist() == [1, 2, 3, 9, 9]  # u + v is 10 - 1
@@ -110,7 +110,7 @@ def test_derivable_cell_has_equal_bounds_despite_rounding():
     assert np.allclose(bounds.upper[3:5], value[3] + value[4])
 
 
-def test_without_time_what_is_given_away_stays_unknown_within_what_one_sum_tells():
+def test_time_limit_leaves_bounds_of_single_relations():
     bounds = Interval(time_limit_s=0).bounds(given_away(1, 2, 3, 4, 5))
     assert np.array_equal(bounds.unknown, OPEN)
     assert np.all(bounds.lower[OPEN] <= [1, 2, 3, 0, 0])

@@ -20,7 +20,7 @@ def test_target_is_met_up_to_rounding(more, reached):
     assert Interval().meets(release, np.where(first, -more, np.nan), nothing)[0][0] == reached
 
 
-def test_ends_of_counts_are_met_beside_giants():
+def test_count_bounds_are_met_with_large_values():
     """Row and column sums leave the last unsafe cell and the first of the second row 6 together."""
     table = Table.from_array(
         [

@@ -15,7 +15,7 @@ from hitoku.model import Protection, Release, Table
 
 @settings(deadline=None, max_examples=52)
 @given(data=st.data(), dims=st.integers(1, 3), hierarchical=st.booleans())
-def test_exposed_cells_are_those_of_exact_fractions(data, dims, hierarchical):
+def test_exposed_cells_match_exact_fractions(data, dims, hierarchical):
     table = data.draw(count_tables(max_side=3, dims=dims, hierarchical=hierarchical))
     release = Release.of(table, data.draw(protections(table)))
     matrix = release.relations[:, np.flatnonzero(release.withheld)].toarray()
@@ -31,7 +31,7 @@ def test_exposed_cells_are_those_of_exact_fractions(data, dims, hierarchical):
 
 @settings(deadline=None, max_examples=39)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_any_coefficients(seed):
+def test_arbitrary_coefficients_match_exact_fractions(seed):
     rng = np.random.default_rng(seed)
     shape = rng.integers(1, 7), rng.integers(1, 9)
     matrix = rng.choice([0, 0, 0, 1, -1, 0.5, 3, 0.1], shape)
@@ -50,7 +50,7 @@ def test_any_coefficients(seed):
         pytest.param([], [], 0, id="nothing withheld"),
     ],
 )
-def test_small_patterns(cells, given_away, moves):
+def test_small_pattern_disclosure_matches_expected(cells, given_away, moves):
     table = Table.from_array(np.arange(1, 10).reshape(3, 3))
     release = Release.of(table, Protection.withhold(table, np.isin(np.arange(16), cells)))
     assert np.flatnonzero(exposed(release)).tolist() == given_away

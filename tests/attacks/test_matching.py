@@ -56,7 +56,7 @@ TABLE_1 = Table.from_array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [
 CORNER_1 = [6, 8, 16, 18]
 
 
-def test_example_1_of_the_paper():
+def test_posterior_matches_example_1():
     found = Matching(method=Fixed(CORNER_2), rules=RULES, width=9).run(released(FIGURE_2, Fixed(CORNER_2)))
     assert (found.feasible.lower[0], found.feasible.upper[0]) == (0, 17)
     # This method withholds the same in any case, so nothing is ruled out.
@@ -64,7 +64,7 @@ def test_example_1_of_the_paper():
     assert found.bounds.upper.tolist() == found.feasible.upper.tolist()
 
 
-def test_example_2_of_the_paper():
+def test_posterior_matches_example_2():
     lattice = Lattice.of(released(TABLE_1, Fixed(CORNER_1)))
     assert lattice.basis.tolist() == [[1, -1, -1, 1]]
     expected = [[14 + k, 9 - k, 9 - k, k] for k in range(10)]
@@ -81,7 +81,7 @@ def test_single_match_sets_both_bounds():
     assert np.array_equal(found.bounds.upper, FIGURE_2.value)
 
 
-def test_holes_are_told():
+def test_gaps_in_value_sets_are_reported():
     method = Fixed(CORNER_2, lambda table: table.value[0] in {1, 2, 3, 7, 12})
     found = Matching(method=method, rules=RULES, width=9).run(released(FIGURE_2, method))
     assert found.values[0].tolist() == [1, 2, 3, 7, 12]
@@ -109,7 +109,7 @@ CHANCES = {7: 0.4, 8: 0.4, 9: 0.019, 10: 0.1}
         ),
     ],
 )
-def test_attackers(attacker, values, posterior):
+def test_attacker_choice_changes_candidates(attacker, values, posterior):
     method = Lottery(CORNER_2, CHANCES)
     found = Matching(method=method, rules=RULES, width=9, attacker=attacker).run(released(FIGURE_2, method))
     assert found.values[0].tolist() == values
@@ -139,7 +139,7 @@ def test_credible_set_holds_the_likeliest_values():
         found.credible(0)
 
 
-def test_too_many_candidates_are_unknown():
+def test_too_many_candidates_return_unknown():
     found = Matching(method=Fixed(CORNER_2), rules=RULES, width=9, limit=17).run(
         released(FIGURE_2, Fixed(CORNER_2))
     )
@@ -174,12 +174,12 @@ def test_release_of_another_method_raises(changes):
         pytest.param({"strategy": "sample", "attacker": Likelihood(20)}, "need all of them", id="walk"),
     ],
 )
-def test_parameters_are_checked(parameters, match):
+def test_invalid_parameters_raise(parameters, match):
     with pytest.raises(ParameterError, match=match):
         Matching(**{"method": Fixed([0]), "rules": RULES, "width": 9, **parameters})
 
 
-def test_shaving_says_where_it_does_not_apply():
+def test_shaving_raises_outside_its_scope():
     release = released(FIGURE_2, Fixed(CORNER_2))
     with pytest.raises(ParameterError, match="cannot be shaved"):
         Matching(method=Fixed(CORNER_2), rules=RULES, width=9, strategy="shave").run(release)
@@ -187,7 +187,7 @@ def test_shaving_says_where_it_does_not_apply():
         Likelihood(0.5)
 
 
-def test_magnitudes_are_refused():
+def test_magnitudes_raise():
     table = Table.from_array(np.array([[7.5, 11], [10, 60]]))
     release = Release.of(table, Protection.withhold(table, table.inner))
     with pytest.raises(ParameterError, match="whole numbers"):
@@ -199,7 +199,7 @@ def test_magnitudes_are_refused():
     data=st.data(),
     table=count_tables(max_side=3, max_count=4) | count_tables(max_side=2, max_count=3, dims=3),
 )
-def test_candidates_are_all_tables_that_fit(data, table):
+def test_candidates_match_enumeration(data, table):
     withheld = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)))
     total = int(table.value.max())
     withheld[-1] = False
@@ -266,7 +266,7 @@ def test_walk_returns_inner_intervals():
         walk.run(release, start=table.value + 1)
 
 
-def test_several_releases_come_out_the_same_whatever_the_number_of_processes():
+def test_process_count_does_not_change_results():
     rng = np.random.default_rng(5)
     method = Optimal(keep="margins")
     releases = []

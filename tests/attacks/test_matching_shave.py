@@ -52,7 +52,7 @@ def attacked(rng, *, least=5, width=9, zeros=False, cost="unit", keep=False, mos
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_shaving_equals_enumerating(mode):
+def test_shaving_matches_enumeration(mode):
     rng = np.random.default_rng(sum(mode.encode()))
     for _ in range(8):
         table, release, slow, expected = attacked(rng, **MODES[mode])
@@ -137,7 +137,7 @@ def test_posterior_requires_all_candidates():
     assert not few.posterior
 
 
-def test_counts_between_the_ends_are_settled_without_listing(monkeypatch):
+def test_inner_counts_are_settled_without_enumeration(monkeypatch):
     # As for tables with more candidates than are listed.
     monkeypatch.setattr("hitoku.attacks.matching.matching.FEW", 0)
     rng = np.random.default_rng(3)

@@ -27,7 +27,7 @@ def published(counts):
     return table, Release.of(table, METHOD.protect(table, need))
 
 
-def test_thresholds_end_at_the_least_published_count_and_widths_at_the_widest_interval():
+def test_unknown_parameters_have_expected_ranges():
     table, release = published(TABLES[0])
     pairs = possible_parameters(release, MinFrequency(5))
     shown = table.value[~release.withheld]
@@ -57,7 +57,7 @@ def test_remaining_tables_match_some_parameter_pair(counts):
     assert np.all((found.lower <= table.value) & (table.value <= found.upper))
 
 
-def test_progress_and_what_cannot_be_unknown():
+def test_invalid_unknown_parameter_raises_and_progress_runs():
     _, release = published(TABLES[0])
     told = []
     attack = Matching(method=METHOD, rules=[MinFrequency(5)], width=9)

@@ -59,7 +59,7 @@ def cold_ends(release, cell):
 
 @settings(deadline=None, max_examples=39)
 @given(seed=st.integers(0, 2**32 - 1), size=st.sampled_from([1.0, 0.01, np.pi * 1e5]))
-def test_real_ends_are_those_of_cold_programs(seed, size):
+def test_real_bounds_match_linear_programs(seed, size):
     value, release = system(seed)
     scaled = Release(
         published=release.published * size,
@@ -78,7 +78,7 @@ def test_real_ends_are_those_of_cold_programs(seed, size):
 
 @settings(deadline=None, max_examples=52)
 @given(seed=st.integers(0, 2**32 - 1), slack=st.integers(1, 3))
-def test_whole_ends_are_those_of_listing_every_table(seed, slack):
+def test_integer_bounds_match_enumeration(seed, slack):
     value, release = system(seed, largest=3)
     release = bounded(release, value, slack)
     exact = enumerated_bounds(release, int(value.max()) + slack)
@@ -89,7 +89,7 @@ def test_whole_ends_are_those_of_listing_every_table(seed, slack):
 
 @settings(deadline=None, max_examples=52)
 @given(seed=st.integers(0, 2**32 - 1), far=st.integers(0, 4), integer=st.booleans())
-def test_meeting_a_target_is_what_the_bounds_say(seed, far, integer):
+def test_target_is_met_if_bounds_reach_it(seed, far, integer):
     value, release = system(seed)
     attack = Interval(integer=integer)
     bounds = attack.bounds(release)
@@ -98,7 +98,7 @@ def test_meeting_a_target_is_what_the_bounds_say(seed, far, integer):
     assert np.array_equal(up, bounds.upper >= value + far - 1e-6)
 
 
-def test_odd_cycle_is_solved_before_the_rest():
+def test_odd_cycle_is_solved_first():
     # x0 + x1, x1 + x2, x0 + x2 are published; y0 + y1 + x0, y1 + y2 + x1, y0 + y2 + y3 + x2 too.
     sums = [(0, 1), (1, 2), (0, 2), (3, 4, 0), (4, 5, 1), (3, 5, 6, 2)]
     value = np.array([2, 3, 4, 5, 1, 6, 7])
@@ -121,7 +121,7 @@ def test_odd_cycle_is_solved_before_the_rest():
     assert stopped.unknown[:7].all()
 
 
-def test_real_tables_fit_but_no_whole_one_does():
+def test_real_solution_without_integer_solution_raises():
     relations = np.array([[1, 1, 0, -1, 0, 0], [0, 1, 1, 0, -1, 0], [1, 0, 1, 0, 0, -1]])
     release = Release(
         published=[np.nan, np.nan, np.nan, 1, 1, 1], relations=relations, labels=Labels.numbered(6)
@@ -131,7 +131,7 @@ def test_real_tables_fit_but_no_whole_one_does():
         Interval(integer=True).bounds(release)
 
 
-def test_whole_ends_without_limit():
+def test_integer_bounds_without_limit():
     # x0 + x1 - x2, x1 + x2 - x0 = 2 and 0: x1 = 1, x0 - x2 = 1, and nothing holds the two below.
     relations = np.array([[1, 1, -1, -1, 0], [-1, 1, 1, 0, -1.0]])
     release = Release(published=[*[np.nan] * 3, 2, 0], relations=relations, labels=Labels.numbered(5))
@@ -140,7 +140,7 @@ def test_whole_ends_without_limit():
     assert bounds.upper[:3].tolist() == [np.inf, 1, np.inf]
 
 
-def test_time_runs_out_on_whole_ends_too():
+def test_time_limit_applies_to_integer_bounds():
     rng = np.random.default_rng(3)
     relations = np.hstack([rng.integers(0, 2, (6, 14)), -np.eye(6)])
     value = rng.integers(0, 9, 14)

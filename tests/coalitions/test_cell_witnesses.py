@@ -40,7 +40,7 @@ def rooms(**known):
     return down, up
 
 
-def test_deviations_follow_each_other_and_turn_round():
+def test_deviations_combine_and_reverse():
     found = listed((0, LEFT), (1, RIGHT))
     assert found.owner.tolist() == [0, 1]
     assert found.begins.tolist() == [0, 4, 8]
@@ -51,7 +51,7 @@ def test_deviations_follow_each_other_and_turn_round():
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_only_witnesses_that_go_farther_than_a_cell_can_are_shrunk(at_once):
+def test_only_excessive_witnesses_are_shrunk(at_once):
     witnesses = kept((0, LEFT), (1, RIGHT), (2, (np.array([2, 8]), np.array([3.0, -3.0]))), at_once=at_once)
     assert len(witnesses) == 3
     assert witnesses.shrunk([(0, 9.0, 9.0), (1, 5.0, 2.0)]) == {}  # Just as far as they may go.

@@ -43,7 +43,7 @@ def place(table: Table, *codes: str) -> int:
     return next(cell for cell in range(table.n_cells) if table.labels.codes_of(cell) == codes)
 
 
-def test_total_of_one_nonempty_part_shares_contributors(table):
+def test_total_of_one_part_shares_contributors(table):
     owner = {one.cell: one.contributor for one in contributions_in(table)}
     assert owner[place(table, "N", "A")] == owner[place(table, "n1", "A")]
     assert owner[place(table, "N", "B")] != owner[place(table, "n1", "B")]
@@ -69,14 +69,14 @@ def test_empty_neighbour_does_not_suppress_the_table(table):
         ("contributors:coalition=2", ("contributors", 2)),
     ],
 )
-def test_words(word, read):
+def test_insiders_spec_is_parsed(word, read):
     assert parse_insiders(word) == read
 
 
 @pytest.mark.parametrize(
     "word", ["singleton", "all", "true", "none:coalition=2", "singletons:2", "contributors:coalition=0"]
 )
-def test_other_words_are_refused(word):
+def test_invalid_insiders_spec_raises(word):
     with pytest.raises(ParameterError):
         parse_insiders(word)
 
@@ -99,7 +99,7 @@ def test_default_choice_is_named(table):
     assert choose_insiders(one_cell(7), Insider(contributions_in(one_cell(7)))).attack is not None
 
 
-def test_default_choice_ends_at_its_named_size(table, monkeypatch):
+def test_default_choice_applies_up_to_its_size(table, monkeypatch):
     monkeypatch.setattr("hitoku.coalitions.insider_choice.LARGEST_BY_DEFAULT", table.n_cells)
     assert choose_insiders(table, None).attack is not None
     monkeypatch.setattr("hitoku.coalitions.insider_choice.LARGEST_BY_DEFAULT", table.n_cells - 1)
@@ -107,7 +107,7 @@ def test_default_choice_ends_at_its_named_size(table, monkeypatch):
 
 
 @pytest.mark.parametrize("method", [Gauss(), Adjust()])
-def test_methods_that_promise_no_intervals_are_not_asked_for_more_by_default(table, method):
+def test_default_omits_methods_without_interval_promise(table, method):
     outcome = protect_table(table, [PPercent(10)], method=method)
     assert outcome.insiders == "none, the default of a method that promises no intervals"
 
@@ -120,13 +120,13 @@ def test_release_with_few_published_cells_warns(table):
     assert usual.warning == ""
 
 
-def test_recipe_insiders_keep_the_word():
+def test_recipe_insiders_keep_the_spec():
     keys = {"data": "firms.csv", "by": ["region"], "rules": ["p_percent:p=10"], "insiders": "singletons"}
     assert Recipe.of(keys).keys.insiders == "singletons"
 
 
 @pytest.mark.parametrize("given", ["singelton", "all", True])
-def test_recipe_insiders_of_another_word_are_refused_by_their_key(given):
+def test_invalid_recipe_insiders_raise_with_key(given):
     keys = {"data": "firms.csv", "by": ["region"], "rules": ["p_percent:p=10"], "insiders": given}
     with pytest.raises(ParameterError) as refused:
         Recipe.of(keys)

@@ -121,7 +121,7 @@ def compare_with_single_programs(drawn, size, seed):
 @pytest.mark.parametrize("method", [pytest.param(method, id=name) for name, method in METHODS.items()])
 @settings(max_examples=5)
 @given(drawn=st.booleans().flatmap(lambda nested: firms(hierarchical=nested)))
-def test_afterwards_nobody_comes_too_close(method, drawn):
+def test_protected_release_withstands_every_contributor(method, drawn):
     table, people = drawn
     rules = [PPercent(20), FewContributors(2)]
     outcome = protect_table(table, rules, method=method, insiders=told(people))
@@ -134,7 +134,7 @@ def test_afterwards_nobody_comes_too_close(method, drawn):
 
 @settings(max_examples=5)
 @given(drawn=st.booleans().flatmap(lambda nested: firms(hierarchical=nested)))
-def test_boxes_for_everybody_at_once_keep_them_all_away(drawn):
+def test_shared_hypercubes_protect_from_all_contributors(drawn):
     table, people = drawn
     with pytest.MonkeyPatch.context() as patch:
         # Every table counts as one in which boxes come first.
@@ -148,7 +148,7 @@ def test_boxes_for_everybody_at_once_keep_them_all_away(drawn):
 
 @settings(max_examples=4)
 @given(drawn=firms())
-def test_afterwards_no_two_come_too_close_together(drawn):
+def test_protected_release_withstands_every_pair(drawn):
     table, people = drawn
     outcome = protect_table(
         table, [PPercent(20)], method=Greedy(), insiders=Insider(told(people), coalition=2)
@@ -181,7 +181,7 @@ def test_sole_contributor_requires_more_suppressions(method):
     assert not more.proven
 
 
-def test_where_nobody_comes_close_the_protection_stays_as_it_is():
+def test_safe_protection_is_unchanged():
     need = need_for(5, width=9)
     first = Protection.withhold(SQUARE, SQUARE.inner, need)
     assert against_insiders(SQUARE, need, first, method=Greedy(), attack=ALONE) is first
@@ -231,7 +231,7 @@ def test_unattainable_protection_names_the_cells(method):
     assert "60" not in str(error.value)
 
 
-def test_contributions_of_a_table_name_sole_contributors_once():
+def test_sole_contributors_are_listed_once():
     # One firm in the whole first row; two in the second, the first cell has one of them.
     value = np.array([5.0, 3.0, 8.0, 4.0, 9.0, 13.0, 9.0, 12.0, 21.0])
     count = np.array([1, 1, 1, 1, 2, 2, 2, 3, 3])
@@ -246,7 +246,7 @@ def test_contributions_of_a_table_name_sole_contributors_once():
     assert {one.cell: one.amount for one in found if not one.sole} == {4: 6.0, 5: 8.0, 6: 5.0, 7: 6.0, 8: 8.0}
 
 
-def test_contributions_below_zero_say_nothing_but_sole_ones():
+def test_negative_contributions_reveal_only_sole_ones():
     value = np.array([5.0, -3.0, 2.0])
     table = Table(
         value=value,
@@ -263,7 +263,7 @@ def test_table_without_contributors_raises():
         protect_table(SQUARE, [Given(SQUARE.value == 7, width=9.0)], method=Greedy(), insiders=True)
 
 
-def test_knowledge_that_is_not_the_tables_is_refused_without_showing_it():
+def test_foreign_knowledge_raises_without_values():
     release = Release.of(SQUARE, Protection.withhold(SQUARE, CORNERS))
     for wrong in (Contribution("zoe", 0, 4711.0), Contribution("zoe", 0, 6.0, sole=True)):
         with pytest.raises(ParameterError) as error:
@@ -272,7 +272,7 @@ def test_knowledge_that_is_not_the_tables_is_refused_without_showing_it():
         assert "zoe" not in str(error.value)
 
 
-def test_limits_are_not_reached_silently():
+def test_reached_limits_are_reported():
     release = Release.of(SQUARE, Protection.withhold(SQUARE, CORNERS))
     pair = [Contribution("A", 0, 7.0, sole=True), Contribution("B", 5, 9.0)]
     with pytest.raises(ParameterError, match="3 coalitions"):
@@ -281,7 +281,7 @@ def test_limits_are_not_reached_silently():
         CoalitionSearch(SQUARE, need_for(5, 9), release, Insider(pair, time_limit_s=0.0))
 
 
-def test_many_contributors_get_deviations_that_suit_some_of_them_at_once():
+def test_deviations_are_shared_among_contributors():
     """The shortcut of the search changes no verdict: with it and without it."""
     table = Table.from_array(np.arange(1, 26).reshape(5, 5) * 3.0)
     need = Need(unsafe=(table.value == 39) | (table.value == 9), lower=0.0, upper=3.0)
@@ -395,7 +395,7 @@ def test_insider_knowledge_propagates_through_structural_zeros(structural):
     assert found.cells == (() if structural else (0,))
 
 
-def test_coalitions_know_something_of_cells_that_hang_together():
+def test_coalitions_know_connected_cells():
     """Two squares apart from each other; one firm in each, one in both, one where everything is published."""
     table = Table.from_array(np.arange(1.0, 17.0).reshape(4, 4))
     withheld = np.isin(np.arange(25), [0, 1, 5, 6, 12, 13, 17, 18])
@@ -408,7 +408,7 @@ def test_coalitions_know_something_of_cells_that_hang_together():
     assert len(search.coalitions()) == 5
 
 
-def test_bounds_that_everybody_knows_leave_something_to_be_learnt():
+def test_public_bounds_leave_coalition_findings():
     bounded = replace(SQUARE, lower=0.7 * SQUARE.value, upper=1.3 * SQUARE.value)
     release = Release.of(bounded, Protection.withhold(bounded, CORNERS))
     (found,) = CoalitionSearch(bounded, need_for(5, width=2), release, ALONE).too_close()
@@ -416,7 +416,7 @@ def test_bounds_that_everybody_knows_leave_something_to_be_learnt():
     assert repr(found) == "TooClose(1 contributor(s), 1 cell(s))"
 
 
-def test_nobody_contributes_to_empty_cells():
+def test_empty_cells_have_no_contributors():
     count, value = np.array([2, 0, 2]), np.array([5.0, 0.0, 5.0])
     people = Contributors(count=count, largest=[[4.0], [0.0], [4.0]], total=value)
     table = Table(value=value, relations=[[1.0, 1.0, -1.0]], units=people, frequency=count)

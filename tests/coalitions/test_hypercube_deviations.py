@@ -23,7 +23,7 @@ def changes_of(found, n_cells):
 
 
 @given(table=magnitude_tables(), seed=st.integers(0, 2**16))
-def test_deviations_keep_sums_rooms_and_what_is_known(table, seed):
+def test_deviations_respect_relations_bounds_and_knowledge(table, seed):
     random = np.random.default_rng(seed)
     withheld, known = random.random(table.n_cells) < 0.8, random.random(table.n_cells) < 0.15
     cells = np.flatnonzero(withheld & ~known & (table.value > 0))
@@ -84,7 +84,7 @@ def square_of(value, **levels):
     return hypercubes, AttackerView(np.array([0]), asked, np.array([1]), (np.zeros(1), np.zeros(1)))
 
 
-def test_room_for_a_single_step_is_room():
+def test_slack_of_one_step_suffices():
     """Somebody knows that the first cell cannot fall, and the second one only by one."""
     hypercubes, wanted = square_of(10.0, upper=1.0)
     known = replace(wanted, known=np.array([0, 1]), room=(np.array([0.0, 1.0]), np.array([np.inf, 0.0])))
@@ -97,7 +97,7 @@ def test_witness_of_one_coalition_is_not_shared():
     assert [len(hypercubes.found([wanted] * n).owner) for n in (1, 2, 3)] == [0, 0, 0]
 
 
-def test_cells_without_a_box_are_looked_at_with_more_and_more_effort(monkeypatch):
+def test_effort_grows_for_cells_without_hypercube(monkeypatch):
     hypercubes, wanted = square_of(10.0)  # Nothing is asked for but that it moves by the smallest step.
     efforts, look = [], hypercubes._found
     monkeypatch.setattr(

@@ -70,7 +70,7 @@ def test_cell_moves_as_required_if_possible(monkeypatch, small, nearby):
     assert len(outcomes) > 10
 
 
-def test_one_change_serves_both_ways():
+def test_one_deviation_serves_both_directions():
     reach, changes = look(np.full(6, 9.0), np.full(6, 9.0), (2, 3, 5))
     (one, there), (other, back) = changes
     assert one.tolist() == other.tolist()
@@ -94,7 +94,7 @@ def test_second_direction_supplies_the_remaining_width():
     assert (len(changes), reach.down[0]) == (1, 0)
 
 
-def test_each_way_goes_as_far_as_it_must_by_itself():
+def test_each_direction_meets_its_level():
     """The first cell rises by six at most and falls by one: not both ways at once."""
     down, up = np.full(6, 9.0), np.full(6, 9.0)
     down[0], up[0] = 1.0, 6.0

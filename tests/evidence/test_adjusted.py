@@ -79,7 +79,7 @@ def test_published_sums_must_hold():
 
 
 @pytest.mark.parametrize("integer", [True, False])
-def test_whole_numbers_that_become_fractions_are_remarked(integer):
+def test_fractional_counts_are_remarked(integer):
     table = Table(value=TABLE.value, relations=TABLE.relations, integer=integer)
     found, _ = shown(square(0.5, 0, 0, 3), table=table)
     assert found.safe
@@ -87,7 +87,7 @@ def test_whole_numbers_that_become_fractions_are_remarked(integer):
     assert not shown(square(0, 0, 0, 3), table=table)[0].findings
 
 
-def test_more_decimals_than_the_table_has_are_remarked():
+def test_additional_decimals_are_remarked():
     table = Table(value=TABLE.value / 10, relations=TABLE.relations, integer=False)
     need = Need(unsafe=table.value == 0.5, lower=0.3, upper=0.3)
     fine, _ = shown(square(0.05, 0, 0, 0.3), table=table, need=need)
@@ -117,13 +117,13 @@ def test_utility_counts_relative_deviations():
     assert list(found.deviations["moved"]) == np.ravel(square(0, 0, 0, 5)).tolist()
 
 
-def test_reprs_show_no_value():
+def test_repr_omits_values():
     found, _ = shown(square(0, 0, 0, 3))
     assert repr(found) == "Audit(safe: 1 unsafe of 9 cells, 4 changed)"
     assert repr(found.certificate) == "Certificate(1 unsafe cells adjusted, 9 cells)"
 
 
-def test_values_changed_beside_withheld_cells_belong_to_another_table():
+def test_changed_values_with_suppressions_raise():
     none = np.zeros(9, dtype=bool)
     withheld = TABLE.value == 5
     protection = Protection(withheld=withheld, secondary=none, value=TABLE.value + 1)
@@ -132,7 +132,7 @@ def test_values_changed_beside_withheld_cells_belong_to_another_table():
     assert caught.value.where == "first cell row=1, column=1"
 
 
-def test_insiders_have_nothing_to_subtract_from():
+def test_insiders_do_not_apply_to_adjusted_values():
     none = np.zeros(9, dtype=bool)
     value = TABLE.value + np.ravel(square(0, 0, 0, 3))
     release = Release.of(TABLE, Protection(withheld=none, secondary=none, value=value))

@@ -48,7 +48,7 @@ def bounds(below, *, unknown=False):
         pytest.param(np.where(TABLE.value == 60, 1.0, 5.0), ["row=2, column=2"], id="too close to one"),
     ],
 )
-def test_bounds_are_held_against_the_need(below, places):
+def test_bounds_are_compared_with_the_need(below, places):
     reason = "attack told comes closer to the cell than required"
     assert judged(bounds=bounds(below)) == [(Severity.FAIL, place, reason) for place in places]
 
@@ -79,7 +79,7 @@ def test_recovery_tolerance_is_one_millionth(off, found):
     assert len(judged(estimates=estimates)) == found
 
 
-def test_findings_of_its_own_are_passed_on():
+def test_attack_findings_are_kept():
     own = Finding(severity=Severity.FAIL, place="somewhere", reason="it is so")
     assert judged(findings=(own,)) == [(Severity.FAIL, "somewhere", "it is so")]
     assert judged() == []

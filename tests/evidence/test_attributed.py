@@ -44,7 +44,7 @@ def test_group_is_safe_if_enough_could_be_elsewhere(withheld, goal, met, why):
     assert places == ([] if met else [(Severity.FAIL, found.groups.learnt.describe(TABLE.labels, 0))])
 
 
-def test_where_sums_do_not_hold_no_sum_is_given_as_the_reason():
+def test_nonadditive_table_gives_no_sum_as_reason():
     table = Table(value=TABLE.value + np.eye(1, 9, 8).ravel(), relations=TABLE.relations, additive=False)
     _, row = groups_of(GIVEN_AWAY, 1, table=table)
     assert (row["met"], row["why"]) == (False, "")

@@ -80,7 +80,7 @@ def proved(found, path) -> None:
 
 @CASES
 @given(case=count_cases())
-def test_counts_agree_with_listing_every_table_that_fits(tmp_path_factory, case):
+def test_count_audit_matches_enumeration(tmp_path_factory, case):
     table, need, release = case
     found = audit(table, need, release)
     assert found.summary["undecided"] == 0
@@ -94,7 +94,7 @@ def test_counts_agree_with_listing_every_table_that_fits(tmp_path_factory, case)
 
 @CASES
 @given(case=real_cases())
-def test_real_tables_agree_with_one_linear_program_per_bound(tmp_path_factory, case):
+def test_real_audit_matches_linear_programs(tmp_path_factory, case):
     table, need, release = case
     found = audit(table, need, release)
     assert found.summary["undecided"] == 0
@@ -165,7 +165,7 @@ def test_failed_cell_reason_is_checkable_arithmetic(case):
 
 @given(case=real_cases())
 @settings(max_examples=13, deadline=None)
-def test_intervals_are_the_linear_programs_and_change_no_verdict(case):
+def test_intervals_match_programs_and_keep_verdict(case):
     table, need, release = case
     plain, full = audit(table, need, release), audit(table, need, release, intervals=True)
     assert plain.outcomes == full.outcomes
@@ -201,7 +201,7 @@ NEED = Need(unsafe=TABLE.value == 1, lower=1.0, upper=1.0, rules={"min_frequency
         pytest.param(TABLE.inner, "safe", "", id="four cells that move together"),
     ],
 )  # fmt: skip
-def test_three_ways_to_end(withheld, outcome, why):
+def test_audit_ends_safe_unsafe_or_undecided(withheld, outcome, why):
     found = audit(TABLE, NEED, released(TABLE, withheld))
     frame = nw.from_native(found.cells)
     assert (frame["outcome"][0], frame["why"][0]) == (outcome, why)
@@ -245,7 +245,7 @@ def test_half_steps_do_not_protect_a_count():
     assert audit(real, need, released(real, withheld)).safe
 
 
-def test_values_that_do_not_add_up_exactly_are_judged_but_not_certified():
+def test_inexact_values_are_audited_without_certificate():
     inner = np.random.default_rng(0).lognormal(3, 1, (3, 3))
     table = Table.from_array(inner)
     need = Need(unsafe=np.arange(table.n_cells) == 0, lower=0.5, upper=0.5)
@@ -256,14 +256,14 @@ def test_values_that_do_not_add_up_exactly_are_judged_but_not_certified():
     assert audit(rounded, need, released(rounded, rounded.inner)).certificate is not None
 
 
-def test_frames_come_back_in_the_callers_kind():
+def test_frames_have_the_caller_type():
     table = replace(TABLE, backend="polars")
     frame = audit(table, NEED, released(table, TABLE.inner)).cells
     assert nw.from_native(frame).implementation.is_polars()
     assert nw.from_native(frame)["rules"].to_list() == ["min_frequency"]
 
 
-def test_nothing_confidential_is_printed():
+def test_repr_omits_confidential_values():
     table = Table.from_array([[8231, 9377], [9511, 7919]])
     need = Need(unsafe=table.value == 7919, lower=4219.0, upper=4219.0)
     for withheld in (need.unsafe, table.inner):
@@ -298,14 +298,14 @@ def test_nothing_confidential_is_printed():
         ),
     ],
 )
-def test_parts_that_do_not_belong_together_are_refused(need, release, error):
+def test_mismatched_arguments_raise(need, release, error):
     with pytest.raises(error) as caught:
         audit(TABLE, need, release)
     assert caught.value.fix
 
 
 @pytest.mark.shared
-def test_sdctable_attack_finds_the_one_cell_that_four_lines_give_away(shared):
+def test_sdctable_disclosed_cell_is_found(shared):
     rows = np.genfromtxt(
         shared / "data/tables/sdctable/attack_4x4.csv", delimiter=",", dtype=str, skip_header=1
     )
@@ -361,7 +361,7 @@ def test_tau_argus_pattern_protects_its_nine_cells(shared, tmp_path):
 
 
 @pytest.mark.shared
-def test_six_digits_are_judged_in_differences(shared):
+def test_six_digit_values_are_compared_by_difference(shared):
     table, need = read_jj(shared / "data/csplib/targus.jj.gz")
     assert not table.additive
     everything = ~table.fixed

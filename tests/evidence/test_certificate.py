@@ -69,7 +69,7 @@ def test_certificate_is_written_into_checker_folder(certificate, tmp_path):
     assert len(list((tmp_path / "checker").iterdir())) == 1
 
 
-def test_it_is_written_as_if_it_were_in_memory(certificate, tmp_path):
+def test_streamed_file_equals_memory_content(certificate, tmp_path):
     content = {name: part for name, part in certificate.content.items() if name != "sha256"}
     assert certificate.digest == fingerprint(content)
     plain = json.dumps(certificate.content, sort_keys=True, separators=(",", ":")).encode() + b"\n"
@@ -82,7 +82,7 @@ def test_it_is_written_as_if_it_were_in_memory(certificate, tmp_path):
     lists=st.dictionaries(st.text(max_size=3), st.lists(st.one_of(st.integers(), st.text(), st.none()))),
     at_once=st.integers(1, 3),
 )
-def test_pieces_are_what_json_writes(lists, at_once):
+def test_streamed_pieces_equal_json_output(lists, at_once):
     streams = {
         name: Stream(lambda part=part: iter(part), at_once) if len(part) % 2 else part
         for name, part in lists.items()
@@ -105,11 +105,11 @@ def test_interrupted_write_keeps_previous_certificate(certificate, tmp_path, mon
     assert [entry.name for entry in tmp_path.iterdir()] == ["proof.json.gz"]
 
 
-def test_missing_folders_are_made(certificate, tmp_path):
+def test_missing_folders_are_created(certificate, tmp_path):
     assert verify(certificate.write(tmp_path / "deep" / "er" / "proof.json")).ok
 
 
-def test_unwritable_path_is_named(certificate, tmp_path):
+def test_unwritable_path_raises_with_name(certificate, tmp_path):
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(OutputError) as caught:
         certificate.write(tmp_path / "file" / "proof.json")
@@ -117,7 +117,7 @@ def test_unwritable_path_is_named(certificate, tmp_path):
     assert caught.value.where == str(tmp_path / "file")
 
 
-def test_witness_that_no_cell_goes_by_is_dropped():
+def test_unused_witness_is_dropped():
     problem = AuditProblem(
         cells=np.arange(3),
         rows=[{0: 1, 1: 1, 2: 1}],
@@ -166,7 +166,7 @@ def test_streamed_fingerprint_matches_whole_record(content):
 
 
 @given(move=st.fractions(max_denominator=9) | st.integers(-99, 99), below=st.integers(1, 9))
-def test_parts_of_a_move_are_exact_and_whole_ones_whole(move, below):
+def test_scaled_deviations_are_exact(move, below):
     found = divided(move, below)
     assert found * below == move
     assert isinstance(found, int) == ((Fraction(move) / below).denominator == 1)

@@ -27,7 +27,7 @@ def circulation(problem):
 
 @settings(deadline=None, max_examples=69)
 @given(seed=st.integers(0, 2**32 - 1), decimals=st.sampled_from([0, 2]))
-def test_flows_settle_just_the_cells_whose_intervals_are_wide_enough(seed, decimals):
+def test_flows_settle_exactly_the_protected_cells(seed, decimals):
     table, need, release = case(seed, decimals=decimals)
     problem = AuditProblem.of(Grid.of(table.value), need, release)
     circles = circulation(problem)
@@ -60,7 +60,7 @@ def test_two_way_table_is_proved_without_linear_programs():
     assert found.summary["witnesses"] < 30  # one each way for every cell would be 2,400
 
 
-def test_numbers_too_large_to_be_exact_are_left_to_linear_programs():
+def test_inexact_numbers_use_linear_programs():
     table = Table.from_array(np.array([[2.0**51, 1], [1, 1]]))
     need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     release = Release.of(table, Protection.withhold(table, table.inner, need))

@@ -48,7 +48,7 @@ def test_certificate_with_lower_requirements_has_same_cells(levels, less, same):
     assert content == before
 
 
-def test_certificate_of_other_values_is_not_the_same():
+def test_certificate_of_other_values_differs():
     content = dict(audited(lower=1.0).certificate.content)
     assert not asks_for_less({**content, "values": [21, *content["values"][1:]]}, DUE)
 
@@ -58,7 +58,7 @@ def compared(method, withheld, *, safe):
     return Compared(method=method, withheld=withheld, safe=safe, proven=False, **prices)
 
 
-def test_methods_side_by_side_in_one_line_and_in_a_frame():
+def test_compared_methods_print_and_make_a_frame():
     both = Comparison((compared("optimal", 1_200, safe=True), compared("none", 3, safe=False)))
     assert repr(both) == "Comparison(optimal: 1_200 withheld, safe; none: 3 withheld, NOT safe)"
     assert [row.method for row in both] == both.frame["method"].tolist() == ["optimal", "none"]

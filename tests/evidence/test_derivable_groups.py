@@ -79,7 +79,7 @@ def test_oracle_lists_all_derivable_sums():
     assert len(derivable(np.vstack([rows, [0, 1, 0]]))) == 7
 
 
-def test_three_people_in_two_withheld_cells():
+def test_three_people_in_two_suppressed_cells_are_found():
     """Trial S9: 2 and 1 are withheld beside 40 and 9, so everybody can tell that they are three."""
     people = pd.DataFrame({"r": ["a"] * 2 + ["b"] + ["c"] * 40 + ["d"] * 9})
     rules = ["min_frequency:n=5"]
@@ -165,7 +165,7 @@ def by_hand(seed: int) -> tuple[Table, int, Release]:
     return table, n, Release.of(table, Protection.withhold(table, withheld))
 
 
-def test_any_pattern_is_judged_as_the_enumeration_has_it():
+def test_pattern_verdict_matches_enumeration():
     """A pattern passes exactly if every small cell can hold n; then no group is too small."""
     passed = failed = 0
     for seed in range(60):
@@ -183,7 +183,7 @@ def test_any_pattern_is_judged_as_the_enumeration_has_it():
     assert failed > 5
 
 
-def test_patterns_of_amounts_are_judged_over_fractions():
+def test_magnitude_patterns_use_rational_coefficients():
     """Numbers behind amounts pass exactly if every small cell can hold n; then no group is too small."""
     passed = failed = 0
     for seed in range(60):
@@ -205,7 +205,7 @@ def test_patterns_of_amounts_are_judged_over_fractions():
     assert failed > 5
 
 
-def test_whole_numbers_are_required_of_published_numbers_only():
+def test_integrality_applies_to_published_numbers_only():
     """The first of eight cells moves in twos, and by one at most: it can hold three in fractions alone.
 
     Behind amounts that is enough. Readers who see the counts know that the first cell is below three.
@@ -241,7 +241,7 @@ def test_published_small_cell_is_a_derivable_group():
     assert dict(found.failing) == {0: "published"}
 
 
-def test_without_small_cells_there_is_nothing_to_do():
+def test_table_without_small_cells_is_unchanged():
     table = Table.from_array([[20, 30], [40, 50]])
     release = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))
     assert derivable_groups(table, [MinFrequency(5)], release).status is Status.PROVED
@@ -322,7 +322,7 @@ def test_weighted_counts_are_judged_by_their_units():
     assert small_groups(table, after.release.withheld, table.frequency, 5) == []
 
 
-def test_amounts_below_zero_have_units_that_are_not():
+def test_negative_amounts_have_nonnegative_units():
     records = pd.DataFrame({"r": ["a"] * 2 + ["b"] + ["c"] * 40 + ["d"] * 9, "v": [-5.0] * 3 + [7.0] * 49})
     table = tabulate(records, by=["r"], value="v", magnitude="abs")
     outcome = protect(table, rules=[FewContributors(5)], insiders="none")
@@ -330,7 +330,7 @@ def test_amounts_below_zero_have_units_that_are_not():
     assert small_groups(table, outcome.release.withheld, table.units.count, 5) == []
 
 
-def test_counts_whose_readers_know_no_lower_bound():
+def test_counts_without_known_lower_bound_are_judged():
     """Witnesses below zero prove nothing about groups, so the units are judged apart."""
     table = replace(Table.from_array([2, 1, 40, 9]), lower=np.full(5, -np.inf))
     outcome = protect(table, rules=[MinFrequency(5)])
@@ -341,7 +341,7 @@ def test_counts_whose_readers_know_no_lower_bound():
 @pytest.mark.parametrize(
     ("method", "width"), [(Gauss(), None), (Blocks(), 3), (Blocks(), 9), (Randomised(seed=1), 3)]
 )
-def test_methods_with_own_promises_add_nothing_and_are_judged(method, width):
+def test_methods_with_own_promise_are_judged_unchanged(method, width):
     table = Table.from_array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 3]])
     rules = [MinFrequency(5)]
     without, outcome = (
@@ -367,7 +367,7 @@ def test_adjusted_values_are_not_considered():
     assert "adjusted" in outcome.groups.reason
 
 
-def test_counts_beside_magnitudes_are_considered_in_both():
+def test_companion_counts_are_considered_in_both_tables():
     table, _ = amounts(2)
     both = suppress_magnitude(
         table,
@@ -382,7 +382,7 @@ def test_counts_beside_magnitudes_are_considered_in_both():
     assert small_groups(table, both.magnitude.release.withheld, table.units.count, 3) == []
 
 
-def test_circulation_finds_whole_numbers_where_no_vertex_has_them(monkeypatch):
+def test_circulation_finds_integers_despite_fractional_vertices(monkeypatch):
     """The last line of trial S9 in small: the cell moves by even numbers only, and must move by three."""
     monkeypatch.setattr(reach, "FEW", 0)  # as if the table were too large for one integer program
     halves = np.array([[1, -1, -1, 0], [0, 1, 0, -1], [0, 0, 1, -1]])

@@ -53,7 +53,7 @@ def test_contradictory_system_is_detected(system, times):
         pytest.param([1e12 + 0.25, 1.0], 100, [100_000_000_000_025, 100], id="large with cents"),
     ],
 )
-def test_grid(value, scale, units):
+def test_grid_is_the_smallest_that_holds_values(value, scale, units):
     grid = Grid.of(np.array(value))
     assert (grid.scale, grid.units) == (scale, units)
 
@@ -72,7 +72,7 @@ def test_grid_equality_matches_expected(value, other, same):
     assert Grid.of(np.array([value])).same(np.array([other])).tolist() == [same]
 
 
-def test_random_doubles_are_on_no_grid():
+def test_random_doubles_have_no_grid():
     value = np.random.default_rng(3).lognormal(3, 2, 50)
     grid = Grid.of(value)
     assert [float(grid.value(cell)) for cell in range(50)] == value.tolist()
@@ -83,11 +83,11 @@ def test_random_doubles_are_on_no_grid():
     ("value", "adds_up"),
     [((0.1, 0.2, 0.3), True), ((1, 2, 3), True), ((1, 2, 4), False), ((1e15, 2.0**70, 2.0**70), False)],
 )
-def test_adding_up_is_exact(value, adds_up):
+def test_sums_are_exact(value, adds_up):
     assert Grid.of(np.array(value, dtype=float)).adds_up(sparse.csr_array([[1.0, 1.0, -1.0]])) is adds_up
 
 
-def test_relations_with_fractions_become_whole():
+def test_fractional_relations_become_integer():
     rows = exact_rows(sparse.csr_array([[0.1, 0.2, -1.0], [1.0, 0.0, -1.0]]))
     assert rows == [([0, 1, 2], [1, 2, -10]), ([0, 2], [1, -1])]
 
@@ -96,14 +96,14 @@ def test_relations_with_fractions_become_whole():
     ("number", "exact"),
     [(5.0, "5"), (1.67, "167/100"), (0.15 * 11401 - 422, "25763/20"), (1e15, "1000000000000000")],
 )
-def test_levels_are_the_decimals_they_stand_for(number, exact):
+def test_levels_equal_their_decimal_text(number, exact):
     assert rational(number) == Fraction(exact)
 
 
 @given(st.fractions())
-def test_exact_text_is_read_back(number):
+def test_exact_text_round_trips(number):
     assert Fraction(text(number)) == number
 
 
-def test_public_text_has_no_rounding_noise_and_hides_what_is_withheld():
+def test_public_text_omits_rounding_noise_and_suppressed_values():
     assert texts(np.array([0.1 + 0.2, np.nan, 12.0])) == ["0.3", "", "12"]

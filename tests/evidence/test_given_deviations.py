@@ -14,7 +14,7 @@ from hitoku.methods.circulation import Circulation
 from hitoku.model import Deviations, Need, Protection, Release, Table
 
 
-def test_moves_are_a_sequence_of_mappings():
+def test_deviations_behave_as_sequence_of_mappings():
     deviations = Deviations(np.array([0, 2, 3]), np.array([4, 7, 1]), np.array([1, -1, 5]), scale=1)
     assert [dict(move) for move in deviations] == [{4: 1, 7: -1}, {1: 5}]
     assert dict(deviations[-1]) == {1: 5}
@@ -43,7 +43,7 @@ def test_given_deviations_never_change_the_verdict(seed, drop):
 
 
 @pytest.mark.parametrize("scale", [1, 60, 7])
-def test_parts_of_a_step_are_witnesses_where_values_need_not_be_whole(scale, tmp_path):
+def test_fractional_steps_are_witnesses_for_real_values(scale, tmp_path):
     table = Table.from_array([[2.5, 1.5], [7.0, 1.0]])
     need = Need(
         unsafe=table.value == 1,

@@ -13,7 +13,7 @@ WHOLE = st.integers(-(2**63), 2**63 - 1)
 
 
 @given(plain=st.dictionaries(st.integers(0, 40), WHOLE))
-def test_arrays_are_read_as_a_dictionary(plain):
+def test_arrays_behave_as_a_mapping(plain):
     places = np.array(sorted(plain), dtype=np.int64)
     made = IntegerDeviations(places, np.array([plain[place] for place in sorted(plain)], dtype=np.int64))
     assert dict(made.items()) == dict(made) == plain

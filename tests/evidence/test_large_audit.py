@@ -37,7 +37,7 @@ def _everything_is_large():
 
 @CASES
 @given(case=count_cases())
-def test_counts_agree_with_listing_every_table_that_fits(tmp_path_factory, case):
+def test_large_count_audit_matches_enumeration(tmp_path_factory, case):
     table, need, release = case
     found = audit(table, need, release)
     assert found.summary["undecided"] == 0
@@ -50,7 +50,7 @@ def test_counts_agree_with_listing_every_table_that_fits(tmp_path_factory, case)
 
 @CASES
 @given(case=real_cases())
-def test_real_tables_agree_with_one_linear_program_per_bound(tmp_path_factory, case):
+def test_large_real_audit_matches_linear_programs(tmp_path_factory, case):
     table, need, release = case
     found = audit(table, need, release)
     assert found.summary["undecided"] == 0
@@ -73,7 +73,7 @@ def register():
     return table, need, ht.Circulation(rounds=0).protect(table, need)
 
 
-def test_boxes_prove_a_pattern_that_comes_without_witnesses(register):
+def test_hypercubes_prove_pattern_without_witnesses(register):
     table, need, protection = register
     release = ht.Release.of(table, protection)
     search = WitnessSearch(AuditProblem.of(Grid.of(table.value), need, release), frozenset())
@@ -83,7 +83,7 @@ def test_boxes_prove_a_pattern_that_comes_without_witnesses(register):
     assert audit(table, need, release).safe
 
 
-def test_hypercubes_leave_few_cells_to_programs_in_tables_of_middle_size(register, monkeypatch):
+def test_hypercubes_leave_few_cells_to_programs(register, monkeypatch):
     table, need, protection = register
     left, inner = [], WitnessSearch.push_all
 
@@ -116,7 +116,7 @@ def test_large_audit_matches_small_audit_findings(register, monkeypatch):
 
 
 @pytest.mark.parametrize("published", [0.0, 0.2], ids=["whole", "gaps"])
-def test_least_changes_settle_a_pattern_without_boxes(register, monkeypatch, published):
+def test_smallest_deviations_prove_pattern_without_hypercubes(register, monkeypatch, published):
     table, need, protection = register
     rng = np.random.default_rng(3)
     withheld = protection.withheld & ~(protection.secondary & (rng.random(table.n_cells) < published))

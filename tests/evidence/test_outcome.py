@@ -50,7 +50,7 @@ def test_verdict_matches_available_evidence(withheld, table, outsider, tables):
     assert found.colour is (Colour.RED if outsider is Status.FAILED else Colour.AMBER)
 
 
-def test_only_remarks_on_what_was_not_judged_are_left_open():
+def test_open_remarks_name_unaudited_attackers_only():
     remarks = tuple(remark(severity) for severity in (Severity.REVIEW, Severity.NOTE, Severity.REVIEW))
     assert outcome(TABLE.inner, remarks=remarks).left_open == (remarks[0], remarks[2])
 
@@ -73,7 +73,7 @@ def test_low_published_share_warns(published, warned):
     assert ("of the value" in repr(found)) is bool(warned)
 
 
-def test_frames_say_what_became_of_each_cell_to_whom_it_concerns():
+def test_cell_frames_state_every_decision():
     table = replace(TABLE, hidden=np.arange(9) == 3)
     found = outcome(table.inner, table)
     kinds = ["secondary", "secondary", "published", "hidden", "primary", *["published"] * 4]
@@ -98,7 +98,7 @@ def test_frames_say_what_became_of_each_cell_to_whom_it_concerns():
     assert kinds == ["adjusted", "adjusted", "published", "adjusted", "adjusted", *["published"] * 4]
 
 
-def test_cells_that_no_table_shows_count_as_unsafe_and_nowhere_else():
+def test_hidden_cells_count_only_as_unsafe():
     table = replace(Table.from_array([[20, 15], [72, 1]]), hidden=np.arange(9) == 4)
     need = Need(unsafe=np.isin(table.value, [1, 15]), upper=1.0)
     summary = audit(table, need, Release.of(table, Protection.withhold(table, table.inner, need))).summary
@@ -112,7 +112,7 @@ def test_cells_that_no_table_shows_count_as_unsafe_and_nowhere_else():
     assert (plain["cells"], plain["withheld"]) == (9, 4)
 
 
-def test_contributors_who_come_too_close_refuse_an_outcome_built_by_hand():
+def test_insider_disclosure_fails_manual_outcome():
     table = Table.from_array([50, 60, 90], frequency=[1, 1, 3])
     unsafe = np.isin(table.value, [50, 60])
     need = Need(unsafe=unsafe, lower=5.0, upper=5.0, rules={"given": unsafe})

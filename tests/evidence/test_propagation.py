@@ -46,14 +46,14 @@ def agrees(table, need, release, bounds):
 
 @CASES
 @given(case=real_cases())
-def test_real_tables(case):
+def test_propagation_is_sound_for_real_tables(case):
     table, need, release = case
     event(f"ruled out: {agrees(table, need, release, programmed_bounds(release)) > 0}")
 
 
 @CASES
 @given(case=count_cases())
-def test_counts(case):
+def test_propagation_is_sound_for_counts(case):
     table, need, release = case
     event(f"ruled out: {agrees(table, need, release, enumerated_bounds(release, largest=100)) > 0}")
 

@@ -57,7 +57,7 @@ def test_proof_stages_depend_on_suppressed_cell_count(monkeypatch, tried, short,
     assert ("settle_nearby" in tried) == (large == 7)
 
 
-def test_without_a_release_no_boxes_are_looked_for(monkeypatch, tried):
+def test_missing_release_skips_hypercubes(monkeypatch, tried):
     monkeypatch.setattr(prover, "SMALL", 7)
     found = prove(asked(CUBE, 9, lower=2.0, upper=1.0)[0])
     assert tried == ["settle_nearby"]
@@ -75,7 +75,7 @@ def test_cells_abandoned_nearby_skip_the_full_program(monkeypatch, tried):
 
 @pytest.mark.parametrize("side", ["lower", "upper"])
 @pytest.mark.parametrize("size", [1, 10**9], ids=["counts", "giants beside the level"])
-def test_one_side_that_is_left_is_reason_enough(monkeypatch, side, size):
+def test_one_failed_direction_fails_the_cell(monkeypatch, side, size):
     rooms = []
     usual = prover.opened
 
@@ -102,7 +102,7 @@ def test_one_side_that_is_left_is_reason_enough(monkeypatch, side, size):
 @pytest.mark.parametrize(
     "levels", [{"lower": 1.0}, {"upper": 15.0}, {"lower": 1.0, "upper": 1.0, "width": 16.0}]
 )
-def test_nearby_cells_move_it_to_its_limit(levels, part):
+def test_nearby_cells_move_cell_to_its_limit(levels, part):
     problem, _ = asked(np.array(SQUARE) / part, 1 / part, **{name: x / part for name, x in levels.items()})
     search = WitnessSearch(problem, frozenset())
     assert settle_nearby(search)
@@ -117,7 +117,7 @@ def test_nearby_cells_move_it_to_its_limit(levels, part):
         pytest.param({"upper": 16.0}, True, 15, id="more than the column has"),
     ],
 )
-def test_relations_near_a_cell_rule_out_what_it_needs(levels, up, end):
+def test_nearby_relations_rule_out_the_requirement(levels, up, end):
     search = WitnessSearch(asked(SQUARE, 1, **levels)[0], frozenset())
     assert settle_nearby(search)
     ((reason, *others),) = search.proof().failed.values()
@@ -125,7 +125,7 @@ def test_relations_near_a_cell_rule_out_what_it_needs(levels, up, end):
     assert found[up] == Fraction(end)
 
 
-def test_both_ends_together_rule_out_a_width():
+def test_both_bounds_rule_out_a_width():
     search = WitnessSearch(asked(SQUARE, 1, width=17.0)[0], frozenset())
     assert settle_nearby(search)
     (reasons,) = search.proof().failed.values()

@@ -110,7 +110,7 @@ def test_rehashed_forgery_is_rejected_for_its_content(certified, forge):
         assert re.search(expected, said), said
 
 
-def test_any_changed_bit_is_noticed(certified, tmp_path):
+def test_changed_bit_is_found(certified, tmp_path):
     certificate, _ = certified
     path = certificate.write(tmp_path / "proof.json")
     whole = path.read_bytes()
@@ -137,7 +137,7 @@ def test_any_changed_bit_is_noticed(certified, tmp_path):
         pytest.param("{", "[{", "JSONDecodeError", id="not JSON"),
     ],
 )
-def test_text_that_is_no_certificate(certified, tmp_path, old, new, reason):
+def test_text_without_certificate_raises(certified, tmp_path, old, new, reason):
     certificate, _ = certified
     path = certificate.write(tmp_path / "proof.json")
     text = path.read_text("utf-8")
@@ -152,13 +152,13 @@ def test_text_that_is_no_certificate(certified, tmp_path, old, new, reason):
     "raw",
     [b"", b"[]", b"null", b"\x1f\x8b", b'"x"', b"[" * 10**5, b"\xff", gzip.compress(b"{}", mtime=0)[:-9]],
 )
-def test_files_of_another_kind(tmp_path, raw):
+def test_file_of_another_type_raises(tmp_path, raw):
     path = tmp_path / "proof.json"
     path.write_bytes(raw)
     assert verify(path).code == 2
 
 
-def test_reasons_name_cells_by_their_codes(certified):
+def test_reason_names_cells_by_codes(certified):
     certificate, _ = certified
     content = copy.deepcopy(dict(certificate.content))
     need = content["unsafe"][0]
@@ -186,7 +186,7 @@ def alone(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_it_runs_alone_on_a_release_folder(folder):
+def test_verifier_runs_alone_on_release_folder(folder):
     done = alone(folder)
     assert (done.returncode, done.stdout[:5], done.stderr) == (0, "yes: ", "")
     assert "table.csv shows exactly" in done.stdout
@@ -288,7 +288,7 @@ def test_folder_requires_public_file_and_one_certificate(folder):
     assert verify(folder / "nothing").code == 2
 
 
-def test_codes_that_a_spreadsheet_would_run_are_disarmed_and_verified_all_the_same(tmp_path):
+def test_escaped_formula_codes_are_verified(tmp_path):
     table, need, withheld = counts()
     codes = [[f"=cmd|{place}" if place % 2 else f"r{place}" for place in range(n)] for n in (5, 6)]
     dimensions = tuple(Dimension(name, (Hierarchy.flat(own),)) for name, own in zip("ab", codes, strict=True))

@@ -222,14 +222,14 @@ def test_barely_insufficient_protection_is_rejected(path, new, reason, code):
     assert found == code
 
 
-def test_that_nothing_is_unsafe_is_no_proof():
+def test_certificate_without_unsafe_cells_proves_nothing():
     assert said(changed(PROOF, ("unsafe",), [])) == ("no cell is listed as unsafe", 0)
     assert said(changed(MOVED, ("unsafe",), [])) == ("no cell is listed as unsafe, and all sums hold", 0)
     groups = said(changed(changed(PROOF, ("unsafe",), []), ("groups",), group(8, 0)))
     assert groups == ("no cell is listed as unsafe; 1 groups are safe, 2 witnesses prove it", 0)
 
 
-def test_amounts_may_be_halved_where_they_are_not_counts():
+def test_fractional_witnesses_are_allowed_for_amounts():
     halves = {"denominator": 2, "cells": [0, 1, 2, 3], "differences": [-1, 1, 1, -1]}
     asked = {"cell": 0, "lower": "1/2", "upper": 3, "width": "3.5", "low": 0, "high": 1}
     content = changed(changed(PROOF, ("witnesses", 0), halves), ("unsafe", 0), asked)
@@ -275,7 +275,7 @@ def test_adjusted_value_at_exact_distance_is_proved(lower, upper, enough, mirror
         pytest.param(("groups",), group(10, 0), "too few people elsewhere", id="nine are elsewhere"),
     ],
 )
-def test_published_values_that_do_not_do_are_refused(path, new, reason):
+def test_insufficient_published_values_are_rejected(path, new, reason):
     assert said(changed(MOVED, ("groups",), group(9, 0)))[1] == 0
     assert said(changed(MOVED, ("lower", 0), 3))[1] == 0
     assert said(changed(MOVED, ("upper", 1), 9))[1] == 0
@@ -347,7 +347,7 @@ def test_altered_public_file_is_rejected(folder, was, now, reason):
     assert reason in verdict.reason
 
 
-def test_cells_that_only_tie_others_together_are_withheld_and_in_no_file(folder):
+def test_auxiliary_cells_are_suppressed_and_in_no_file(folder):
     path = folder / "public" / "table.csv"
     text = path.read_text("utf-8")
 
@@ -409,7 +409,7 @@ def test_decompression_bomb_raises_and_large_file_loads(tmp_path):
         assert (verify(path).code == 0) is allowed
 
 
-def test_one_certificate_and_what_it_leaves_open(folder):
+def test_proved_certificate_lists_open_points(folder):
     reseal(folder, lambda content: content.update(remarks=["rounding\x07", "time"]))
     assert verify(folder).reason.endswith(". Not covered: rounding; time")
     (folder / "checker" / "certificate.json.gz").write_bytes(gzip.compress(sealed(PROOF)))

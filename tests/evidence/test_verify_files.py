@@ -114,7 +114,7 @@ def test_suppressed_value_in_status_column_is_found(folder):
 
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_any_byte_that_is_changed_in_any_public_file_is_found(released, linked, data):
+def test_changed_public_byte_is_found(released, linked, data):
     folder = data.draw(st.sampled_from([released, linked]))
     file = data.draw(st.sampled_from(public_files(folder)))
     whole = file.read_bytes()
@@ -167,7 +167,7 @@ def test_missing_file_is_found(folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links here")
-def test_links_are_refused(folder, tmp_path):
+def test_symbolic_link_is_rejected(folder, tmp_path):
     file = folder / "public" / "table.csv"
     file.rename(tmp_path / "elsewhere.csv")
     file.symlink_to(tmp_path / "elsewhere.csv")
@@ -189,6 +189,6 @@ def test_certificate_without_file_list_does_not_prove_folder(folder):
     assert "lists no files" in answer.reason
 
 
-def test_names_of_files_do_not_steer_the_terminal(folder):
+def test_control_characters_in_file_names_are_escaped(folder):
     (folder / "public" / "\x1b[2Jtable.csv").write_text("", "utf-8")
     assert "\x1b" not in str(ht.verify(folder))

@@ -91,12 +91,12 @@ def test_fractional_witness_is_skipped_and_later_ones_count(tmp_path):
     assert f"without it, by witnesses, for {n} of {n}" in verdict.reason
 
 
-def test_of_a_table_without_anybody_nobody_is_expected():
+def test_empty_table_has_zero_expectation():
     expected = verify_blocks.expectation({"expected": None}, [[0, 0], [0, 0]], verify.demand)
     assert expected == [[0, 0], [0, 0]]
 
 
-def test_witnesses_of_which_the_method_publishes_something_else_prove_nothing_more(tmp_path):
+def test_witness_with_another_pattern_does_not_prove_claim(tmp_path):
     """The prover of every certificate does not know the method: its witnesses break what the reader sees."""
     outcome = protect_table(Table.from_array(counts()), RULES, method=Blocks(), width=9)
     again = audit(outcome.table, outcome.need, outcome.release, known_method=outcome.protection.known_method)
@@ -107,7 +107,7 @@ def test_witnesses_of_which_the_method_publishes_something_else_prove_nothing_mo
     assert f"for {n} of {n}" not in told.reason
 
 
-def test_two_files_prove_the_claim_elsewhere_and_one_alone_does_not(tmp_path):
+def test_claim_needs_both_verifier_files(tmp_path):
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(certified()))
     shutil.copy(verify.__file__, tmp_path / "verify.py")
@@ -178,13 +178,13 @@ def test_altered_claim_is_refuted(tmp_path, change, reason):
         pytest.param(7, False, id="four is unsafe"),
     ],
 )
-def test_sums_of_withheld_counts_keep_one_from_being_unsafe(first, never):
+def test_sums_of_suppressed_counts_exclude_unsafe_cell(first, never):
     rule = verify_blocks.SmallCounts(1, 4, 3)
     table = {(0, 0): first, (0, 1): 1, (1, 0): 2, (1, 1): 3, (1, 2): 9}
     assert verify_witnesses.never_unsafe((0, 0), table, rule) is never
 
 
-def test_adjusted_values_come_without_a_claim(tmp_path):
+def test_adjusted_values_carry_no_claim(tmp_path):
     content = certified()
     moved = {**content, "format": verify.ADJUSTED, "published": content["values"], "withheld": []}
     assert judged(tmp_path, moved).code == 2
@@ -221,7 +221,7 @@ def test_empty_line_keeps_the_claim_valid(tmp_path):
     assert judged(tmp_path, dict(outcome.audit.certificate.content), sign=False).ok
 
 
-def test_cells_judged_in_different_ways_make_no_claim():
+def test_mixed_rules_carry_no_claim():
     table = Table.from_array(counts() + 20)
     width = np.where(np.arange(table.n_cells) % 2, 9, 7)
     assert protect_table(table, RULES, method=Blocks(), width=width).protection.known_method is None

@@ -83,7 +83,7 @@ def test_answer_lists_the_premises(released):
         assert any(word in premise for premise in alone.trusted), word
 
 
-def test_rows_say_what_was_proved_again(released):
+def test_rows_state_what_was_reproved(released):
     rows = {row.attacker: row for row in ht.verify(released).rows}
     assert list(rows) == list(ATTACKERS)
     assert {who: rows[who].label for who in verify_rows.LABELS} == {
@@ -96,7 +96,7 @@ def test_rows_say_what_was_proved_again(released):
     assert rows["released"].checked == ""
 
 
-def test_certificate_alone_takes_the_rules_on_trust(tmp_path):
+def test_single_certificate_assumes_the_rules(tmp_path):
     """A certificate has no rules, so that it proves intervals and not how many units a group must have."""
     outcome = ht.protect(ht.Table.from_array([[20, 15, 9], [72, 1, 30]]), rules=["min_frequency:n=3"])
     folder = outcome.write(tmp_path / "release")
@@ -122,7 +122,7 @@ def test_audited_row_is_not_reported_as_proved(tmp_path):
     assert any("unsafe by p_percent" in premise for premise in answer.trusted)
 
 
-def test_no_unsafe_cells_where_the_folder_shows_some_is_refused(folder):
+def test_missing_unsafe_cells_are_rejected(folder):
     answer = forged(folder, unsafe=[])
     assert (answer.ok, answer.code) == (False, 1)
     assert "unsafe by checker/cells.csv, and not by the certificate" in answer.reason
@@ -132,7 +132,7 @@ def test_no_unsafe_cells_where_the_folder_shows_some_is_refused(folder):
     assert "unsafe by min_frequency, and not by the certificate" in answer.reason
 
 
-def test_no_unsafe_cells_that_nothing_shows_are_taken_on_trust(folder):
+def test_absence_of_unsafe_cells_is_an_assumption(folder):
     clear_marks(folder)
     rewrite(folder / "checker" / "summary.json", lambda summary: summary.update(rules=[]))
     assert "derivable groups of units: called proved" in forged(folder, unsafe=[]).reason
@@ -158,7 +158,7 @@ def test_no_unsafe_cells_that_nothing_shows_are_taken_on_trust(folder):
     assert alone.rows[0].status == "on trust"
 
 
-def test_no_unsafe_cells_count_where_the_rules_and_counts_show_it(tmp_path):
+def test_absence_of_unsafe_cells_follows_from_rules(tmp_path):
     many = pd.DataFrame({"a": list("pq") * 40, "b": list("xxyy") * 20})
     folder = ht.protect(many, by=["a", "b"], rules=["min_frequency:n=4"]).write(tmp_path / "release")
     answer = ht.verify(folder)
@@ -167,7 +167,7 @@ def test_no_unsafe_cells_count_where_the_rules_and_counts_show_it(tmp_path):
     assert "by the counts in checker/ none is" in answer.reason
 
 
-def test_lower_levels_than_the_folder_asks_for_are_refused(folder):
+def test_lower_levels_than_required_are_rejected(folder):
     def lower(content):
         content["unsafe"][0] |= {"lower": 0, "upper": 0, "width": 0}
 
@@ -175,7 +175,7 @@ def test_lower_levels_than_the_folder_asks_for_are_refused(folder):
     assert "checker/cells.csv requires more than the certificate" in ht.verify(folder).reason
 
 
-def test_no_relations_beside_totals_are_refused(folder):
+def test_certificate_without_relations_is_rejected(folder):
     answer = forged(folder, relations=[])
     assert (answer.ok, answer.code) == (False, 1)
     assert "the relations lack a sum that checker/hierarchies.json names" in answer.reason
@@ -192,7 +192,7 @@ def test_missing_relation_is_rejected(folder, place):
     assert "the relations lack a sum" in ht.verify(folder).reason
 
 
-def test_sums_of_trees_and_further_groupings_are_those_of_the_table(tmp_path):
+def test_hierarchy_relations_match_the_table(tmp_path):
     """The table's own relations, one by one, against those derived from the trees in plain Python."""
     region = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1", "S2", "S3"]})
     coast = Hierarchy.from_tree({"Coast": ["N1", "S1"], "Inland": ["N2", "S2", "S3"]})
@@ -236,7 +236,7 @@ def test_relation_may_be_scaled(folder):
     assert answer.ok, answer.reason
 
 
-def test_trees_that_leave_a_total_out_are_refused(folder):
+def test_hierarchy_without_total_is_rejected(folder):
     def flatten(trees):
         tree = trees["table"]["a"][0]
         del tree["parents"]["s"]
@@ -247,7 +247,7 @@ def test_trees_that_leave_a_total_out_are_refused(folder):
     assert "code s: it is in no tree of checker/hierarchies.json" in answer.reason
 
 
-def test_no_groups_where_the_folder_asks_for_some_are_refused(folder):
+def test_missing_groups_are_rejected(folder):
     answer = forged(folder, groups=[])
     assert (answer.ok, answer.code) == (False, 1)
     assert "required by checker/groups.json, and not by the certificate" in answer.reason
@@ -348,7 +348,7 @@ def test_verdict_without_its_proof_row_is_rejected(folder):
         ("groups.json", '{"cells": [[0]], "weights": [[0]], "goal": [1], "group": [3]}'),
     ],
 )
-def test_evidence_that_cannot_be_read_proves_nothing(folder, name, text):
+def test_unreadable_evidence_proves_nothing(folder, name, text):
     (folder / "checker" / name).write_text(text, "utf-8")
     assert not ht.verify(folder).ok
 

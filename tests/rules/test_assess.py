@@ -48,7 +48,7 @@ def test_width_may_differ_per_cell():
     assert need.width.sum() == sum(UNSAFE)
 
 
-def test_without_a_width_cells_get_a_fifth_of_their_value_and_one_at_least():
+def test_default_width_is_a_fifth_and_at_least_one():
     table = Table.from_array([[20, 15], [72, 1]], fixed=None)
     need = assess(table, [Given([True, False, False, False, True] + [False] * 4, percent=None)])
     assert need.upper[[0, 4]].tolist() == [4.0, 1.0]
@@ -75,7 +75,7 @@ def test_width_replaces_the_default_range():
 
 
 @given(table=magnitude_tables(integer=True), n=st.integers(1, 5), k=st.integers(40, 100))
-def test_unsafe_where_any_rule_hits_and_the_largest_level_wins(table, n, k):
+def test_rules_combine_by_union_and_largest_level(table, n, k):
     rules = [FewContributors(n, percent=5), Dominance(1, k), PPercent(10)]
     own = [rule.assess(table) for rule in rules]
     need = assess(table, rules)
@@ -90,7 +90,7 @@ def test_unsafe_where_any_rule_hits_and_the_largest_level_wins(table, n, k):
 
 
 @given(table=count_tables(hierarchical=True), width=st.integers(0, 20))
-def test_levels_never_reach_beyond_known_bounds(table, width):
+def test_levels_are_capped_at_known_bounds(table, width):
     for need in (assess(table, [MinFrequency(5)]), assess(table, [MinFrequency(5)], width=width)):
         assert np.all(table.value - need.lower >= table.lower)
 
@@ -111,7 +111,7 @@ EVERY_RULE = {
 }
 
 
-def test_every_rule_is_among_those_that_are_added():
+def test_added_rules_cover_the_registry():
     assert set(EVERY_RULE) == set(RULES)
 
 
@@ -141,7 +141,7 @@ def test_small_level_does_not_replace_another_range():
     assert (need.lower[cell], need.upper[cell]) == (25.0, 25.0)
 
 
-def test_names_are_those_of_the_registry_and_tell_no_parameter():
+def test_rule_names_reveal_no_parameter():
     table = Table.from_array([[20, 15], [72, 1]])
     need = assess(table, [MinFrequency(2), MinFrequency(16), Given(table.value == 15), MinFrequency(3)])
     assert list(need.rules) == ["min_frequency", "min_frequency 2", "given", "min_frequency 3"]
@@ -183,14 +183,14 @@ class TooShort:
         pytest.param([TooShort()], RuleError, "11 cells", id="a verdict too short"),
     ],
 )
-def test_rules_that_are_none(rules, error, what):
+def test_invalid_rules_raise(rules, error, what):
     with pytest.raises(error, match=what) as caught:
         assess(COUNTS, rules)
     assert caught.value.fix
 
 
 @pytest.mark.parametrize("width", [-1, np.nan, np.inf, "nine", [1, 2]])
-def test_widths_that_are_none(width):
+def test_invalid_widths_raise(width):
     with pytest.raises(ParameterError) as caught:
         assess(COUNTS, [MinFrequency(5)], width=width)
     assert caught.value.where == "width"

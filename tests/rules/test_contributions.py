@@ -28,7 +28,7 @@ TABLE = one_cell(60, 30, 10)
 HOLDINGS = Contributors(count=[2], largest=[[90, 10]], total=[100])
 
 
-def test_holdings_are_looked_at_where_they_are_known_unless_units_are_asked_for():
+def test_holdings_are_default_contributors():
     both = replace(TABLE, holdings=HOLDINGS)
     assert contributors_at(both, "holding", "p_percent") is both.holdings
     assert contributors_at(both, "unit", "p_percent") is both.units
@@ -48,13 +48,13 @@ def test_missing_contributions_raise(holdings, level, said):
         contributors_at(replace(TABLE, units=None, holdings=holdings), level, "p_percent")
 
 
-def test_as_many_of_the_largest_are_needed_as_the_rule_says():
+def test_rule_states_required_number_of_largest():
     assert ranked_at(TABLE, "unit", 3, "dominance").largest.tolist() == [[60, 30, 10]]
     with pytest.raises(RuleError, match="needs the 4 largest contributions, the table keeps 3"):
         ranked_at(TABLE, "unit", 4, "dominance")
 
 
-def test_contributions_below_zero_are_ranked_only_as_somebody_said():
+def test_negative_contributions_require_a_ranking():
     below = replace(TABLE.units, negative=True)
     with pytest.raises(RuleError, match="nobody has said how to rank them"):
         ranked_at(replace(TABLE, units=below), "unit", 2, "p_percent")
@@ -62,7 +62,7 @@ def test_contributions_below_zero_are_ranked_only_as_somebody_said():
     assert ranked_at(replace(TABLE, units=said), "unit", 2, "p_percent") is not None
 
 
-def test_three_cells_that_may_not_be_withheld_are_named_of_any_number():
+def test_error_names_at_most_three_kept_cells():
     table = Table.from_array(np.ones((2, 2), dtype=int), names=("r", "c"))
     table = replace(table, fixed=table.inner)
     with pytest.raises(NeedError, match=r"4 unsafe cell\(s\) may not be withheld") as refused:
@@ -74,7 +74,7 @@ def test_three_cells_that_may_not_be_withheld_are_named_of_any_number():
 ROWS = Table.from_array([[0, 7], [3, 6]], names=("place", "told"), codes=(("A", "B"), ("no", "yes")))
 
 
-def test_of_counts_a_group_is_asked_to_reach_one_more_than_the_coalition_elsewhere():
+def test_count_groups_require_coalition_plus_one():
     need = DirectDisclosure(k=1).assess(ROWS)
     rows = {tuple(row): cell for cell, row in enumerate(ROWS.cells.astype(str).itertuples(index=False))}
     yes = rows["A", "yes"]
@@ -86,7 +86,7 @@ def test_of_counts_a_group_is_asked_to_reach_one_more_than_the_coalition_elsewhe
     assert {float(need.attributions.goal[k]) for k in own} == {2.0}
 
 
-def test_of_amounts_a_group_is_asked_to_reach_what_its_people_have_and_no_level_is_a_number_of_people():
+def test_magnitude_groups_require_their_contributions():
     amounts = replace(ROWS, value=10.5 * ROWS.value, frequency=ROWS.value, integer=False)
     need, counts = (DirectDisclosure(k=1).assess(table) for table in (amounts, ROWS))
     assert need.unsafe.tolist() == counts.unsafe.tolist()
@@ -96,7 +96,7 @@ def test_of_amounts_a_group_is_asked_to_reach_what_its_people_have_and_no_level_
     assert need.attributions.sums.toarray().tolist() == counts.attributions.sums.toarray().tolist()
 
 
-def test_amounts_that_may_be_below_zero_tell_nothing_of_how_many_people_there_are():
+def test_signed_amounts_reveal_no_unit_count():
     amounts = replace(ROWS, value=10.5 * ROWS.value, frequency=ROWS.value, integer=False, lower=-np.inf)
     for rule in (DirectDisclosure(k=1), KDisclosure(k=1), GroupDisclosure(share=0.6)):
         need = rule.assess(amounts)
@@ -105,7 +105,7 @@ def test_amounts_that_may_be_below_zero_tell_nothing_of_how_many_people_there_ar
 
 
 @pytest.mark.parametrize("rule", [DirectDisclosure(k=1), KDisclosure(k=1), GroupDisclosure(0.6)], ids=repr)
-def test_one_person_who_is_counted_twice_switches_no_rule_off(rule):
+def test_duplicate_person_disables_no_rule(rule):
     """Eight records of seven people in the first row; all of them have the attribute."""
     twice = replace(ROWS, value=Table.from_array([[0, 8], [3, 6]]).value, frequency=ROWS.value)
     need, counts = rule.assess(twice), rule.assess(ROWS)
@@ -137,7 +137,7 @@ def test_fractional_contribution_is_assessed_at_the_limit():
     assert not PPercent(10, at_limit="unsafe").assess(one_cell(0, 0, 0)).unsafe[0]
 
 
-def test_cells_whose_count_is_withheld_are_as_wide_as_a_share_of_their_size():
+def test_suppressed_counts_require_width_by_size():
     table = Table.from_array([[30.0, -8.0], [4.0, 61.0]], lower=-np.inf)
     withheld = np.isin(table.value, [-8.0, 61.0])
     merged = merge_withheld(table, Need(unsafe=table.value == 4.0, lower=1.0), withheld, 0.5)

@@ -59,11 +59,11 @@ def hits(table, rule):
         ),
     ],
 )
-def test_example_of_the_paper(k, unknown, unsafe):
+def test_paper_example_is_reproduced(k, unknown, unsafe):
     assert hits(TABLE_1, DirectDisclosure(k=k, sensitive="injury", unknown=unknown)) == unsafe
 
 
-def test_nobody_can_be_placed_in_an_unknown_region():
+def test_unknown_region_discloses_nothing():
     """Section 2.3: a row (1, 0, 7, 0) of an unknown region needs no protection; of a known one it does."""
     table = Table.from_array(
         [[1, 0, 7, 0], [3, 4, 2, 5]],
@@ -95,7 +95,7 @@ def test_every_variable_is_sensitive_unless_named():
     assert hits(SSB, DirectDisclosure(k=1, sensitive="v3")) == v3
 
 
-def test_rows_by_a_variable_that_identifies_nobody_do_not_count():
+def test_nonidentifying_rows_are_ignored():
     """Nobody is recognised by v2: only rows over its total can be somebody's."""
     one = {("a", "Total", "z"), ("b", "Total", "y")}
     assert hits(SSB, DirectDisclosure(k=1, sensitive="v3", identifying="v1")) == one
@@ -109,7 +109,7 @@ def test_rows_by_a_variable_that_identifies_nobody_do_not_count():
 
 @given(table=count_tables(dims=3, max_side=3), k=st.integers(0, 2), rest=st.sets(st.integers(0, 2)))
 @settings(deadline=None)
-def test_rule_and_attack_agree_on_who_can_be_recognised(table, k, rest):
+def test_rule_and_attack_use_same_identifying_variables(table, k, rest):
     """On a table with nothing withheld, the cells of the groups that the attack finds are those flagged."""
     names = table.labels.names
     identifying = tuple(names[place] for place in sorted(rest)) or (names[0],)
@@ -130,7 +130,7 @@ def test_rule_and_attack_agree_on_who_can_be_recognised(table, k, rest):
         pytest.param((1, 1), 1, [0, 1], id="each knows the other"),
     ],
 )
-def test_all_but_k(row, k, unsafe):
+def test_all_but_k_in_one_cell_is_unsafe(row, k, unsafe):
     table = Table.from_array([row, (50, 50)], names=("group", "status"))
     need = DirectDisclosure(k=k, sensitive="status").assess(table)
     assert need.unsafe[:2].nonzero()[0].tolist() == unsafe
@@ -138,7 +138,7 @@ def test_all_but_k(row, k, unsafe):
 
 
 @given(table=count_tables(dims=3, max_side=3), k=st.integers(0, 4))
-def test_agrees_with_looking_at_every_row(table, k):
+def test_rule_matches_enumeration_of_rows(table, k):
     cells = table.value.reshape(table.shape)
     expected = np.zeros(table.shape, dtype=bool)
     for place in np.ndindex(*table.shape):
@@ -184,7 +184,7 @@ def named_hits(table, **parameters):
     return hits(table, DirectDisclosure(sensitive="injury", **parameters))
 
 
-def test_in_a_hierarchy_each_lowest_code_is_compared_with_the_group_above_it():
+def test_hierarchy_compares_lowest_codes_with_parent():
     # Of the 9 who are hurt, 5 are hurt badly: all but 4. Of all 15, 6 are well: all but 9.
     table = hierarchical()
     assert named_hits(table, k=3) == set()
@@ -193,7 +193,7 @@ def test_in_a_hierarchy_each_lowest_code_is_compared_with_the_group_above_it():
     assert not DirectDisclosure(sensitive="group").assess(table).unsafe.any()
 
 
-def test_code_group_counts_where_named():
+def test_named_code_group_is_compared():
     table = hierarchical()
     assert named_hits(table, k=6, harmless={"injury": ("light", "serious")}) == set()
     hurt = named_hits(table, k=6, harmless={"injury": ("light", "serious")}, forbidden={"injury": ["hurt"]})
@@ -220,7 +220,7 @@ def test_disclosure_definition_follows_parameters(parameters, unsafe):
 
 
 @pytest.mark.parametrize("forbidden", [3, {"injury": 3}, ["injury"]])
-def test_sets_that_are_none(forbidden):
+def test_invalid_sets_raise(forbidden):
     with pytest.raises(RuleError, match="sets of codes"):
         DirectDisclosure(forbidden=forbidden)
 
@@ -239,7 +239,7 @@ def test_sets_that_are_none(forbidden):
         ),
     ],
 )
-def test_misspelt_names(rule, what):
+def test_misspelt_name_raises(rule, what):
     with pytest.raises(RuleError, match=what) as caught:
         rule.assess(TABLE_1)
     assert "did you mean" in caught.value.fix

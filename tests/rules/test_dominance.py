@@ -38,7 +38,7 @@ SIZES = st.lists(st.integers(0, 1000), max_size=8)
         pytest.param(2, 60, (0, 0), False, 0.0, id="zeros dominate nothing"),
     ],
 )
-def test_dominance(n, k, contributed, unsafe, level):
+def test_dominance_rule_matches_definition(n, k, contributed, unsafe, level):
     need = Dominance(n, k).assess(one_cell(*contributed))
     assert bool(need.unsafe[0]) is unsafe
     assert need.upper[0] == pytest.approx(level)
@@ -46,7 +46,7 @@ def test_dominance(n, k, contributed, unsafe, level):
 
 
 @given(data=st.data(), n=st.integers(1, 3), k=st.integers(1, 100))
-def test_agrees_with_adding_up_the_contributions(data, n, k):
+def test_rule_matches_sum_of_contributions(data, n, k):
     dimensions = data.draw(dimension_tuples(hierarchical=data.draw(st.booleans())))
     records = data.draw(record_lists(dimensions))
     need = Dominance(n, k).assess(table_from_records(dimensions, records))
@@ -75,7 +75,7 @@ def test_stricter_parameters_never_free_a_cell(sizes, n, k):
 
 
 @given(one=SIZES, other=SIZES, n=st.integers(1, 3), k=st.integers(1, 100))
-def test_two_safe_cells_make_a_safe_sum(one, other, n, k):
+def test_sum_of_safe_cells_is_safe(one, other, n, k):
     rule = Dominance(n, k)
     if not (rule.assess(one_cell(*one)).unsafe[0] or rule.assess(one_cell(*other)).unsafe[0]):
         assert not rule.assess(one_cell(*one, *other)).unsafe[0]
@@ -105,7 +105,7 @@ def test_holding_dominates_at_least_like_its_units(table, k):
         pytest.param("signed", 10.0, -5.0, True, id="signed: a total below zero hides nothing"),
     ],
 )
-def test_contributions_below_zero(magnitude, largest, total, unsafe):
+def test_negative_contributions_are_ranked_as_chosen(magnitude, largest, total, unsafe):
     behind = Contributors(count=[2], largest=[[largest]], total=[total], negative=True, magnitude=magnitude)
     table = Table(value=[40.0], relations=np.zeros((0, 1)), units=behind, lower=-np.inf)
     need = Dominance(1, 80).assess(table)
@@ -114,13 +114,13 @@ def test_contributions_below_zero(magnitude, largest, total, unsafe):
         assert need.lower[0] == need.upper[0] == 8.0, "20% of the value where the total gives no scale"
 
 
-def test_how_to_rank_contributions_below_zero_must_be_said():
+def test_negative_contributions_require_a_ranking():
     with pytest.raises(RuleError, match="below zero") as caught:
         Dominance(1, 80).assess(one_cell(60, -20))
     assert "magnitude" in caught.value.fix
 
 
-def test_too_few_ranks():
+def test_too_few_ranks_raise():
     with pytest.raises(RuleError, match="5 largest") as caught:
         Dominance(5, 80).assess(one_cell(3, 2, 1))
     assert "top=5" in caught.value.fix
@@ -131,7 +131,7 @@ def test_too_few_ranks():
     n=st.integers(1, 3),
     k=st.sampled_from([60, 75, 95]),
 )
-def test_weights_count_as_so_many_equal_contributors(records, n, k):
+def test_weight_counts_as_equal_contributors(records, n, k):
     """Weights in quarters: a value of weight 5/4 is five quarters of a contributor; n places hold 4n."""
     rows = [("a", x, quarters / 4) for x, quarters in records]
     frame = pd.DataFrame([*rows, ("b", 1, 1.0)], columns=["g", "x", "w"])

@@ -21,11 +21,11 @@ from hitoku.testing import one_cell
         pytest.param((7, 2, 1), False, id="exactly n is safe"),
     ],
 )
-def test_below_n(contributions, unsafe):
+def test_cells_below_n_are_unsafe(contributions, unsafe):
     assert bool(FewContributors(3).assess(one_cell(*contributions)).unsafe[0]) is unsafe
 
 
-def test_range_in_percent_of_the_value():
+def test_range_is_a_percentage_of_the_value():
     need = FewContributors(3, percent=10).assess(one_cell(30, 20))
     assert (need.lower[0], need.upper[0]) == (5.0, 5.0)
 
@@ -48,7 +48,7 @@ def two_levels(units=4, holdings=1):
         pytest.param(two_levels(holdings=None), "holding", False, id="units where holdings are unknown"),
     ],
 )
-def test_level(table, level, unsafe):
+def test_level_matches_definition(table, level, unsafe):
     assert bool(FewContributors(3, level=level).assess(table).unsafe[0]) is unsafe
 
 
@@ -59,7 +59,7 @@ def test_level(table, level, unsafe):
         pytest.param(two_levels(units=None, holdings=None), id="nobody"),
     ],
 )
-def test_units_must_be_there(table):
+def test_missing_units_raise(table):
     with pytest.raises(RuleError) as caught:
         FewContributors(3, level="unit").assess(table)
     assert "tabulate" in caught.value.fix
@@ -72,7 +72,7 @@ def test_counts_distinct_contributors(table, n):
     assert np.all(FewContributors(n + 1).assess(table).unsafe >= need.unsafe)
 
 
-def test_without_a_percentage_the_rule_asks_for_no_level_of_its_own():
+def test_missing_percentage_sets_no_level():
     assert not FewContributors(3).assess(one_cell(9, 1)).upper.any()
     asked = FewContributors(3, percent=30).assess(one_cell(9, 1))
     assert (asked.lower.tolist(), asked.upper.tolist()) == ([3.0], [3.0])

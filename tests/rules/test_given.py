@@ -24,7 +24,7 @@ FIRST = np.arange(9) == 0
         pytest.param({"upper": np.arange(9) + 5}, 0.0, 5.0, 0.0, id="one per cell, those of others ignored"),
     ],
 )
-def test_levels(levels, lower, upper, width):
+def test_given_levels_are_used(levels, lower, upper, width):
     need = Given(FIRST, **levels).assess(TABLE)
     assert need.unsafe.tolist() == FIRST.tolist()
     assert (need.lower[0], need.upper[0], need.width[0]) == (lower, upper, width)
@@ -37,7 +37,7 @@ def test_levels_are_capped_at_known_bounds():
     assert (need.lower[0], need.upper[0]) == (2.0, 3.0)
 
 
-def test_marks_may_be_a_measure_of_the_table():
+def test_marks_may_be_a_table_measure():
     assert Given("secret").assess(TABLE).unsafe.nonzero()[0].tolist() == [0, 4]
 
 
@@ -48,7 +48,7 @@ def test_mask_is_copied():
     assert rule.assess(TABLE).unsafe.sum() == 1
 
 
-def test_prints_counts_and_no_levels():
+def test_repr_shows_counts_without_levels():
     assert repr(Given(FIRST, upper=1234.5)) == "Given(1 cells, own upper)"
     assert repr(Given("secret")) == "Given('secret', percent=20.0)"
 

@@ -32,7 +32,7 @@ def hits(rule, table):
         ),
     ],
 )
-def test_more_than_the_share_of_a_row_or_column(counts, unsafe):
+def test_share_above_limit_is_unsafe(counts, unsafe):
     assert hits(GroupDisclosure(share=0.9), Table.from_array(counts)) == unsafe
 
 
@@ -64,12 +64,12 @@ TALL = Table.from_array([[95, 5], [890, 110]])
         ),
     ],
 )
-def test_along_one_variable(rule, unsafe):
+def test_rule_applies_along_named_variable(rule, unsafe):
     assert hits(rule, TALL) == unsafe
 
 
 @given(table=count_tables(dims=3, max_side=3, hierarchical=True), share=st.integers(1, 20))
-def test_agrees_with_every_relation_written_out(table, share):
+def test_rule_matches_explicit_relations(table, share):
     expected = set()
     relations = table.relations.toarray()
     for relation in relations:
@@ -108,7 +108,7 @@ def test_width_replaces_levels_only_on_request(paper, lower):
 
 
 @pytest.mark.parametrize("paper", [False, True])
-def test_970_of_1000_are_not_known_to_be_more_than_nine_tenths(paper):
+def test_levels_hide_a_share_that_width_does_not(paper):
     """A width of ten alone leaves 970 of 1,000 known as more than nine in ten."""
     table = Table.from_array([[970, 10, 20], [400, 300, 350], [500, 400, 450]])
     rule = GroupDisclosure(0.9, by="column", yields_to_width=paper)
@@ -120,7 +120,7 @@ def test_970_of_1000_are_not_known_to_be_more_than_nine_tenths(paper):
     assert (bounds.lower[0] <= 900) is not paper
 
 
-def test_magnitudes_are_judged_by_who_is_behind_them():
+def test_magnitudes_are_judged_by_their_units():
     table = Table.from_array([[1.0, 99.0], [50.0, 50.0]], frequency=[[95, 5], [50, 50]])
     need = GroupDisclosure(0.9, by="column").assess(table)
     assert need.unsafe.nonzero()[0].tolist() == [0]
@@ -135,7 +135,7 @@ def test_without_frequencies_values_are_compared(table):
     assert one.tolist() == two.tolist()
 
 
-def test_works_on_relations_without_codes():
+def test_rule_accepts_relations_without_codes():
     # 0 = total - parts, the total first: the sign of a relation does not matter.
     table = Table(value=[100.0, 95.0, 5.0], relations=[[1, -1, -1]], integer=True)
     assert GroupDisclosure(0.9).assess(table).unsafe.tolist() == [False, True, False]
@@ -169,13 +169,13 @@ def test_nonpositive_total_has_no_shares():
     assert not GroupDisclosure(0.9).assess(table).unsafe.any()
 
 
-def test_unknown_variable():
+def test_unknown_variable_raises():
     with pytest.raises(RuleError, match="no variable 'colum'") as caught:
         GroupDisclosure(by="colum").assess(TALL)
     assert "'column'" in caught.value.fix
 
 
-def test_levels_are_what_the_part_holds_above_the_share():
+def test_level_is_excess_over_the_share():
     # Nine tenths of the row's 100 are 90; of the column's 65 they are 58.5, so 58 people.
     need = GroupDisclosure(0.9).assess(Table.from_array([[95, 5], [40, 60]]))
     assert {int(cell): float(need.lower[cell]) for cell in np.flatnonzero(need.unsafe)} == {0: 5.0, 4: 2.0}

@@ -121,7 +121,7 @@ def test_no_violating_group_of_many_publications_is_missed(rule):
     assert found > 100
 
 
-def test_the_level_of_a_cell_alone_misses_a_group():
+def test_cell_level_alone_misses_group():
     """100 alone reaches 195 in {a, c}, whose total leaves a remainder of 5 beside 90."""
     rows, atoms = np.array([[1, 1]]), [[100.0], [90.0, 5.0]]
     rule = weighted_largest(PPercent(10))
@@ -131,14 +131,14 @@ def test_the_level_of_a_cell_alone_misses_a_group():
     assert not holds_in_sets(PPercent(10), rows, atoms)
 
 
-def test_an_atom_that_is_safe_alone_may_hold_the_largest():
+def test_safe_atom_may_contain_largest_contribution():
     """{a, c} = 22 with 10 and 9 of it: c = (10, 1, 1, 1) is safe, and a = (9) lacks something."""
     atoms = [[9.0], [10.0, 1.0, 1.0, 1.0]]
     assert not violates(Dominance(2, 85), atoms[1])
     assert not holds_in_sets(Dominance(2, 85), np.array([[1, 1]]), atoms)
 
 
-def test_insiders_prove_more_than_groups_show():
+def test_insiders_infer_more_than_groups():
     """{b,c,d}, {a,c,d}, {a,b,c} are derivable, none violates; the unit in c proves that a is at most 8."""
     rows, atoms = np.array([[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 0]]), [[8.0], [8.0], [8.0], [1.0]]
     groups = derivable(rows)
@@ -147,7 +147,7 @@ def test_insiders_prove_more_than_groups_show():
     assert not holds_with_insiders(PPercent(10), rows, atoms)
 
 
-def test_the_sets_are_those_that_truth_does_not_serve():
+def test_violating_sets_exclude_true_table():
     """Pruning leaves out no set: compared with all sets of up to r atoms."""
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -167,7 +167,7 @@ def test_the_sets_are_those_that_truth_does_not_serve():
         assert set(form.sets(largest, total)) == every
 
 
-def test_floors_add_up_to_the_least_total():
+def test_lower_bounds_add_up_to_least_total():
     form = weighted_largest(Dominance(2, 80))
     assert form.floors([[8.0], [4.0, 4.0]]) == [10.0, 5.0]
     assert form.least_total([[8.0, 4.0, 4.0]]) == 15.0

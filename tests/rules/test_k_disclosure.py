@@ -36,7 +36,7 @@ def named(table, rule):
         ),
     ],
 )
-def test_pairs(rule, pairs):
+def test_pairs_within_k_are_unsafe(rule, pairs):
     assert named(TOWNS, rule) == pairs
 
 
@@ -55,7 +55,7 @@ def test_difference_equals_group_minus_part():
 
 @given(table=count_tables(dims=2, max_side=3, hierarchical=True), k=st.integers(0, 3))
 @settings(deadline=None)
-def test_agrees_with_comparing_every_two_cells(table, k):
+def test_rule_matches_comparison_of_all_pairs(table, k):
     """A cell is part of another when its leaves are, in every variable; cells of the same leaves are one."""
     leaves = []
     for cell in range(table.n_cells):

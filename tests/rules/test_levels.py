@@ -26,12 +26,12 @@ def cell(value, total, *, integer=False):
         pytest.param(2, -8, 3, True, 1.0, id="a fifth, but one unit at least"),
     ],
 )
-def test_from_distance(value, total, distance, integer, level):
+def test_levels_follow_from_distance(value, total, distance, integer, level):
     table = cell(value, total, integer=integer)
     assert from_distance(table, table.units, np.array([float(distance)]))[0] == pytest.approx(level)
 
 
-def test_percent_of_value():
+def test_levels_are_percent_of_value():
     table = Table.from_array([[50, -3], [7, 0]])
     assert percent_of_value(table, 20)[[0, 1, 3, 4]] == pytest.approx([10.0, 1.0, 1.4, 1.0])
 
@@ -44,12 +44,12 @@ def test_structural_zeros_are_empty_and_fixed():
     assert need.unsafe.tolist() == [False] + [True] * 8
 
 
-def test_zero_turnover_of_somebody_is_no_structural_zero():
+def test_zero_turnover_is_not_a_structural_zero():
     table = Table(value=[0.0], relations=np.zeros((0, 1)), frequency=[3], fixed=[True])
     assert not structural_zero(table)[0]
 
 
-def test_parts_of_a_weighted_relation():
+def test_weighted_relation_parts_are_found():
     # Twice the first cell and the second make three times the third.
     table = Table(value=[3.0, 6.0, 4.0], relations=[[2, 1, -3]])
     pairs = parts_of(table)

@@ -27,7 +27,7 @@ def counted(frequency, **parts):
         pytest.param(6, True, False, id="above"),
     ],
 )
-def test_below_n(frequency, zeros, unsafe):
+def test_counts_below_n_are_unsafe(frequency, zeros, unsafe):
     need = MinFrequency(5, zeros=zeros).assess(counted(frequency))
     assert bool(need.unsafe[0]) is unsafe
     assert need.lower[0] == need.upper[0] == need.width[0] == 0
@@ -42,20 +42,20 @@ def test_below_n(frequency, zeros, unsafe):
         pytest.param(150, True, 150.0, id="more than the value above"),
     ],
 )
-def test_range(percent, integer, level):
+def test_range_matches_definition(percent, integer, level):
     need = MinFrequency(5, percent=percent).assess(counted(3, integer=integer))
     assert need.upper[0] == pytest.approx(level)
     assert need.lower[0] == pytest.approx(min(level, 100)), "never below zero, which everybody knows"
 
 
-def test_weighted_count_decides_when_asked():
+def test_weighted_count_decides_on_request():
     table = counted(2, measures={"weighted_count": np.array([7.5])})
     assert MinFrequency(5).assess(table).unsafe[0]
     assert not MinFrequency(5, weighted=True).assess(table).unsafe[0]
     assert MinFrequency(8, weighted=True).assess(table).unsafe[0]
 
 
-def test_structural_zeros_are_never_hit():
+def test_structural_zeros_are_never_unsafe():
     table = Table.from_array([[0, 0], [3, 9]], fixed=[True] + [False] * 8)
     assert MinFrequency(5, zeros=True).assess(table).unsafe.nonzero()[0].tolist() == [1, 2, 3, 6]
 
@@ -69,7 +69,7 @@ def test_structural_zeros_are_never_hit():
         pytest.param(MinFrequency(5, weighted=True), counted(3), "weighted", id="no weights"),
     ],
 )
-def test_says_what_the_table_lacks(rule, table, lacks):
+def test_missing_counts_are_named(rule, table, lacks):
     with pytest.raises(RuleError, match=lacks) as caught:
         rule.assess(table)
     assert caught.value.fix

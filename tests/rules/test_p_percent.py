@@ -29,7 +29,7 @@ PERCENTS = st.integers(1, 100)
         pytest.param((0, 0, 0), False, 0.0, id="nothing known of zeros within 10% of zero"),
     ],
 )
-def test_p_percent(contributed, unsafe, level):
+def test_p_percent_rule_matches_definition(contributed, unsafe, level):
     need = PPercent(p=10).assess(one_cell(*contributed))
     assert bool(need.unsafe[0]) is unsafe
     assert need.upper[0] == pytest.approx(level)
@@ -42,14 +42,14 @@ def test_p_percent(contributed, unsafe, level):
         pytest.param(2, True, 2.0, id="with the third only 8 are unknown, less than 10% of 100"),
     ],
 )
-def test_coalitions(n, unsafe, level):
+def test_coalition_size_changes_unsafe_cells(n, unsafe, level):
     need = PPercent(p=10, n=n).assess(one_cell(100, 30, 10, 8, top=4))
     assert bool(need.unsafe[0]) is unsafe
     assert need.upper[0] == pytest.approx(level)
 
 
 @given(data=st.data(), n=st.integers(1, 2), p=PERCENTS)
-def test_agrees_with_what_the_coalition_can_work_out(data, n, p):
+def test_rule_matches_coalition_inference(data, n, p):
     dimensions = data.draw(dimension_tuples())
     records = data.draw(record_lists(dimensions))
     need = PPercent(p, n).assess(table_from_records(dimensions, records))
@@ -93,7 +93,7 @@ def test_another_small_contributor_never_makes_a_cell_unsafe(sizes, extra, p):
 
 
 @given(one=SIZES, other=SIZES, p=PERCENTS, n=st.integers(1, 2))
-def test_two_safe_cells_make_a_safe_sum(one, other, p, n):
+def test_sum_of_safe_cells_is_safe(one, other, p, n):
     rule = PPercent(p, n)
     if not (rule.assess(one_cell(*one)).unsafe[0] or rule.assess(one_cell(*other)).unsafe[0]):
         assert not rule.assess(one_cell(*one, *other)).unsafe[0]
@@ -107,7 +107,7 @@ def test_result_is_independent_of_the_unit(sizes, p, scale):
     assert scaled.upper[0] == pytest.approx(scale * plain.upper[0])
 
 
-def test_level_on_the_scale_of_the_value():
+def test_level_uses_scale_of_value():
     behind = Contributors(count=[3], largest=[[80.0, 15.0]], total=[100.0])
     table = Table(value=[5000.0], relations=np.zeros((0, 1)), units=behind)
     assert PPercent(10).assess(table).upper[0] == pytest.approx(150.0), "3% of the total, so 3% of the value"
@@ -130,13 +130,13 @@ def test_levels_are_capped_at_known_bounds(parts, lower, upper):
     assert (need.lower[0], need.upper[0]) == pytest.approx((lower, upper))
 
 
-def test_at_least_one_unit_of_a_whole_number():
+def test_integer_level_is_at_least_one():
     behind = Contributors(count=[1], largest=[[4.0, 0.0]], total=[4.0])
     table = Table(value=[4.0], relations=np.zeros((0, 1)), units=behind, integer=True)
     assert PPercent(10).assess(table).upper[0] == 1.0
 
 
-def test_nobody_known():
+def test_missing_contributors_raise():
     with pytest.raises(RuleError, match="who contributes") as caught:
         PPercent(10).assess(Table.from_array([[20, 15], [72, 1]]))
     assert "tabulate" in caught.value.fix

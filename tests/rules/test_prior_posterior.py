@@ -24,14 +24,14 @@ SIZES = st.lists(st.integers(0, 1000), max_size=8)
         pytest.param((), False, 0.0, id="empty cell has nothing to hide"),
     ],
 )
-def test_prior_posterior(contributed, unsafe, level):
+def test_prior_posterior_rule_matches_definition(contributed, unsafe, level):
     need = PriorPosterior(p=10, q=50).assess(one_cell(*contributed))
     assert bool(need.unsafe[0]) is unsafe
     assert need.upper[0] == pytest.approx(level)
 
 
 @given(table=magnitude_tables(), p=st.integers(1, 99), n=st.integers(1, 2))
-def test_knowing_nothing_before_it_is_the_p_percent_rule(table, p, n):
+def test_prior_of_100_percent_equals_p_percent_rule(table, p, n):
     prior, plain = PriorPosterior(p, 100, n).assess(table), PPercent(p, n).assess(table)
     assert_array_equal(prior.unsafe, plain.unsafe)
     assert_array_equal(prior.upper, plain.upper)
@@ -47,7 +47,7 @@ def test_only_the_ratio_matters(sizes, p, extra):
 
 
 @given(sizes=SIZES, p=st.integers(1, 99), extra=st.integers(1, 99))
-def test_agrees_with_the_definition(sizes, p, extra):
+def test_random_cells_match_definition(sizes, p, extra):
     q = min(p + extra, 100)
     need = PriorPosterior(p, q).assess(one_cell(*sizes))
     first, _, *rest = [*sorted(sizes, reverse=True), 0, 0]
@@ -55,7 +55,7 @@ def test_agrees_with_the_definition(sizes, p, extra):
 
 
 @pytest.mark.parametrize(("p", "q"), [(20, 10), (10, 10), (0, 50), (10, 101), (10, float("nan"))])
-def test_contradictory_parameters(p, q):
+def test_contradictory_parameters_raise(p, q):
     with pytest.raises(RuleError, match=r"p|q") as caught:
         PriorPosterior(p, q)
     assert caught.value.fix

@@ -54,7 +54,7 @@ def named(table, mask):
         pytest.param(PriorPosterior(60, 80), {("A", "female"), ("D", "male")}, id="pq = (60, 80)"),
     ],
 )
-def test_sdctable_microdata1(shared, rule, unsafe):
+def test_unsafe_cells_match_sdctable_microdata1(shared, rule, unsafe):
     frame = pd.read_csv(shared / "data/tables/sdctable/microdata1.csv")
     trees = {name: Hierarchy.flat(sorted(frame[name].unique())) for name in ("region", "gender")}
     table = tabulated(frame, trees, "val")
@@ -65,7 +65,7 @@ def number(text):
     return float(text.replace(",", "."))
 
 
-def test_tau_argus_protection_levels(shared):
+def test_levels_match_tau_argus(shared):
     """p% with p = 15: status and levels as printed, for cells whose response was not altered."""
     with (shared / "data/tables/tauargus/tableinput/pp.tab").open(encoding="utf-8") as lines:
         rows = [row for row in csv.reader(lines, delimiter=";") if row[8] in {"S", "U"}]
@@ -116,7 +116,7 @@ def test_tau_argus_levels_follow_the_response(shared):
         ("paper_fig1_direct_k1", 1, {}),
     ],
 )
-def test_gausssuppression_direct_disclosure(shared, case, k, unknown):
+def test_direct_disclosure_matches_gausssuppression(shared, case, k, unknown):
     answer = json.loads((shared / "oracles/gausssuppression" / case / "case.json").read_text("utf-8"))
     table = Table.from_frame(
         pd.DataFrame(answer["cells"]), by=["group", "injury"], value="freq", frequency="freq"
@@ -137,7 +137,7 @@ PLACES = {"EU": ["Portugal", "Spain"], "nonEU": ["Iceland"]}
         ("few_m1_max1", [FewContributors(2)]),
     ],
 )
-def test_gausssuppression_magnitude(shared, case, rules):
+def test_magnitude_rules_match_gausssuppression(shared, case, rules):
     folder = shared / "oracles/gausssuppression" / case
     frame = pd.read_csv(folder / "input.csv")
     trees = {"sector4": Hierarchy.from_tree(SECTORS), "geo": Hierarchy.from_tree(PLACES)}

@@ -25,7 +25,7 @@ def cell(n_contributors=9, **measures):
         pytest.param(0.1, 3, False, id="exactly n contributors are safe"),
     ],
 )
-def test_request(share, n_contributors, unsafe):
+def test_request_rule_matches_definition(share, n_contributors, unsafe):
     rule = Request(p=50, n=3, percent=10)
     need = rule.assess(cell(n_contributors, request_share=np.array([share])))
     assert bool(need.unsafe[0]) is unsafe
@@ -56,7 +56,7 @@ def test_counting_is_optional():
         pytest.param([0.1, 0.2], TableError, "shape", id="too many"),
     ],
 )
-def test_shares_that_cannot_be_read(share, error, what):
+def test_unreadable_shares_raise(share, error, what):
     with pytest.raises(error, match=what) as caught:
         Request(p=50, share=share).assess(cell(request_share=np.array([0.6])))
     assert caught.value.fix

@@ -52,7 +52,7 @@ def test_folder_and_registry_agree():
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_one_name_travels(name):
+def test_name_is_equal_in_registry_module_and_page(name):
     rule = RULES[name]
     assert rule.name == name
     assert rule.__module__ == f"hitoku.rules.{name}"
@@ -144,7 +144,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "parameters"), WRONG)
-def test_parameters_that_make_no_sense_are_refused(name, parameters):
+def test_invalid_parameters_raise(name, parameters):
     with pytest.raises(RuleError) as caught:
         RULES[name](**parameters)
     assert caught.value.where.startswith(f"rule {name}")

@@ -42,7 +42,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "rules.md"
         ),
     ],
 )
-def test_words_are_rules(spec, rule):
+def test_valid_spec_makes_rule(spec, rule):
     assert rule_from_spec(spec, RULES) == rule
 
 
@@ -59,7 +59,7 @@ def test_words_are_rules(spec, rule):
         pytest.param("p_percent:p=0.1x", "p must lie", "percent", id="the rule's own check"),
     ],
 )
-def test_words_that_are_none(spec, what, fix):
+def test_invalid_spec_raises(spec, what, fix):
     with pytest.raises(RuleError, match=what) as caught:
         rule_from_spec(spec, RULES)
     assert fix in caught.value.fix
@@ -78,13 +78,13 @@ class Merging:
     codes: Mapping[str, Sequence[str]]
 
 
-def test_codes_are_gathered_by_their_variable_where_a_thing_takes_them_so():
+def test_codes_are_grouped_by_variable():
     made = from_spec("merging:codes=region/R1+nace/C+region/R2", {"merging": Merging}, "method")
     assert made.codes == {"region": ["R1", "R2"], "nace": ["C"]}
 
 
 @pytest.mark.parametrize("n", [12, 13])
-def test_of_an_unknown_parameter_twelve_known_ones_are_told(n):
+def test_unknown_parameter_lists_twelve_known_ones(n):
     names = [f"x{place}" for place in range(n)]
     with pytest.raises(ParameterError, match="no parameter 'zebra'") as caught:
         from_spec("many:zebra=1", {"many": make_dataclass("Many", names)}, "method")

@@ -15,7 +15,7 @@ QUICK = settings(max_examples=195, database=None, phases=[Phase.generate])
 
 
 @given(table=count_tables(max_side=3, max_count=4, dims=2))
-def test_counts_are_counts(table):
+def test_drawn_counts_are_integers(table):
     inner = table.value[table.inner]
     assert table.integer
     assert np.all((inner >= 0) & (inner <= 4))
@@ -41,7 +41,7 @@ def test_contributors_fit_their_cells(holdings, data):
 
 
 @given(tree=hierarchies(max_leaves=5))
-def test_trees_keep_to_their_size(tree):
+def test_drawn_trees_respect_size(tree):
     assert 2 <= len(tree.leaves) <= 5
 
 

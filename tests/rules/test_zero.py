@@ -18,7 +18,7 @@ from hitoku.testing import one_cell
         pytest.param((0, 0.1), False, id="not zero"),
     ],
 )
-def test_zero(contributed, unsafe):
+def test_zero_rule_matches_definition(contributed, unsafe):
     need = Zero(upper=10).assess(one_cell(*contributed))
     assert bool(need.unsafe[0]) is unsafe
     assert (need.lower[0], need.upper[0]) == (0.0, 10.0 * unsafe)
@@ -32,7 +32,7 @@ def test_zero(contributed, unsafe):
         pytest.param("abs", 0.0, True, id="by size, and all zero"),
     ],
 )
-def test_contributions_below_zero(magnitude, largest, unsafe):
+def test_negative_contributions_are_handled(magnitude, largest, unsafe):
     behind = Contributors(count=[2], largest=[[largest]], total=[0.0], negative=True, magnitude=magnitude)
     table = Table(value=[0.0], relations=np.zeros((0, 1)), units=behind, lower=-np.inf)
     need = Zero(upper=10).assess(table)
@@ -52,7 +52,7 @@ def test_range_must_be_positive(upper):
         Zero(upper=upper)
 
 
-def test_one_gain_among_losses_that_cancel_is_no_zero():
+def test_cancelling_contributions_are_not_zero():
     behind = Contributors(count=[2], largest=[[20.0, 0.0]], total=[0.0], negative=True, magnitude="signed")
     table = Table(value=[0.0], relations=np.zeros((0, 1)), units=behind, lower=-np.inf)
     assert not Zero(upper=10).assess(table).unsafe[0]

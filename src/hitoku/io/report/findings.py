@@ -156,7 +156,7 @@ def figures(cells: Cells) -> tuple[Figure, ...]:
         )
     if cells.adjusted is None and lost.n_withheld:
         free = audit.summary["null_dimension"]
-        found.append(Figure("null-space dimension", f"{free:,}", ("independent deviations of suppressed cells",)))
+        found.append(Figure("null-space dimension", f"{free:,}", ("independent deviations",)))
     return tuple(found)
 
 
@@ -185,8 +185,8 @@ def _not_computed(cells: Cells) -> str:
     if not n:
         return ""
     return Text(
-        "the intervals of {n:,} cell(s) were not computed; for unsafe cells the report shows the range of the "
-        "witnesses, which is narrower",
+        "the intervals of {n:,} cell(s) were not computed; for unsafe cells the report shows the range "
+        "of the witnesses, which is narrower",
         n=n,
     )
 
