@@ -40,7 +40,7 @@ def test_batch_writes_the_expected_files(exported):
     assert (exported / "release" / "checker" / "certificate.json.gz").is_file()
 
 
-def test_for_machines(exported, tmp_path):
+def test_argus_json_output(exported, tmp_path):
     told = json.loads(run("run", exported / "check.arb", "--json").output)
     assert told["safe"] is True
     assert told["verdict"]["colour"] == "amber"  # a batch considers cells, not groups of them

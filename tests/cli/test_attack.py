@@ -117,7 +117,7 @@ def test_insider_subtracts_own_contribution(firms, insiders, code):
 
 
 @pytest.mark.parametrize("damage", [None, "region,trade,value\n", "contributors\n1x\n"])
-def test_insiders_need_the_evidence(firms, capsys, damage):
+def test_insider_attack_requires_evidence(firms, capsys, damage):
     folder = firms()
     cells = folder / "checker" / "cells.csv"
     cells.unlink()
@@ -200,12 +200,12 @@ def test_adjustment_attack_rejects_suppressed_release(persons, capsys, monkeypat
     assert "not adjusted" in refused(capsys, persons, "--attack", "adjustment")
 
 
-def test_half_a_folder_is_bad_input(persons, capsys):
+def test_incomplete_folder_raises(persons, capsys):
     (persons / "public" / "table.csv").unlink()
     assert "table.csv is missing" in refused(capsys, persons)
 
 
-def test_something_else_is_bad_input(tmp_path, capsys):
+def test_path_without_release_raises(tmp_path, capsys):
     assert "no file or folder" in refused(capsys, tmp_path / "none")
 
 

@@ -103,7 +103,7 @@ def test_existing_certificate_is_not_overwritten(jj, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("missing", ["public/table.csv", "checker/table.jj.gz", "checker/summary.json"])
-def test_half_a_folder_is_bad_input(folder, capsys, missing):
+def test_incomplete_folder_raises(folder, capsys, missing):
     path = folder(WITH_OTHERS)
     (path / missing).unlink()
     with pytest.raises(SystemExit) as left:

@@ -81,21 +81,21 @@ def test_arithmetic_is_printed_and_in_json(table, capsys):
         ("p_percent:p=10", "--value"),
     ],
 )
-def test_slips_are_caught(rule, fix, tmp_path, monkeypatch, capsys):
+def test_input_mistakes_are_reported(rule, fix, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("g,x\na,1\nb,2\n")
     assert run(["protect", "a.csv", "--by", "g", "--rule", rule, "--out", "o"]) == 2
     assert fix in capsys.readouterr().err
 
 
-def test_small_percentage_can_be_meant(tmp_path, monkeypatch):
+def test_small_percentage_with_sign_is_accepted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("g,x\na,1\na,2\na,3\nb,2\nb,3\nb,3\n")
     words = ["protect", "a.csv", "--by", "g", "--value", "x", "--rule", "p_percent:p=0.1%", "--out", "o"]
     assert run(words) == 0
 
 
-def test_identifier_is_not_a_variable(tmp_path, monkeypatch, capsys):
+def test_identifier_column_is_rejected(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("g,x\n" + "".join(f"f{n},1\n" for n in range(300)))
     assert run(["protect", "a.csv", "--by", "g", "--rule", "min_frequency:n=3", "--out", "o"]) == 2

@@ -95,14 +95,14 @@ def test_check_leaves_submission_unchanged(folder):
     assert json.loads((report / "report.json").read_text("utf-8"))["ok"] is True
 
 
-def test_with_the_data_everything_is_tested(folder, tmp_path):
+def test_data_option_leaves_no_row_undecided(folder, tmp_path):
     PEOPLE.to_parquet(tmp_path / "people.parquet")
     result = run(folder, "--data", tmp_path / "people.parquet", "--unit", "id", "--json")
     assert result.exit_code == 0
     assert json.loads(result.output)["tally"] == {"pass": 3, "review": 0, "fail": 0, "exception granted": 0}
 
 
-def test_something_that_fails_is_exit_code_1(failing, tmp_path):
+def test_failed_check_exits_with_1(failing, tmp_path):
     result = run(failing, "--json", "--out", tmp_path / "report")
     assert result.exit_code == FOUND
     found = json.loads(result.output)
@@ -139,7 +139,7 @@ def test_corrupted_submission_raises_with_file_name(folder, file, capsys):
         (["--decisions", "none.toml"], "none.toml"),
     ],
 )
-def test_bad_input_is_exit_code_2(folder, monkeypatch, capsys, args, words):
+def test_invalid_input_exits_with_2(folder, monkeypatch, capsys, args, words):
     monkeypatch.chdir(folder.parent)
     with pytest.raises(SystemExit) as leaving:
         main(["check", "submission", *args])
@@ -245,7 +245,7 @@ def test_check_release_rejects_policy_and_unit(folder, data, capsys):
     assert "set by the ledger" in capsys.readouterr().err
 
 
-def test_releasing_takes_a_ledger_and_the_data(folder, capsys):
+def test_release_option_requires_ledger_and_data(folder, capsys):
     with pytest.raises(SystemExit) as left:
         main(["check", str(folder), "--release"])
     assert left.value.code == BAD_INPUT

@@ -133,7 +133,7 @@ def test_flags_follow_codes_not_evidence_lines(tmp_path):
     assert Path("sorted.csv").read_bytes() == Path("as-written.csv").read_bytes()
 
 
-def test_sorted_evidence_of_hidden_cells_is_refused(folder, tmp_path):
+def test_sorted_evidence_of_hidden_cells_raises(folder, tmp_path):
     copy = with_sorted_evidence(folder, tmp_path / "copy")
     assert refused(str(copy), "--to", "sdmx-csv", "--confidential", "--out", "sorted.csv")
     assert not Path("sorted.csv").exists()

@@ -56,7 +56,7 @@ def test_demo_rejects_existing_folder(tmp_path, capsys):
 @pytest.mark.parametrize(
     "args", [["--records", "0"], ["--seed", "-1"], ["--records", "many"], ["--by", "regoin"]]
 )
-def test_parameters_out_of_range_are_bad_input(args, tmp_path):
+def test_parameters_out_of_range_raise(args, tmp_path):
     with pytest.raises(SystemExit) as left:
         main(["demo", "--out", str(tmp_path / "x"), *args])
     assert left.value.code == BAD_INPUT

@@ -43,7 +43,7 @@ def test_init_json_output(data):
         pytest.param(["firms.csv", "--out", "notes.xyz"], "exists already", id="occupied"),
     ],
 )
-def test_bad_input_is_explained(data, capsys, words, told):
+def test_invalid_input_raises_with_fix(data, capsys, words, told):
     (data / "notes.xyz").write_text("mine", encoding="utf-8")
     with pytest.raises(SystemExit) as left:
         main(["init", *words])

@@ -95,14 +95,14 @@ def test_interrupt_exits_with_130(stopped, told, capsys):
 
 
 @pytest.mark.parametrize(("code", "expected"), [(None, 0), (0, 0), (1, 1), (2, 2), ("text", 1)])
-def test_exit_code_is_passed_on(code, expected):
+def test_command_exit_code_is_returned(code, expected):
     def command():
         sys.exit(code)
 
     assert guarded(command) == expected
 
 
-def test_version(capsys):
+def test_version_option_prints_version(capsys):
     code, out, _ = leave(["--version"], capsys)
     assert code == 0
     assert out.startswith("hitoku ")
@@ -127,7 +127,7 @@ def test_piped_output_is_not_coloured():
     assert "\x1b[" not in shown.stdout
 
 
-def test_python_runs_the_package():
+def test_python_m_hitoku_runs():
     command = [sys.executable, "-m", "hitoku", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("hitoku ")

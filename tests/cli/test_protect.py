@@ -46,7 +46,7 @@ def files(tmp_path, records):
     return write
 
 
-def test_records_become_a_release_whose_proof_holds(files, tmp_path, monkeypatch):
+def test_protected_records_verify(files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, [*files(), "--json"], catch_exceptions=False)
     answer = json.loads(done.stdout)
@@ -108,9 +108,7 @@ SHORT = "code,parent\nNorth,\nN1,North\nN2,North\n"
         pytest.param({"occupied": True}, "already holds something", id="occupied folder"),
     ],
 )
-def test_bad_input_is_explained_and_nothing_is_written(
-    files, records, tmp_path, monkeypatch, capsys, spoil, what
-):
+def test_invalid_input_raises_and_writes_nothing(files, records, tmp_path, monkeypatch, capsys, spoil, what):
     monkeypatch.chdir(tmp_path)
     frame = records[: spoil.get("rows", len(records))].copy()
     if "column" in spoil:
@@ -133,7 +131,7 @@ def test_bad_input_is_explained_and_nothing_is_written(
     assert kept == ["firms.csv", *(["old.txt"] if spoil.get("occupied") else []), "regions.csv"]
 
 
-def test_advice_names_options_and_they_help(tmp_path, capsys, monkeypatch):
+def test_advised_options_fix_the_error(tmp_path, capsys, monkeypatch):
     """Somebody at a prompt was told to write missing="code", and had no such option."""
     monkeypatch.chdir(tmp_path)
     rows = "\n".join(["region,n", ",7", *[f"{r},{n}" for r in "NNNNSSSSWWWW" for n in (5, 9)]])

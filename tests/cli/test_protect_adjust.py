@@ -12,7 +12,7 @@ from hitoku.cli import FOUND, app
 from hitoku.evidence.verify import verify
 
 
-def test_counts_are_adjusted_to_whole_numbers_and_proved(tmp_path, monkeypatch):
+def test_adjusted_counts_are_integers_and_proved(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(4)
     trades = rng.choice(["mills", "inns", "farms"], 200, p=[0.6, 0.36, 0.04])

@@ -138,7 +138,7 @@ def test_invalid_recipe_prints_three_lines(capsys, kitchen):
     ]
 
 
-def test_cells_are_kept_and_withheld_by_their_codes(kitchen):
+def test_cells_are_kept_and_suppressed_by_code(kitchen):
     words = ["--keep", "trade=Total", "--withhold", "trade=mills,size=1+2"]
     assert run(*OPTIONS, *words, "--out", "x").exit_code == 0
     shown = pd.read_csv(kitchen / "x" / "public" / "table.csv", dtype=str).set_index(["trade", "size"])
@@ -175,7 +175,7 @@ def test_manual_marks_may_be_in_own_file(kitchen):
     assert "mills,1,,withheld" in (kitchen / "x" / "public" / "table.csv").read_text("utf-8")
 
 
-def test_counts_and_magnitudes_are_reported_in_turn(kitchen):
+def test_counts_and_magnitudes_are_reported_in_sequence(kitchen):
     text = 'data = "firms.csv"\nby = ["trade", "size"]\nvalue = "turnover"\nrules = ["p_percent:p=10"]\n'
     text += '[counts]\nrules = ["min_frequency:n=4"]\nwidth = 4\n'
     (kitchen / "recipe.toml").write_text(text, encoding="utf-8")

@@ -73,7 +73,7 @@ def test_count_release_reports_revealed_codes(tmp_path):
     assert (told["told_ill"], told["told_town"]) == (3, 2)
 
 
-def test_other_records_and_public_folders_are_refused(firms, tmp_path, capsys):
+def test_other_records_or_public_folder_raise(firms, tmp_path, capsys):
     other = tmp_path / "other.csv"
     other.write_text((firms / "firms.csv").read_text("utf-8").replace(",60", ",61"), "utf-8")
     assert "do not add up to the table" in refused(capsys, firms / "release", "--data", other)

@@ -64,7 +64,7 @@ def test_verify_json_output(certificate, withheld, proved, code):
     assert json.loads(done.stdout)["proved"] is proved
 
 
-def test_something_else_is_bad_input(tmp_path, capsys):
+def test_path_without_certificate_raises(tmp_path, capsys):
     path = tmp_path / "letter.txt"
     path.write_text("dear checker", encoding="utf-8")
     with pytest.raises(SystemExit) as left:
@@ -93,7 +93,7 @@ def other(tmp_path, name, **changes):
     return str(path)
 
 
-def test_several_end_with_those_that_fail(certificate, tmp_path):
+def test_several_folders_end_with_failures(certificate, tmp_path):
     good, wrong = certificate(), other(tmp_path, "wrong.json", withheld=[1])
     earlier = other(tmp_path, "earlier.json", format="hitoku certificate 1")
     done = run(good, wrong, earlier)

@@ -15,7 +15,7 @@ JOBS = jobs()
 WITHIN = {"cheapest_hypercube": "hypercube_routing"}
 
 
-def test_jobs_name_modules_that_are_there():
+def test_jobs_name_existing_modules():
     named = [name for names in BY_THEIR_CALLERS.values() for name in names]
     assert len(named) == len(set(named))
     assert set(named) <= set(JOBS)
@@ -33,7 +33,7 @@ def test_warm_up_job_compiles_kernels_of_module(name):
     assert any(kernel.signatures for kernel in kernels)
 
 
-def test_warm_up_says_what_is_ready(monkeypatch):
+def test_warm_up_lists_compiled_kernels(monkeypatch):
     # Jobs are sent to other processes; one is enough, for each loads everything first.
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     done = CliRunner().invoke(app, ["warm-up", "--json"], catch_exceptions=False)

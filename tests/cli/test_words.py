@@ -39,7 +39,7 @@ def told(words, capsys):
         ),
     ],
 )
-def test_words_behind_an_option_that_is_repeated(words, option, fix, capsys):
+def test_values_after_repeatable_option_raise(words, option, fix, capsys):
     count = len(option.split()) - 1
     assert told(["protect", *words.split()], capsys) == [
         f"ParameterError: {option.split()[0]} takes one value, got {count}",
@@ -73,14 +73,14 @@ def test_argument_without_option_raises(words, command, extra, capsys):
     assert fix == f"  fix: see {command} --help"
 
 
-def test_in_japanese(capsys):
+def test_argument_error_is_translated(capsys):
     what, where, fix = told(["--lang", "ja", "protect", "firms.csv", "--by", "a", "b"], capsys)
     assert what == "ParameterError: --by が取るのは 2 語ではなく 1 語です"
     assert where == "  場所: --by a b"
     assert fix == "  対処: 繰り返して指定してください: --by a --by b"
 
 
-def test_arguments_may_stand_behind_an_option(tmp_path, monkeypatch, capsys):
+def test_arguments_may_follow_an_option(tmp_path, monkeypatch, capsys):
     """The data behind --by region: nothing is left over, so what is missing next is told."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "firms.csv").write_text("region\nN\n", encoding="utf-8")

@@ -120,7 +120,7 @@ def test_killed_transaction_is_complete_or_absent(name, fault, kitchen, begin, w
 
 @pytest.mark.parametrize("place", ELSEWHERE)
 @pytest.mark.parametrize("name", DATABASE)
-def test_elsewhere_it_comes_to_the_same(name, place, kitchen, begin, whole):
+def test_other_environment_gives_same_database(name, place, kitchen, begin, whole):
     after, _ = whole(name)
     begin(name)
     done = run(kitchen, DATABASE[name], **ELSEWHERE[place])
@@ -129,7 +129,7 @@ def test_elsewhere_it_comes_to_the_same(name, place, kitchen, begin, whole):
 
 
 @pytest.mark.parametrize("name", DATABASE)
-def test_two_at_once_change_it_once(name, kitchen, begin, whole):
+def test_concurrent_changes_happen_once(name, kitchen, begin, whole):
     after, _ = whole(name)
     begin(name)
     done = two_at_once(kitchen, DATABASE[name])

@@ -149,7 +149,7 @@ def test_read_only_folder_is_reported_and_leaves_nothing(name, fault, kitchen, c
 
 @pytest.mark.parametrize("place", ELSEWHERE)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_elsewhere_the_same_bytes_are_written(name, place, kitchen, clean):
+def test_other_environment_gives_same_bytes(name, place, kitchen, clean):
     whole, _ = clean(name)
     words, target = COMMANDS[name]
     done = run(kitchen, words, **ELSEWHERE[place])
@@ -181,7 +181,7 @@ def test_release_after_clock_change_is_remembered(kitchen):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_two_at_once_write_one_whole_target(name, kitchen, clean):
+def test_concurrent_runs_write_one_complete_target(name, kitchen, clean):
     whole, _ = clean(name)
     words, target = COMMANDS[name]
     done = two_at_once(kitchen, words)

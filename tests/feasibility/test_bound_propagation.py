@@ -12,7 +12,7 @@ from hitoku.feasibility import Incidence, Propagation
 
 
 @given(table=magnitude_tables(), seed=st.integers(0, 2**16))
-def test_news_go_as_far_as_they_matter(table, seed):
+def test_changes_propagate_only_where_needed(table, seed):
     random = np.random.default_rng(seed)
     chains = Propagation(Incidence.of(table.relations), np.full(table.n_cells, 1e-9))
     lower, upper = table.lower.copy(), table.upper.copy()

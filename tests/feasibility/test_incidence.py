@@ -36,7 +36,7 @@ def dense(lines, n_lines, width):
 @pytest.mark.parametrize("name", FORMATS)
 @settings(deadline=None, max_examples=30)
 @given(matrix=matrices())
-def test_incidence_of_every_format_is_the_same(name, matrix):
+def test_every_format_gives_same_incidence(name, matrix):
     """Kernels check no bounds: arrays of columns passed as arrays of rows would be read outside."""
     incidence = Incidence.of(sparse.csr_array(matrix).asformat(name))
     n_rows, n_cells = matrix.shape

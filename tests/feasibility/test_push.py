@@ -62,13 +62,13 @@ def test_engine_is_chosen_by_structure():
 
 
 @pytest.mark.parametrize("signs", [TRIANGLE, sparse.csr_array(np.array([[1.0, 1, 0], [0, -1, 1]]))])
-def test_work_is_counted(signs):
+def test_work_units_are_counted(signs):
     work = CountedWork()
     push_engine(signs, np.ones(3), np.ones(3), work).far(0, up=True, cap=1.0)
     assert work.done > 0
 
 
-def test_together_moves_several_cells_or_reports_no_end():
+def test_joint_push_moves_cells_or_reports_unbounded():
     matrix = sparse.csr_array(np.array([[1.0, 1, -2, 0], [0, 1, 1, 1], [1, 0, 1, -1]]))
     engine = LinearPush(matrix, np.full(4, 3.0), np.full(4, 3.0), CountedWork())
     x = engine.together(np.array([0, 1]), up=True)

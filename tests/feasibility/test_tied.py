@@ -71,7 +71,7 @@ def test_substitution_keeps_true_point_and_intervals(drawn):
 
 @settings(max_examples=60)
 @given(systems())
-def test_stretching_agrees_with_a_program_for_each_end(drawn):
+def test_stretching_matches_linear_programs(drawn):
     equations, _ = drawn
     implied = equations.lower, equations.upper
     met = stretch_linear(equations, implied, implied, Deadline(None), sums=False)
@@ -80,7 +80,7 @@ def test_stretching_agrees_with_a_program_for_each_end(drawn):
 
 @settings(max_examples=40)
 @given(systems(), st.data())
-def test_goals_of_all_members_are_pursued(drawn, data):
+def test_goals_of_all_members_are_met(drawn, data):
     equations, _ = drawn
     low, high = ends(equations)
     n = equations.n_cells
@@ -116,7 +116,7 @@ def test_untied_cells_are_unchanged(rows):
     assert found.equations is equations
 
 
-def test_numbers_that_are_not_whole_are_left_alone():
+def test_noninteger_numbers_are_unchanged():
     assert tied(system([{0: 1, 1: 1}], np.array([0.5, 0.25]), exact=False)) is None
 
 
@@ -127,7 +127,7 @@ def test_numbers_that_are_not_whole_are_left_alone():
         pytest.param([{0: 1, 1: 1}, {0: 1, 2: 1, 3: 1}, {1: -1, 2: 1, 3: 1}], [10, 12, 3], id="two others"),
     ],
 )
-def test_contradictions_are_left_to_the_program(rows, rhs):
+def test_contradictions_are_decided_by_program(rows, rhs):
     made = system(rows, np.zeros(4))
     equations = Problem(
         made.matrix, np.array(rhs, dtype=float), made.lower, made.upper, made.size, exact=True

@@ -61,7 +61,7 @@ def test_every_form_gives_the_same_hierarchy(form, rows, tmp_path_factory):
     assert found.labels == {code: f"name {code}" for _, code in rows}
 
 
-def test_sheet_with_indented_cells(tmp_path):
+def test_indented_sheet_cells_are_read(tmp_path):
     book = openpyxl.Workbook()
     page = book.active
     for row in ["code label", "A Agriculture", "01 Crops", "02 Forestry", "B Mining"]:
@@ -74,14 +74,14 @@ def test_sheet_with_indented_cells(tmp_path):
     assert found.labels["02"] == "Forestry"
 
 
-def test_tree_of_argus_and_indented_text(tmp_path):
+def test_argus_and_indented_text_are_read(tmp_path):
     (tmp_path / "a.hrc").write_text("A\n@A1\n@A2\nB\n")
     (tmp_path / "a.txt").write_text("A\n  A1\n  A2\nB\n")
     found = [read_code_list(tmp_path / name).hierarchy.codes for name in ("a.hrc", "a.txt")]
     assert found == [("Total", "A", "A1", "A2", "B")] * 2
 
 
-def test_total_of_the_list_is_the_total(tmp_path):
+def test_total_of_code_list_is_used(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("コード,上位コード,名称\n計,,全国\n01,計,北海道\n02,計,青森県\n")
     found = read_code_list(path)
@@ -109,7 +109,7 @@ def test_columns_that_do_not_nest_are_named(tmp_path):
         read_code_list(path)
 
 
-def test_nearest_code_is_of_the_same_branch():
+def test_suggested_code_is_in_same_branch():
     assert nearest_code("1011", ["1311", "1012", "2011"]) == "1012"
     assert nearest_code("101", ["102", "10"]) == "10"
     assert nearest_code("X", ["1"]) == ""

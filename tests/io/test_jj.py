@@ -59,13 +59,13 @@ def test_jj_pattern_is_primary_plus_secondary(written):
     assert read_jj_pattern(written(SMALL)).tolist() == [True, True, False]
 
 
-def test_cells_may_come_in_any_order(written):
+def test_cell_order_is_arbitrary(written):
     lines = SMALL.splitlines()
     lines[2], lines[4] = lines[4], lines[2]
     assert read_jj(written("\n".join(lines)))[0].value.tolist() == [4, 6, 10]
 
 
-def test_counts_are_declared_by_the_reader(written):
+def test_counts_are_declared_by_caller(written):
     assert read_jj(written(SMALL), integer=True)[0].integer
 
 
@@ -178,7 +178,7 @@ def test_jj_file_round_trips(tmp_path_factory, problem, name):
     assert path.read_bytes() == first
 
 
-def test_costs_bounds_and_fixed_cells_survive(tmp_path):
+def test_costs_bounds_and_fixed_cells_round_trip(tmp_path):
     table = Table(
         value=[1.5, 2.0, 3.5],
         relations=sparse.csr_array([[1.0, 1.0, -1.0]]),
@@ -193,7 +193,7 @@ def test_costs_bounds_and_fixed_cells_survive(tmp_path):
         assert np.array_equal(getattr(table, name), getattr(again, name)), name
 
 
-def test_parts_of_different_tables_are_refused(tmp_path):
+def test_parts_of_different_tables_raise(tmp_path):
     table = Table.from_array([[1, 2], [3, 4]])
     with pytest.raises(NeedError):
         write_jj(tmp_path / "t.jj", table, Need(unsafe=[True]))

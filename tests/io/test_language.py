@@ -100,7 +100,7 @@ def test_english_page_of_a_check_needs_no_catalogue(check):
     assert page(check, lang="en", now=NOON) == page(check, now=NOON)
 
 
-def test_every_sentence_of_a_check_is_looked_up_by_its_template(check, bracketed, written):
+def test_check_page_sentences_have_templates(check, bracketed, written):
     html = page(check, now=NOON)
     assert len(bracketed.asked) > 100
     assert filled_in(bracketed.asked, written) == set()
@@ -111,7 +111,7 @@ def test_every_sentence_of_a_check_is_looked_up_by_its_template(check, bracketed
 @pytest.mark.parametrize(
     "kind", [counts, unsafe, magnitudes, adjusted, linked], ids=lambda kind: kind.__name__
 )
-def test_every_sentence_of_a_report_is_looked_up_by_its_template(kind, bracketed, written):
+def test_report_sentences_have_templates(kind, bracketed, written):
     versions, sha256 = {"hitoku": "0.1"}, {"public/table.csv": "0" * 64}
     html = report_page(kind(), title="T", asked="x = 1", versions=versions, sha256=sha256)
     assert len(bracketed.asked) > 100
@@ -140,7 +140,7 @@ VERDICTS = {
 
 
 @pytest.mark.parametrize("kind", VERDICTS)
-def test_every_row_of_a_verdict_is_looked_up_by_its_template(kind, written):
+def test_verdict_rows_have_templates(kind, written):
     recorder = Recorder()
     say = speak(recorder)
     verdict = VERDICTS[kind]().verdict
@@ -241,7 +241,7 @@ def test_name_that_is_also_a_message_is_not_translated(tmp_path):
     assert "1. withheld" in html
 
 
-def test_error_in_three_lines_in_japanese():
+def test_error_is_printed_in_japanese():
     error = DataError(
         "unknown_column",
         "no column {column!r}",

@@ -61,7 +61,7 @@ def tallied(problem, most):
 
 @settings(max_examples=5, deadline=None)
 @given(problem=problems(), data=st.data())
-def test_every_acceptable_pattern_is_met_once(problem, data):
+def test_acceptable_patterns_are_enumerated_once(problem, data):
     rows, columns, counts, width, forced, allowed = problem
     expected = listed(counts.reshape(rows, columns), width, forced, allowed)
     most = data.draw(st.integers(0, len(counts)))
@@ -110,7 +110,7 @@ def weighed(*, least_only):
     return problem, total
 
 
-def test_only_the_least_sum_need_be_finished():
+def test_least_only_search_finds_the_same_minimum():
     _, total = weighed(least_only=False)
     _, least = weighed(least_only=True)
     assert len(set(total)) > 1
@@ -118,7 +118,7 @@ def test_only_the_least_sum_need_be_finished():
     assert np.all((least == total) | np.isinf(least))
 
 
-def test_spread_looks_at_tables_that_weigh_little_enough():
+def test_spread_uses_tables_within_weight_limit():
     problem, total = weighed(least_only=False)
     for enough in (*total, 0.0):
         kept = TABLES[total <= enough]
@@ -129,7 +129,7 @@ def test_spread_looks_at_tables_that_weigh_little_enough():
     assert spread(*problem, total.max(), np.zeros(6, dtype=bool), left())
 
 
-def test_search_stops_at_its_limit_and_counts_what_it_judges():
+def test_search_stops_at_limit_and_counts_patterns():
     problem, total = weighed(least_only=False)
     used = left()
     weights(*problem, False, np.zeros(len(TABLES)), used)
@@ -147,7 +147,7 @@ def test_search_stops_at_its_limit_and_counts_what_it_judges():
 
 @settings(max_examples=39, deadline=None)
 @given(cells=st.lists(st.booleans(), min_size=12, max_size=12))
-def test_pairs_are_a_maximum_matching(cells):
+def test_pairs_form_a_maximum_matching(cells):
     rows, columns = 3, 4
     grid = np.array(cells).reshape(rows, columns)
     wants = np.array(

@@ -19,7 +19,7 @@ def parts_of(matrix, data):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_rows_are_those_of_dense_arrays(seed):
+def test_rows_match_dense_arrays(seed):
     rng = np.random.default_rng(seed)
     n_relations, n, n_pushes = 5, 12, 6
     relations = rng.choice([0, 0, 1, -1], (n_relations, n))
@@ -55,7 +55,7 @@ def test_rows_are_those_of_dense_arrays(seed):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_multipliers_of_a_side_do_not_count_the_outside(seed):
+def test_side_multipliers_ignore_outside(seed):
     rng = np.random.default_rng(seed)
     sides, sign = rng.random((4, 6)) < 0.5, rng.choice([-1, 1], 5)
     ptr, index, data = multipliers_of_sides(sides, sign)

@@ -30,7 +30,7 @@ def scratch(cross_table):
 
 @settings(deadline=None, max_examples=39)
 @given(table=TABLES, data=st.data())
-def test_hypercube_is_cheapest_of_the_enumeration(table, data):
+def test_hypercube_matches_cheapest_enumerated(table, data):
     random = np.random.default_rng(data.draw(st.integers(0, 2**16)))
     cell = int(random.integers(table.n_cells))
     ground = np.stack(
@@ -60,7 +60,7 @@ def test_hypercube_is_cheapest_of_the_enumeration(table, data):
 
 @settings(deadline=None, max_examples=20)
 @given(table=count_tables(max_side=4, dims=2), data=st.data())
-def test_with_prices_alone_a_flat_two_way_table_has_its_cheapest_box_found(table, data):
+def test_flat_two_way_search_finds_cheapest_hypercube(table, data):
     # Descent may end beside the cheapest box; one price everywhere leaves it no such place to end at.
     cell = data.draw(st.integers(0, table.n_cells - 1))
     ground = np.ones((table.n_cells, 3))
@@ -72,7 +72,7 @@ def test_with_prices_alone_a_flat_two_way_table_has_its_cheapest_box_found(table
     assert price == cheapest(table, cell, 1, *ground.T)
 
 
-def test_of_many_leaves_some_are_looked_at_and_what_is_found_is_a_box_all_the_same():
+def test_sampled_leaves_give_a_valid_hypercube():
     random = np.random.default_rng(3)
     table = Table.from_array(random.integers(1, 9, (60, 55)))
     ground = np.stack(
@@ -106,7 +106,7 @@ def near_by_sets(variable, code):
 
 @settings(deadline=None, max_examples=39)
 @given(table=TABLES)
-def test_leaves_near_a_code_are_those_of_the_smallest_wider_code_without_its_own(table):
+def test_nearby_leaves_come_from_smallest_wider_code(table):
     cross_table = cross_table_of(table)
     space = cross_table.space()
     for v, variable in enumerate(cross_table.variables):

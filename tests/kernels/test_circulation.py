@@ -60,7 +60,7 @@ THREE = [-9] * 3, [9] * 3
         pytest.param([(0, 1), (0, 1)], ([-1, -1], [1, 1]), [-1, NAN], [NAN, NAN], [-1, 1], id="or down"),
     ],
 )
-def test_push_together(arcs, bounds, low_goal, high_goal, moved):
+def test_joint_push_moves_cells(arcs, bounds, low_goal, high_goal, moved):
     assert pushed(arcs, *bounds, low_goal, high_goal).tolist() == moved
 
 

@@ -15,7 +15,7 @@ def test_kernel_compiles_and_is_cached_on_disk():
     assert kernel.stats.cache_path
 
 
-def test_where_nothing_can_be_kept_it_compiles_all_the_same(monkeypatch):
+def test_kernel_compiles_without_writable_cache(monkeypatch):
     def nowhere(*, cache=False, **options):
         if cache:
             message = "cannot cache function: no locator available for file"

@@ -11,7 +11,7 @@ from hitoku.model import Protection, Release, Table
 
 @settings(max_examples=39)
 @given(data=st.data())
-def test_lists_every_table_that_fits(data):
+def test_fibre_matches_enumeration(data):
     rows, columns = data.draw(st.tuples(st.integers(2, 3), st.integers(2, 3)))
     n = rows * columns
     counts = np.array(data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)))
@@ -25,7 +25,7 @@ def test_lists_every_table_that_fits(data):
     assert count(columns, counts, withheld, 10**6) == len(expected)
 
 
-def test_stops_at_the_limit():
+def test_fibre_stops_at_the_limit():
     counts, everything = np.full(9, 5), np.ones(9, dtype=bool)
     assert count(3, counts, everything, 7) == 7
     assert (

@@ -30,7 +30,7 @@ def test_nearest_double_matches_python(number):
     assert fixed_point.round_all(words_of(number), 2.0**20)[0] == float(Fraction(number, 2**20))
 
 
-def test_ties_go_to_the_even_one():
+def test_ties_round_to_even():
     for number in (
         2**53 + 1,
         2**53 + 3,
@@ -50,7 +50,7 @@ def test_ties_go_to_the_even_one():
     ),
     st.randoms(use_true_random=False),
 )
-def test_sums_are_those_of_integers_in_any_order(rows, random):
+def test_sums_match_integers_in_any_order(rows, random):
     fine = 2.0**60
     exact = [sum(trunc(Fraction(x) * 2**60) for leaf, x in rows if leaf == place) for place in range(4)]
     found = []
@@ -76,7 +76,7 @@ def test_squares_are_exact(amounts):
 
 @settings(deadline=None, max_examples=39)
 @given(st.lists(st.tuples(st.integers(-(2**28), 2**28), *[st.integers(-(2**58), 2**58)] * 3), min_size=1))
-def test_parts_of_31_bits_are_added_apart(limbs):
+def test_parts_of_31_bits_are_added_separately(limbs):
     found = fixed_point.from_limbs(np.array(limbs, dtype=np.int64))
     assert [number_of(row) for row in found] == [
         sum(part << 31 * (3 - place) for place, part in enumerate(row)) for row in limbs

@@ -41,7 +41,7 @@ def stretched(tail, head, x, lower, upper, goals=None):
         ),
     ],
 )
-def test_stretch(arcs, x, lower, upper, low, high):
+def test_stretch_reaches_maximum(arcs, x, lower, upper, low, high):
     tail, head = zip(*arcs, strict=True)
     assert stretched(tail, head, x, lower, upper)[:2] == (low, high)
 
@@ -52,7 +52,7 @@ def test_goal_stops_push_and_nan_sets_none():
     assert (low[1], high[1]) == (2, 4)
 
 
-def test_balance_says_what_cannot_be_sent():
+def test_balance_equals_unsent_flow():
     x = np.zeros(1)
     left = balance(np.array([0]), np.array([1]), x, np.zeros(1), np.array([3.0]), np.array([5.0, -5.0]), 0.0)
     assert x.tolist() == [3]
@@ -61,7 +61,7 @@ def test_balance_says_what_cannot_be_sent():
 
 @settings(deadline=None, max_examples=49)
 @given(seed=st.integers(0, 2**32 - 1), whole=st.booleans())
-def test_every_arc_reaches_what_linear_programming_says(seed, whole):
+def test_arc_range_matches_linear_program(seed, whole):
     rng = np.random.default_rng(seed)
     n_nodes, n_arcs = rng.integers(2, 6), rng.integers(1, 10)
     tail = rng.integers(0, n_nodes, n_arcs)

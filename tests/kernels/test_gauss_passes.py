@@ -25,7 +25,7 @@ def matrices(draw):
 
 @given(matrix=matrices(), c=st.sampled_from(CHOICES))
 @settings(max_examples=98, deadline=None)
-def test_basis_takes_every_independent_column(matrix, c):
+def test_basis_accepts_independent_columns(matrix, c):
     columns, spread = residues(matrix, c)
     n_rows, n = matrix.shape
     grown, space = basis.empty_basis(n_rows, min(n_rows, n), 4)
@@ -50,7 +50,7 @@ def test_basis_takes_every_independent_column(matrix, c):
 
 @given(matrix=matrices(), c=st.sampled_from(CHOICES), data=st.data())
 @settings(max_examples=65, deadline=None)
-def test_solving_gives_the_combination_back(matrix, c, data):
+def test_solution_recovers_the_combination(matrix, c, data):
     columns, spread = residues(matrix, c)
     n_rows, n = matrix.shape
     empty, space = basis.empty_basis(n_rows, min(n_rows, n), 4)

@@ -26,7 +26,7 @@ def two(seed, n_units=40, n_groups=4):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_both_ways_of_counting_agree_with_numpy(seed):
+def test_both_counts_match_numpy(seed):
     first, second = two(seed)
     counts = np.zeros((first.max() + 1, second.max() + 1), dtype=np.int64)
     cross_tabulate(first, second, counts)
@@ -40,7 +40,7 @@ def test_both_ways_of_counting_agree_with_numpy(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_units_that_stand_for_several_count_so_often(seed):
+def test_weighted_units_count_with_their_weight(seed):
     first, second = two(seed)
     weights = np.random.default_rng(seed).integers(1, 5, len(first))
     order = np.argsort(first, kind="stable")
@@ -51,7 +51,7 @@ def test_units_that_stand_for_several_count_so_often(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_blocks_divided_by_a_code_are_the_combinations_that_occur(seed):
+def test_divided_blocks_match_occurring_combinations(seed):
     first, second = two(seed)
     finer, representative = divide(first, second, int(first.max()) + 1, int(second.max()) + 1)
     _, expected = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
@@ -69,7 +69,7 @@ def met_each_other(seed, n_units=40, n_groups=4):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_narrow_joint_cells_are_those_a_linear_program_bounds(seed):
+def test_narrow_joint_cells_match_linear_program(seed):
     joint = met_each_other(seed, n_units=25)
     n_edges, threshold = len(joint.size), 4
     sums = np.zeros((len(joint.start) - 1, n_edges))
@@ -94,7 +94,7 @@ def test_narrow_joint_cells_are_those_a_linear_program_bounds(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_bridges_are_the_edges_without_which_the_graph_falls_apart(seed):
+def test_bridges_match_edge_removal(seed):
     joint = met_each_other(seed, n_units=12, n_groups=6)
     n_nodes = len(joint.start) - 1
 
@@ -118,7 +118,7 @@ def test_bridges_are_the_edges_without_which_the_graph_falls_apart(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("listed", [(True, True), (True, False), (False, True)])
-def test_listed_units_are_joined_as_if_all_were(seed, listed):
+def test_listed_units_join_like_all_units(seed, listed):
     parts = [Partition.published(name, codes) for name, codes in zip("ab", two(seed), strict=True)]
     whole = JointPartition.of(*parts)
     short = []

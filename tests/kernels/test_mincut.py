@@ -14,7 +14,7 @@ NODES = 5
 
 @settings(max_examples=39)
 @given(data=st.data())
-def test_reaches_what_a_linear_program_reaches_and_cuts_say_why(data):
+def test_flow_value_matches_program_and_cut(data):
     n = data.draw(st.integers(2, 9))
     ends = data.draw(st.lists(st.permutations(range(NODES)), min_size=n, max_size=n))
     tail, head = (np.array([pair[k] for pair in ends], dtype=np.int64) for k in (0, 1))

@@ -40,7 +40,7 @@ def packed(changes, owners, signs, levels, rooms, *, flips, n_packs, spread=np.i
         pytest.param([9, 3, 9], 1, [0, 1], id="who has arrived is not moved back"),
     ],
 )
-def test_changes_share_a_pack_where_there_is_room(rooms, owner, numbers):
+def test_deviations_share_a_pack_within_slack(rooms, owner, numbers):
     changes = [{0: 2, 1: 2}, {1: 2, 2: 1}]
     _, found = packed(changes, [owner, 2], [1, 1], [2, 1], (rooms, rooms), flips=True, n_packs=2)
     assert found.tolist() == numbers
@@ -56,7 +56,7 @@ def test_owner_reached_by_opposite_is_not_reversed():
 
 
 @pytest.mark.parametrize(("spread", "numbers"), [(2.0, [0, 0]), (1.9, [0, 1])])
-def test_small_levels_share_no_pack_with_much_larger_ones(spread, numbers):
+def test_levels_of_different_size_are_packed_separately(spread, numbers):
     found = packed(
         [{0: 4}, {1: 2}], [0, 1], [1, 1], [4, 2], ([9, 9], [9, 9]), flips=False, n_packs=2, spread=spread
     )
@@ -65,7 +65,7 @@ def test_small_levels_share_no_pack_with_much_larger_ones(spread, numbers):
 
 @settings(deadline=None, max_examples=52)
 @given(seed=st.integers(0, 2**32 - 1), flips=st.booleans())
-def test_packing_keeps_every_level_and_every_room(seed, flips):
+def test_packing_respects_levels_and_slacks(seed, flips):
     random = np.random.default_rng(seed)
     n_cells, n_changes = int(random.integers(2, 8)), int(random.integers(1, 10))
     room = random.integers(1, 12, (2, n_cells))

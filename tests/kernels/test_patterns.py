@@ -38,7 +38,7 @@ def listed(table: Table, need: Need, weight: np.ndarray, forced: int, allowed: i
 
 @settings(max_examples=10)
 @given(data=st.data())
-def test_finds_the_first_safe_pattern_of_all(data):
+def test_search_returns_first_safe_pattern(data):
     rows, columns = data.draw(st.sampled_from([(2, 2), (2, 3), (3, 2), (2, 4)]))
     n = rows * columns
     counts = np.array(data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n)))
@@ -71,7 +71,7 @@ def test_finds_the_first_safe_pattern_of_all(data):
         assert np.array_equal(found, mask_of(expected, n))
 
 
-def test_gives_up_after_the_nodes_granted():
+def test_search_stops_at_node_limit():
     counts, room = np.full(16, 5), np.full(16, FAR)
     need = np.zeros((16, 3), dtype=np.int64)
     need[[0, 5, 10], 2] = 9

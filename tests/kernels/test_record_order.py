@@ -22,7 +22,7 @@ def test_sort_pairs_is_a_stable_sort(keys):
 
 @settings(deadline=None, max_examples=13)
 @given(st.lists(st.integers(0, 2), max_size=40))
-def test_leaf_counts(leaves):
+def test_leaf_counts_match_expected(leaves):
     key = np.array([leaf + 4 * 7 for leaf in leaves], dtype=np.uint64)  # the leaf stands in the low two bits
     counts = np.zeros(4, dtype=np.int64)
     record_order.leaf_counts(key, 3, counts)

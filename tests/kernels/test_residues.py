@@ -16,7 +16,7 @@ RESIDUES = st.integers(0, 2**61 - 32)
 @pytest.mark.parametrize("c", PRIMES)
 @settings(deadline=None, max_examples=130)
 @given(a=RESIDUES, b=RESIDUES)
-def test_products_and_inverses_are_those_of_python(c, a, b):
+def test_products_and_inverses_match_python(c, a, b):
     prime = 2**61 - c
     assert int(multiplied(np.uint64(a), np.uint64(b), np.uint64(c))) == a * b % prime
     if a:
@@ -58,7 +58,7 @@ def residues(matrix, c):
 @pytest.mark.parametrize("c", PRIMES)
 @settings(deadline=None, max_examples=65)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_rank_and_fixed_coordinates_are_those_of_fractions(c, seed):
+def test_rank_and_fixed_coordinates_match_fractions(c, seed):
     matrix = small_matrix(seed)
     rank, vector = null_vector(*residues(matrix, c), matrix.shape[1], np.uint64(c), np.uint64(7))
     assert rank == len(echelon(matrix))
@@ -104,13 +104,13 @@ def peeled(matrix, rhs, known=()):
         pytest.param([[1], [1]], [4, 4], (), {0: 4}, [0], id="two relations say the same"),
     ],
 )
-def test_peeling(matrix, rhs, known, value, row_of):
+def test_peeling_solves_triangular_rows(matrix, rhs, known, value, row_of):
     found, mask, rows, _ = peeled(matrix, rhs, known)
     assert {int(j): found[j] for j in np.flatnonzero(mask)} == value
     assert rows.tolist() == row_of
 
 
-def test_peeling_leaves_what_contradicts_on_the_right_hand_side():
+def test_peeling_keeps_contradicting_right_hand_side():
     assert peeled([[1], [1]], [4, 6])[3].tolist() == [0, 2]
 
 
@@ -126,7 +126,7 @@ def test_peeling_leaves_what_contradicts_on_the_right_hand_side():
         pytest.param([[1, 1]], [0], [0, 0], [np.inf, np.inf], ([0, 0], [0, 0]), id="nothing left"),
     ],
 )
-def test_propagation(matrix, rhs, lower, upper, expected):
+def test_propagation_narrows_bounds(matrix, rhs, lower, upper, expected):
     low, high = np.array(lower, dtype=float), np.array(upper, dtype=float)
     assert propagate(*parts(matrix), np.array(rhs, dtype=float), low, high, np.zeros(len(low)), 0.0, 5)
     assert (low.tolist(), high.tolist()) == expected
@@ -134,7 +134,7 @@ def test_propagation(matrix, rhs, lower, upper, expected):
 
 @settings(deadline=None, max_examples=65)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_propagation_keeps_every_point_that_fits(seed):
+def test_propagation_keeps_feasible_points(seed):
     rng = np.random.default_rng(seed)
     matrix = rng.integers(-1, 2, (3, 5)).astype(float)
     truth = rng.integers(0, 9, 5).astype(float)
@@ -164,7 +164,7 @@ def test_propagation_finds_contradictions(rhs, slack, fits):
     assert np.all(low <= high)
 
 
-def test_bounds_that_cross_by_rounding_do_not_drift_apart():
+def test_bounds_crossing_by_rounding_stay_close():
     # Three pairwise sums that miss a solution by 1e-9: every round would push the bounds further.
     low, high = np.ones(3), np.ones(3)
     matrix = parts([[1, 1, 0], [0, 1, 1], [1, 0, 1]])

@@ -35,7 +35,7 @@ def games(draw):
 
 @settings(max_examples=195)
 @given(game=games())
-def test_shaving_and_looking_at_every_table_agree(game):
+def test_shaving_matches_enumeration(game):
     shape, counts, withheld = game[:3]
     tables = list_tables(int(shape[1]), counts, withheld, FEW)
     matched = tables[sift(*game, tables, EVERYTHING) == 1]
@@ -65,7 +65,7 @@ def test_work_limit_leaves_valid_wider_intervals(game, nodes):
 
 
 @pytest.mark.parametrize(("rows", "columns", "fits"), [((3, 2), (4, 1), True), ((3, 2), (4, 2), False)])
-def test_completes_a_release_in_one_way_if_there_is_one(rows, columns, fits):
+def test_completion_is_found_if_it_exists(rows, columns, fits):
     found, table = any_table(2, np.zeros(4, dtype=np.int64), np.ones(4, dtype=bool), np.array(rows + columns))
     assert found == fits
     if fits:
@@ -74,7 +74,7 @@ def test_completes_a_release_in_one_way_if_there_is_one(rows, columns, fits):
         assert table.reshape(2, 2).sum(axis=0).tolist() == list(columns)
 
 
-def test_no_table_where_a_published_cell_blocks_the_way():
+def test_blocked_release_has_no_table():
     withheld = np.array([True, False, False, True])
     found, _ = any_table(2, np.array([0, 1, 1, 0]), withheld, np.array([2, 3, 3, 2]))
     assert not found

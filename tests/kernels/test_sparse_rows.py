@@ -10,7 +10,7 @@ from hitoku.kernels.sparse_rows import across, down
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (7, 12), (30, 5)])
-def test_products_are_those_of_a_matrix(shape):
+def test_products_match_matrix_products(shape):
     rng = np.random.default_rng(shape[1])
     # Every third row is empty.
     dense = (

@@ -39,7 +39,7 @@ INDICES = np.array([leaf for leaves in MEMBERS for leaf in leaves], dtype=np.int
     st.integers(0, 3),
     st.booleans(),
 )
-def test_following_and_merging_give_the_statistics_of_every_cell(rows, top, absolute):
+def test_merged_states_match_cell_statistics(rows, top, absolute):
     rows = sorted(rows)
     key = np.array([who * 4 + leaf for who, leaf, _ in rows], dtype=np.uint64)
     x = np.array([x for *_, x in rows], dtype=np.float64)
@@ -86,7 +86,7 @@ def test_ranks_are_units_of_weight(pairs):
     st.integers(1, 11),
     st.booleans(),
 )
-def test_states_do_not_know_the_order_nor_the_parts_they_came_in(pairs, random, cut, absolute):
+def test_states_are_independent_of_order_and_batches(pairs, random, cut, absolute):
     end = cell_rows.FIRST_WEIGHTED + 2 * 4
     whole = np.zeros((1, end + 2 * absolute))
     rank(pairs, absolute, whole)

@@ -25,7 +25,7 @@ def parts_of(rows):
 
 @settings(max_examples=65)
 @given(data=st.data())
-def test_halves_hold_wherever_their_rows_hold(data):
+def test_halved_rows_are_implied(data):
     n_rows = data.draw(st.integers(1, 8))
     coefficient = st.sampled_from([0.0, 0.0, 1.0, 0.5, 1 / 3])
     rows = np.array(
@@ -41,7 +41,7 @@ def test_halves_hold_wherever_their_rows_hold(data):
         assert np.all(fit[:, cells] @ c >= 1 - 1e-9)
 
 
-def test_triangle_is_cut_off():
+def test_triangle_cut_is_found():
     # Each two of three: the point of halves meets all three rows, no whole point with one of three does.
     rows = parts_of([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]])
     ((cells, c),) = zero_half_cuts(rows, np.ones(3, dtype=np.int64), np.full(3, 0.5))
@@ -49,13 +49,13 @@ def test_triangle_is_cut_off():
     np.testing.assert_allclose(c, 0.5)
 
 
-def test_rows_without_small_denominators_are_left_alone():
+def test_rows_without_small_denominators_are_skipped():
     assert factor(np.array([1.0, 0.123])) == 0
     assert factor(np.array([1.0, 0.01])) == 0
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_sums_are_halved_as_plain_arrays_do(seed):
+def test_halved_sums_match_numpy(seed):
     rng = np.random.default_rng(seed)
     n_rows, n = int(rng.integers(1, 90)), int(rng.integers(1, 12))
     times = rng.integers(1, 4, n_rows)

@@ -43,7 +43,7 @@ def opened(folder, n_units=N_UNITS, **options):
     return Ledger.open(folder / "x.ledger", data_hash="d1", n_units=n_units, **options)
 
 
-def test_table_1_of_the_paper_is_caught_and_explained(tmp_path):
+def test_table_1_of_the_paper_is_found_and_explained(tmp_path):
     opened(tmp_path).remember("output 3", *table_1("output 3", [19, 26], FIRST))
     (finding,) = opened(tmp_path, unit="person").check("output 7", *table_1("output 7", [21, 26], SECOND))
     assert str(finding) == "area=A, age=19-20: 19 - 18 = 1 person, from output 3 and output 7 (by definition)"
@@ -109,7 +109,7 @@ def test_reopened_ledger_contains_remembered_outputs(tmp_path):
     assert ledger.scope == "tested up to four outputs together"
 
 
-def test_later_outputs_are_read_back_as_they_were(tmp_path):
+def test_later_outputs_round_trip(tmp_path):
     random = np.random.default_rng(5)
     vectors = [random.integers(0, high, 400) for high in (3, 300, 2, 70_000, 5, 9, 4, 12)]
     vectors = [np.unique(np.append(v, 0), return_inverse=True)[1][:-1] for v in vectors]
@@ -159,7 +159,7 @@ def altered(path, statement, *values):
         "delete from secret",
     ],
 )
-def test_whatever_is_altered_is_refused(tmp_path, statement):
+def test_altered_ledger_raises(tmp_path, statement):
     opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
     altered(tmp_path / "x.ledger", statement)
     with raises("ledger_file_changed"):
@@ -205,7 +205,7 @@ def test_other_ledger_version_raises(tmp_path):
         opened(tmp_path)
 
 
-def test_other_data_other_units_other_depth_are_refused(tmp_path):
+def test_other_data_units_or_depth_raise(tmp_path):
     opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
     with raises("ledger_of_other_data"):
         Ledger.open(tmp_path / "x.ledger", data_hash="d2", n_units=N_UNITS)
@@ -215,14 +215,14 @@ def test_other_data_other_units_other_depth_are_refused(tmp_path):
         opened(tmp_path, depth=2)
 
 
-def test_two_people_cannot_overwrite_each_other(tmp_path):
+def test_concurrent_writers_do_not_overwrite(tmp_path):
     one, other = opened(tmp_path), opened(tmp_path)
     one.remember("first", *table_1("first", [19, 26], FIRST))
     with raises("ledger_written_meanwhile"):
         other.remember("second", *table_1("second", [21, 26], SECOND))
 
 
-def test_names_and_definitions_must_fit(tmp_path):
+def test_mismatched_names_and_definitions_raise(tmp_path):
     ledger = opened(tmp_path)
     parts, definition = table_1("first", [19, 26], FIRST)
     ledger.remember("first", parts, definition)
@@ -373,7 +373,7 @@ def test_reruns_differing_by_missing_units_are_compared(tmp_path):
 @pytest.mark.parametrize(
     ("dummies", "sample"), [([[0, 1]], [1, 1]), ([[0, -1]], [True, True]), ([[0]], [True, True])]
 )
-def test_bad_dummies_are_refused(dummies, sample):
+def test_invalid_dummies_raise(dummies, sample):
     with pytest.raises(DataError):
         implied_tables("model", dummies, sample)
 
@@ -423,7 +423,7 @@ def test_accepted_outputs_together_single_out_no_unit(tmp_path_factory, seed):
         search.remember(str(number), parts)
 
 
-def test_errors_are_ours():
+def test_measure_rejects_two_dimensional_values():
     with raises("measure_invalid"):
         Measure.of([[1.0]])
 
@@ -437,7 +437,7 @@ def test_output_without_published_values_is_harmless(tmp_path):
     assert again.check("first", *table_1("first", [19, 26], FIRST)) == []
 
 
-def test_losses_count_by_their_size(tmp_path):
+def test_losses_are_ranked_by_absolute_value(tmp_path):
     # One enterprise of fifteen lost 45, the others earned 1 each.
     profit = np.ones(100)
     profit[45] = -45.0

@@ -166,7 +166,7 @@ def test_output_round_trips_through_file(asked, records):
 
 
 @pytest.mark.parametrize("asked", ALL)
-def test_two_runs_are_equal(asked, records):
+def test_output_is_deterministic(asked, records):
     contract.assert_twice_the_same(asked, records)
 
 
@@ -182,12 +182,12 @@ def test_suppressed_values_are_not_published(kind, protected):
 
 
 @pytest.mark.parametrize("asked", ALL)
-def test_output_prints_nothing_confidential(asked, protected):
+def test_output_repr_omits_confidential_values(asked, protected):
     contract.assert_repr_tells_nothing(asked, protected(asked))
 
 
 @pytest.mark.parametrize("asked", ALL)
-def test_forged_shapes_are_refused_with_our_error(asked, protected):
+def test_forged_shapes_raise_hitoku_error(asked, protected):
     plain = protected(asked).to_dict()
     contract.assert_forged_shapes_are_refused(type(asked).evidence, plain)
 
@@ -206,7 +206,7 @@ def test_definition_with_unknown_parameter_raises(kind, parameters):
         read_definition(kind, parameters, "output")
 
 
-def test_honest_outputs_of_all_types_agree(protected):
+def test_valid_outputs_of_all_types_agree(protected):
     made = []
     for asked in (asked for several in EXAMPLES.values() for asked in several):
         evidence = protected(asked)

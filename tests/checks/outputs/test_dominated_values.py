@@ -189,7 +189,7 @@ def test_additive_statistics_report_largest_share(statistic):
     assert work.outputs[0].status is Clearance.FAIL
 
 
-def test_several_records_of_one_unit_are_one():
+def test_records_of_one_unit_count_once():
     frame = people(1e4).assign(id=np.r_[np.zeros(20, dtype=int), np.arange(1, 381)])
     frame.loc[:19, "income"] = 9000.0
     alone = ht.Session("s", frame).summary("std", "income").evidence.squares[0]
@@ -228,7 +228,7 @@ def test_regression_shares_match_numpy():
     assert evidence.influence == pytest.approx(share.max())
 
 
-def test_policy_limits_decide():
+def test_policy_limits_decide_verdict():
     assert policy("japan-2017").squares.verdict == "fail"
     assert policy("essnet-2009").squares.verdict == "review"
     work = ht.Session("s", people(), policy="essnet-2009")
@@ -250,7 +250,7 @@ def test_absent_policy_sections_are_not_hashed_or_applied():
     assert [v.principle for v in out.verdicts if v.principle is Principle.DOMINANCE] == []
 
 
-def test_evidence_of_before_needs_review(tmp_path):
+def test_evidence_of_earlier_format_needs_review(tmp_path):
     work = ht.Session("s", people())
     work.summary("std", "age", by="group", name="ages")
     folder = work.submit(tmp_path / "s")

@@ -92,7 +92,7 @@ def test_tree_without_coefficients_raises():
         ht.Session("s", PEOPLE).regression(fitted, exog=PEOPLE[TERMS], endog=PEOPLE["income"])
 
 
-def test_least_squares_and_instruments_of_linearmodels(tmp_path):
+def test_linearmodels_least_squares_and_instruments_are_read(tmp_path):
     iv = pytest.importorskip("linearmodels.iv")
     exog = PEOPLE[TERMS].assign(const=1.0)
     fitted = iv.IV2SLS(PEOPLE["income"], exog, None, None).fit(cov_type="unadjusted")

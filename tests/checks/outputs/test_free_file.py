@@ -97,7 +97,7 @@ def test_file_with_wrong_extension_raises(name, content, words):
         clean_file(name, content)
 
 
-def test_texts_are_as_they_were():
+def test_text_file_is_unchanged():
     text = "#\tÄ 日本\r\nfit(y ~ x)\n".encode()
     assert clean_file("model.R", text) == text
 
@@ -157,7 +157,7 @@ def test_forged_free_file_is_found(tmp_path):
             kind.from_dict({**plain, **wrong}, "o")
 
 
-def test_files_that_cannot_be_taken_say_the_remedy(tmp_path):
+def test_unsupported_file_raises_with_fix(tmp_path):
     work = ht.Session("s", PEOPLE)
     (tmp_path / "a.csv").write_text("a\n")
     with raises("attached_file_invalid") as caught:

@@ -79,7 +79,7 @@ def test_passing_outputs_do_not_isolate_a_contributor(first):
         assert recovered(outputs) == [], second
 
 
-def test_ratios_that_differ_by_several_fit_together():
+def test_ratios_of_well_separated_sizes_pass_together():
     work = ht.Session("s", FIRMS)
     assert [ratio(work, n).status for n in (4, 8, 20)] == [Clearance.PASS] * 3
     work.sum("size", name="sum")
@@ -121,7 +121,7 @@ def test_recheck_finds_top_contributors_in_ledger(tmp_path, data):
     assert ratio(knowing, 8, by="region").status is Clearance.PASS
 
 
-def test_within_one_submission_without_the_data(tmp_path):
+def test_top_contributors_are_found_without_the_data(tmp_path):
     work = ht.Session("s", FIRMS)
     ratio(work, 4, name="four")
     ratio(work, 8, name="eight")
@@ -131,7 +131,7 @@ def test_within_one_submission_without_the_data(tmp_path):
     assert states == ["pass", "pass", "fail"]
 
 
-def test_holdings_are_one_contributor():
+def test_holding_counts_as_one_contributor():
     frame = FIRMS.assign(owner=np.arange(N) // 2)
     work = ht.Session("s", frame)
     assert work.concentration("size", "cr4", holding="owner").status is Clearance.PASS
@@ -148,7 +148,7 @@ def test_holdings_are_one_contributor():
     assert set(frame["owner"][four.codes[1] > 0]) == set(amounts)
 
 
-def test_lorenz_steps_are_the_largest():
+def test_lorenz_steps_equal_largest_contributions():
     asked = QuantileGroups("size", 6, statistic="lorenz")
     records = Records.open(FIRMS)
     evidence = asked.protect(asked.collect(records), policy("japan-2017"))

@@ -116,7 +116,7 @@ def test_histogram_counts_match_numpy():
         ("t", "arm", lambda parts: stats.ttest_ind(*parts, equal_var=False)),
     ],
 )
-def test_hypothesis_tests_are_scipys_and_survive_the_check(test, other, plain, tmp_path):
+def test_hypothesis_tests_match_scipy_and_pass(test, other, plain, tmp_path):
     work = session()
     out = work.test(test, "income", other, name="test")
     found = plain([part["income"].to_numpy() for _, part in PEOPLE.groupby(other)])
@@ -130,7 +130,7 @@ def test_hypothesis_tests_are_scipys_and_survive_the_check(test, other, plain, t
     assert bool(said) is (test != "mannwhitney")
 
 
-def test_unused_categories_are_not_in_the_table():
+def test_unused_categories_are_omitted():
     # 10, 5 and 5, 10: n (ad - bc)^2 over the product of the sums is 30 * 75^2 / 15^4.
     value, other = np.repeat([0, 0, 2, 2], [10, 5, 5, 10]), np.repeat([0, 2, 0, 2], [10, 5, 5, 10])
     found, taken, fit = compare_categories(value, other)
@@ -178,7 +178,7 @@ def test_external_numbers_must_match_their_description(tmp_path):
         {"table": pd.DataFrame({"a": [1.0, 2.0]})},
     ],
 )
-def test_tables_that_are_none_are_refused(options):
+def test_invalid_tables_raise(options):
     given = dict(options)
     with pytest.raises((DataError, ParameterError)):
         session().hand_over(given.pop("table"), **given)

@@ -65,7 +65,7 @@ def test_coefficient_revealing_one_income_fails():
     assert set(published["coefficient"]) == {None}
 
 
-def test_nor_may_the_reference_category_be_one_person():
+def test_reference_category_of_one_person_fails():
     status, verdicts, _ = run(least_squares(noise(41), **dummies(1, 20, 20)), 41)
     assert status is Clearance.FAIL
     assert "coefficient_of_few" in failing(verdicts)
@@ -83,13 +83,13 @@ def test_category_needs_ten_units(n, wrong, place):
 
 
 @pytest.mark.parametrize(("n", "wrong"), [(13, True), (14, False)])
-def test_degrees_of_freedom(n, wrong):
+def test_too_few_degrees_of_freedom_fail(n, wrong):
     # Two parameters: 13 units leave 11, which is not greater than 11.
     _, verdicts, _ = run(least_squares(noise(n), x=np.linspace(-1, 1, n)), n)
     assert ("too_few_degrees_of_freedom" in failing(verdicts)) is wrong
 
 
-def test_continuous_regressor_of_many_passes():
+def test_continuous_regressor_passes():
     status, _, published = run(least_squares(noise(60), x=np.linspace(-1, 1, 60)), 60)
     assert status is Clearance.PASS
     assert published["term"] == ["Intercept", "x"]
@@ -119,7 +119,7 @@ def test_slope_in_small_group_fails():
         pytest.param(1000.0, Clearance.FAIL, id="decides all: fail"),
     ],
 )
-def test_leverage(outlier, status):
+def test_leverage_decides_the_status(outlier, status):
     x = np.linspace(-1, 1, 100)
     x[-1] = outlier
     found, verdicts, _ = run(least_squares(noise(100), x=x), 100)
@@ -143,7 +143,7 @@ def test_dummy_determining_outcome_fails():
     assert "perfect_prediction" in failing(verdicts)
 
 
-def test_several_records_of_a_unit_are_no_freedom():
+def test_records_of_one_unit_add_no_freedom():
     frame = pd.DataFrame({"id": np.repeat(np.arange(12), 10)})
     fitted = least_squares(noise(120), x=np.linspace(-1, 1, 120))
     evidence = Regression(result=fitted).collect(Records.open(frame, "id"))
@@ -157,14 +157,14 @@ def test_invalid_model_raises():
         Regression("y ~ x", "logti")
 
 
-def test_unequal_lengths_are_refused():
+def test_unequal_lengths_raise():
     fitted = least_squares(noise(30), x=np.arange(30.0))
     fitted.model.endog = fitted.model.endog[:-1]
     with raises("model_lengths_differ"):
         run(fitted, 30)
 
 
-def test_formulas_and_results_of_statsmodels():
+def test_statsmodels_formulas_and_results_are_read():
     formulas = pytest.importorskip("statsmodels.formula.api")
     frame = pd.DataFrame({"y": noise(90), "g": ["a"] * 30 + ["b"] * 30 + ["c"] * 30, "x": np.arange(90.0)})
     work = ht.Session("s", frame)
@@ -175,7 +175,7 @@ def test_formulas_and_results_of_statsmodels():
     assert work.regression(fitted, name="once more").status is Clearance.PASS
 
 
-def test_models_on_nearly_the_same_people_are_compared():
+def test_models_of_nearly_equal_samples_are_compared():
     frame = pd.DataFrame({"y": noise(93), "x": np.arange(93.0), "late": ["no"] * 90 + ["yes"] * 3})
     work = ht.Session("s", frame)
     everybody = least_squares(frame["y"].to_numpy(), x=frame["x"].to_numpy())

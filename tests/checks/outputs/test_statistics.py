@@ -34,14 +34,14 @@ def test_mean_needs_ten_units(n, status):
 
 
 @pytest.mark.parametrize(("largest", "status"), [(50, "pass"), (50.5, "fail")])
-def test_half_of_a_sum_may_be_one_persons(largest, status):
+def test_dominance_limit_of_a_sum_is_half(largest, status):
     frame = pd.DataFrame({"x": [largest, *((100 - largest) / 190 * np.arange(1, 20))]})
     found, verdicts, _ = run(Average("x", statistic="sum"), frame)
     assert found == status
     assert verdicts[Principle.DOMINANCE].numbers["largest_share"] == pytest.approx(largest / 100)
 
 
-def test_small_groups_are_withheld_and_a_neighbour_proposed():
+def test_small_groups_are_suppressed_with_merge_proposal():
     frame = spread(40, age=["0-18"] * 18 + ["19-20"] * 2 + ["21-25"] * 20)
     found, verdicts, published = run(Average("x", ("age",)), frame)
     assert found == "pass"
@@ -100,7 +100,7 @@ def test_weighted_percentile_counts_weight():
         pytest.param([1] * 5 + [2] * 4, Principle.UNITS, "fail", None, id="nine units"),
     ],
 )
-def test_mode(values, principle, status, mode):
+def test_mode_matches_expected_value(values, principle, status, mode):
     found, verdicts, published = run(Mode("x"), pd.DataFrame({"x": values}))
     assert found == status
     assert published["mode_x"] == [mode]
@@ -108,7 +108,7 @@ def test_mode(values, principle, status, mode):
         assert verdicts[principle].status is Clearance.FAIL
 
 
-def test_concentration_is_what_the_definitions_say():
+def test_concentration_matches_definitions():
     frame = pd.DataFrame({"x": [3.0, 1.0] * 10})
     shares = frame["x"] / frame["x"].sum()
     assert run(Concentration("x", "hhi"), frame)[2]["hhi_x"] == [pytest.approx((shares**2).sum())]
@@ -128,7 +128,7 @@ def test_concentration_is_what_the_definitions_say():
         pytest.param("cr1", [1.0] * 100, "fail", id="the share of one"),
     ],
 )
-def test_concentration(statistic, values, status):
+def test_concentration_status_follows_units(statistic, values, status):
     assert run(Concentration("x", statistic), pd.DataFrame({"x": values}))[0] == status
 
 
@@ -139,7 +139,7 @@ def test_concentration_counts_holdings():
     assert verdicts[Principle.UNITS].numbers["smallest"] == 2
 
 
-def test_negative_amounts_have_no_concentration():
+def test_concentration_of_negative_amounts_raises():
     with raises("amounts_below_zero", n=1):  # none is no negative one
         run(Concentration("x"), pd.DataFrame({"x": [1.0] * 20 + [0.0, -1.0]}))
 
@@ -153,7 +153,7 @@ def test_negative_amounts_have_no_concentration():
         pytest.param("skewness", 14, "pass", id="14 - 2 is"),
     ],
 )
-def test_summary_statistics_take_degrees_of_freedom(statistic, n, status):
+def test_summary_statistics_need_degrees_of_freedom(statistic, n, status):
     found, verdicts, _ = run(Summary(statistic, "x"), spread(n))
     assert found == status
     assert "> 11" in verdicts[Principle.FREEDOM].text
@@ -172,7 +172,7 @@ def test_statistic_equals_expected_value():
 
 
 @pytest.mark.parametrize("statistic", ["min", "max"])
-def test_extremes_are_refused(statistic):
+def test_minimum_and_maximum_fail(statistic):
     found, _, published = run(Summary(statistic, "x"), spread(1000))
     assert found == "fail"
     assert published == {f"{statistic}_x": [None]}
@@ -187,7 +187,7 @@ def test_structural_minimum_passes_or_needs_review(n_at_the_end, status):
     assert published == {"min_x": [0.0]}
 
 
-def test_units_that_are_all_alike_are_withheld():
+def test_homogeneous_group_is_suppressed():
     frame = pd.DataFrame({"x": [5.0] * 30 + list(range(30)), "g": ["a"] * 30 + ["b"] * 30})
     found, verdicts, published = run(Summary("std", "x", by=("g",)), frame)
     assert found == "pass"
@@ -205,7 +205,7 @@ def test_correlation_without_spread_is_suppressed():
     assert run(Summary("correlation", "x", "y"), spread(30, y=1.0))[2]["correlation_x"] == [None]
 
 
-def test_tests_agree_with_scipy_by_hand():
+def test_hypothesis_tests_match_scipy():
     frame = spread(40, g=["a"] * 20 + ["b"] * 20, h=["u", "v"] * 20)
     found, _, published = run(Summary("t", "x", "g"), frame)
     a, b = frame["x"][:20], frame["x"][20:]
@@ -243,7 +243,7 @@ def test_unknown_statistic_suggests_nearest():
         Summary("varianc", "x")
 
 
-def test_missing_numbers_are_an_error_with_their_count():
+def test_missing_numbers_raise_with_count():
     with raises("values_not_finite", n=1):
         run(Average("x"), pd.DataFrame({"x": [1.0] * 20 + [np.nan]}))
 

@@ -29,7 +29,7 @@ def asked(statistic, n_groups, values, **more):
     return work.quantile_groups("x", n_groups, statistic=statistic, **more)
 
 
-def test_quintiles_are_those_of_plain_numpy():
+def test_quintiles_match_numpy():
     x = incomes()
     parts = np.split(np.sort(x), 5)
     means = asked("mean", 5, x).published
@@ -48,7 +48,7 @@ def test_quintiles_are_those_of_plain_numpy():
     assert gini - 0.01 < area <= gini
 
 
-def test_weights_make_groups_of_equal_weight():
+def test_weighted_groups_have_equal_weight():
     x = np.arange(1.0, 101.0)
     weight = np.where(x <= 50, 3.0, 1.0)
     out = asked("mean", 4, x, weight="w", columns={"w": weight}).published
@@ -58,7 +58,7 @@ def test_weights_make_groups_of_equal_weight():
     assert out["to_percent"][-1] == 100.0
 
 
-def test_ties_stay_together_and_empty_groups_vanish():
+def test_tied_values_share_group_and_empty_groups_are_omitted():
     out = asked("mean", 5, np.repeat([0.0, 5.0, 9.0], [120, 40, 40]))
     assert out.published["mean_x"] == [0.0, 5.0, 9.0]
     assert out.published["to_percent"] == [60.0, 80.0, 100.0]
@@ -84,7 +84,7 @@ def test_dominated_steps_are_merged_or_suppressed(giant):
         assert share == pytest.approx(step.sum() / x.sum())
 
 
-def test_small_groups_are_merged_or_withheld():
+def test_small_groups_are_merged_or_suppressed():
     x = incomes(60)
     assert asked("mean", 10, x).published["to_percent"] == pytest.approx([20, 40, 60, 80, 100])
     assert asked("mean", 5, incomes(9)).status is Clearance.FAIL
@@ -217,7 +217,7 @@ def test_both_step_outputs_round_trip_and_forgeries_fail(tmp_path):
         assert list(out.asked.contradictions(forged)) or out.asked.publish(forged) != out.published
 
 
-def test_ends():
+def test_step_ends_are_chosen_and_closed():
     assert choose_ends(3, lambda *_: False) == []
     assert close_ends(3, [], lambda *_: False) == []
     assert close_ends(3, [0, 2], lambda *_: True) == [0, 2]

@@ -46,14 +46,14 @@ def test_safe_table_equals_pandas_counts():
 
 
 @pytest.mark.parametrize(("n", "withheld"), [(9, True), (10, False)])
-def test_ten_units_are_enough(n, withheld):
+def test_cell_of_ten_units_passes(n, withheld):
     out = session(people([[n, 30, 45], [25, 32, 40], [33, 41, 28]])).frequency_table(by=["region", "job"])
     assert bool(pd.isna(out.frame.loc["r0", "c0"])) is withheld
     assert out.status is Clearance.PASS
 
 
 @pytest.mark.parametrize(("n", "withheld"), [(90, False), (91, True)])
-def test_ninety_percent_of_a_row_are_allowed(n, withheld):
+def test_ninety_percent_of_a_row_passes(n, withheld):
     # The row has n and 100 - n; its column is large elsewhere.
     out = session(people([[n, 100 - n, 0], [300, 310, 320], [300, 320, 310]])).frequency_table(
         by=["region", "job"]
@@ -106,7 +106,7 @@ def test_table_is_restored_from_json():
 
 
 @pytest.mark.parametrize(("share", "unsafe"), [(50, 0), (51, 1)])
-def test_half_of_a_cell_may_be_one_persons(share, unsafe):
+def test_dominance_limit_of_a_cell_is_half(share, unsafe):
     # 20 people per cell; one has `share`, the 19 others share the rest: the total is 100 in the first cell.
     frame = people([[20, 20, 20], [20, 20, 20], [20, 20, 20]])
     frame["income"] = 10.0 + np.arange(len(frame)) % 13
@@ -129,7 +129,7 @@ def test_holding_counts_as_one_unit():
     assert verdict(together, Principle.DOMINANCE).numbers["unsafe"] == 1
 
 
-def test_losses_count_by_their_size():
+def test_losses_are_ranked_by_absolute_value():
     # Nine tenths of what moves in the cell is one loss; signed, the total is near zero.
     frame = people([[20, 20, 20], [20, 20, 20], [20, 20, 20]], income=10.0)
     frame.loc[0, "income"] = -1000.0
@@ -146,7 +146,7 @@ def test_units_are_counted_and_not_records():
     assert out.evidence.n_units[0] == 2
 
 
-def test_weights_do_not_make_units():
+def test_weights_do_not_count_as_units():
     frame = people([[5, 30, 45], [25, 32, 40], [33, 41, 28]])
     frame["income"] = 10.0 + np.arange(len(frame)) % 13
     frame["weight"] = 100.0
@@ -155,7 +155,7 @@ def test_weights_do_not_make_units():
     assert out.frame.loc["Total", "Total"] == pytest.approx(frame["income"].sum() * 100.0)
 
 
-def test_missing_codes_are_an_error_or_a_code():
+def test_missing_codes_raise_or_form_a_code():
     frame = people([[20, 30], [25, 40]])
     frame.loc[:14, "region"] = None
     with raises("missing_codes", n=15):
@@ -187,7 +187,7 @@ def test_invalid_table_request_raises(call):
     assert caught.value.fix
 
 
-def test_duplicated_labels_are_an_error():
+def test_duplicate_labels_raise():
     frame = people([[20, 30], [25, 40]])
     frame.columns = ["region", "region", "id", "income"]
     with raises("duplicate_column_names"):

@@ -83,7 +83,7 @@ def test_recheck_reaches_the_same_verdict(tmp_path):
 
 
 @pytest.mark.parametrize("n_people", [60, 200], ids=["several records each", "one record each"])
-def test_values_are_counted_as_by_hand(n_people):
+def test_value_counts_match_hand_count(n_people):
     rng = np.random.default_rng(n_people)
     group, value = rng.integers(0, 5, 200), rng.integers(0, 7, 200).astype(float)
     who = np.arange(200) if n_people == 200 else rng.integers(0, n_people, 200)
@@ -95,7 +95,7 @@ def test_values_are_counted_as_by_hand(n_people):
         assert found.holders[place].tolist() == [*sorted(units, reverse=True), *[0] * 5][:5]
 
 
-def test_cells_of_tables_are_counted_with_their_totals():
+def test_cells_are_counted_with_totals():
     rng = np.random.default_rng(2)
     data = pd.DataFrame({"a": rng.integers(0, 3, 400).astype(str), "b": rng.integers(0, 4, 400).astype(str)})
     # Few values where a is 0, many elsewhere.

@@ -85,7 +85,7 @@ def test_weight_makes_contributor_dominant():
 
 
 @pytest.mark.parametrize("statistic", ["min", "max", "t", "chi2"])
-def test_extremes_and_tests_take_no_weights(statistic):
+def test_extremes_and_tests_reject_weights(statistic):
     other = None if statistic in {"min", "max"} else "y"
     with raises("statistic_without_weights"):
         Summary(statistic, "x", other, weight="w")
@@ -127,7 +127,7 @@ def test_published_values_are_rounded(kind, column, digits):
 
 
 @pytest.mark.parametrize("decimals", [1.5, True, "2", 99])
-def test_decimals_are_a_whole_number(decimals):
+def test_decimals_must_be_an_integer(decimals):
     for kind in (Average, Concentration):
         with raises("decimals_not_whole"):
             kind("x", decimals=decimals)
@@ -158,7 +158,7 @@ def test_rounded_means_protect_their_difference(decimals, status, tmp_path):
     assert [each.findings for each in check.outputs] == [(), ()]
 
 
-def test_weighted_sums_are_sums_of_another_variable():
+def test_weighted_and_plain_sums_are_distinct():
     frame = CROWD.assign(w=2.0)
     work = Session("s", frame)
     weighted = work.sum("income", weight="w")

@@ -27,7 +27,7 @@ def text_of(tmp_path, edit=lambda text: text):
     return path
 
 
-def test_japan_2017_says_what_the_paper_says():
+def test_japan_2017_matches_the_paper():
     rules = policy("japan-2017")
     assert {
         "units": rules.units.minimum,

@@ -35,7 +35,7 @@ def test_chance_matches_largest_too_small_population(n, fraction, minimum):
 
 
 @pytest.mark.parametrize(("n", "fraction", "minimum"), CASES)
-def test_smaller_populations_show_so_many_less_often(n, fraction, minimum):
+def test_smaller_populations_yield_n_less_often(n, fraction, minimum):
     def shows(size):
         return sum(
             comb(size, hits) * fraction**hits * (1 - fraction) ** (size - hits) for hits in range(n, size + 1)
@@ -59,7 +59,7 @@ def test_posterior_uses_prior_inverse_to_size(n, fraction, minimum):
     assert population_risk(n, fraction, minimum) == pytest.approx(posterior, rel=1e-6)
 
 
-def test_samples_that_are_drawn_agree():
+def test_simulated_samples_match_probability():
     rng = np.random.default_rng(5)
     drawn = rng.binomial(9, 0.1, 200_000)
     assert population_risk(2, 0.1, 10) == pytest.approx((drawn >= 2).mean(), abs=0.005)

@@ -53,7 +53,7 @@ def test_second_banding_is_stopped_by_segmentation():
         ),
     ],
 )
-def test_codes_groups_and_filters_are_looked_at(ask, fails):
+def test_codes_groups_and_filters_are_checked(ask, fails):
     out = ask(ht.Session("s", AGES, policy=BANDED))
     assert ("segmentation" in reasons(out)) is fails
 

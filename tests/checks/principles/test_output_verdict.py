@@ -102,7 +102,7 @@ def test_output_that_was_not_compared_is_not_green():
     ("largest", "contributors"),
     [pytest.param(1, True, id="sole and largest"), pytest.param(0, False, id="sole alone")],
 )
-def test_contributors_have_rows_of_their_own(largest, contributors):
+def test_contributors_have_separate_rows(largest, contributors):
     inside = said(Principle.INTERVAL, Clearance.REVIEW, "open_to_insiders", largest=largest)
     verdict = output_verdict([said(Principle.INTERVAL), inside, SEARCHED], ledger=True)
     assert verdict["outsider"].status is Status.PASSED

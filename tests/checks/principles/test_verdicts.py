@@ -59,7 +59,7 @@ def people(*n_units, withheld=(), **more):
         ),
     ],
 )
-def test_units(n_units, withheld, status, text):
+def test_too_few_units_fail(n_units, withheld, status, text):
     evidence = people(*n_units, withheld=withheld)
     test = groups.units(evidence, JAPAN)
     assert test.unsafe.tolist() == [n < 10 for n in n_units]
@@ -136,7 +136,7 @@ def test_mask_and_verdicts_follow_from_the_same_tests(tests, withheld, statuses)
         pytest.param((0.0, 0.0), 0.0, False, id="zeros dominate nothing"),
     ],
 )
-def test_dominance(largest, size, unsafe):
+def test_dominance_verdict_matches_policy(largest, size, unsafe):
     evidence = people(20, size=np.array([size]), largest=np.array([largest]))
     assert groups.dominated(evidence, JAPAN).tolist() == [unsafe]
     found = groups.dominance(evidence, JAPAN).verdict(evidence)
@@ -193,14 +193,14 @@ def test_two_valued_variable_is_a_count(holders, unsafe):
         pytest.param([89, 1, 1, 1, 1], 11, 1, False, id="of more it is an amount"),
     ],
 )
-def test_as_many_statistics_as_unknown_counts_give_them(holders, n_values, equations, unsafe):
+def test_statistics_equal_in_number_to_counts_determine_them(holders, n_values, equations, unsafe):
     found = values.reveals_counts(
         np.array([100]), np.array([n_values]), np.array([holders]), JAPAN, equations
     )
     assert found.tolist() == [unsafe]
 
 
-def test_amounts_are_no_counts_and_uncounted_needs_review():
+def test_uncounted_amounts_need_review():
     many = np.array([12]), np.array([[1, 1, 1, 1, 1]])
     assert list(values.few_values(people(12), *many, JAPAN)) == []
     (found,) = values.few_values(people(12), None, None, JAPAN)
@@ -252,7 +252,7 @@ def moment(name, n_units, holders=()):
         ),
     ],
 )
-def test_statistics_of_one_group_together(said, found):
+def test_statistics_of_one_group_are_judged_together(said, found):
     assert {str(each) for each in together.problems(said, JAPAN)} == found
     assert [together.Said.from_dict(each.to_dict()) for each in said] == said
 
@@ -279,7 +279,7 @@ def test_perfect_fit_fails(fit, unsafe):
         pytest.param([60] * 5, [9] * 6, True, False, {}, id="the same, rounded"),
     ],
 )
-def test_groups_that_enter_a_test(sets, parts, cells, exact, reasons):
+def test_small_groups_in_a_test_are_reported(sets, parts, cells, exact, reasons):
     wholes = np.full((1, len(parts)), 50) if cells else np.repeat([sets], 2, axis=1)
     tested = values.ComparedGroups(np.array([sets]), np.array([parts]), wholes, cells, exact)
     found = verdicts(values.entering_tests(people(100), tested, JAPAN), people(100))
@@ -289,7 +289,7 @@ def test_groups_that_enter_a_test(sets, parts, cells, exact, reasons):
 
 
 @pytest.mark.parametrize(("freedom", "status"), [((12, 30), PASS), ((11, 30), FAIL)])
-def test_degrees_of_freedom(freedom, status):
+def test_too_few_degrees_of_freedom_fail(freedom, status):
     found = groups.degrees_of_freedom(np.array(freedom), JAPAN).verdict(people(40, 40))
     assert (found.status, found.numbers["smallest"], found.numbers["limit"]) == (status, min(freedom), 11)
 
@@ -311,7 +311,7 @@ def test_merging_suggests_neighbouring_codes(labels, n_units, said):
     assert any(part in told for part in said.split("|")), told
 
 
-def test_neighbours_are_those_of_the_same_other_codes():
+def test_neighbours_share_the_other_codes():
     labels = [("f", "1"), ("f", "2"), ("m", "1"), ("m", "2")]
     assert merging(labels, np.array([20, 9, 9, 20]), 10) == "merge 2 with 1 in f, merge 1 with 2 in m"
     assert in_order("10-14") < in_order("100+")
@@ -408,7 +408,7 @@ def softer(verdict):
         pytest.param(0.5, softer("review"), PASS, id="exactly half needs no review"),
     ],
 )
-def test_squares(share, rule, status):
+def test_squared_statistics_obey_policy(share, rule, status):
     shares = np.array([share, 0.1])
     (test,) = groups.square_tests(shares, rule, "it")
     found = test.verdict(people(20, 20))

@@ -42,7 +42,7 @@ def test_count_table_and_statistics_pass_together(tmp_path):
         assert all(each.status == Clearance.PASS for each in recheck(folder, **given).outputs)
 
 
-def test_means_before_sums_are_advised_to_follow_them():
+def test_means_before_sums_get_advice():
     frame = people().query("group != 'e' or sex == 'm'")
     work = ht.Session("s", frame)
     means = work.mean("x", by=["group", "sex"], name="means")
@@ -127,7 +127,7 @@ TOGETHER = {
 
 @pytest.mark.parametrize("one", KINDS)
 @pytest.mark.parametrize("two", KINDS)
-def test_like_is_subtracted_from_like(one, two):
+def test_only_equal_statistics_are_subtracted(one, two):
     work = ht.Session("s", BANDS)
     assert KINDS[one](work, "narrow").status is Clearance.PASS
     found = KINDS[two](work, "wide")
@@ -160,7 +160,7 @@ def test_table_passes_with_its_own_totals(seed):
         assert ((told == 0) | (told >= 10)).all()
 
 
-def test_two_unsafe_cells_together_below_ten_have_company():
+def test_small_unsafe_cells_get_a_secondary_suppression():
     frame = pd.DataFrame({"g": np.repeat(list("abcd"), [40, 30, 3, 4])})
     out = ht.Session("s", frame).frequency_table("g")
     assert out.status is Clearance.PASS
@@ -214,7 +214,7 @@ def test_failed_output_blocks_nothing():
         work.mean("y", name="best")
 
 
-def test_outputs_are_renamed_and_commented_on():
+def test_output_can_be_renamed_and_commented():
     work = ht.Session("s", BANDS)
     work.frequency_table("narrow")
     work.comment("frequency_table 1", "first line")

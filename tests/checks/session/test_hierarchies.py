@@ -92,7 +92,7 @@ def test_missing_hierarchy_in_evidence_raises():
         TableEvidence.from_dict(other, out.name)
 
 
-def test_units_of_a_group_fit_its_parts():
+def test_group_units_match_its_parts():
     out = Session("s", places(), unit="id").frequency_table(by="place", hierarchies={"place": TREE})
     n_units = out.evidence.n_units.copy()
     n_units[out.evidence.dimensions[0].position["South"]] += 1
@@ -133,7 +133,7 @@ def trees(draw):
 
 
 @given(dimension=trees())
-def test_every_code_has_one_layer_and_leaves(dimension):
+def test_code_has_one_level_and_its_leaves(dimension):
     seen = {}
     for layer in layers(dimension):
         for code in set(layer[layer >= 0].tolist()):
@@ -146,7 +146,7 @@ def test_every_code_has_one_layer_and_leaves(dimension):
 
 
 @given(dimension=trees())
-def test_trees_are_the_same_after_writing_them(dimension):
+def test_hierarchies_round_trip(dimension):
     plain = json.loads(json.dumps(plain_trees({"v": dimension.hierarchies}, ["v"])))
     again = Dimension.of("v", trees_of(plain)["v"])
     assert again.codes == dimension.codes
@@ -209,7 +209,7 @@ def test_group_spanning_levels_is_found():
         pytest.param(None, Clearance.REVIEW, "in these data", id="nobody said so"),
     ],
 )
-def test_variables_within_others(nested, status, basis, tmp_path):
+def test_nested_variables_are_found(nested, status, basis, tmp_path):
     frame = places()
     work = Session("s", frame, unit="id", nested=nested)
     work.frequency_table(by="region", name="regions")
@@ -242,7 +242,7 @@ def test_ledger_restores_hierarchies_and_nesting(tmp_path):
     assert "by definition" in found.text
 
 
-def test_variables_that_are_not_within_others_are_refused():
+def test_unnested_variables_raise():
     with raises("codes_in_several_codes"):
         Session("s", places(), unit="id", nested={"region": "place"})
 

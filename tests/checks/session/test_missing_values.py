@@ -46,7 +46,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_numbers_are_those_of_the_complete_cases(name):
+def test_numbers_use_complete_cases(name):
     frame = people()
     out = ASKED[name](ht.Session("s", frame, unit="id"))
     columns = [*out.asked.variables, *out.asked.needs]
@@ -96,7 +96,7 @@ def test_missing_error_option_raises():
     assert coded.evidence.left_out.columns == {"income": 37}
 
 
-def test_all_values_missing_raises():
+def test_column_without_values_raises():
     frame = people().assign(income=np.nan)
     with raises("every_record_has_missing_value", columns="income"):
         ht.Session("s", frame).mean("income")

@@ -41,13 +41,13 @@ def agree(out, expected, *, least=1):
 @pytest.mark.parametrize(
     "given", [("region", "age"), (PEOPLE["region"], PEOPLE["age"]), (["region"], ["age"])]
 )
-def test_counts_without_totals(given):
+def test_counts_without_totals_match_pandas(given):
     out = session().crosstab(*given)
     agree(out, pd.crosstab(PEOPLE["region"], PEOPLE["age"]))
     assert "Total" not in str(out)
 
 
-def test_counts_with_totals():
+def test_counts_with_totals_match_pandas():
     expected = pd.crosstab(PEOPLE["region"], PEOPLE["age"], margins=True, margins_name="Total")
     agree(session().crosstab("region", "age", margins=True), expected)
 
@@ -55,14 +55,14 @@ def test_counts_with_totals():
 @pytest.mark.parametrize(
     ("normalize", "of"), [("index", "row"), ("columns", "column"), ("all", "all"), (True, "all")]
 )
-def test_percentages(normalize, of):
+def test_percentages_match_pandas(normalize, of):
     expected = 100 * pd.crosstab(PEOPLE["region"], PEOPLE["age"], normalize=normalize)
     agree(session().crosstab("region", "age", normalize=normalize), expected)
     rounded = session().percentages(["region", "age"], of)
     agree(rounded, expected.round(1))
 
 
-def test_percentages_and_counts_withhold_the_same():
+def test_percentages_and_counts_have_equal_suppressions():
     work = session()
     counts, rows = work.crosstab("region", "age"), work.crosstab("region", "age", normalize="index")
     assert counts.frame.isna().equals(rows.frame.isna())
@@ -144,7 +144,7 @@ def test_sums_with_totals_are_a_magnitude_table():
     agree(out, expected)
 
 
-def test_several_statistics_in_one_call(tmp_path):
+def test_several_statistics_per_call_match_pandas(tmp_path):
     work = session()
     asked = ["count", "mean", "std", "median", "p90", "sum"]
     out = work.table(["region", "age"], "income", asked)
@@ -174,7 +174,7 @@ def test_describe_has_neither_minimum_nor_maximum():
         session().table("region", "income", ["mean", "max"])
 
 
-def test_whole_numbers_print_as_such():
+def test_integers_print_without_decimals():
     said = str(session().table("region", "income", ["count", "mean"]))
     n = int((PEOPLE["region"] == "N").sum())
     assert f"N         {n}" in said
@@ -236,7 +236,7 @@ def test_unsupported_arguments_raise(call, code):
         call(session())
 
 
-def test_extremes_do_not_hide_behind_a_list():
+def test_extremes_in_a_list_raise():
     """ACRO prints an unsafe cell when values and aggfunc are lists of one; here a list is no way around."""
     out = session().crosstab("region", "age", values=["income"], aggfunc=["mean"])
     assert out.frame["mean_income"].isna().any()

@@ -52,14 +52,14 @@ def test_yearly_tables_keep_cells_and_are_rechecked(ask, tmp_path):
         assert [str(f) for f in check.outputs[0].findings] == []
 
 
-def test_within_a_year_shares_are_judged():
+def test_shares_within_a_year_are_judged():
     # In 2021 nearly all have job a.
     frame = PANEL.assign(job=np.where((PANEL["year"] == 2021) & (PANEL["id"] > 5), "a", PANEL["job"]))
     out = ht.Session("s", frame, unit="id", period="year").frequency_table(["year", "job"])
     assert np.isnan(out.frame.loc["2021", "a"])
 
 
-def test_variable_without_repeated_units_is_no_period():
+def test_variable_without_repeated_units_is_not_a_period():
     frame = PANEL.assign(id=np.arange(len(PANEL)), year=np.where(PANEL.index < 580, 2019, 2020))
     out = ht.Session("s", frame, unit="id", period="year").frequency_table("year")
     assert not out.evidence.repeats

@@ -42,7 +42,7 @@ def test_column_codes_agree_in_all_outputs(column, codes, tmp_path):
     assert recheck(work.submit(tmp_path / "s"), data=data).tally["pass"] == 3
 
 
-def test_timestamps_are_codes_as_well():
+def test_timestamps_become_codes():
     times = pd.to_datetime(half("2020-01-01", "2021-01-01"))
     work = ht.Session("times", pd.DataFrame({"g": times, "x": np.arange(60)}))
     table = work.frequency_table(by="g").frame
@@ -163,12 +163,12 @@ def test_unnamed_units_raise_in_any_frame_type():
         ht.Session("units", data, unit="id")
 
 
-def test_columns_have_names():
+def test_unnamed_columns_raise():
     with raises("numbered_columns"):
         ht.Session("names", pd.DataFrame({0: half("a", "b")}))
 
 
-def test_percent_is_a_number(tmp_path):
+def test_percent_must_be_a_number(tmp_path):
     data = pd.DataFrame({"x": range(60)})
     work = ht.Session("percent", data)
     with raises("percent_range", percent="50"):

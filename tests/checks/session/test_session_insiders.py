@@ -112,7 +112,7 @@ def test_judge_reports_close_insider(alone):
     assert worse.remedy
 
 
-def test_too_many_to_try_need_review(alone, monkeypatch):
+def test_too_many_contributors_need_review(alone, monkeypatch):
     evidence = KIND.protect(KIND.collect(Records.open(alone)), JAPAN)
     monkeypatch.setattr(tables, "MAX_INSIDERS", 2)
     assert [v.text for v in KIND.judge(evidence, JAPAN) if v.reason == "insiders_kept_out"] == [

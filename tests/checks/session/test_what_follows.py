@@ -69,7 +69,7 @@ CROSSED = pd.DataFrame(
 @both
 @pytest.mark.parametrize("by", [["r", "c"], ["c", "r"]], ids=" by ".join)
 @pytest.mark.parametrize("of", ["row", "column"])
-def test_percentages_do_not_give_withheld_totals_back(policy, by, of, tmp_path):
+def test_percentages_do_not_reveal_suppressed_totals(policy, by, of, tmp_path):
     work = ht.Session("study", CROSSED, policy=policy)
     table, shares = work.frequency_table(["r", "c"]), work.percentages(by, of)
     # What a percentage is of leaves with the table as well.
@@ -252,7 +252,7 @@ def test_count_of_three_is_never_published(policy, ask, tmp_path):
 
 @both
 @pytest.mark.parametrize("ask", MODELS.values(), ids=MODELS)
-def test_nor_by_a_model_or_a_test(policy, ask, tmp_path):
+def test_count_of_three_is_not_published_by_model_or_test(policy, ask, tmp_path):
     people = sick()
     work = ht.Session("study", people, policy=policy)
     out = ask(work)
@@ -273,7 +273,7 @@ def test_paths_stay_open_with_ten_units_each(policy):
 
 
 @both
-def test_statistics_of_three_values_give_their_counts_together(policy, tmp_path):
+def test_statistics_of_three_values_determine_their_counts(policy, tmp_path):
     # 60 have none, 35 one, 5 two cars: mean and deviation are two equations for two unknown counts.
     cars = pd.DataFrame({"cars": np.repeat([0, 1, 2], [60, 35, 5])})
     alone = ht.Session("study", cars, policy=policy)
@@ -362,7 +362,7 @@ def test_chi_square_equal_to_n_reveals_category(policy, tmp_path):
         pytest.param([[41, 9, 10], [10, 40, 30]], Clearance.REVIEW, id="nine in one of six cells"),
     ],
 )
-def test_chi_square_is_an_equation_about_its_cells(policy, counts, status):
+def test_chi_square_constrains_its_cells(policy, counts, status):
     data = pd.DataFrame(
         [(f"a{i}", f"b{j}") for i, row in enumerate(counts) for j, n in enumerate(row) for _ in range(n)],
         columns=["a", "b"],
@@ -401,7 +401,7 @@ def cars():
 
 
 @both
-def test_model_means_with_deviations_give_counts(policy, tmp_path):
+def test_model_means_and_deviations_determine_counts(policy, tmp_path):
     work = ht.Session("study", cars(), policy=policy)
     assert work.regression("cars ~ C(sex)").status is Clearance.PASS
     out = work.summary("std", "cars", where={"sex": ["f"]})
@@ -453,7 +453,7 @@ def test_model_limits_other_statistics(n, policy, found):
 
 
 @both
-def test_quantile_groups_with_deviations_give_counts(policy, tmp_path):
+def test_quantile_groups_and_deviations_determine_counts(policy, tmp_path):
     # Five different amounts: 30, 30, 20, 15 and 5 have them.
     people = pd.DataFrame({"x": np.repeat([1.0, 2.0, 5.0, 6.0, 8.0], [30, 30, 20, 15, 5])})
     work = ht.Session("study", people, policy=policy)
@@ -478,7 +478,7 @@ def test_two_valued_step_is_a_count(policy, tmp_path):
 
 @both
 @pytest.mark.parametrize("of", ["row", "column", "all"])
-def test_percentages_all_withheld_fail(policy, of, tmp_path):
+def test_fully_suppressed_percentages_fail(policy, of, tmp_path):
     # Both cells of the small row, so their total, and for each another: nothing remains.
     people = pd.DataFrame({"r": ["a"] * 9 + ["b"] * 30, "c": (["x"] * 4 + ["y"] * 5) + ["x", "y"] * 15})
     work = ht.Session("study", people, policy=policy)

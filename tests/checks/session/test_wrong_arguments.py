@@ -94,7 +94,7 @@ def test_misspelt_option_raises(method):
     assert refused.value.fix == "did you mean 'where'?"
 
 
-def test_columns_of_the_data_stand_for_their_names():
+def test_column_argument_stands_for_its_name():
     named = ht.Session("study", PEOPLE).mean("income", by="region", weight="weight")
     given = ht.Session("study", PEOPLE).mean(PEOPLE.income, by=[PEOPLE.region], weight=PEOPLE.weight)
     assert given.definition == named.definition
@@ -104,6 +104,6 @@ def test_columns_of_the_data_stand_for_their_names():
     ("word", "of"),
     [(True, "all"), ("all", "all"), ("index", "row"), (0, "row"), ("columns", "column"), (1, "column")],
 )
-def test_shares_are_of_what_pandas_says(word, of):
+def test_shares_match_pandas(word, of):
     # pd.crosstab: all or True, index or 0, columns or 1.
     assert ht.Session("study", PEOPLE).crosstab("year", "region", normalize=word).definition["of"] == of

@@ -69,7 +69,7 @@ def test_unreadable_file_raises(tmp_path, name, text):
     assert caught.value.fix
 
 
-def test_packed_names_have_the_pseudonyms_of_plain_ones():
+def test_name_types_share_pseudonyms():
     """As the standard library makes them, one at a time."""
     names = pa.array(["ann", "", "é", "x" * 300, "bob"])
     key = bytes(range(32))
@@ -83,7 +83,7 @@ def test_packed_names_have_the_pseudonyms_of_plain_ones():
     assert pseudonyms([7, 12], key).tolist() == pseudonyms(packed_texts(pa.array([7, 12])), key).tolist()
 
 
-def test_units_have_their_number_whatever_came_with_them():
+def test_unit_number_depends_on_unit_only():
     key = bytes(32)
     first, all_of_them = joined(pseudonyms("abcd", key), np.zeros(0, dtype=np.uint64))
     assert sorted(first.tolist()) == [0, 1, 2, 3]

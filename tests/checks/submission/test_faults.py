@@ -58,7 +58,7 @@ def state(given):
         pytest.param(pathlib.Path, "rename", (1, 2, False), id="ledger written, folder not named"),
     ],
 )
-def test_killed_in_the_worst_moments(monkeypatch, given, place, name, there):
+def test_release_killed_at_worst_moments_is_repeatable(monkeypatch, given, place, name, there):
     killed_at(monkeypatch, place, name, given)
     assert state(given) == there
     done = let_go(given)
@@ -85,12 +85,12 @@ def test_interrupted_kills_report_progress(monkeypatch):
     assert kills(5) == Counter(all=1, nothing=1)
 
 
-def test_killed_at_random_moments():
+def test_release_killed_at_random_is_repeatable():
     assert sum(kills(3, seed=5).values()) == 3
 
 
 @pytest.mark.long
-def test_killed_at_hundreds_of_random_moments():
+def test_release_killed_hundreds_of_times_is_repeatable():
     # When a moment comes depends on the machine, so that how many fall behind the commit does, too.
     found = kills(300)
     assert sum(found.values()) == 300

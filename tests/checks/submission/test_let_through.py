@@ -31,7 +31,7 @@ def grid(counts):
     return pd.DataFrame(rows, columns=["region", "job"])
 
 
-def test_second_banding_of_the_paper_is_caught():
+def test_second_banding_of_the_paper_is_found():
     work = ht.Session("ages", TABLE_1)
     assert work.frequency_table(by="narrow").status is Clearance.PASS
     second = work.frequency_table(by="wide")
@@ -78,7 +78,7 @@ def test_unsafe_cell_is_never_printed():
 
 
 @pytest.mark.parametrize("statistic", ["min", "max"])
-def test_extreme_values_stay(statistic):
+def test_extreme_values_are_kept(statistic):
     frame = grid([[30, 50], [45, 60]]).assign(income=np.arange(185.0))
     assert ht.Session("s", frame).summary(statistic, "income", by=["region", "job"]).status is Clearance.FAIL
 
@@ -107,7 +107,7 @@ def test_tied_mode_of_few_units_fails():
     assert ht.Session("s", frame).mode("x").status is Clearance.FAIL
 
 
-def test_unequal_lengths_cannot_be_aligned_silently():
+def test_unequal_lengths_raise():
     with raises("not_a_data_frame"):
         ht.Session("s", {"region": ["a"] * 5, "job": ["b"] * 6})
 
@@ -119,7 +119,7 @@ def test_missing_categories_have_their_own_message():
         ht.Session("s", frame).mean("region", by="region", missing="error")
 
 
-def test_quantiles_by_group_work():
+def test_quantiles_by_group_pass():
     frame = grid([[30, 50], [45, 60]]).assign(income=np.arange(185.0))
     out = ht.Session("s", frame).percentile("income", 25, by=["region", "job"])
     expected = frame.groupby(["region", "job"])["income"].quantile(0.25)

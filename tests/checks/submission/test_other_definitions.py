@@ -68,7 +68,7 @@ def test_only_listed_redefinitions_pass(tmp_path):
 
 
 @pytest.mark.parametrize("of", ["count", "row", "column", "all"])
-def test_percentages_of_something_else_are_found(tmp_path, of):
+def test_redefined_percentages_are_found(tmp_path, of):
     # Which totals are published says of what the percentages are.
     count = np.arange(240)
     people = pd.DataFrame(

@@ -27,7 +27,7 @@ def said(check):
     return [str(finding) for each in check.outputs for finding in each.findings]
 
 
-def test_honest_submission_passes(folder):
+def test_valid_submission_passes(folder):
     check = recheck(folder, data=PEOPLE, unit="id")
     assert check.ok
     assert said(check) == []
@@ -83,7 +83,7 @@ def test_difference_names_the_other_output(tmp_path):
     assert check.other_sides(numbers) == {}
 
 
-def test_honest_outputs_of_every_kind_are_never_accused(tmp_path):
+def test_valid_outputs_of_every_type_pass(tmp_path):
     people = PEOPLE.assign(
         # Two records each; employers act as one; losses; a code is missing.
         id=np.arange(240) // 2,
@@ -227,7 +227,7 @@ def setting(*path, to):
         pytest.param(MEANS, setting("policy", "hash", to="0"), "another policy", id="policy"),
     ],
 )
-def test_tampered_number_with_valid_hash_is_caught(folder, file, change, finding):
+def test_tampered_number_with_valid_hash_is_found(folder, file, change, finding):
     resealed(folder, file, change)
     check = recheck(folder)
     assert not check.ok
@@ -258,17 +258,17 @@ def test_forged_number_is_found_with_data(folder, file):
         (folder / file).write_text(intact, encoding="utf-8")
 
 
-def test_shown_suppressed_cell_is_caught(folder):
+def test_shown_suppressed_cell_is_found(folder):
     resealed(folder, TABLE, setting("published", "count", 2, to=3))
     assert any("not withheld" in text for text in said(recheck(folder)))
 
 
-def test_altered_public_file_is_caught(folder):
+def test_altered_public_file_is_found(folder):
     resealed(folder, "public/01-people.json", setting("count", 2, to=3))
     assert any("the JSON file that would leave is not what" in text for text in said(recheck(folder)))
 
 
-def test_altered_csv_total_is_caught(folder):
+def test_altered_csv_total_is_found(folder):
     path = folder / "public" / "01-people.csv"
     path.write_text(path.read_text("utf-8").replace(",100\n", ",101\n"), encoding="utf-8")
     reseal(folder)
@@ -279,7 +279,7 @@ def uncovered(content):
     content["evidence"]["withheld"] = [False] * len(content["evidence"]["withheld"])
 
 
-def test_false_session_verdict_is_caught(folder):
+def test_false_session_verdict_is_found(folder):
     # The evidence and what leaves show the small cell; the verdicts still say pass.
     resealed(folder, TABLE, uncovered)
     resealed(folder, "public/01-people.json", setting("count", to=[*_counts()]))
@@ -302,7 +302,7 @@ def test_missing_or_worse_verdict_is_reported(folder):
     assert any("the session says nothing, its evidence pass" in text for text in said(recheck(folder)))
 
 
-def test_missing_or_foreign_certificate_is_caught(folder):
+def test_missing_or_foreign_certificate_is_found(folder):
     own, other = (folder / "checker" / f"{name}.certificate.json.gz" for name in ("01-people", "02-incomes"))
     own.write_bytes(other.read_bytes())
     reseal(folder)
@@ -331,7 +331,7 @@ def test_certificate_of_earlier_version_is_named(folder, width, ok):
     assert any(told in text for text in said(check)), said(check)
 
 
-def test_milder_policy_is_caught_and_ignored(folder):
+def test_milder_policy_is_reported_and_ignored(folder):
     resealed(folder, "policy.json", lambda content: content["units"].update(minimum=1))
     check = recheck(folder)
     assert check.policy.units.minimum == 10
@@ -381,7 +381,7 @@ def test_recheck_does_not_write_the_ledger(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_other_data_are_refused(folder, tmp_path):
+def test_other_data_raise(folder, tmp_path):
     with raises("data_not_of_submission"):
         recheck(folder, data=PEOPLE.head(100), unit="id")
     path = tmp_path / "other.ledger"

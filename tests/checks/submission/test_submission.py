@@ -45,7 +45,7 @@ def test_protected_table_has_verifiable_certificate(folder):
     assert verify(folder / "checker" / "01-people.certificate.json.gz").ok
 
 
-def test_no_file_contains_cell_membership(tmp_path):
+def test_files_omit_cell_membership(tmp_path):
     work = session()
     assert work.outputs[0].membership is not None
     for path in files(work.submit(tmp_path / "submission")):
@@ -181,7 +181,7 @@ def test_malformed_manifest_raises(folder, change):
 
 
 @pytest.mark.parametrize("name", ["checker/01-people.json", "policy.json", "public/02-incomes.json"])
-def test_json_that_is_nested_without_end_is_refused(folder, name):
+def test_deeply_nested_json_raises(folder, name):
     (folder / name).write_bytes(b"[" * 100_000 + b"]" * 100_000)
     reseal(folder)
     if name == "policy.json":
@@ -226,7 +226,7 @@ def test_named_pipe_raises_without_waiting(folder):
     read_submission(folder)
 
 
-def test_folders_too_many_are_refused(folder):
+def test_too_many_folders_raise(folder):
     (folder / "checker" / "deep" / "er").mkdir(parents=True)
     with raises("submission_not_trusted", file="checker/deep", problem="is not in the manifest"):
         read_submission(folder)

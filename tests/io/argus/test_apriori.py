@@ -32,7 +32,7 @@ def status(judged, code):
     return int(judged.status[CODES.index(code)])
 
 
-def test_codes_stand_where_the_tests_think():
+def test_sample_codes_have_expected_positions():
     assert CODES == ("N1", "N2", "S", "W1", "N", "W", "Total")
     assert judge(TABLE, RULES).status.tolist() == [5, 1, 14, 1, 1, 1, 1]
 
@@ -52,7 +52,7 @@ def test_codes_stand_where_the_tests_think():
         ((("S",), "m"), "S", 12),
     ],
 )
-def test_marks(entry, code, expected):
+def test_status_marks_are_read(entry, code, expected):
     judged = applied(entry).judged
     assert status(judged, code) == expected
     cell = CODES.index(code)
@@ -73,7 +73,7 @@ def test_cell_marked_safe_has_no_requirement():
     assert not need.upper.any()
 
 
-def test_numbers():
+def test_numbers_are_read():
     lines = [(("N1",), "pl", (3.0, 8.0)), (("W",), "c", (4.5,)), (("N2",), "ab", (40.0, 60.0))]
     judged = applied(*lines).judged
     assert (judged.need.lower[0], judged.need.upper[0]) == (3.0, 8.0)
@@ -82,7 +82,7 @@ def test_numbers():
     assert (judged.table.lower[1], judged.table.upper[1]) == (40.0, 60.0)
 
 
-def test_levels_end_where_outsiders_know_better():
+def test_levels_are_capped_at_known_bounds():
     lines = [(("N1",), "pl", (9.0, 9.0)), (("N1",), "ab", (15.0, 40.0))]
     need = applied(*lines).judged.need
     assert (need.lower[0], need.upper[0]) == (5.0, 9.0)
@@ -121,7 +121,7 @@ def test_equal_cells_are_marked_together_on_request():
     assert (status(judged, "W1"), status(judged, "W"), status(judged, "Total")) == (9, 9, 1)
 
 
-def test_blanks_around_codes_do_not_count():
+def test_blanks_around_codes_are_ignored():
     table = Table.from_array([20.0, 50.0], names=["size"], codes=[[" 1", "10"]], integer=False)
     judged = apply_apriori(judge(table, Safety()), [AprioriEntry(("1",), "u")]).judged
     assert judged.status.tolist() == [9, 1, 1]
@@ -159,7 +159,7 @@ def test_apriori_file_round_trips(entries, tmp_path_factory):
         ("N1;1;c;abc", "action c takes 1 number(s)"),
     ],
 )
-def test_lines_that_cannot_be_read(tmp_path, line, what):
+def test_unreadable_line_raises(tmp_path, line, what):
     path = tmp_path / "t.hst"
     path.write_text(f"// marks\nN2;1;U;\n{line}\n", encoding="utf-8")
     with pytest.raises(DataError, match=re.escape(what)) as refused:

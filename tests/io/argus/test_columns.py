@@ -18,7 +18,7 @@ from hitoku.io.argus import bare, parsed_numbers, separated
         pytest.param("A;;1", ["A", "", "1"], id="nothing between two separators"),
     ],
 )
-def test_columns_with_a_separator(line, columns):
+def test_separated_columns_are_read(line, columns):
     split = separated(line, ";", ["a", "b", "c"], "t.tab")
     assert [bare(column) for column in split] == [[column] for column in columns]
 
@@ -38,7 +38,7 @@ def test_tab_separator_is_accepted():
         ("Region;N\nA;1", "the first line holds the names of the columns", "t.tab, line 1"),
     ],
 )
-def test_lines_that_do_not_fit_are_named(text, what, where):
+def test_mismatched_line_raises_with_number(text, what, where):
     with pytest.raises(DataError) as error:
         separated(text, ";", ["region", "n"], "t.tab")
     assert (error.value.what, error.value.where) == (what, where)
@@ -54,7 +54,7 @@ def test_lines_that_do_not_fit_are_named(text, what, where):
         (["99", "0099", "x"], [np.nan, np.nan, np.nan]),
     ],
 )
-def test_numbers_with_either_sign(entries, numbers):
+def test_signed_numbers_are_read(entries, numbers):
     found = parsed_numbers(entries, "turnover", "t.tab", missing=["99", "x"])
     np.testing.assert_array_equal(found, numbers)
 

@@ -83,7 +83,7 @@ def test_exported_release_round_trips(tmp_path, demo):
     assert np.array_equal(pattern, outcome.protection.withheld)
 
 
-def test_decimals_and_marks(tmp_path):
+def test_decimals_and_statuses_are_exported(tmp_path):
     # A measure that is called like a variable, or like a column of ours, gets another name in the file.
     table = Table.from_array(
         [[20.25, 15], [72, 1.5]],
@@ -127,7 +127,7 @@ def test_cost_variable_limits_search_to_suppressed_cells(tmp_path, enough):
 
 
 @pytest.mark.parametrize(("width", "safe"), [(9, True), (28, True), (29, False)])
-def test_required_widths_are_asked_for_as_levels(tmp_path, width, safe):
+def test_required_widths_are_exported_as_levels(tmp_path, width, safe):
     """The four inner cells move by one number: 20 down at most and 8 up, so every interval is 28 wide."""
     table = Table.from_array([[20, 15], [8, 30]], names=["region", "size"])
     need = Need(unsafe=table.inner & (table.value < 16), width=float(width))
@@ -191,7 +191,7 @@ def test_adjusted_releases_have_no_pattern(tmp_path):
     assert not (tmp_path / "argus").exists()
 
 
-def test_several_groupings_of_a_variable_are_refused(tmp_path):
+def test_several_groupings_raise(tmp_path):
     regions = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1", "S2"]})
     coast = Hierarchy.from_tree({"Coast": ["N1", "S1"], "Inland": ["N2", "S2"]})
     both = Dimension.of("region", (regions, coast))
@@ -203,7 +203,7 @@ def test_several_groupings_of_a_variable_are_refused(tmp_path):
     assert not (tmp_path / "argus").exists()
 
 
-def test_linked_tables_are_refused(tmp_path):
+def test_linked_tables_raise(tmp_path):
     codes = [["N", "S"], ["1", "2"]]
     parts = [
         Table.from_array([[20, 15], [72, 1]], names=["region", "size"], codes=codes),

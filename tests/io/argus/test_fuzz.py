@@ -62,14 +62,14 @@ RECORDS = st.lists(st.lists(ENTRY, min_size=5, max_size=7).map(";".join), min_si
 
 @pytest.mark.parametrize("parse", [parse_metadata, parse_tree, parse_recode])
 @given(text=LINES | NOISE)
-def test_any_text_is_read_or_refused(parse, text):
+def test_any_text_is_read_or_raises(parse, text):
     with contextlib.suppress(HitokuError):
         parse(text)
 
 
 @pytest.mark.parametrize("metadata", [FREE, FIXED], ids=["separator", "fixed columns"])
 @given(text=NOISE | RECORDS)
-def test_any_records_are_read_or_refused(tmp_path_factory, metadata, text):
+def test_any_records_are_read_or_raise(tmp_path_factory, metadata, text):
     path = tmp_path_factory.mktemp("fuzz") / "x.asc"
     path.write_bytes(text.encode())
     with contextlib.suppress(HitokuError):
@@ -124,7 +124,7 @@ CELL = st.sampled_from(
 
 
 @given(text=NOISE | st.lists(st.lists(CELL, max_size=6).map(",".join), max_size=5).map("\n".join))
-def test_any_safe_file_is_read_or_refused(tmp_path_factory, text):
+def test_any_safe_file_is_read_or_raises(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("fuzz") / "x.csv"
     path.write_text(text, encoding="utf-8")
     with contextlib.suppress(HitokuError):
@@ -132,7 +132,7 @@ def test_any_safe_file_is_read_or_refused(tmp_path_factory, text):
 
 
 @given(text=NOISE | RECORDS, ignore=st.booleans())
-def test_any_a_priori_file_is_read_or_refused(tmp_path_factory, text, ignore):
+def test_any_apriori_file_is_read_or_raises(tmp_path_factory, text, ignore):
     path = tmp_path_factory.mktemp("fuzz") / "x.hst"
     path.write_text(text, encoding="utf-8")
     with contextlib.suppress(HitokuError):

@@ -110,13 +110,13 @@ def test_protected_cells_stay_published_unless_they_are_unsafe():
     assert judged.table.fixed.tolist() == [True, False, False]
 
 
-def test_missing_codes_are_safe_on_demand():
+def test_missing_codes_are_safe_on_request():
     missing = np.array([False, True, False])
     assert judge(TABLE, safety("FREQ(3,10)"), missing=missing).status.tolist() == [1, 5, 1]
     assert judge(TABLE, safety("FREQ(3,10)|MIS(1)"), missing=missing).status.tolist() == [1, 1, 1]
 
 
-def test_requests_count_for_the_code_that_was_used():
+def test_request_applies_to_recoded_cell():
     shares = {1: np.array([0.6, 0.0, 0.3]), 2: np.array([0.0, 0.6, 0.3])}
     records = pd.DataFrame({"region": list("NNSS"), "turnover": [30, 20, 18, 12]})
     table = tabulate(records, by=["region"], value="turnover")

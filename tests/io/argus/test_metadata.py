@@ -81,7 +81,7 @@ Key 10
 """
 
 
-def test_records_in_fixed_columns():
+def test_fixed_column_metadata_is_read():
     metadata = parse_metadata(FIXED)
     assert (metadata.layout, metadata.separator) == ("fixed", None)
     assert metadata.variables == (
@@ -100,7 +100,7 @@ def test_records_in_fixed_columns():
     assert [variable.hierarchical for variable in metadata.spanning] == [True, False, True]
 
 
-def test_columns_of_a_table():
+def test_table_metadata_is_read():
     metadata = parse_metadata(TABLE)
     assert (metadata.layout, metadata.separator, metadata.protect) == ("table", ";", "Z")
     parts = [(variable.name, variable.part) for variable in metadata.variables]
@@ -178,7 +178,7 @@ def test_layout_is_detected_or_declared(text, kind, layout):
         ('<SAFE> "S"', "the metadata name no variable", 1, ""),
     ],
 )
-def test_mistakes_are_named_with_their_line(text, what, line, fix):
+def test_invalid_metadata_raises_with_line(text, what, line, fix):
     with pytest.raises(DataError) as error:
         parse_metadata(text, name="x.rda")
     assert what in error.value.what
@@ -191,7 +191,7 @@ def test_table_keyword_in_microdata_raises():
         parse_metadata("A 1 2\n<MAXSCORE>", kind="microdata")
 
 
-def test_left_out_distances_repeat_the_last_one():
+def test_omitted_distances_repeat_the_last():
     assert parse_metadata("A 1 2\n<DISTANCE> 1 3").variables[0].distance == (1, 3, 3, 3, 3)
 
 
@@ -247,7 +247,7 @@ def variables(draw, layout):
 
 
 @given(st.data(), st.sampled_from(["fixed", "free", "table"]))
-def test_any_metadata_come_back(tmp_path_factory, data, layout):
+def test_generated_metadata_round_trips(tmp_path_factory, data, layout):
     drawn = data.draw(
         st.lists(variables(layout), min_size=1, max_size=4, unique_by=lambda v: v.name.casefold())
     )
@@ -285,7 +285,7 @@ def test_unsupported_metadata_raises(tmp_path, variable, what):
         ("cellkey/microdata.rda", "free", 6, ["Sex", "Age"]),
     ],
 )
-def test_real_metadata(shared, tmp_path, file, layout, n_variables, spanning):
+def test_real_metadata_is_read(shared, tmp_path, file, layout, n_variables, spanning):
     metadata = read_metadata(shared / "data/tables/tauargus" / file)
     assert (metadata.layout, len(metadata.variables)) == (layout, n_variables)
     assert [variable.name for variable in metadata.spanning] == spanning

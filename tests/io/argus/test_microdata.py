@@ -40,7 +40,7 @@ def read(tmp_path, text, metadata, **options):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("last", [True, False])
-def test_fixed_columns(tmp_path, end, last):
+def test_fixed_columns_are_read(tmp_path, end, last):
     lines = [
         record(" 1", "Smith", "12.5"),
         record("10", "Li", "3.25") + " ignored",
@@ -59,7 +59,7 @@ def test_decimals_follow_from_the_number(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
-def test_columns_count_letters_not_bytes(tmp_path, encoding):
+def test_columns_count_characters(tmp_path, encoding):
     frame = read(tmp_path, record(name="Müller").encode(encoding), FIXED)
     assert (frame["Name"][0], frame["Turnover"][0]) == ("Müller", 12.5)
 
@@ -70,7 +70,7 @@ def test_microdata_separator_is_applied(tmp_path):
     assert frame["Turnover"].tolist() == [12.5, 3.0, 4.0]
 
 
-def test_gzip_and_a_choice_of_columns(tmp_path):
+def test_compressed_file_and_selected_columns_are_read(tmp_path):
     frame = read(tmp_path, gzip.compress(record().encode()), FIXED, variables=["turnover", "Region"])
     assert list(frame.columns) == ["Turnover", "Region"]
 
@@ -103,7 +103,7 @@ def test_unreadable_records_are_counted_not_shown(tmp_path, text, what, where):
     assert "abc" not in str(error.value)
 
 
-def test_metadata_of_a_table_are_refused(tmp_path):
+def test_table_metadata_raises(tmp_path):
     table = parse_metadata("A\n<RECODEABLE>")
     with pytest.raises(ParameterError, match="describe a table"):
         read_microdata(tmp_path / "x.asc", table)
@@ -114,7 +114,7 @@ NUMBERS = st.floats(-1e6, 1e6).map(lambda number: round(number, 2))
 
 
 @given(st.data(), st.sampled_from(["fixed", "free"]))
-def test_any_records_come_back(tmp_path_factory, data, layout):
+def test_generated_records_round_trip(tmp_path_factory, data, layout):
     codes = data.draw(st.lists(CODES, min_size=1, max_size=6))
     numbers = data.draw(st.lists(NUMBERS, min_size=len(codes), max_size=len(codes)))
     fixed = layout == "fixed"
@@ -138,7 +138,7 @@ def test_any_records_come_back(tmp_path_factory, data, layout):
 
 
 @pytest.mark.shared
-def test_real_records_in_fixed_columns(shared):
+def test_real_fixed_column_records_are_read(shared):
     folder = shared / "data/tables/tauargus"
     metadata = read_metadata(folder / "Tau_TestW.rda")
     records = read_microdata(folder / "tau_testW.asc.gz", metadata)
@@ -153,7 +153,7 @@ def test_real_records_in_fixed_columns(shared):
 
 
 @pytest.mark.shared
-def test_real_records_with_a_separator(shared):
+def test_real_separated_records_are_read(shared):
     folder = shared / "data/tables/tauargus/cellkey"
     records = read_microdata(folder / "microdata.csv", read_metadata(folder / "microdata.rda"))
     same = pd.read_csv(folder / "microdata.csv", sep=";", header=None, dtype={0: str, 1: str})

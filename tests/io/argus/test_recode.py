@@ -21,7 +21,7 @@ SIZES = [" 1", " 2", " 3", " 4", " 5", " 6", "10"]
 TREE = Hierarchy.from_tree({"N": {"N1": ["N1a", "N1b"], "N2": None}, "S": ["S1", "S2"]})
 
 
-def test_rules_missing_codes_and_labels():
+def test_rules_missing_codes_and_labels_are_read():
     recode = parse_recode('// sizes\nS: 1-3\nM: 4 , 5\nL :6-\n<MISSING> 8 9\n<CODELIST> "size.cdl"\n')
     assert recode == GroupRecode(
         (
@@ -91,7 +91,7 @@ def test_code_under_two_rules_raises():
         ("", "no rule"),
     ],
 )
-def test_mistakes_are_named(text, what):
+def test_invalid_recoding_raises(text, what):
     with pytest.raises(DataError, match=what) as error:
         parse_recode(text, name="x.grc")
     assert error.value.where.startswith("x.grc")
@@ -127,7 +127,7 @@ def test_hierarchy_is_cut_below_a_level(level, leaves):
     assert TreeRecode.below(TREE, level).pruned(TREE).leaves == leaves
 
 
-def test_branches_that_are_not_there_are_named():
+def test_unknown_branch_raises():
     with pytest.raises(HierarchyError, match="a branch 'N3' is to be closed"):
         TreeRecode(("N3",)).pruned(TREE)
     with pytest.raises(DataError, match="level 0"):
@@ -167,14 +167,14 @@ def written(recode):
 
 
 @given(GROUPS | st.builds(TreeRecode, st.lists(NAME, max_size=4).map(tuple)))
-def test_any_recoding_comes_back(tmp_path_factory, recode):
+def test_recoding_round_trips(tmp_path_factory, recode):
     path = tmp_path_factory.mktemp("grc") / "x.grc"
     path.write_text("".join(f"{line}\n" for line in written(recode)), encoding="utf-8")
     assert read_recode(path) == recode
 
 
 @given(st.lists(st.integers(0, 99), min_size=1, unique=True), st.integers(0, 99), st.integers(0, 99))
-def test_ranges_of_numbers_are_ranges_of_numbers(numbers, low, high):
+def test_numeric_ranges_compare_numerically(numbers, low, high):
     low, high = sorted((low, high))
     recode = GroupRecode((("in", (Range(str(low), str(high)),)),))
     found = recode.recoded([f"{n:2}" for n in numbers], length=2)
@@ -182,7 +182,7 @@ def test_ranges_of_numbers_are_ranges_of_numbers(numbers, low, high):
 
 
 @pytest.mark.shared
-def test_real_recodings(shared):
+def test_real_recodings_are_read(shared):
     folder = shared / "data/tables/tauargus"
     metadata = read_metadata(folder / "Tau_TestW.rda")
     records = read_microdata(folder / "tau_testW.asc.gz", metadata, variables=["Size", "IndustryCode"])

@@ -59,7 +59,7 @@ def lines(tmp_path, kind, *options, table=SAFE):
     return path.read_text("ascii").splitlines()
 
 
-def test_code_and_value(tmp_path):
+def test_code_and_value_file_is_written(tmp_path):
     assert lines(tmp_path, 3, "QU") == [
         '"Total","Total",103.50',
         '"Total","s",50.50',
@@ -79,7 +79,7 @@ def test_code_and_value(tmp_path):
     ]
 
 
-def test_options_of_code_and_value(tmp_path):
+def test_code_and_value_options_are_applied(tmp_path):
     header, *rows = lines(tmp_path, 2, "FL", "AS", "SE")
     assert header == "region,size,turnover,Status"
     assert len(rows) == 14
@@ -109,7 +109,7 @@ def test_cross_table_shows_every_cell_once(tmp_path, shape):
     assert numbers == sorted(table.value)
 
 
-def test_sbs(tmp_path):
+def test_sbs_file_is_written(tmp_path):
     found = lines(tmp_path, 4, "HL", "QU")
     assert found[0] == '"Total",0,"Total",0,103.50,15,V'
     assert found[7:9] == ['" 1",2,"s",0,20.00,2,A', '" 1",2,"l",0,5.00,1,A']
@@ -136,7 +136,7 @@ def test_sbs_flags_name_rule_and_shares(tmp_path, rules, words):
     assert line.split(",")[4:] == words
 
 
-def test_files_that_hold_withheld_values_are_known():
+def test_files_with_suppressed_values_are_marked():
     assert confidential(3, frozenset({"AS"}))
     assert not confidential(3, frozenset({"QU"}))
     assert confidential(3, frozenset({"SO"}))

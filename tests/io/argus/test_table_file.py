@@ -199,13 +199,13 @@ def test_totals_with_extra_decimals_may_be_rounded(tmp_path):
         ("a;1;S\nTotal;1;S;0", DataError, "a line has 3 columns, the metadata name 4"),
     ],
 )
-def test_files_that_are_no_table_are_refused(tmp_path, text, error, what):
+def test_invalid_table_file_raises(tmp_path, text, error, what):
     with pytest.raises(error) as raised:
         read(tmp_path, text, FLAT)
     assert what in str(raised.value)
 
 
-def test_wrong_frequencies_and_contributions_are_refused(tmp_path):
+def test_wrong_frequencies_and_contributions_raise(tmp_path):
     text = APPENDIX_E.replace("A, a, 10, 40, 10, 5", "A, a, 10, 40, 5, 10")
     with pytest.raises(DataError, match=r"1 cell\(s\) have largest contributions .* not in falling order"):
         read(tmp_path, text, APPENDIX_E_METADATA, additivity="open")
@@ -237,7 +237,7 @@ def test_totals_are_recognised_in_any_case_or_blank(tmp_path):
     assert by_codes(read(tmp_path, text.replace("TOTAL", ""), FLAT).table)[("Total",)] == 3
 
 
-def test_recomputed_totals_keep_their_status_when_asked(tmp_path):
+def test_recomputed_totals_keep_status_on_request(tmp_path):
     text = "a;1;S;0\nb;2;U;0\nTotal;9;U;0\n"
     kept = read(tmp_path, text, FLAT, additivity="recompute")
     dropped = read(tmp_path, text, FLAT, additivity="recompute", keep_status=False)
@@ -307,7 +307,7 @@ UP
     assert audit(found.table, found.need, Release.of(found.table, protection)).safe
 
 
-def test_parameters_are_checked(tmp_path):
+def test_invalid_parameters_raise(tmp_path):
     with pytest.raises(ParameterError, match="no way 'chek'"):
         read(tmp_path, APPENDIX_E, APPENDIX_E_METADATA, additivity="chek")
     with pytest.raises(ParameterError, match="describe records"):
@@ -327,7 +327,7 @@ def test_many_failing_relations_are_counted(tmp_path):
 
 
 @given(magnitude_tables(hierarchical=True))
-def test_recomputed_contributions_are_the_largest_of_all_parts(tmp_path_factory, table):
+def test_recomputed_contributions_are_largest_of_parts(tmp_path_factory, table):
     """Slow and obvious: pour the contributions of every leaf below a cell into one list, and sort it."""
     path = tmp_path_factory.mktemp("tab") / "t.tab"
     cost = np.arange(table.n_cells, dtype=float)

@@ -20,7 +20,7 @@ from hitoku.model import Hierarchy, Need, Table
     ),
     data=st.data(),
 )
-def test_any_table_comes_back(tmp_path_factory, table, data):
+def test_table_round_trips(tmp_path_factory, table, data):
     unsafe = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)))
     level = np.where(unsafe, data.draw(st.sampled_from([0.0, 0.5, 3.0])), 0.0)
     need = Need(unsafe=unsafe, lower=level, upper=2 * level)
@@ -68,7 +68,7 @@ def test_generated_columns_avoid_variable_names(tmp_path):
         (Table.from_array([1, 2], codes=[["é", "c"]]), "'é'"),
     ],
 )
-def test_tables_that_the_file_cannot_hold_are_refused(tmp_path, table, what):
+def test_unrepresentable_tables_raise(tmp_path, table, what):
     with pytest.raises(OutputError) as error:
         write_table(tmp_path / "t.tab", table)
     assert what.replace("d1", table.labels.names[0]) in error.value.what
@@ -84,7 +84,7 @@ def test_alternative_hierarchies_raise(tmp_path):
         write_table(tmp_path / "t.tab", table)
 
 
-def test_statuses_are_checked(tmp_path):
+def test_invalid_statuses_raise(tmp_path):
     table = Table.from_array([1, 2])
     with pytest.raises(TableError, match="one letter per cell"):
         write_table(tmp_path / "t.tab", table, status=np.array(["S", "U", "?"]))

@@ -44,7 +44,7 @@ def test_impossible_file_name_raises(tmp_path, name):
         found_file(name, [tmp_path], "tree")
 
 
-def test_lines_lose_tabs_comments_and_nothing_else():
+def test_lines_lose_only_tabs_and_comments():
     text = "// head\r\n\tA  1\t2\r\n\r\n   // note\r\nhttp://x\n"
     assert list(lines_of(text)) == [(2, "A  1 2"), (5, "http://x")]
 
@@ -60,7 +60,7 @@ def test_lines_lose_tabs_comments_and_nothing_else():
         ('"// no comment"', [("// no comment", True)]),
     ],
 )
-def test_words(line, words):
+def test_words_are_split(line, words):
     assert [(word.text, word.quoted) for word in words_of(line)] == words
 
 
@@ -92,7 +92,7 @@ def test_gz_file_is_compressed_reproducibly(tmp_path):
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
-def test_files_are_found_as_windows_finds_them(tmp_path):
+def test_files_are_found_ignoring_case_in_listed_folders(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     for folder in (first, second):
         folder.mkdir()

@@ -49,7 +49,7 @@ def test_depth_is_the_number_of_indents():
         pytest.param("A\n\tB", " ", ("A", "B"), id="a tab is a blank"),
     ],
 )
-def test_blanks(text, lead, codes):
+def test_blanks_in_codes_are_handled(text, lead, codes):
     assert parse_tree(text, lead).codes[1:] == codes
 
 
@@ -64,7 +64,7 @@ def test_blanks(text, lead, codes):
         ("// nothing", "the tree is empty", "t.hrc"),
     ],
 )
-def test_mistakes_are_named_with_their_line(text, what, where):
+def test_invalid_tree_raises_with_line(text, what, where):
     with pytest.raises(HierarchyError) as error:
         parse_tree(text, name="t.hrc")
     assert (error.value.what, error.value.where) == (what, where)
@@ -94,7 +94,7 @@ def trees(draw):
 
 
 @given(trees(), st.sampled_from(["@", ".", "--", "@@"]))
-def test_any_tree_comes_back(tmp_path_factory, tree, lead):
+def test_tree_round_trips(tmp_path_factory, tree, lead):
     path = tmp_path_factory.mktemp("hrc") / "t.hrc"
     write_tree(path, tree, lead)
     again = read_tree(path, lead, "T")
@@ -146,7 +146,7 @@ def test_hierarchy_is_read_from_digits(codes, levels, expected):
     assert pairs(tree_by_digits(codes, levels, "T")) == expected
 
 
-def test_digits_that_do_not_fit_are_refused():
+def test_mismatched_digits_raise():
     with pytest.raises(HierarchyError, match="code '123' has more than the 2 digits"):
         tree_by_digits(["123"], [1, 1])
     with pytest.raises(HierarchyError, match=r"1 code\(s\) are a category of the data and the sum of others"):
@@ -189,7 +189,7 @@ def test_flat_variables_and_digits_need_no_file():
 
 
 @pytest.mark.shared
-def test_real_trees(shared):
+def test_real_trees_are_read(shared):
     folder = shared / "data/tables/tauargus"
     tree = read_tree(folder / "region2.hrc")
     assert tree.codes[:5] == ("Total", "Nr", " 1", " 2", " 3")

@@ -99,7 +99,7 @@ CODES = st.lists(
 @pytest.mark.parametrize("name", READERS)
 @given(rows=CODES, columns=CODES)
 @settings(max_examples=13)
-def test_codes_and_values_come_back_as_they_were(tmp_path_factory, name, rows, columns):
+def test_codes_and_values_round_trip(tmp_path_factory, name, rows, columns):
     table = Table.from_array(np.array([[0.5, 1.25], [0.0, 1e9]]), codes=[rows, columns], integer=False)
     file = tmp_path_factory.mktemp("formats") / "table"
     FORMATS[name].write(file := file.with_suffix(FORMATS[name].suffix), shown(table, table.value == 1.25))
@@ -126,7 +126,7 @@ def test_every_format_has_read_back_test_or_excuse():
         (["csv", "json-stat", "sdmx-csv"], ["table.csv", "table.json", "table.sdmx.csv"]),
     ],
 )
-def test_csv_is_always_there(persons, tmp_path, asked, written):
+def test_csv_is_always_available(persons, tmp_path, asked, written):
     assert write_formats(tmp_path, "table", shown(persons, persons.inner), asked) == {}
     assert sorted(file.name for file in tmp_path.iterdir()) == written
     assert set(USUAL) <= set(FORMATS)

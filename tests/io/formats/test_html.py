@@ -22,7 +22,7 @@ def release_of(array, **parts):
 
 
 @pytest.mark.parametrize("integer", [True, False])
-def test_numbers_read_back_as_they_were(integer):
+def test_numbers_round_trip(integer):
     values = np.array([0.0, 3.0, 1e16, -7.0, 123456789.0])
     values = values if integer else np.append(values, [0.1, 1 / 3, 2.5e-8])
     assert [float(text) for text in printed(values, integer=integer)] == values.tolist()
@@ -96,7 +96,7 @@ def test_large_html_table_is_folded():
     assert len(html) < 4_000_000
 
 
-def test_numbers_are_those_of_the_csv():
+def test_numbers_equal_those_in_csv():
     """The page rounded to two decimals."""
     release = release_of([[1234.125, 2.0], [0.1, 0.2]])
     html = page(release, title="t")

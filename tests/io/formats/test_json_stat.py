@@ -47,7 +47,7 @@ def test_json_stat_finds_cell_by_codes(tmp_path):
     assert set(data["extension"]["status"]["label"]) >= {"c"}
 
 
-def test_trees_are_children(tmp_path):
+def test_hierarchies_are_written_as_children(tmp_path):
     region = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1", "S2"]})
     coast = Hierarchy.from_tree({"Coast": ["N1", "S1"], "Inland": ["N2", "S2"]})
     both = Dimension("region", (region, coast))
@@ -95,7 +95,7 @@ def test_json_stat_explains_only_used_statuses(tmp_path, hidden, adjusted, used)
 
 
 @pytest.mark.parametrize(("value", "text"), [(3.0, "3"), (0.1 + 0.2, "0.3"), (2.0**60, str(float(2**60)))])
-def test_numbers_are_written_so_that_they_come_back(tmp_path, value, text):
+def test_numbers_round_trip(tmp_path, value, text):
     table = Table.from_array(np.array([value, value]), integer=False)
     data = told(tmp_path, table, table.value < 0)
     assert data["value"][0] == float(text)

@@ -66,7 +66,7 @@ def test_parquet_keeps_integers_and_metadata_texts(table, tmp_path):
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_of_adjusted_values_every_row_says_so(table, tmp_path, kind):
+def test_adjusted_values_are_marked_in_every_row(table, tmp_path, kind):
     file = tmp_path / f"table.{kind}"
     WRITERS[kind](file, shown(table, np.zeros(9, dtype=bool), adjusted=True))
     frame = READERS[kind](file)

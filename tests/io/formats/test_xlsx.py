@@ -181,7 +181,7 @@ def test_linked_tables_are_listed(tmp_path):
     assert grid(sheet, 5, 3) == [[*whole.labels.codes_of(c), whole.value[c]] for c in range(whole.n_cells)]
 
 
-def test_codes_that_begin_like_formulas_stay_texts(tmp_path):
+def test_formula_like_codes_stay_text(tmp_path):
     codes = ["=1+1", "+cmd|' /C calc'!A0", "-2", "@SUM(A1)", "http://example.org", "0012"]
     table = Table.from_array(
         np.arange(36).reshape(6, 6), names=["=name", "b"], codes=[codes, codes], measure='=HYPERLINK("x")'

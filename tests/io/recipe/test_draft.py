@@ -141,7 +141,7 @@ def towns():
     )
 
 
-def test_columns_that_tell_another_are_found(tmp_path):
+def test_determining_columns_are_found(tmp_path):
     towns().to_csv(tmp_path / "f.csv", index=False)
     _, columns = columns_of(tmp_path / "f.csv")
     found = nested(tmp_path / "f.csv", columns)
@@ -243,7 +243,7 @@ def test_file_with_one_row_per_cell_is_recognised(tmp_path, totals, values):
     assert run.outcome.table.n_cells == 30
 
 
-def test_records_are_not_taken_for_cells(tmp_path):
+def test_records_are_not_recognised_as_cells(tmp_path):
     frame = by_cell(totals=False)[["region", "sector", "n_obs"]]
     pd.concat([frame, frame[:3]]).to_csv(tmp_path / "records.csv", index=False)
     assert "data" in tomllib.loads(draft_recipe(tmp_path / "records.csv", tmp_path))
@@ -272,7 +272,7 @@ def test_draft_explains_its_guesses(tmp_path):
         ),
     ],
 )
-def test_data_without_a_table_in_them_are_refused(tmp_path, frame, what):
+def test_data_without_table_columns_raise(tmp_path, frame, what):
     frame.to_csv(tmp_path / "f.csv", index=False)
     with pytest.raises(DataError, match=what):
         write_draft(tmp_path / "f.csv", tmp_path / "recipe.toml")
@@ -300,7 +300,7 @@ def test_existing_recipe_is_not_overwritten(tmp_path):
         ("rtauargus/datatest1", "cells", ["treff", "cj", "type_distrib", "A10"]),
     ],
 )
-def test_files_of_other_programs_are_understood(shared, tmp_path, name, kind, by):
+def test_files_of_other_programs_are_read(shared, tmp_path, name, kind, by):
     recipe = write_draft(shared / "data" / "tables" / f"{name}.csv", tmp_path / "recipe.toml")
     keys = tomllib.loads(recipe.read_text("utf-8"))
     assert kind in keys
@@ -377,7 +377,7 @@ def test_numbers_of_respondents_are_known_in_other_languages(tmp_path, name):
     assert tomllib.loads(draft_recipe(path, tmp_path))["frequency"] == name
 
 
-def test_large_code_that_is_no_sum_is_not_total(tmp_path):
+def test_large_code_without_sum_is_not_total(tmp_path):
     frame = cells_with("xx")
     frame.loc[frame["trade"] == "xx", ["n", "turnover"]] += 1
     path = tmp_path / "cells.csv"

@@ -184,7 +184,7 @@ def test_invalid_recipe_raises_with_line_and_key(read, more, where, what, fix):
         ),
     ],
 )
-def test_something_wrong_in_the_first_lines(read, old, new, where, what):
+def test_error_in_first_lines_names_its_line(read, old, new, where, what):
     good = GOOD.replace('data = "firms.csv"', 'cells = "c.csv"') if what.startswith("holds") else GOOD
     assert old in good
     with pytest.raises(HitokuError) as caught:
@@ -209,7 +209,7 @@ def test_recipe_accepts_byte_order_mark_and_crlf(read):
     assert read(("\ufeff" + GOOD).replace("\n", "\r\n")).keys.by == ["region", "size"]
 
 
-def test_rules_and_methods_may_be_words_or_tables(read):
+def test_rules_and_methods_may_be_specs_or_tables(read):
     text = GOOD.replace('"p_percent:p=10"', '"p_percent:p=10", {name = "few_contributors", n = 3}')
     recipe = read(text + 'method = {name = "optimal", cost = "value", keep = "margins"}')
     assert recipe.rules == (PPercent(10), FewContributors(3))
@@ -245,7 +245,7 @@ def test_keys_for_all_tables_are_filled_in(read):
     assert tables["two"].hierarchies == {"trade": ["t.csv", "t2.csv"]}
 
 
-def test_options_make_the_same_recipe_as_a_file(read):
+def test_options_and_file_give_same_recipe(read):
     options = {
         "data": "firms.csv",
         "by": ["region", "size"],

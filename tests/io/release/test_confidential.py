@@ -102,7 +102,7 @@ def test_public_files_contain_no_checker_terms(release, name):
     assert b"region" in text
 
 
-def test_forced_release_reveals_nothing_outside_the_checkers_folder(tmp_path):
+def test_forced_release_reveals_nothing_outside_checker_folder(tmp_path):
     """One unsafe cell is withheld alone: the sum that gives it away is in the report and nowhere else."""
     table, need, *_ = decided()
     protection = Protection.withhold(table, need.unsafe, need)
@@ -249,7 +249,7 @@ def test_value_planted_in_text_is_found(release, tmp_path, suffix):
     assert leaked(file, [SECRET]) == {SECRET}
 
 
-def test_adjusted_values_do_not_tell_which_were_changed(tmp_path):
+def test_adjusted_files_do_not_reveal_changed_cells(tmp_path):
     """Two tables that are published as the same adjusted one leave the same files; each says "adjusted"."""
     shown = Table.from_array(np.array([[11, 20], [30, 39]]), measure="persons")
     folders = []

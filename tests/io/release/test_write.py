@@ -153,7 +153,7 @@ def test_folder_read_back_is_audited(decided, tmp_path):
     assert audit(again, levels, release).safe
 
 
-def test_flat_variables_are_known_again(decided, tmp_path):
+def test_flat_variables_round_trip(decided, tmp_path):
     table = decided[0]
     again, _, release = read_release(write_release(tmp_path / "out", Outcome(*decided[2:])))
     assert [d.codes for d in again.dimensions] == [d.codes for d in table.dimensions]
@@ -161,7 +161,7 @@ def test_flat_variables_are_known_again(decided, tmp_path):
     assert again.describe(3) == table.describe(3)
 
 
-def test_hashes_of_every_public_file_are_kept(decided, tmp_path):
+def test_public_file_hashes_are_stored(decided, tmp_path):
     folder = write_release(
         tmp_path / "out", Outcome(*decided[2:]), PublicationPlan(formats=["parquet", "json-stat"])
     )

@@ -22,7 +22,7 @@ def on_the_strip(*places):
 
 
 @given(value=VALUES, down=AWAY, up=AWAY, lower=LEVELS, upper=LEVELS, width=LEVELS)
-def test_everything_is_on_the_strip_and_in_order(value, down, up, lower, upper, width):
+def test_marks_are_on_the_bar_in_order(value, down, up, lower, upper, width):
     bar = interval_bar(value, value - down, value + up, lower=lower, upper=upper, width=width)
     assert bar.have[0] <= bar.value <= bar.have[1]
     assert on_the_strip(bar.value, *bar.have)
@@ -95,7 +95,7 @@ def test_unmet_requirement_is_never_printed_as_met(quotient):
 
 
 @given(st.floats(-1e12, 1e12) | st.integers(-(10**12), 10**12).map(float))
-def test_numbers_read_back_as_what_they_were(value):
+def test_printed_numbers_round_trip(value):
     full, short = (float(f(value).replace(",", "").replace("\N{MINUS SIGN}", "-")) for f in (number, bound))
     assert full == pytest.approx(value, rel=1e-11, abs=1e-15)
     assert short == pytest.approx(value, rel=6e-3, abs=1e-15)

@@ -192,7 +192,7 @@ def test_failing_section_is_opened_first(browser, opened):
     assert browser.value("document.querySelectorAll('.sheet:not([hidden])').length") == 1
 
 
-def test_another_part_can_be_chosen(browser, opened):
+def test_part_selector_changes_section(browser, opened):
     opened("cube")
     browser.value("document.getElementById('part').focus()")
     browser.press("ArrowDown")
@@ -271,7 +271,7 @@ def test_page_fits_the_window_width(browser, opened, width):
     assert browser.value("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_dark_is_dark(browser, opened):
+def test_dark_mode_has_dark_background(browser, opened):
     opened("counts")
     grounds = []
     for scheme in ("light", "dark"):

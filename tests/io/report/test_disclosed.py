@@ -42,7 +42,7 @@ def test_failed_cell_comes_with_its_arithmetic():
     assert listed == "unsafe, and published (withhold it): region=2, trade=1"
 
 
-def test_bars_of_a_sum_meet():
+def test_bars_of_a_sum_are_adjacent():
     """Every bar ends where the next one begins, and the last one is what is left."""
     tree = parsed(page(unsafe(), title="A title"))
     bars = [

@@ -85,7 +85,7 @@ def test_page_contains_no_external_link(shown):
     assert not re.search(r"https?:|url\(|@import|fetch\(|XMLHttpRequest|innerHTML", ours)
 
 
-def test_links_inside_lead_somewhere_and_ids_are_unique(shown):
+def test_internal_links_resolve_and_ids_are_unique(shown):
     _, tree = shown
     ids = [each.attributes["id"] for each in tree.all() if "id" in each.attributes]
     assert len(ids) == len(set(ids))

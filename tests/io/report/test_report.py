@@ -173,7 +173,7 @@ def test_report_shows_every_row(shown):
         assert ("out" in line.classes) == (not (row.in_scope and row.applies))
 
 
-def test_green_report_says_green():
+def test_green_verdict_is_printed():
     table = Table.from_array([[20, 15], [72, 8]])
     nothing = np.zeros(table.n_cells, dtype=bool)
     cells = evidence(table, Need(unsafe=nothing), Protection.withhold(table, nothing))
@@ -203,7 +203,7 @@ def test_non_additive_table_passes_without_certificate():
     assert "nothing to verify: its values do not add up exactly" in words(tree)
 
 
-def test_key_figures_are_those_of_need_and_loss():
+def test_key_figures_match_need_and_loss():
     cells = magnitudes()
     said = words(parsed(page(cells, title="A title")).one("dl", **{"class": "figures"}))
     lost, unsafe_cells = loss(cells.table, cells.protection), int(cells.need.unsafe.sum())
