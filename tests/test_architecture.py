@@ -347,7 +347,7 @@ def modules() -> Iterator[tuple[Path, str, bool]]:
             yield path, ".".join(parts[:-1] if is_package else parts), is_package
 
 
-def test_arrows_go_one_way():
+def test_imports_follow_the_layers():
     wrong = [
         complaint
         for path, module, is_package in modules()
@@ -361,7 +361,7 @@ def test_imports_have_no_cycle():
     assert not found, " -> ".join(found)
 
 
-def test_other_packages_import_what_a_facade_offers():
+def test_packages_import_from_facades_only():
     wrong = [
         complaint
         for path, module, _ in modules()
@@ -370,7 +370,7 @@ def test_other_packages_import_what_a_facade_offers():
     assert not wrong, "\n".join(wrong)
 
 
-def test_tests_import_what_a_facade_offers():
+def test_tests_import_from_facades_only():
     wrong = [
         complaint
         for folder in ("tests", "papers/tests", "bench", "tools", "docs")

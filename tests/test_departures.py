@@ -25,7 +25,7 @@ HELD = {
     "one level to either side": "tests/test_departures.py::test_zero_level_forbids_that_direction",
     "values printed as the solver": "tests/methods/adjust/test_adjust.py::"
     "test_every_unsafe_cell_moves_and_every_sum_holds_exactly",
-    "a cell with `freq(parent)": "tests/rules/test_direct_disclosure.py::test_all_but_k_in_one_cell_is_unsafe",
+    "a cell with `freq(parent)": "tests/rules/test_direct_disclosure.py::test_all_but_k_in_a_cell_is_unsafe",
     "cells are suppressed; the choice": "tests/test_departures.py::test_need_from_cells_has_no_groups "
     "tests/methods/gauss/test_gauss.py::test_elimination_alone_is_not_enough_for_direct_disclosure",
     "no cell follows *exactly*": "tests/methods/gauss/test_gauss.py::"

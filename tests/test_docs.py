@@ -160,7 +160,7 @@ def test_examples_run_as_printed(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
-def test_links_lead_somewhere(page):
+def test_links_resolve(page):
     assert broken_links(page) == []
 
 
@@ -191,7 +191,7 @@ def test_page_commands_use_files_of_its_python(tmp_path, monkeypatch):
     run(wrote + "```shell\ncat note\n```\n```output\nhere\n```\n", "page")
 
 
-def test_blocks_of_a_page_share_their_names():
+def test_blocks_of_a_page_share_names():
     run("```python\nx = 2\n```\ntext\n```python\n>>> x + 1\n3\n```\n```python no-run\n1 / 0\n```\n", "page")
 
 

@@ -46,7 +46,7 @@ def test_empty_folder_is_filled(tmp_path):
     assert (tmp_path / "out" / "a.txt").read_text() == "a"
 
 
-def test_after_an_error_nothing_is_left(tmp_path):
+def test_error_leaves_nothing(tmp_path):
     def fail():
         with new_folder(tmp_path / "out") as draft:
             (draft / "secret.txt").write_text("secret")

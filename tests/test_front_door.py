@@ -45,13 +45,13 @@ def test_importing_hitoku_loads_nothing_else():
     assert sorted(loaded & HEAVY) == []
 
 
-def test_telling_the_version_loads_nothing_heavy():
+def test_version_option_loads_nothing_heavy():
     loaded = loaded_by("-m", "hitoku", "--version")
     assert "hitoku.cli.commands" in loaded
     assert sorted(loaded & HEAVY) == []
 
 
-def test_helping_with_every_command_loads_nothing_heavy():
+def test_help_of_commands_loads_nothing_heavy():
     script = """
 import typer
 from hitoku.cli import guarded

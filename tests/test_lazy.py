@@ -37,13 +37,13 @@ def test_package_exports_function_named_like_module():
     assert done.stdout.split() == ["True"]
 
 
-def test_facade_refuses_a_name_that_the_stub_lacks():
+def test_unknown_facade_name_raises():
     package = import_module("hitoku.tabulation")
     with pytest.raises(AttributeError, match="has no attribute 'tabulated'"):
         _ = package.tabulated
 
 
-def test_facade_loads_a_name_when_it_is_used():
+def test_facade_loads_names_lazily():
     told = "print('duckdb' in sys.modules)"
     code = f"import sys, hitoku.tabulation as package; {told}; package.tabulate; {told}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -75,7 +75,7 @@ def test_field_named_like_parameter_is_a_field():
 
 
 @pytest.mark.parametrize("name", ["{p}", "{0}", "{", "}", "{{p}}", "{p.real}", "{p[0]}", "%s"])
-def test_field_with_braces_is_printed_as_it_is(name):
+def test_field_with_braces_is_printed_unchanged(name):
     assert (
         str(DataError("c", "no file {name}", where="{name}", name=name, p=1))
         == f"no file {name}\n  where: {name}"
@@ -104,7 +104,7 @@ def test_text_is_an_english_string_with_its_template():
         assert translate(other, look_up) == "nicht bekannt (1,200 Zellen)"
 
 
-def test_translate_uses_english_where_the_catalogue_is_silent():
+def test_missing_translation_falls_back_to_english():
     assert translate(Text("{n} lines", n=3), look_up) == "3 lines"
     assert translate("not known", look_up) == "nicht bekannt"
 

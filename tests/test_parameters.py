@@ -81,7 +81,7 @@ def admits(parameter, value, choices=()):
 
 
 @pytest.mark.parametrize("parameter", [field.name for field in fields(Thing)])
-def test_word_of_another_type_is_rejected(parameter):
+def test_argument_of_wrong_type_is_rejected(parameter):
     # By how they print: a list takes 0 for False and 1.0 for True.
     admitted = [repr(value) for value in VALUES if admits(parameter, value)]
     assert admitted == [repr(value) for value in VALUES if repr(value) in map(repr, ADMITTED[parameter])]
@@ -99,13 +99,13 @@ def test_word_of_another_type_is_rejected(parameter):
         ("fraction", 1, "it can only be given in Python"),
     ],
 )
-def test_word_of_another_type_names_what_is_allowed(parameter, value, advice):
+def test_wrong_type_error_names_allowed_types(parameter, value, advice):
     with pytest.raises(ParameterError) as caught:
         check_word(Thing, parameter, value, "word", ParameterError)
     assert caught.value.fix == advice
 
 
-def test_choices_replace_any_word():
+def test_choices_replace_the_string_type():
     assert admits("name", "unit", ["unit", "value"])
     assert not admits("name", "x", ["unit", "value"])
 
@@ -159,7 +159,7 @@ def test_constructor_accepts_numbers_of_numpy_and_fractions():
     assert made.percent is third, "exact numbers stay exact"
 
 
-def test_parameter_that_no_type_describes_is_not_checked():
+def test_untyped_parameter_is_not_checked():
     mask = np.ones(3)
     assert Checked(mask=mask).mask is mask
 
@@ -174,7 +174,7 @@ def test_brackets_say_whether_ends_belong_to_the_range(interval, inside, outside
         real(interval).func(outside)
 
 
-def test_whole_numbers_up_to_an_end():
+def test_integer_ranges_are_checked():
     assert whole(2, 4).func(4) == 4
     with pytest.raises(ValueError, match="whole number"):
         whole(2, 4).func(5)

@@ -78,7 +78,7 @@ def test_machine_path_is_found(line):
     assert MACHINE_PATH.search(line)
 
 
-def test_pins_are_plain_and_addresses_nowhere():
+def test_pins_contain_no_addresses():
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert pins

@@ -75,7 +75,7 @@ def test_invalid_register_raises(n, seed, where):
     assert caught.value.fix
 
 
-def test_trees_of_any_size():
+def test_random_hierarchies_have_any_size():
     sample = register(n=500, seed=3, regions=(3, 4), activities=(5,))
     assert len(sample.hierarchies["region"].leaves) == 12
     assert sample.hierarchies["region"].n_levels == 3

@@ -87,7 +87,7 @@ def test_flows_at_limit_fall_back_on_programs(monkeypatch):
     assert programs.proof.n_programs > flows.proof.n_programs
 
 
-def test_whole_numbers_that_no_double_holds_are_refused():
+def test_integers_beyond_double_precision_raise():
     records = pd.DataFrame({"a": list("xxyyzz"), "b": list("pqpqpq"), "v": [2**60 + 1] * 6})
     with pytest.raises(TableError, match=r"beyond 2\*\*53"):
         ht.tabulate(records, by=["a", "b"], value="v")
@@ -109,7 +109,7 @@ def test_numbers_beyond_64_bits_are_protected(power):
     assert ht.audit(table, need, ht.Release.of(table, found)).safe
 
 
-def test_numbers_within_the_tolerance_of_solvers_are_refused():
+def test_values_within_solver_tolerance_raise():
     with pytest.raises(TableError, match="below 1e-6"):
         ht.Table(value=[1e-7, 1e-7], relations=[[1, -1]])
     assert ht.Table(value=[1e-7, 1.0, 1.0 + 1e-7], relations=[[1, 1, -1]]).n_cells == 3
@@ -188,7 +188,7 @@ def test_circulation_stopped_at_limit_reports_no_pattern(monkeypatch):
         ht.Circulation().protect(table, need)
 
 
-def test_claims_that_share_changes_are_safe(monkeypatch):
+def test_requirements_sharing_deviations_are_safe(monkeypatch):
     table, need = cube(5)
     table = linear_only(table)
     monkeypatch.setattr(circulation.circulation, "SHARED_WORK", -1)
@@ -203,7 +203,7 @@ def test_sweeps_stop_at_their_limit_and_are_safe(monkeypatch):
     assert ht.audit(table, need, ht.Release.of(table, found)).safe
 
 
-def test_few_requirements_of_a_larger_table_are_swept_with_little_work(monkeypatch):
+def test_sweep_of_few_requirements_needs_little_work(monkeypatch):
     limits, inner = [], circulation.circulation.swept
 
     def noted(state, program, batches, sharpness, more, work):
@@ -232,7 +232,7 @@ def test_interrupted_circulation_keeps_safe_pattern(monkeypatch):
     assert ht.audit(table, need, ht.Release.of(table, found)).safe
 
 
-def test_intervals_that_were_not_reached_are_unknown():
+def test_unreached_intervals_are_unknown():
     table, need = cube(4)
     release = ht.Release.of(table, ht.Protection.withhold(table, table.inner, need))
     for integer in (False, True):
@@ -265,7 +265,7 @@ def test_audit_reports_undecided_cells(monkeypatch):
     assert CellOutcome.NARROW not in found.outcomes.values()
 
 
-def test_closing_in_whole_numbers_stops_at_its_limit(monkeypatch):
+def test_integer_closing_stops_at_its_limit(monkeypatch):
     table, need = cube(4)
     withheld = np.array(need.unsafe)
     monkeypatch.setattr(whole_numbers, "SECONDS", 1)
@@ -274,7 +274,7 @@ def test_closing_in_whole_numbers_stops_at_its_limit(monkeypatch):
     assert closed.withheld.sum() >= withheld.sum()
 
 
-def test_hidden_cells_count_as_withheld_over_whole_numbers():
+def test_hidden_cells_count_as_suppressed_over_integers():
     counts = np.random.default_rng(1).integers(0, 6, (3, 3, 3))
     plain = ht.Table.from_array(counts)
     hidden = np.zeros(plain.n_cells, dtype=bool)

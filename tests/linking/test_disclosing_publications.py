@@ -110,7 +110,7 @@ def recipe_of(folder, records: pd.DataFrame, keys: str, tables: Mapping[str, str
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_tables_disclose_together_is_protected_and_the_row_says_so(name, tmp_path):
+def test_joint_disclosure_is_protected_and_reported(name, tmp_path):
     records, keys, tables, disclosing = CASES[name]
     run = run_recipe(recipe_of(tmp_path, records, keys, tables), tmp_path / "release")
     row = run.verdict["tables"]
@@ -127,7 +127,7 @@ def test_what_tables_disclose_together_is_protected_and_the_row_says_so(name, tm
 
 
 @pytest.mark.parametrize("name", list(CASES)[2:4])
-def test_releases_made_apart_are_found_to_disclose_a_few_people(name, tmp_path):
+def test_separate_releases_disclosing_few_people_fail(name, tmp_path):
     records, keys, tables, disclosing = CASES[name]
     records.to_csv(tmp_path / "people.csv", index=False)
     folders = []
@@ -155,7 +155,7 @@ def _cell(folder, code: str) -> int:
     return next(cell for cell in range(table.n_cells) if table.labels.codes_of(cell) == (code,))
 
 
-def test_without_their_records_releases_made_apart_are_not_decided(tmp_path):
+def test_separate_releases_without_records_are_not_decided(tmp_path):
     records, keys, tables, _ = CASES["two geographies"]
     file = tmp_path / "people.csv"
     records.to_csv(file, index=False)

@@ -56,7 +56,7 @@ def publications(draw) -> dict[str, dict]:
 
 @given(data=st.data(), records=registers(), tables=publications())
 @settings(max_examples=4)
-def test_nothing_follows_from_all_tables_that_does_not_follow_from_the_linked_one(data, records, tables):
+def test_linked_table_implies_all_derivable_sums(data, records, tables):
     linked = link(records, tables, value="turnover")
     assume(linked.complete)
     whole = linked.atoms
@@ -74,7 +74,7 @@ def test_nothing_follows_from_all_tables_that_does_not_follow_from_the_linked_on
         assert bounds.upper[cell] <= high + 1e-6
 
 
-def test_a_ring_of_tables_says_more_than_the_cells_that_they_share():
+def test_ring_of_tables_reveals_more_than_shared_cells():
     """The test above can fail: without their atoms three tables in a ring are taken too lightly."""
     with pytest.raises(AssertionError):
         _attack_a_ring(with_atoms=False)
@@ -163,7 +163,7 @@ def test_empty_cell_equals_sum_of_its_parts():
     data=st.data(), records=registers(), sizes=st.sampled_from(["1", "2"]), town=st.sampled_from(["n1", "s1"])
 )
 @settings(max_examples=4)
-def test_filters_that_cut_across_each_other_are_examined_by_atoms(data, records, sizes, town):
+def test_crossing_filters_are_examined_by_atoms(data, records, sizes, town):
     tables = {
         "sizes": {"by": ["section"], "where": {"size": [sizes]}},
         "towns": {"by": ["division"], "where": {"town": [town]}},
@@ -218,7 +218,7 @@ def test_filter_on_another_tables_variable_is_its_part():
     assert cells_named(linked, "all")["A", "1"] == cells_named(linked, "small")["A",]
 
 
-def test_cells_with_the_same_records_are_joined_though_nothing_says_so():
+def test_cells_with_equal_records_are_joined():
     records = register()
     records = records[
         (records["section"] == "A") <= (records["size"] == "1")
@@ -322,7 +322,7 @@ FIRMS = pd.DataFrame(
         ),
     ],
 )
-def test_whatever_readers_get_by_subtracting_is_judged(filters, left):
+def test_derivable_differences_are_judged(filters, left):
     tables = {f"t{number}": {"by": ["region"], "where": where} for number, where in enumerate(filters)}
     other = pd.DataFrame([("N", "3", "y", 7)], columns=FIRMS.columns)
     linked = link(pd.concat([FIRMS, other]), tables, value="turnover")
@@ -330,7 +330,7 @@ def test_whatever_readers_get_by_subtracting_is_judged(filters, left):
     assert linked.complete
 
 
-def test_a_filter_of_all_tables_leaves_no_rest():
+def test_filter_of_all_tables_leaves_no_remainder():
     where = {"size": ["1"]}
     linked = link(
         FIRMS,

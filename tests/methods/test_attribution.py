@@ -79,7 +79,7 @@ def disclosed(attack, table, release):
 @pytest.mark.parametrize("name", ["greedy", "optimal", "circulation"])
 @settings(deadline=None, max_examples=4)
 @given(table=count_tables(max_side=3, max_count=6), data=st.data())
-def test_no_method_gives_people_away_by_their_records_or_weights(name, pair, table, data):
+def test_weights_and_records_reveal_no_people(name, pair, table, data):
     """People have one record or several: a rule counts people, and the attack reads what is published."""
     rule, attack = pair
     inner = table.value[table.inner]
@@ -104,7 +104,7 @@ def _close(table, attack):
                 yield group, part
 
 
-def test_every_rule_that_names_a_disclosure_has_its_attack():
+def test_disclosure_rule_has_an_attack():
     table = Table.from_array([[5, 0], [1, 60]], measures={"marked": np.arange(9) == 0})
     named = set()
     for name in ("direct_disclosure", "k_disclosure", "group_disclosure", "min_frequency", "zero"):
@@ -118,7 +118,7 @@ def test_every_rule_that_names_a_disclosure_has_its_attack():
 
 @pytest.mark.parametrize("pair", PAIRS, ids=WORDS)
 @pytest.mark.parametrize("name", METHODS)
-def test_no_method_gives_a_group_of_the_papers_table_away(name, pair):
+def test_methods_protect_groups_of_the_paper_table(name, pair):
     rule, attack = pair
     found = published(name, TABLE_1, rule)
     if found is None:
@@ -133,7 +133,7 @@ def test_no_method_gives_a_group_of_the_papers_table_away(name, pair):
 @pytest.mark.parametrize("name", METHODS)
 @settings(deadline=None, max_examples=4)
 @given(table=count_tables(max_side=4, max_count=6))
-def test_no_method_gives_a_group_away(name, pair, table):
+def test_methods_protect_every_group(name, pair, table):
     rule, attack = pair
     found = published(name, table, rule)
     if found is not None:
@@ -155,7 +155,7 @@ def test_safe_release_withstands_the_rule_attack(pair, table, data):
 
 @pytest.mark.parametrize("pair", PAIRS, ids=WORDS)
 @pytest.mark.parametrize("counts", [[[0, 3], [1, 2]], [[2, 0], [0, 1]], [[0, 0], [1, 2]], [[1, 0], [0, 4]]])
-def test_groups_are_judged_as_the_list_of_all_tables_says(pair, counts):
+def test_group_verdicts_match_enumeration(pair, counts):
     rule, _ = pair
     table = Table.from_array(counts)
     need = assess(table, [rule])
@@ -214,7 +214,7 @@ def test_table_with_empty_group_is_not_a_witness(share):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_keeps_a_share_open_of_people(name):
+def test_methods_keep_shares_of_people_uncertain(name):
     found = published(name, EMPTIED, GroupDisclosure(share=0.9))
     if found is None:
         assert traits_of(METHODS[name]()).scope
@@ -233,7 +233,7 @@ def test_every_method_keeps_a_share_open_of_people(name):
         pytest.param(GroupDisclosure(0.5), [[0, 5], [3, 2]], id="a share at which a pattern may be"),
     ],
 )
-def test_every_optimum_is_the_cheapest_of_all_patterns(rule, counts):
+def test_optimum_matches_enumeration(rule, counts):
     table = Table.from_array(counts)
     need = assess(table, [rule])
     best = METHODS["optimal"](cost="unit").protect(table, need)
@@ -260,7 +260,7 @@ class OnlyCells:
         return METHODS["greedy"]().protect(table, cells)
 
 
-def test_cells_alone_are_not_enough():
+def test_cell_protection_alone_is_insufficient():
     """The default method, left to itself, publishes Oslo's drivers as 0 0 x 0 x: the test can fail."""
     need = assess(TABLE_1, [DirectDisclosure(k=1, sensitive="Injury")])
     release = Release.of(TABLE_1, OnlyCells().protect(TABLE_1, need))

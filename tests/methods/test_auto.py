@@ -52,7 +52,7 @@ def test_method_follows_from_the_table_and_is_named(table, method, said):
     assert audit(table, need, Release.of(table, protection), deviations=protection.deviations).safe
 
 
-def test_linked_tables_are_circulated(monkeypatch):
+def test_linked_tables_use_circulation(monkeypatch):
     monkeypatch.setattr("hitoku.methods.auto.AUTO", replace(AUTO, max_small=5, max_compared=5))
     table = linked(np.random.default_rng(1))
     protection = Auto().protect(table, small_counts(table))
@@ -72,7 +72,7 @@ def test_limited_search_reports_its_gap(monkeypatch):
     assert protection.cost <= least.cost * (times + 0.051)
 
 
-def test_between_small_and_large_the_cheaper_of_two_patterns_is_taken(monkeypatch):
+def test_medium_table_uses_cheaper_pattern(monkeypatch):
     monkeypatch.setattr("hitoku.methods.auto.AUTO", replace(AUTO, max_small=5))
     table, need = hierarchy(4, sides=((3, 2), (3, 2), (2,)))
     both = (
@@ -144,7 +144,7 @@ def test_flat_table_search_starts_from_tidy_pattern(monkeypatch):
     assert (1 - protection.gap) * protection.cost <= least.cost
 
 
-def test_with_insiders_the_least_cost_without_them_stays_a_bound():
+def test_insider_protection_keeps_the_outsider_bound():
     firms = register(n=60, seed=2)
     table = tabulate(firms.records, by=["activity"], value="turnover", unit="enterprise")
     rules = [PPercent(p=10)]
@@ -160,7 +160,7 @@ def test_with_insiders_the_least_cost_without_them_stays_a_bound():
     assert inside.note.endswith(" above the least cost that is safe")
 
 
-def test_where_nothing_is_known_insiders_leave_it_so():
+def test_insiders_do_not_create_a_bound():
     firms = register(n=60, seed=2)
     table = tabulate(firms.records, by=["activity"], value="turnover", unit="enterprise")
     inside = protect_table(table, [PPercent(p=10)], method=Greedy(prefer="closing"), insiders=True).protection

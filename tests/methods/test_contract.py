@@ -85,7 +85,7 @@ def keeps_its_promise(method, table: Table, need: Need) -> bool:
 @pytest.mark.parametrize("name", METHODS)
 @settings(deadline=None, max_examples=12)
 @given(data=st.data())
-def test_every_method_keeps_its_promise(name, kind, data):
+def test_method_meets_its_contract(name, kind, data):
     tables, assess_it = KINDS[kind]
     table = data.draw(tables)
     need = assess_it(table)
@@ -133,7 +133,7 @@ class Untouched:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_publishing_the_truth_is_no_adjustment(kind):
+def test_publishing_true_values_is_not_an_adjustment(kind):
     tables, assess_it = KINDS[kind]
     hard = find(
         tables, lambda table: not keeps_its_promise(Untouched(), table, assess_it(table)), settings=UNSHRUNK
@@ -169,5 +169,5 @@ def test_traits_name_parameters_and_verbs_of_the_method(name):
     assert not traits.informed or {"rules", "width"} <= {field.name for field in fields(method)}
 
 
-def test_traits_of_a_plugin_without_any_are_the_defaults():
+def test_plugin_without_traits_has_defaults():
     assert traits_of(object()) == Traits()

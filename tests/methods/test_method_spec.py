@@ -28,7 +28,7 @@ from hitoku.methods.optimal import Optimal
         ("gauss:width=true,moves=2", Gauss, {"width": True, "moves": 2}),
     ],
 )
-def test_words_are_methods(spec, kind, parameters):
+def test_valid_spec_makes_method(spec, kind, parameters):
     method = method_from_spec(spec, METHODS)
     assert isinstance(method, kind)
     assert {name: getattr(method, name) for name in parameters} == parameters
@@ -60,7 +60,7 @@ def test_words_are_methods(spec, kind, parameters):
         pytest.param("greedy:tidy", "no parameter with its value", "greedy:", id="no value"),
     ],
 )
-def test_words_that_are_none(spec, what, fix):
+def test_invalid_spec_raises(spec, what, fix):
     with pytest.raises(ParameterError) as caught:
         method_from_spec(spec, METHODS)
     assert what in str(caught.value)

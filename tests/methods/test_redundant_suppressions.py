@@ -32,7 +32,7 @@ def test_every_secondary_cell_has_more_than_one_possible_value(name, table):
 
 @settings(deadline=None, max_examples=16)
 @given(table=count_tables(max_side=4, max_count=8))
-def test_to_publish_points_narrows_no_interval(table):
+def test_publishing_redundant_suppressions_narrows_nothing(table):
     mask = (table.value % 3 == 1) | (table.value % 5 == 2)
     told = redundant_suppressions(table, mask, mask)
     before, after = (
@@ -44,7 +44,7 @@ def test_to_publish_points_narrows_no_interval(table):
     assert np.all(before.width[mask & ~told] > 1e-6)
 
 
-def test_by_hand_stays_by_hand():
+def test_manual_suppressions_are_kept():
     table = Table.from_array([[7, 11], [10, 60], [5, 8]])
     start = np.isin(np.arange(12), [6])
     need = Need(unsafe=np.arange(12) == 0, width=5)
@@ -53,7 +53,7 @@ def test_by_hand_stays_by_hand():
 
 @settings(deadline=None, max_examples=16)
 @given(table=count_tables(max_side=4, max_count=20))
-def test_every_withheld_cell_is_wide_enough_as_in_the_paper(table):
+def test_suppressed_cells_have_widths_of_the_paper(table):
     """Kikuchi and Minami, section 4.3: go on until all suppressed cells have sufficient width."""
     need = assess(table, [MinFrequency(3)], width=4)
     try:

@@ -25,13 +25,13 @@ def uneven(shape: tuple[int, ...]) -> tuple[Table, Need]:
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (3, 3, 2)])
-def test_where_the_solver_gives_up_the_scale_is_named(shape):
+def test_solver_failure_names_the_scale(shape):
     table, need = uneven(shape)
     with pytest.raises(NeedError, match="15 orders of magnitude"):
         Optimal(cost="value").protect(table, need)
 
 
-def test_circulation_protects_them_where_boxes_reach():
+def test_circulation_protects_large_values_by_hypercubes():
     table, need = uneven((3, 3))
     found = Circulation().protect(table, need)
     assert audit(table, need, Release.of(table, found)).safe
@@ -77,7 +77,7 @@ def far_apart(draw) -> tuple[Table, Need]:
 @pytest.mark.parametrize("name", EVERY)
 @settings(max_examples=8)
 @given(asked=far_apart())
-def test_every_method_solves_it_or_names_the_scale(name, asked):
+def test_method_solves_or_names_the_scale(name, asked):
     (table, need), method = asked, EVERY[name]
     try:
         release = Release.of(table, method.protect(table, need))

@@ -49,7 +49,7 @@ def test_method_continues_until_integer_audit_passes(method, seed):
     assert sorted(step.cell for step in found.steps if step.reason is Reason.WHOLE) == new
 
 
-def test_cells_added_leave_the_bound_that_was_proven_over_real_numbers():
+def test_additional_cells_keep_the_proven_bound():
     # Found by trying, too: the optimum over real numbers is no pattern for whole ones.
     table, need = counts(48)
     before = Optimal().decide(table, need)
@@ -62,7 +62,7 @@ def test_cells_added_leave_the_bound_that_was_proven_over_real_numbers():
     assert np.isnan(Greedy().protect(*counts(4)).gap)
 
 
-def test_where_nothing_more_may_be_withheld_the_method_refuses_and_names_cells():
+def test_unprotectable_integer_cell_raises_with_cells():
     table, need = counts(4)
     before = Greedy().decide(table, need)
     stuck = replace(table, fixed=~before.withheld)
@@ -77,7 +77,7 @@ def test_method_without_interval_promise_is_unchanged():
     assert np.array_equal(Gauss().protect(table, need).withheld, plain.withheld)
 
 
-def test_narrow_cells_are_those_that_the_audit_calls_narrow():
+def test_narrow_cells_match_audit():
     table, need = counts(14)
     before = Greedy().decide(table, need)
     verdict = audit(table, need, Release.of(table, before))
@@ -97,7 +97,7 @@ def test_narrow_cells_are_those_that_the_audit_calls_narrow():
         pytest.param([0, 2, 6, 8], [2, -2, -2, 2], 1, False, id="published cells change"),
     ],
 )
-def test_changes_that_a_method_leaves_count_only_if_they_fit(cells, amounts, scale, shown):
+def test_given_deviations_count_only_if_feasible(cells, amounts, scale, shown):
     table = Table.from_array([[3, 5], [4, 6]])
     need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
     deviations = Deviations(np.array([0, 4]), np.array(cells), np.array(amounts), scale)
@@ -114,7 +114,7 @@ EVERY = {name: informed(method(), [MinFrequency(2)], 1) for name, method in METH
 @pytest.mark.parametrize("name", EVERY)
 @settings(max_examples=6)
 @given(cells=st.lists(st.integers(0, 2), min_size=27, max_size=27))
-def test_every_method_ends_with_what_the_audit_of_whole_numbers_accepts(name, cells):
+def test_method_result_passes_integer_audit(name, cells):
     counts = np.array(cells).reshape(3, 3, 3)
     table, method = Table.from_array(counts, frequency=counts), EVERY[name]
     need = assess(table, [MinFrequency(2)], width=1, groups=False)

@@ -50,7 +50,7 @@ def test_empty_table_loses_no_value():
     assert loss(table, Protection.withhold(table, table.inner)).value_share == 0
 
 
-def test_cells_that_no_table_shows_are_no_loss():
+def test_hidden_cells_are_not_a_loss():
     """Without the 1 and the grand total of 108, cells of 323 are left."""
     table = replace(TABLE, hidden=np.isin(TABLE.value, [1, 108]))
     lost = loss(table, Protection.withhold(table, np.isin(table.value, [1, 15, 108])))
@@ -61,7 +61,7 @@ def test_cells_that_no_table_shows_are_no_loss():
     assert (loss(table, moved).n_changed, loss(table, moved).distance) == (7, 14)
 
 
-def test_it_prints_no_value():
+def test_repr_omits_values():
     assert (
         repr(loss(TABLE, Protection.withhold(TABLE, TABLE.value == 1)))
         == "Loss(1 of 9 cells withheld (11.1%))"

@@ -39,12 +39,12 @@ def test_worst_of_three_requirements_counts(low, high, levels, times):
 
 
 @given(st.integers(0, 10), st.integers(10, 30), st.integers(0, 8), st.integers(0, 8), st.integers(0, 12))
-def test_reaching_once_is_the_definition_of_safe(low, high, lower, upper, width):
+def test_ratio_of_one_means_safe(low, high, lower, upper, width):
     safe = low <= 10 - lower and high >= 10 + upper and high - low >= width and high > low
     assert (held(low, high, lower=float(lower), upper=float(upper), width=float(width)) >= 1) == safe
 
 
-def test_arrays_of_another_table_are_refused():
+def test_arrays_of_another_table_raise():
     with pytest.raises(NeedError, match="4 cells"):
         reached(TABLE, Need(unsafe=[True]), Bounds(lower=[0], upper=[1]))
 

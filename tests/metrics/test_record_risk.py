@@ -44,7 +44,7 @@ def released(draw, *, counts):
 
 @given(case=released(counts=False))
 @settings(max_examples=20)
-def test_sums_agree_with_listing_every_table_that_fits(case):
+def test_sum_risks_match_enumeration(case):
     records, table, release, shares = case
     found = risk_per_record(table, ht.Interval().bounds(release), shares, counts=False)
     exact = listed_risk(release, records, int(table.value.max()), counts=False)
@@ -58,7 +58,7 @@ def test_sums_agree_with_listing_every_table_that_fits(case):
 
 @given(case=released(counts=True))
 @settings(max_examples=9)
-def test_counts_agree_with_listing_every_table_that_fits(case):
+def test_count_risks_match_enumeration(case):
     records, table, release, shares = case
     found = risk_per_record(table, ht.Interval().bounds(release), shares, counts=True)
     exact = listed_risk(release, records, int(table.value.max()), counts=True)
@@ -83,7 +83,7 @@ def test_estimate_matches_the_p_percent_rule():
     assert not ht.PPercent(p=risk.insider[0] - 0.01).assess(cell).unsafe[0]
 
 
-def test_withholding_more_never_brings_anybody_closer():
+def test_more_suppressions_never_raise_risk():
     firms = pd.DataFrame(
         {
             "region": list("NNSSWW"),
@@ -103,7 +103,7 @@ def test_withholding_more_never_brings_anybody_closer():
         before = now
 
 
-def test_records_without_a_name_are_called_by_their_number_even_under_a_filter(tmp_path):
+def test_unnamed_records_are_numbered_under_filters(tmp_path):
     firms = pd.DataFrame({"region": list("NSNS"), "form": list("ABBB"), "sales": [1, 2, 3, 4]})
     firms.to_csv(tmp_path / "firms.csv", index=False)
     where = {"form": ["B"]}
@@ -140,7 +140,7 @@ def test_share_appears_in_every_group_above():
         pytest.param({"sales": [1, 2, 3, -4]}, ScopeError, "are negative", id="negative amounts"),
     ],
 )
-def test_other_records_are_refused(change, kind, words):
+def test_other_records_raise(change, kind, words):
     firms = pd.DataFrame({"region": list("NSNS"), "sales": [1, 2, 3, 4]})
     table = ht.tabulate(firms, by=["region"], value="sales")
     everything = ht.Release.of(table, ht.Protection.withhold(table, np.zeros(3, dtype=bool)))
@@ -148,7 +148,7 @@ def test_other_records_are_refused(change, kind, words):
         ht.record_risk(firms.assign(**change), table, everything, value="sales")
 
 
-def test_nothing_that_is_printed_names_anybody():
+def test_printed_summary_names_no_contributor():
     firms = pd.DataFrame({"region": list("NSNS"), "firm": ["Mill & Co"] * 4, "sales": [1, 2, 3, 41]})
     table = ht.tabulate(firms, by=["region"], value="sales", unit="firm")
     everything = ht.Release.of(table, ht.Protection.withhold(table, np.zeros(3, dtype=bool)))

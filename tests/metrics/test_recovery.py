@@ -56,7 +56,7 @@ def test_true_zero_is_hit_or_missed():
     assert counts[1, -1] == 1
 
 
-def test_draws_are_counted_apart_and_together():
+def test_draws_are_counted_separately_and_pooled():
     found = errors(TABLE, NEED, estimated([100, 50, 0], [100, 60, 0], [100, 50, 0]))
     assert found.exact == 5
     assert found.per_draw[:, 0].tolist() == [100, 50, 100]
@@ -93,6 +93,6 @@ def test_tolerance_outside_first_interval_raises(tolerance):
         errors(TABLE, NEED, estimated([1, 1, 1]), tolerance=tolerance)
 
 
-def test_parts_of_different_tables_are_refused():
+def test_parts_of_different_tables_raise():
     with pytest.raises(NeedError):
         known(TABLE, Need(unsafe=[True]), published([1, 1, 2]))

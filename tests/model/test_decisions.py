@@ -55,7 +55,7 @@ def test_fixed_cell_cannot_be_suppressed():
     assert "row=Total, column=Total" in caught.value.where
 
 
-def test_secondary_cells_are_those_the_need_does_not_name():
+def test_secondary_cells_exclude_unsafe_cells():
     withheld = np.array([1, 1, 0, 1, 1, 0, 0, 0, 0], dtype=bool)
     need = Need(unsafe=TABLE.value == 1)
     protection = Protection.withhold(TABLE, withheld, need)
@@ -91,7 +91,7 @@ def test_protection_of_another_table_raises():
 
 
 @pytest.mark.parametrize(("lower", "upper"), [([2.0], [1.0]), ([np.nan], [1.0])])
-def test_bounds_check_themselves(lower, upper):
+def test_invalid_bounds_raise(lower, upper):
     with pytest.raises(TableError):
         Bounds(lower=lower, upper=upper)
 
@@ -104,7 +104,7 @@ def test_bounds_check_themselves(lower, upper):
         pytest.param(18, 22, False, id="too low an upper bound"),
     ],
 )
-def test_covers_asks_for_every_level(low, high, safe):
+def test_covers_requires_every_level(low, high, safe):
     need = Need(unsafe=TABLE.value == 20, lower=2, upper=3)
     lower, upper = TABLE.value.copy(), TABLE.value.copy()
     lower[0], upper[0] = low, high

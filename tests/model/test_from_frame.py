@@ -67,14 +67,14 @@ def test_every_kind_of_frame_gives_the_same_table(convert):
     assert table.labels.codes == build().labels.codes
 
 
-def test_frames_come_back_in_the_callers_kind():
+def test_frames_have_the_caller_type():
     assert isinstance(build().cells, pd.DataFrame)
     assert isinstance(build(pl.from_pandas(CELLS)).cells, pl.DataFrame)
     assert isinstance(build(pa.Table.from_pandas(CELLS)).cells, pa.Table)
 
 
 @pytest.mark.parametrize("code", ["\N{SUPERSCRIPT TWO}", "9" * 5000])
-def test_digits_that_are_no_number_sort_as_text(code):
+def test_digit_codes_sort_as_text(code):
     """Python calls a superscript a digit, and reads no number of thousands of digits."""
     table = Table.from_frame(pd.DataFrame({"size": ["10", "9", code], "x": [1, 2, 3]}), ["size"], "x")
     assert table.dimensions[0].codes[:-1] == tuple(sorted(["10", "9", code]))
@@ -148,7 +148,7 @@ def test_costs_bounds_and_marks_come_from_columns():
         pytest.param("a text", {}, DataError, "cannot read a str", id="no frame"),
     ],
 )
-def test_bad_input_is_named_and_no_value_shown(frame, parts, error, what):
+def test_invalid_input_raises_without_values(frame, parts, error, what):
     with pytest.raises(error) as caught:
         build(frame, **parts)
     assert what in str(caught.value)

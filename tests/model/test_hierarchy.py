@@ -33,7 +33,7 @@ def test_short_or_repeated_level_ends_a_branch(rows):
     assert dict(ragged.groups()) == {"A": ("A1", "A2"), "Total": ("A", "B")}
 
 
-def test_groups_come_parts_before_sums():
+def test_parts_precede_their_sums():
     seen: set[str] = set()
     for whole, parts in Hierarchy.from_tree({"A": {"B": {"C": ["D", "E"]}}, "F": ["G"]}).groups():
         assert not set(parts) & {"A", "B", "C", "F"} - seen
@@ -72,7 +72,7 @@ def test_invalid_tree_raises(pairs, what, where):
     assert caught.value.fix
 
 
-def test_one_text_instead_of_a_list_of_children_is_refused():
+def test_text_instead_of_child_list_raises():
     with pytest.raises(HierarchyError, match="one text, not a list"):
         Hierarchy.from_tree({"North": "N1"})
 

@@ -66,7 +66,7 @@ def test_nested_total_is_an_ordinary_code():
     assert linked.labels.names == ("region", "sex")
 
 
-def test_totals_that_cannot_be_compared_are_refused():
+def test_incomparable_totals_raise():
     one = Table.from_array([1, 2], names=["region"], total="All")
     two = Table.from_array([1, 2], names=["region"], total="Everything")
     with pytest.raises(TableError, match="totals of 'region' cannot be compared"):
@@ -81,7 +81,7 @@ def test_cells_of_different_measures_are_not_shared():
     assert linked.describe(5) == "region=Total, measure=income"
 
 
-def test_tables_that_disagree_are_refused_by_their_codes():
+def test_disagreeing_tables_raise_with_codes():
     one = Table.from_array([[1, 2], [3, 4]], names=["a", "b"])
     two = Table.from_array([[1, 2], [3, 5]], names=["a", "c"])
     with pytest.raises(TableError, match=r"have different values in 2 common cell\(s\)") as caught:

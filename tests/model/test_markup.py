@@ -56,7 +56,7 @@ def test_codes_names_and_rules_are_text_not_markup():
         assert "script" not in shown(thing).tags
 
 
-def test_no_withheld_value_is_shown():
+def test_markup_omits_suppressed_values():
     for thing in (TABLE, NEED, SAFE, audit(TABLE, NEED, SAFE), audit(TABLE, NEED, OPEN)):
         texts = set(shown(thing).texts)
         assert not texts & {"152", "40", "193", "93"}

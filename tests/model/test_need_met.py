@@ -41,14 +41,14 @@ def test_need_is_met_if_all_levels_are(low, high, levels, enough):
     assert met(100.0, low, high, **levels) is enough
 
 
-def test_rounding_is_a_share_of_the_value_and_never_less_than_that_of_one():
+def test_rounding_is_relative_and_at_least_that_of_one():
     assert met(1e9, 1e9 - 999.99, 1e9, lower=1000)
     assert not met(1e9, 1e9 - 899, 1e9, lower=1000)
     assert met(0.0, 0.0, 1 - 0.9 * BOUND, upper=1)
     assert not met(0.0, 0.0, 1 - 1.1 * BOUND, upper=1)
 
 
-def test_safe_cells_need_nothing_and_unknown_ones_are_not_protected():
+def test_safe_cells_need_nothing_and_unknown_bounds_fail():
     need = Need(unsafe=[True, True, False])
     bounds = Bounds(lower=[0, 0, 5], upper=[9, 9, 5], unknown=[False, True, True])
     assert need.met(np.array([5.0, 5.0, 5.0]), bounds).tolist() == [True, False, True]
@@ -72,7 +72,7 @@ def test_exact_predicate_matches_the_float_one(value, below, above, lower, upper
     assert met(float(value), value - below, value + above, lower=lower, upper=upper, width=width) is exact
 
 
-def test_cells_may_be_asked_about_one_by_one():
+def test_single_cells_can_be_tested():
     need = Need(unsafe=[True, True], lower=[3, 1])
     below, above, rounding = np.array([2.0, 2.0]), np.array([0.0, 0.0]), np.full(2, BOUND)
     assert need.met_by(below, above, rounding).tolist() == [False, True]
@@ -94,7 +94,7 @@ def test_rounding_counts_towards_levels_not_as_movement():
     assert not reaches(0.25, 0.25, 0.0, 0.0, 0.0, 0.5)
 
 
-def test_asking_of_some_cells_only_leaves_the_others_out_altogether():
+def test_subset_test_ignores_other_cells():
     need = Need(
         unsafe=[True, True, False],
         lower=[1, 2, 0],
@@ -108,7 +108,7 @@ def test_asking_of_some_cells_only_leaves_the_others_out_altogether():
     assert (need.why(0), need.why(1)) == ((), ("given",))
 
 
-def test_merged_needs_remember_every_hit_of_a_rule_that_came_twice():
+def test_merged_needs_keep_hits_of_repeated_rules():
     one = Need(unsafe=[True, False, False], lower=[2, 0, 0], rules={"zero": [True, False, False]})
     two = Need(unsafe=[True, True, False], lower=[1, 3, 0], rules={"zero": [False, True, False]})
     both = Need.merge([one, two])

@@ -37,7 +37,7 @@ def dimension_lists(draw):
 
 @given(dimensions=dimension_lists(), seed=st.integers(0, 2**32 - 1))
 @settings(deadline=None, max_examples=26)
-def test_sums_and_relations_are_those_written_out_by_hand(dimensions, seed):
+def test_sums_and_relations_match_hand_written_ones(dimensions, seed):
     leaf_shape = [len(d.leaves) for d in dimensions]
     leaves = np.random.default_rng(seed).integers(0, 20, leaf_shape)
     splits, codes = [d.groups for d in dimensions], [d.codes for d in dimensions]
@@ -74,7 +74,7 @@ def test_changed_cell_of_additive_table_is_detected(dimensions, seed):
     assert set(broken(table.relations, spoilt)) == set(touched)
 
 
-def test_columns_and_descriptions_of_the_full_cross_agree_with_explicit_positions():
+def test_full_cross_matches_explicit_positions():
     dimensions = [Dimension.of(n, Hierarchy.flat(c)) for n, c in (("x", "ab"), ("y", "cde"), ("z", "fg"))]
     cross = Labels.cross(dimensions)
     explicit = Labels(cross.names, cross.codes, np.stack([cross.column(v) for v in range(3)], axis=1))

@@ -15,7 +15,7 @@ PRINTED = np.array(
 )
 
 
-def test_from_array_prints_the_papers_figure():
+def test_from_array_matches_figure_of_paper():
     table = Table.from_array(FIGURE_1)
     assert np.array_equal(table.value.reshape(4, 6), PRINTED)
     assert np.array_equal(table.frequency, table.value)
@@ -76,7 +76,7 @@ def test_invalid_array_raises(array, what):
     assert type(caught.value).__name__ == "DataError"
 
 
-def test_names_that_do_not_fit_are_refused():
+def test_mismatched_names_raise():
     with pytest.raises(TableError, match="do not fit an array of shape"):
         Table.from_array(FIGURE_1, names=("region",))
 
@@ -185,12 +185,12 @@ def test_holdings_come_before_units():
         ({"magnitude": "both"}, "'signed' or 'abs'"),
     ],
 )
-def test_contributors_are_checked(parts, what):
+def test_invalid_contributors_raise(parts, what):
     with pytest.raises(TableError, match=what):
         Contributors(**{"count": [2], "largest": [[2.0, 1.0]], "total": [3.0], **parts})
 
 
-def test_million_cells_have_relations_of_their_definition():
+def test_million_cell_relations_match_definition():
     sides = ((5, 20), (10, 10), (10, 10))
     dimensions = [
         Dimension.of(n, Hierarchy.from_tree({f"{n}{i}": [f"{n}{i}.{j}" for j in range(b)] for i in range(a)}))

@@ -91,7 +91,7 @@ LINKED = {"injuries": {"by": ["region", "injury"]}, "sexes": {"by": ["region", "
     ],
 )
 @pytest.mark.parametrize("amounts", [False, True], ids=["counts", "counts behind amounts"])
-def test_linked_tables_without_a_recipe_are_each_judged_by_rules_about_groups(people, rule, attack, amounts):
+def test_separately_linked_tables_are_judged_by_group_rules(people, rule, attack, amounts):
     """The same table as above in Python: 17 people of Oslo are all "serious" and all women or men."""
     linked = ht.link(people, LINKED, value="cost" if amounts else None)
     table = counts_of(linked.table) if amounts else linked.table
@@ -117,7 +117,7 @@ def test_linked_tables_without_a_recipe_are_each_judged_by_rules_about_groups(pe
     ],
 )
 @pytest.mark.parametrize("amounts", [False, True], ids=["counts", "counts behind amounts"])
-def test_category_that_is_a_group_in_a_linked_table_stays_unsafe_in_its_own(people, rule, attack, amounts):
+def test_group_of_linked_table_stays_unsafe(people, rule, attack, amounts):
     """All of Oslo are hurt: a group of injuries in one table, and the only category in the other."""
     people = people.replace({"injury": {"fatal": "serious"}})
     people.loc[people.index[people.region == "Oslo"][:8], "injury"] = "slight"
@@ -169,7 +169,7 @@ def test_filter_leaving_one_category_discloses_attribute(tmp_path, rule, table):
 @pytest.mark.parametrize("rule", ["direct_disclosure:k=1", "k_disclosure:k=1", "group_disclosure:share=0.9"])
 @pytest.mark.parametrize("method", ["greedy", "optimal", "circulation", "adjust:norm=l1"])
 @pytest.mark.parametrize("more", [{"unit": "person"}, {"weight": "weight"}], ids=["twice", "weight"])
-def test_weights_and_people_with_two_records_switch_no_rule_off(people, rule, method, more, tmp_path):
+def test_weights_and_repeated_people_disable_no_rule(people, rule, method, more, tmp_path):
     people = people.assign(weight=2.0, person=range(len(people)))
     people.loc[len(people) - 1, "person"] -= 1
     out = ht.protect(people, by=["region", "injury"], rules=[rule], method=method, **more)
@@ -277,7 +277,7 @@ def empty_cells(outcome):
 
 @pytest.mark.usefixtures("people")
 @pytest.mark.parametrize("rule", ["direct_disclosure:k=1,sensitive=injury", "group_disclosure:share=0.9"])
-def test_sums_do_not_print_zero_where_the_counts_withhold_an_empty_cell(tmp_path, rule):
+def test_sums_hide_zeros_that_counts_suppress(tmp_path, rule):
     """A cost of zero would say that none of Oslo's people are "slight", which the counts leave open."""
     text = f'data = "people.csv"\nrules = ["{rule}"]\nout = "release"\n{INJURIES}{COSTS}'
     run = ht.run_recipe(recipe(tmp_path, text))
@@ -296,7 +296,7 @@ def test_sums_do_not_print_zero_where_the_counts_withhold_an_empty_cell(tmp_path
         pytest.param('where = {sex = ["f"]}\n', False, id="other records"),
     ],
 )
-def test_sums_of_other_records_owe_nothing_to_the_counts(people, tmp_path, change, waits):
+def test_sums_of_other_records_ignore_the_counts(people, tmp_path, change, waits):
     people.assign(cost=people.cost - 60).to_csv(tmp_path / "losses.csv", index=False)
     head = 'rules = ["direct_disclosure:k=1,sensitive=injury"]\n'
     text = f'data = "people.csv"\n{head}{INJURIES}{COSTS}{change}'

@@ -98,7 +98,7 @@ def entries(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_records_to_a_safe_file(folder):
+def test_batch_writes_safe_file_from_records(folder):
     done = run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n" + WRITE)
     assert done.safe
     cells = written(folder)
@@ -127,7 +127,7 @@ def test_records_to_a_safe_file(folder):
         pytest.param("P(10,1)|WGT(1)", {("1", "l"): 3}, id="weights"),
     ],
 )
-def test_rules_of_every_kind(folder, rules, unsafe):
+def test_batch_supports_every_rule(folder, rules, unsafe):
     run(folder, rules, "<SUPPRESS> OPT(1,1)\n" + WRITE, insiders="none")
     found = statuses(folder)
     flagged = {cell: status for cell, status in found.items() if status in {3, 4, 5, 6, 9}}
@@ -136,13 +136,13 @@ def test_rules_of_every_kind(folder, rules, unsafe):
     assert inner == expected
 
 
-def test_weights_count_in_the_table(folder):
+def test_batch_weights_are_applied(folder):
     run(folder, "P(10,1)|WGT(1)", "<SUPPRESS> OPT(1,1)\n" + WRITE, insiders="none")
     frame = pd.DataFrame(RECORDS, columns=["r", "s", "w", "g", "q", "v"])
     assert written(folder).value[0] == (frame["v"] * frame["w"]).sum()
 
 
-def test_counts(folder):
+def test_batch_protects_counts(folder):
     text = START.format(rules="FREQ(3,50)").replace('"Turnover"', "<freq>")
     done = run_batch(arb(folder, text + "<SUPPRESS> OPT(1,1)\n" + WRITE))
     assert written(folder).value[0] == len(RECORDS)
@@ -160,7 +160,7 @@ def test_apriori_files_set_costs(folder):
         run(folder, "P(10,1)", '<APRIORI> "t.hst",1,";",0\n<SUPPRESS> OPT(1,1)\n' + WRITE)
 
 
-def test_cells_marked_as_withheld_stay_so(folder):
+def test_cells_marked_suppressed_stay_suppressed(folder):
     (folder / "t.hst").write_text("3;s;m\n3;l;ml\n", encoding="ascii")
     run(folder, "P(10,1)", '<APRIORI> "t.hst",1,";"\n<SUPPRESS> OPT(1,1)\n' + WRITE, insiders="none")
     found = statuses(folder)
@@ -174,7 +174,7 @@ def test_cells_marked_as_withheld_stay_so(folder):
         ('<RECODE> 1,"Region","t.grc"\n', {"Total", "N", "S", "3", "99"}),
     ],
 )
-def test_recodings(folder, recode, regions):
+def test_batch_recodings_are_applied(folder, recode, regions):
     (folder / "t.grc").write_text("<TREERECODE>\nN\n", encoding="ascii")
     run(folder, "P(10,1)", recode + "<SUPPRESS> OPT(1,1)\n" + WRITE, insiders="none")
     assert {region for region, _ in statuses(folder)} == regions
@@ -223,7 +223,7 @@ def test_unavailable_method_is_replaced_by_the_nearest(folder, method):
     )
 
 
-def test_adjusted_tables(folder):
+def test_batch_writes_adjusted_tables(folder):
     done = run(folder, "P(10,1)", "<SUPPRESS> CTA(1)\n" + '<WRITETABLE> (1,3,,"out.csv")\n')
     assert done.safe
     cells = written(folder)
@@ -235,7 +235,7 @@ def test_adjusted_tables(folder):
 
 
 @pytest.mark.parametrize("method", [None, "adjust"])
-def test_adjusted_tables_have_no_intervals_to_write(folder, method):
+def test_adjusted_tables_have_no_intervals(folder, method):
     rest = f"<SUPPRESS> {'OPT' if method else 'CTA'}(1)\n" + '<WRITETABLE> (1,5,AR+,"out.tab")\n'
     before = {*entries(folder), "b.arb"}
     with pytest.raises(OutputError, match="no intervals where values are adjusted"):
@@ -243,7 +243,7 @@ def test_adjusted_tables_have_no_intervals_to_write(folder, method):
     assert set(entries(folder)) == before
 
 
-def test_linked_tables_agree_about_what_they_share(folder):
+def test_linked_tables_agree_on_shared_cells(folder):
     text = START.format(rules="P(10,1)").replace(
         "<READMICRODATA>", '<SPECIFYTABLE> "Region"|"Turnover"||\n<SAFETYRULE> P(10,1)\n<READMICRODATA>'
     )
@@ -285,7 +285,7 @@ def test_linked_tables_have_one_cost(folder, cost):
         run_batch(arb(folder, text))
 
 
-def test_sessions_and_release_folders(folder):
+def test_batch_sessions_write_release_folders(folder):
     text = START.format(rules="P(10,1)") + "<SUPPRESS> OPT(1,1)\n"
     two = text + WRITE + "<CLEAR>\n" + text + WRITE.replace("out", "again")
     run_batch(arb(folder, two), folder / "release")
@@ -304,7 +304,7 @@ def test_same_batch_gives_same_bytes(folder):
     assert first["v.txt"].startswith(b"hitoku ")
 
 
-def test_no_value_stands_in_the_logbook(folder):
+def test_logbook_omits_values(folder):
     run(folder, "P(10,1)|FREQ(3,20)", '<LOGBOOK> "log.txt"\n<SUPPRESS> OPT(1,1)\n' + WRITE)
     log = (folder / "log.txt").read_text("utf-8")
     for value in written(folder).value[~np.isnan(written(folder).value)]:
@@ -345,7 +345,7 @@ def test_files_are_checked_before_anything_runs(folder, change, what, line):
     assert {entry.name: entry.read_bytes() for entry in folder.iterdir()} == before
 
 
-def test_nothing_is_left_when_writing_fails(folder, monkeypatch):
+def test_failed_write_leaves_nothing(folder, monkeypatch):
     def failing(*_args):
         raise OSError(28, "no space left")
 
@@ -377,7 +377,7 @@ def test_log_reports_missing_rules(folder):
     assert "no rule" not in " ".join(run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n" + WRITE).log)
 
 
-def test_codes_that_no_safe_file_holds_are_refused_before_the_search(folder, monkeypatch):
+def test_unrepresentable_codes_raise_before_search(folder, monkeypatch):
     monkeypatch.setattr(Optimal, "protect", lambda *_args: pytest.fail("too late"))
     for name in ("r.asc", "region.hrc"):
         path = folder / name
@@ -393,14 +393,14 @@ def test_logbook_in_missing_folder_raises(folder):
     assert refused.value.where == "b.arb"
 
 
-def test_weights_bring_decimals_of_their_own(folder):
+def test_weights_add_decimals(folder):
     rda = (folder / "r.rda").read_text().replace("<WEIGHT>", "<DECIMALS> 1\n  <WEIGHT>")
     (folder / "r.rda").write_text(rda)
     run(folder, "P(10,1)|WGT(1)", "<SUPPRESS> OPT(1,1)\n" + WRITE, insiders="none")
     assert (folder / "out.csv").read_text().splitlines()[0] == '"Total","Total",458.0,1'
 
 
-def test_parameters_are_checked(folder):
+def test_invalid_parameters_raise(folder):
     with pytest.raises(ParameterError, match="insiders"):
         run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n", insiders="some")
     with pytest.raises(HitokuError, match="gredy"):

@@ -84,7 +84,7 @@ def test_simple_2d_levels_match_its_jj_file(argus, shared):
 
 
 @pytest.mark.shared
-def test_batch_example_1(argus, shared):
+def test_batch_example_1_matches_published_result(argus, shared):
     text = """<OPENTABLEDATA> "tabdata_ex1.tab"
 <OPENMETADATA> "metadata_ex1.rda"
 <SPECIFYTABLE> "region""gender"|"freq"||

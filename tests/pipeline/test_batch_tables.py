@@ -96,13 +96,13 @@ def test_table_is_read_with_its_statuses(table):
     assert done.safe
 
 
-def test_rules_on_a_table(table):
+def test_rules_apply_to_table_files(table):
     from_table(table, rules="FREQ(6,10)", insiders="none")
     found = statuses(table)
     assert {cell for cell, status in found.items() if status == 5} == {("N", "s"), ("N", "l"), ("S", "l")}
 
 
-def test_sole_contributors_of_a_table_are_kept_from_others(table):
+def test_sole_contributors_are_protected_from_each_other(table):
     text = (table / "t.tab").read_text().replace('"N";"s";10,5;5;S', '"N";"s";10,5;5;U')
     (table / "t.tab").write_text(text)
     alone = from_table(table, insiders="none")
@@ -122,7 +122,7 @@ def test_sole_contributors_of_a_table_are_kept_from_others(table):
         ("WGT(1)", "WGT(1) needs microdata"),
     ],
 )
-def test_rules_that_a_table_cannot_tell(table, rules, what):
+def test_rules_without_required_columns_raise(table, rules, what):
     with pytest.raises(DataError, match=re.escape(what)):
         from_table(table, rules=rules)
 
@@ -163,7 +163,7 @@ def test_intermediate_file_of_argus_is_read_back(table):
     assert done.safe
 
 
-def test_cells_that_cannot_be_protected_are_named(table):
+def test_unprotectable_cells_are_named(table):
     text = FROM_TABLE.format(rules="", how="0").replace("<SUPPRESS>", '<APRIORI> "t.hst",1,";"\n<SUPPRESS>')
     path = arb(table, text + WRITE)
     (table / "t.hst").write_text(

@@ -23,7 +23,7 @@ def refusal(folder, text, *, recipe):
 
 
 @pytest.mark.parametrize(("recipe", "unit"), [(True, 'unit = "..."'), (False, "--unit ...")])
-def test_nobody_with_a_recipe_is_sent_to_python_for_contributors(tmp_path, recipe, unit):
+def test_recipe_advice_names_recipe_keys(tmp_path, recipe, unit):
     fix = refusal(tmp_path, CELLS, recipe=recipe)
     assert unit in fix
     assert 'largest = ["..."]' in fix
@@ -31,7 +31,7 @@ def test_nobody_with_a_recipe_is_sent_to_python_for_contributors(tmp_path, recip
 
 
 @pytest.mark.parametrize("recipe", [True, False])
-def test_totals_that_do_not_add_up_name_the_key_that_adds_them_up_again(tmp_path, recipe):
+def test_nonadditive_totals_name_the_fixing_key(tmp_path, recipe):
     fix = refusal(tmp_path, CELLS + "a,Total,9\n", recipe=recipe)
     assert 'totals = "recompute"' in fix
     assert "from_frame" not in fix

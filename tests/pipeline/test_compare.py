@@ -17,7 +17,7 @@ class Blank:
         return ht.Protection.withhold(table, need.unsafe, need)
 
 
-def test_costs_are_the_values_withheld_and_reached_is_the_interval():
+def test_cost_is_suppressed_value_and_ratio_is_from_interval():
     naive, greedy = ht.compare(TABLE, NEED, {"blank": Blank(), "greedy": ht.Greedy(tidy=True)})
     assert (naive.method, naive.withheld, naive.secondary, naive.cost) == ("blank", 1, 0, 3)
     assert (naive.safe, naive.recomputable, naive.reached, naive.least) == (False, 1, 0, 0)
@@ -37,7 +37,7 @@ def test_adjusted_release_cost_counts_changes():
     assert row.cost == pytest.approx(np.abs(adjusted.value - TABLE.value).sum())
 
 
-def test_methods_may_be_words_as_in_recipes():
+def test_methods_may_be_specs():
     words = ht.compare(TABLE, NEED, ["greedy:tidy=true", "optimal"])
     made = ht.compare(TABLE, NEED, [ht.Greedy(tidy=True), ht.Optimal()])
     assert words.rows == made.rows
@@ -47,7 +47,7 @@ def test_methods_may_be_words_as_in_recipes():
         ht.compare(TABLE, NEED, "greedy")
 
 
-def test_methods_of_one_name_are_told_apart():
+def test_methods_of_one_name_are_distinguished():
     compared = ht.compare(TABLE, NEED, [ht.Greedy(), ht.Greedy(tidy=True), ht.Gauss()])
     assert compared.frame["method"].tolist() == ["Greedy()", "Greedy(tidy=True)", "gauss"]
     assert "3" not in repr(compared).replace("3 withheld", "")  # no costs: they are values
@@ -61,7 +61,7 @@ def test_compare_frame_has_the_caller_type():
     assert isinstance(ht.compare(table, need, [ht.Greedy()]).frame, pl.DataFrame)
 
 
-def test_without_methods_there_is_nothing_to_compare():
+def test_missing_methods_raise():
     with pytest.raises(ParameterError, match="no methods"):
         ht.compare(TABLE, NEED, [])
 

@@ -74,7 +74,7 @@ def disclosed(table, done, asked, contribution=(0.0, np.inf), share=0.3) -> list
     return found
 
 
-def test_trial_s7_is_decided_and_right(monkeypatch):
+def test_counts_and_amounts_example_is_decided_correctly(monkeypatch):
     """A published count of zero fixed a withheld amount, and with it another firm's."""
     firms, asked = drawn(29)
     table = ht.tabulate(firms, by=["a", "b"], value="v")
@@ -114,12 +114,12 @@ def hold(seeds) -> int:
     return proved
 
 
-def test_no_reader_of_both_tables_learns_too_much():
+def test_attacker_with_both_tables_learns_too_little():
     assert hold(range(8)) == 8
 
 
 @pytest.mark.long
-def test_no_reader_of_two_thousand_pairs_learns_too_much():
+def test_attacker_with_2000_table_pairs_learns_too_little():
     assert hold(range(2_000)) > 1_900
 
 
@@ -166,7 +166,7 @@ def test_count_derived_as_zero_gives_no_slack():
 
 
 @pytest.mark.parametrize("contribution", [(0.0, 60.0), (1.0, np.inf), (2.0, 80.0)])
-def test_bounds_of_contributions_that_readers_know(contribution):
+def test_known_contribution_bounds_are_used(contribution):
     proved = 0
     for seed in range(20):
         firms, asked = drawn(seed)
@@ -191,7 +191,7 @@ def test_bounds_of_contributions_that_readers_know(contribution):
 
 
 @pytest.mark.parametrize("given", [(-1, 5), (3, 2), (0, 0), (np.inf, np.inf), (0, 5), (20, np.inf)])
-def test_bounds_of_contributions_are_checked(given):
+def test_invalid_contribution_bounds_raise(given):
     table = ht.tabulate(pd.DataFrame({"r": list("aabb"), "v": [9, 8, 7, 6]}), by=["r"], value="v")
     with pytest.raises(ParameterError) as raised:
         ht.suppress_magnitude(
@@ -205,7 +205,7 @@ def test_bounds_of_contributions_are_checked(given):
 
 
 @pytest.mark.parametrize("method", [ht.Gauss(), ht.Gauss(width=True)])
-def test_methods_with_promises_of_their_own_are_judged_separately(method):
+def test_methods_with_own_promise_are_judged_separately(method):
     firms, asked = drawn(29)
     table = ht.tabulate(firms, by=["a", "b"], value="v")
     done = ht.suppress_magnitude(table, method=method, insiders="none", **asked)

@@ -33,7 +33,7 @@ def test_demo_matches_records_in_memory(tmp_path):
     assert (tmp_path / "out" / "checker" / "recipe.toml").read_text("utf-8") == recipe.text
 
 
-def test_methods_are_compared_where_that_is_asked_for(tmp_path):
+def test_methods_are_compared_on_request(tmp_path):
     told = []
     done = run_demo(
         tmp_path / "out", records=400, seed=3, by=["region", "size"], report=told.append, methods=True

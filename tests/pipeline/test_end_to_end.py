@@ -29,7 +29,7 @@ def by_codes(frame):
     return {(row["town"], row["ill"]): row for row in wide.rows(named=True)}
 
 
-def test_three_lines_give_a_frame_of_the_callers_kind(kind):
+def test_protect_returns_frame_of_caller_type(kind):
     records = kind(COLUMNS)
     outcome = ht.protect(records, by=["town", "ill"], rules=[ht.MinFrequency(2)], width=2)
     assert type(outcome.frame) is type(records)
@@ -45,13 +45,13 @@ def test_three_lines_give_a_frame_of_the_callers_kind(kind):
     assert rows["Total", "Total"]["value"] == 14
 
 
-def test_counts_stay_whole_numbers_beside_missing_ones(kind):
+def test_counts_with_suppressions_stay_integers(kind):
     outcome = ht.protect(kind(COLUMNS), by=["town", "ill"], rules=["min_frequency:n=2"], width=2)
     assert nw.from_native(outcome.frame, eager_only=True)["value"].dtype == nw.Int64
 
 
 @pytest.mark.parametrize("alone", [ht.MinFrequency(2), "min_frequency:n=2"])
-def test_one_rule_may_stand_alone(alone):
+def test_single_rule_needs_no_list(alone):
     found = ht.protect(pd.DataFrame(COLUMNS), by=["town", "ill"], rules=alone, width=2)
     listed = ht.protect(pd.DataFrame(COLUMNS), by=["town", "ill"], rules=[alone], width=2)
     assert found.protection.withheld.any()

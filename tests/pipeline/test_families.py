@@ -224,7 +224,7 @@ def linked_and_needed(kind: str, records: pd.DataFrame, tables: dict):
     method=st.sampled_from(METHODS),
 )
 @settings(max_examples=EXAMPLES)
-def test_no_release_of_a_family_leaves_an_unsafe_cell_narrower_than_it_must_be(kind, records, tables, method):
+def test_family_releases_meet_required_widths(kind, records, tables, method):
     linked, need = linked_and_needed(kind, records, tables)
     whole = linked.table
     try:
@@ -239,7 +239,7 @@ def test_no_release_of_a_family_leaves_an_unsafe_cell_narrower_than_it_must_be(k
 
 @given(data=st.data(), kind=st.sampled_from(list(KINDS)), records=registers(), tables=families())
 @settings(max_examples=EXAMPLES)
-def test_no_family_is_called_safe_that_is_not(data, kind, records, tables):
+def test_unsafe_family_is_never_called_safe(data, kind, records, tables):
     linked, need = linked_and_needed(kind, records, tables)
     whole = linked.table
     drawn = data.draw(st.lists(st.integers(0, 3), min_size=whole.n_cells, max_size=whole.n_cells))

@@ -36,7 +36,7 @@ def recipe(tmp_path):
         ("spark:spark://host:7077", ("spark", "spark://host:7077")),
     ],
 )
-def test_one_word_says_where(word, meant):
+def test_backend_spec_is_parsed(word, meant):
     assert parse_jobs(word) == meant
 
 

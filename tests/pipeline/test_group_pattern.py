@@ -70,7 +70,7 @@ def test_demo_protects_groups(tmp_path):
     assert done.run.outcome.groups.status is Status.PASSED
 
 
-def test_more_is_withheld_at_the_costs_of_the_amounts():
+def test_groups_require_more_suppressions_by_amount_costs():
     """The second pattern holds the first one, its cost is that of the amounts, and both audits pass."""
     firms = register(900, 7, regions=(3, 3), activities=(4, 3))
     by = ["region", "activity", "size"]
@@ -90,7 +90,7 @@ def test_more_is_withheld_at_the_costs_of_the_amounts():
 
 
 @pytest.mark.parametrize("groups", [True, False])
-def test_session_follows_its_policy(groups):
+def test_session_groups_follow_its_policy(groups):
     # No interval is asked for, so that groups alone decide.
     rules = policy("essnet-2009").model_copy(update={"groups": groups})
     rng = np.random.default_rng(5)
@@ -110,7 +110,7 @@ def test_policy_hash_depends_on_groups():
     assert now.model_copy(update={"groups": False}).hash != now.hash
 
 
-def test_whoever_knows_the_method_knows_whether_groups_were_considered():
+def test_known_method_includes_groups_setting():
     """With the wrong setting no table leads to the release, or another set of them does."""
     table = Table.from_array([[2, 30, 40], [20, 1, 50], [9, 9, 9]])
     rules = [MinFrequency(5)]

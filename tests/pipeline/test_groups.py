@@ -74,7 +74,7 @@ def proof(folder):
     return {name: part for name, part in content.items() if name not in {"verdict", "sha256"}}
 
 
-def test_groups_that_share_nothing_come_out_as_if_each_were_alone(house, tmp_path):
+def test_independent_groups_equal_separate_runs(house, tmp_path):
     run = run_recipe(house(HEAD + TURNOVER + STAFF), tmp_path / "all")
     assert list(run.outcomes) == ["trades+1", "staff"]
     assert run.safe
@@ -103,7 +103,7 @@ def filtered(name: str, by: str, where: str) -> str:
 TOWNS = "".join(filtered(town, '["trade", "size"]', f'{{town = "{town}"}}') for town in CODES["town"])
 
 
-def test_filters_that_keep_other_records_share_nothing(house, records):
+def test_disjoint_filters_make_independent_groups(house, records):
     run = run_recipe(house(HEAD + TOWNS))
     assert list(run.outcomes) == list(CODES["town"])
     for name, outcome in run.outcomes.items():
@@ -122,7 +122,7 @@ def test_filters_that_keep_other_records_share_nothing(house, records):
         ),
     ],
 )
-def test_with_a_table_that_holds_them_they_stay_together(house, further):
+def test_common_table_joins_filtered_tables(house, further):
     assert list(run_recipe(house(HEAD + TOWNS + further)).outcomes) == ["table"]
 
 
@@ -143,7 +143,7 @@ def two_groups(records, remarks=()):
     return LinkedTables(table=table, parts=parts, remarks=remarks)
 
 
-def test_linked_tables_without_a_common_sum_are_taken_apart(records):
+def test_linked_tables_without_common_sum_are_separated(records):
     linked = two_groups(records)
     groups = divide(linked, list(linked.parts))
     assert [list(group.parts) for group in groups] == [["a", "b"], ["c", "d"]]
@@ -176,7 +176,7 @@ def test_cells_are_named_once_for_all_groups(house, tmp_path):
         run_recipe(house(HEAD + TURNOVER + STAFF + keep.replace("size", "sice")), tmp_path / "no")
 
 
-def test_one_page_and_one_line_say_what_is_left_of_every_table(house, tmp_path):
+def test_overview_and_summary_list_every_table(house, tmp_path):
     path = house(HEAD + TURNOVER + STAFF)
     said = CliRunner().invoke(app, ["protect", str(path), "--out", str(tmp_path / "out"), "--jobs", "1"])
     assert said.exit_code == 0, said.output
@@ -210,7 +210,7 @@ def test_group_line_counts_unsafe_cells_of_tables(house, tmp_path):
     assert 0 < unsafe <= withheld
 
 
-def test_codes_that_no_record_has_can_be_left_out(house, tmp_path):
+def test_codes_without_records_can_be_omitted(house, tmp_path):
     tree = "code,parent\nG,\nA,G\nB,G\nX,G\nH,\nC,H\nK,\nY,K\nZ,K\n"
     (tmp_path / "trades.csv").write_text(tree)
     one = HEAD + 'value = "turnover"\nby = ["trade", "size"]\nhierarchies = {trade = "trades.csv"}\n'
@@ -249,7 +249,7 @@ def test_filter_remainder_is_protected_for_groups_too(records):
     assert np.array_equal(asked.attributions.group, cells[own.attributions.group])
 
 
-def test_variables_in_another_order_beside_a_filter_and_a_rule_about_groups(tmp_path):
+def test_variable_order_does_not_matter_with_filter_and_group_rule(tmp_path):
     """Trial S12: the sums of the two tables' groups are put together, which must not change them in place."""
     rows = [("a1", "b1", "c1")] * 7 + [("a1", "b1", "c2")] * 5 + [("a2", "b1", "c1")] * 4
     rows += [("a2", "b1", "c2")] * 2 + [("a2", "b2", "c2"), ("a1", "b2", "c1")]
@@ -265,7 +265,7 @@ def test_variables_in_another_order_beside_a_filter_and_a_rule_about_groups(tmp_
     assert run.outcome.protection.withheld.any()
 
 
-def test_rules_about_rests_reach_other_processes_whole(records):
+def test_remainder_rules_reach_worker_processes(records):
     rest = assess_filter_remainder(
         *_linked_beside_a_filter(records), [DirectDisclosure(k=0, sensitive="ill")], lambda _: None
     )

@@ -62,7 +62,7 @@ def test_leaking_cell_is_counted():
     assert str(found) == "leaks 1 cells"
 
 
-def test_leaks_and_safe_cells_are_those_of_listing_every_table():
+def test_leaks_match_enumeration():
     table, method = small(3), Greedy(keep="margins")
     need = assess(table, RULES, width=WIDTH)
     assert need.unsafe.any()
@@ -122,7 +122,7 @@ def test_walk_shows_pattern_independent_cells_safe():
     assert high[0] - low[0] >= WIDTH
 
 
-def test_cycles_turn_at_every_cell_and_close():
+def test_cycles_are_closed():
     hidden = np.random.default_rng(1).random((8, 9)) < 0.6
     random = np.random.default_rng(2)
     cells = [tuple(map(int, at)) for at in np.argwhere(hidden)]
@@ -154,7 +154,7 @@ def test_compare_reports_known_method_result():
     assert [row.known for row in compare(table, need, methods[1:])] == ["not asked"]
 
 
-def test_randomised_is_not_called_proved_by_a_walk():
+def test_walk_does_not_prove_randomised():
     table = Table.from_array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 3]])
     rules = [MinFrequency(5)]
     need = assess(table, rules, width=9)
@@ -163,7 +163,7 @@ def test_randomised_is_not_called_proved_by_a_walk():
     assert found.safe + found.leaking + found.unknown == 1
 
 
-def test_on_a_large_table_walks_prove_widths_and_processes_change_nothing():
+def test_large_table_walks_prove_widths_for_any_process_count():
     class Quarter:
         def protect(self, table, need, progress=None):  # noqa: ARG002 - as the protocol has it
             mask = np.zeros(table.shape, dtype=bool)

@@ -19,7 +19,7 @@ def table():
     return ht.Table.from_array(counts)
 
 
-def test_intervals_are_left_out_and_the_proof_is_not(table, monkeypatch, tmp_path):
+def test_large_release_omits_intervals_but_not_proof(table, monkeypatch, tmp_path):
     monkeypatch.setattr("hitoku.evidence.outcome.LARGEST_GROUP", 3)
     outcome = protect_table(table, [ht.MinFrequency(3)], method=ht.Circulation(), width=3)
     withheld = outcome.protection.withheld
@@ -39,7 +39,7 @@ def test_intervals_are_left_out_and_the_proof_is_not(table, monkeypatch, tmp_pat
     assert f"the intervals of {withheld.sum():,} cell(s) were not computed" in report
 
 
-def test_groups_within_the_limit_are_gone_into(table):
+def test_groups_within_limit_are_solved(table):
     need = ht.assess(table, [ht.MinFrequency(3)], width=3)
     release = ht.Release.of(table, ht.Circulation().protect(table, need))
     n = int(release.withheld.sum())

@@ -60,7 +60,7 @@ def named(table, cell):
     return table.describe(cell)
 
 
-def test_procedure_of_the_paper():
+def test_pattern_matches_procedure_of_the_paper():
     """Figure 5: rules on magnitudes, and the cells withheld in the counts; then secondary cells."""
     assert (named(TABLE, N_A), named(TABLE, S_B)) == ("region=N, trade=A", "region=S, trade=B")
     stages: list[str] = []
@@ -83,7 +83,7 @@ def test_procedure_of_the_paper():
     assert repr(outcome).startswith("MagnitudeOutcome(safe")
 
 
-def test_shares_and_widths_are_the_callers():
+def test_caller_sets_shares_and_widths():
     outcome = suppress_magnitude(
         TABLE, **RULES, method=Greedy(), frequency_width=None, width_share=0.5, insiders=False
     )
@@ -108,7 +108,7 @@ def test_each_table_may_have_its_own_method():
     assert (outcome.frequency.protection.method, outcome.magnitude.protection.method) == ("optimal", "greedy")
 
 
-def test_counts_withheld_by_hand_are_taken_as_they_are_and_audited():
+def test_manual_count_suppressions_are_kept_and_audited():
     corners = np.isin(np.arange(TABLE.n_cells), [0, 1, 3, 4])
     # Somebody is in each of the four cells, as the amounts tell, so one firm may be three, and not none.
     for given_by_hand in (corners, Protection.withhold(counts_of(TABLE), corners)):
@@ -130,7 +130,7 @@ def test_method_suppressing_too_little_is_detected():
     assert not outcome.magnitude.audit.safe
 
 
-def test_insiders_are_on_unless_told_otherwise():
+def test_insiders_are_enabled_by_default():
     usual = suppress_magnitude(TABLE, **RULES, method=Greedy(), frequency_width=3)
     without = suppress_magnitude(TABLE, **RULES, method=Greedy(), frequency_width=3, insiders=False)
     assert usual.magnitude.audit.insiders is not None
@@ -139,7 +139,7 @@ def test_insiders_are_on_unless_told_otherwise():
     assert np.all(usual.magnitude.release.withheld >= without.magnitude.release.withheld)
 
 
-def test_zeros_empty_cells_and_structural_zeros():
+def test_zeros_and_empty_cells_are_handled():
     # N has no B at all, by nature; two firms of S and A have no turnover; W has no A by chance.
     records = pd.DataFrame(
         {
@@ -167,7 +167,7 @@ def test_zeros_empty_cells_and_structural_zeros():
     assert outcome.magnitude.bounds.upper[s_a] > 0
 
 
-def test_values_below_zero():
+def test_negative_values_are_protected():
     records = FIRMS.assign(turnover=FIRMS["turnover"].where(FIRMS.index > 0, -9))
     table = tabulate(records, by=["region", "trade"], value="turnover", magnitude="abs")
     outcome = suppress_magnitude(
@@ -181,7 +181,7 @@ def test_values_below_zero():
     assert np.isinf(outcome.magnitude.bounds.width[N_A])
 
 
-def test_counts_that_do_not_add_up_are_refused():
+def test_nonadditive_counts_raise():
     # One owner in two regions is one contributor to their total.
     records = pd.DataFrame({"region": list("NNSS"), "owner": list("abac"), "turnover": [5, 2, 4, 1]})
     table = tabulate(records, by=["region"], value="turnover", unit="owner")
@@ -205,7 +205,7 @@ def test_counts_that_do_not_add_up_are_refused():
         pytest.param({"frequency_withheld": [True]}, HitokuError, id="a pattern of another table"),
     ],
 )
-def test_parameters_are_checked(changes, error):
+def test_invalid_parameters_raise(changes, error):
     arguments = {"table": TABLE, **RULES, "method": Greedy(), "insiders": False, **changes}
     if "table" in changes:
         arguments["rules"] = [MinFrequency(3)]
@@ -213,7 +213,7 @@ def test_parameters_are_checked(changes, error):
         suppress_magnitude(**arguments)
 
 
-def test_fixed_cells_are_not_withheld_by_hand():
+def test_manually_suppressed_fixed_cell_raises():
     table = Table.from_array([[7.0, 1.0], [2.0, 3.0]], frequency=[[5, 4], [3, 9]], fixed=np.arange(9) == 8)
     with pytest.raises(ProtectionError):
         suppress_magnitude(

@@ -106,7 +106,7 @@ def digest(case: Case, **options: Any) -> str:
 
 
 @pytest.mark.parametrize(("name", "case"), [pytest.param(*each, id=each[0]) for each in cases()])
-def test_without_groups_the_pattern_is_as_before(name, case):
+def test_patterns_without_groups_are_unchanged(name, case):
     recorded = json.loads(RECORDED.read_text("utf-8"))
     same = digest(case, groups=False) == recorded[name]
     assert same != (name in EXCEPTIONS), EXCEPTIONS.get(name)

@@ -35,7 +35,7 @@ def test_method_suppressing_too_little_is_detected():
     assert "NOT safe" in repr(outcome)
 
 
-def test_blank_cells_that_subtraction_gives_back_are_counted():
+def test_recomputable_blank_cells_are_counted():
     table = Table.from_array(COUNTS)
     assert recomputable(table, assess(table, [MinFrequency(5)])) == 1
     # Two rows and two columns with two small cells each: none can be had by subtraction.

@@ -189,7 +189,7 @@ def recomputable(tables: dict[str, tuple[list[str], dict | None]], shown: dict[s
 BY = {"fine": (["A88", "NUTS3"], None), "coarse": (["A21", "NUTS2", "SIZE"], None)}
 
 
-def test_protected_apart_the_two_tables_give_each_other_away(apart):
+def test_separately_protected_tables_disclose_each_other(apart):
     """What is tested below can fail: each release is safe by itself, and both together are not."""
     shown = {}
     for name, run in apart.items():
@@ -198,7 +198,7 @@ def test_protected_apart_the_two_tables_give_each_other_away(apart):
     assert recomputable(BY, shown) > 0
 
 
-def test_by_records_alone_they_cannot_be_subtracted(together):
+def test_records_alone_allow_no_subtraction(together):
     run = together
     assert run.safe
     assert run.outcome.verdict["outsider"].status is Status.PROVED
@@ -246,7 +246,7 @@ def test_aggregated_tables_are_joined_by_declaration(house, tmp_path):
     assert verify(run.folder).ok
 
 
-def test_without_the_declaration_nothing_is_called_proved(house, tmp_path):
+def test_undeclared_levels_are_not_proved(house, tmp_path):
     head, tables = aggregated(tmp_path)
     run = run_recipe(house(head + tables))
     assert run.verdict["tables"].status is Status.NOT_DECIDED
@@ -274,7 +274,7 @@ def test_without_the_declaration_nothing_is_called_proved(house, tmp_path):
         ({"A88": ["A21", "B"]}, "levels of one classification"),
     ],
 )
-def test_levels_that_do_not_fit_are_refused(levels, what):
+def test_mismatched_levels_raise(levels, what):
     fine = Table.from_array([1, 2], names=["A88"], codes=[["01", "02"]], measure="n")
     coarse = Table.from_array([3, 4], names=["A21"], codes=[["C", "E"]], measure="n")
     both = Table.from_array(
@@ -319,7 +319,7 @@ def test_filter_remainder_cannot_be_derived(house):
     assert again["withheld"] == int((protection.withheld & table.shown).sum())
 
 
-def test_alone_the_two_filters_give_the_rest_away(house):
+def test_separate_filters_disclose_the_remainder(house):
     """The test above can fail."""
     shown = {}
     for name, where in (("all", ""), ("companies", 'where = {LEGAL = ["SA", "EI"]}\n')):
@@ -330,9 +330,7 @@ def test_alone_the_two_filters_give_the_rest_away(house):
     assert recomputable(filters, shown | {"rest": shown["all"].assign(value=np.nan)}) > 0
 
 
-def test_filters_that_cross_each_other_are_not_called_proved_where_their_cross_is_too_large(
-    house, monkeypatch
-):
+def test_oversized_crossing_filters_are_not_proved(house, monkeypatch):
     monkeypatch.setattr("hitoku.linking.atoms.MAX_ATOMS", 1)
     crossing = WHERE.replace(
         'by = ["A21", "NUTS2"]\n[[tables]]', 'by = ["A21"]\nwhere = {SIZE = ["small"]}\n[[tables]]'
@@ -342,7 +340,7 @@ def test_filters_that_cross_each_other_are_not_called_proved_where_their_cross_i
     assert "too many combinations" in run.verdict["tables"].reason
 
 
-def test_quantities_of_the_same_records_stay_apart(house, tmp_path):
+def test_quantities_of_same_records_are_separate(house, tmp_path):
     frame = register()
     frame.assign(persons=frame["turnover"] % 50 + 1).to_csv(tmp_path / "firms.csv", index=False)
     more = '[[tables]]\nname = "persons"\nby = ["A21", "SIZE"]\nvalue = "persons"\n'
@@ -383,7 +381,7 @@ def test_altered_public_file_of_linked_table_is_found(together, tmp_path):
     assert "shown although it is withheld" in answer.reason
 
 
-def test_no_proof_is_named_where_there_is_none(tmp_path):
+def test_notice_names_no_missing_proof(tmp_path):
     """Values that are no decimals: the audit is done, but there is no certificate."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"a": rng.choice(list("xyz"), 60), "b": rng.choice(list("uvw"), 60)})
@@ -408,7 +406,7 @@ def test_no_proof_is_named_where_there_is_none(tmp_path):
     assert "the release has no proof" in asked.exception.fix
 
 
-def test_every_file_that_the_notice_names_is_there(together):
+def test_notice_names_existing_files(together):
     run = together
     checker = run.folder / "checker"
     notice = (checker / "README.txt").read_text("utf-8").split("Verdict")[0]
@@ -438,7 +436,7 @@ def test_joint_audit_finds_disclosure_across_releases(apart):
     assert "Not safe: outsider, single cells" in CliRunner().invoke(app, ["audit", *folders]).stdout
 
 
-def test_folders_of_tables_that_were_protected_together_are_safe_together(together, house):
+def test_jointly_protected_folders_are_safe_together(together, house):
     both = together.folder
     sizes = RECORDS.replace("release", "sizes") + 'by = ["SIZE"]\n'
     alone = run_recipe(house(sizes, "sizes.toml")).folder

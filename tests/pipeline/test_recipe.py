@@ -156,7 +156,7 @@ def test_input_files_are_recorded_by_fingerprint(kitchen):
     assert sorted(summary["recipe"]["sha256"]) == ["data/firms.csv", "data/regions.csv"]
 
 
-def test_without_a_place_to_write_nothing_is_written(kitchen):
+def test_missing_output_folder_writes_nothing(kitchen):
     path = kitchen(ONE.replace('out = "release"', ""))
     before = tree(path.parent)
     run = run_recipe(path)
@@ -185,7 +185,7 @@ def test_linked_tables_agree_and_are_proved_together(kitchen):
 
 
 @pytest.mark.parametrize("measures", [("n", "n"), ("n", "m")])
-def test_cells_of_a_part_are_found_in_the_whole(measures):
+def test_part_cells_are_found_in_linked_table(measures):
     rng = np.random.default_rng(2)
     cube = rng.integers(1, 9, (2, 3, 2))
     names, codes = ["region", "size", "sex"], [["N", "S"], ["1", "2", "3"], ["f", "m"]]
@@ -203,7 +203,7 @@ def test_cells_of_a_part_are_found_in_the_whole(measures):
             assert there == expected | ({"measure": part.measure} if len(set(measures)) > 1 else {})
 
 
-def test_magnitudes_withhold_what_the_counts_withhold(kitchen):
+def test_magnitudes_suppress_cells_suppressed_in_counts(kitchen):
     run = run_recipe(kitchen(COUNTS))
     for kind in ("counts", "magnitudes"):
         assert verify(run.folder / kind).ok
@@ -226,7 +226,7 @@ def found(table, **codes):
 
 
 @pytest.mark.parametrize("method", ["greedy", "optimal", "gauss"])
-def test_cells_are_kept_and_withheld_by_their_codes(kitchen, method):
+def test_cells_are_kept_and_suppressed_by_code(kitchen, method):
     more = """
     [[keep]]
     trade = "Total"
@@ -241,7 +241,7 @@ def test_cells_are_kept_and_withheld_by_their_codes(kitchen, method):
         assert withheld[found(table, trade="mills", size=size)].all()
 
 
-def test_cells_that_are_kept_may_give_way_where_they_are_unsafe(kitchen):
+def test_kept_cells_may_be_suppressed_if_unsafe(kitchen):
     """A total that is unsafe itself stopped the run, whatever else was to be kept."""
     unsafe = '[[unsafe]]\ntrade = "Total"\nsize = "1"\n'
     with pytest.raises(HitokuError):
@@ -258,13 +258,13 @@ def test_cells_that_are_kept_may_give_way_where_they_are_unsafe(kitchen):
     ("recipe", "word", "fix"),
     [(COUNTED, '"yes"', "unless_unsafe = true"), (COUNTS, "true", "leave unless_unsafe or counts out")],
 )
-def test_keeping_unless_unsafe_is_true_or_false_and_without_counts(kitchen, recipe, word, fix):
+def test_keep_unless_unsafe_must_be_boolean(kitchen, recipe, word, fix):
     with pytest.raises(HitokuError) as refused:
         run_recipe(kitchen(f'{recipe}[[keep]]\ntrade = "Total"\nunless_unsafe = {word}\n'))
     assert fix in refused.value.fix
 
 
-def test_cells_are_called_unsafe_by_their_codes(kitchen):
+def test_cells_are_marked_unsafe_by_code(kitchen):
     more = '[[unsafe]]\ntrade = "mills"\nsize = "1"\n'
     run = run_recipe(kitchen(COUNTED + more))
     need, cell = run.outcome.need, found(run.outcome.table, trade="mills", size="1")
@@ -290,13 +290,13 @@ def test_costs_are_multiplied_cell_by_cell(kitchen):
     assert hidden(dear, "dear") == [("1", "1"), ("1", "3"), ("2", "1"), ("2", "3")]
 
 
-def test_forced_cells_are_published_whatever_it_exposes(kitchen):
+def test_forced_cells_are_always_published(kitchen):
     text = "method = 'gauss'\n" + COUNTED + '[[forced]]\ntrade = "farms"\n'
     run = run_recipe(kitchen(text), force=True)
     assert not run.outcome.protection.withheld[found(run.outcome.table, trade="farms")].any()
 
 
-def test_marks_by_hand_stay_and_missing_ones_are_added(kitchen):
+def test_manual_marks_stay_and_are_completed(kitchen):
     run = run_recipe(kitchen(CELLS.format(method="greedy")))
     withheld = run.outcome.protection.withheld
     assert withheld[found(run.outcome.table, region="M4", job="P4")].all()
@@ -409,7 +409,7 @@ def test_recipe_error_names_its_line(kitchen, recipe, old, new, where, what):
         pytest.param(CELLS.format(method="greedy"), 2**47, "beyond 2**53", id="cells, large"),
     ],
 )
-def test_values_beyond_the_precision_of_doubles_are_refused(kitchen, recipe, times, what):
+def test_values_beyond_double_precision_raise(kitchen, recipe, times, what):
     path = kitchen(recipe)
     for name, column in (("firms.csv", "turnover"), ("cells.csv", "persons")):
         data = pd.read_csv(path.parent / "data" / name)
@@ -513,7 +513,7 @@ def test_occupied_folder_raises_before_work(kitchen):
     assert (path.parent / "release" / "letter.txt").read_text("utf-8") == "keep me"
 
 
-def test_every_stage_is_reported_in_words(kitchen):
+def test_every_stage_is_reported(kitchen):
     stages = []
     run_recipe(kitchen(ONE), report=stages.append)
     assert stages == ["build", "assess", "protect", "groups", "insiders", "audit", "attack", "write"]

@@ -35,7 +35,7 @@ GOOD = {"data": "firms.csv", "by": ["region", "size"], "rules": ["p_percent:p=10
 
 @settings(max_examples=179)
 @given(st.dictionaries(NAMES, VALUES, max_size=3), st.sets(st.sampled_from(sorted(GOOD)), max_size=1))
-def test_any_keys_are_read_or_refused_with_their_place(tmp_path_factory, more, left_out):
+def test_any_keys_are_read_or_raise_with_location(tmp_path_factory, more, left_out):
     keys = {name: value for name, value in GOOD.items() if name not in left_out} | more
     path = tmp_path_factory.getbasetemp() / "recipe.toml"
     path.write_text(toml_text(keys), encoding="utf-8")
@@ -58,7 +58,7 @@ def read(path):
 
 @settings(max_examples=130)
 @given(st.text(st.sampled_from("ab=\"[]{}#\n.'1,\\ \t"), max_size=40))
-def test_any_text_is_read_or_refused(tmp_path_factory, text):
+def test_any_text_is_read_or_raises(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "recipe.toml"
     path.write_text(text, encoding="utf-8", newline="")
     with pytest.raises(HitokuError):
@@ -67,7 +67,7 @@ def test_any_text_is_read_or_refused(tmp_path_factory, text):
 
 @pytest.mark.parametrize(("kind", "registry"), [("rule", RULES), ("method", METHODS), ("attack", ATTACKS)])
 @given(data=st.data())
-def test_any_word_is_made_or_refused(kind, registry, data):
+def test_any_spec_is_built_or_raises(kind, registry, data):
     name = data.draw(st.sampled_from(sorted(registry)))
     parameters = st.sampled_from(sorted(registry[name].__dataclass_fields__))
     values = st.sampled_from(

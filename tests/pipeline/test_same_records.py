@@ -53,7 +53,7 @@ def apart(tmp_path):
     return write
 
 
-def test_what_two_releases_give_away_is_found_by_records_alone(apart, firms, tmp_path):
+def test_joint_disclosure_is_found_by_fingerprints(apart, firms, tmp_path):
     folders = apart(firms, firms)
     (tmp_path / "firms.csv").unlink()
     for folder in folders:
@@ -80,14 +80,14 @@ def test_fingerprint_depends_on_records_not_order(apart, firms):
     assert set(told[0]) & set(told[1]) - {""}
 
 
-def test_one_other_value_and_nothing_is_the_same(apart, firms):
+def test_one_changed_value_changes_the_fingerprint(apart, firms):
     changed = firms.assign(turnover=firms["turnover"].where(firms.index != 7, firms["turnover"] + 1))
     folders = apart(firms, changed)
     told = [json.loads((folder / "checker" / "fingerprints.json").read_text()) for folder in folders]
     assert not set(told[0]) & set(told[1]) - {""}
 
 
-def test_fingerprints_are_equal_just_where_the_records_are(firms, tmp_path):
+def test_fingerprints_are_equal_iff_records_are(firms, tmp_path):
     path = tmp_path / "firms.csv"
     firms.to_csv(path, index=False)
     prints = RecordPrints.of(path, ["trade", "branch", "town", "size"])
@@ -118,7 +118,7 @@ def test_fingerprints_of_another_table_raise(apart, firms):
         audit_together(folders)
 
 
-def test_fingerprints_stay_with_the_checker(apart, firms):
+def test_fingerprints_are_in_checker_folder_only(apart, firms):
     for folder in apart(firms, firms):
         told = {each for each in json.loads((folder / "checker" / "fingerprints.json").read_text()) if each}
         for file in (folder / "public").rglob("*"):

@@ -71,7 +71,7 @@ COUNTS = [[20, 50, 10, 22], [8, 19, 22, 11], [17, 32, 3, 24], [9, 14, 21, 4], [3
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_adjusted_values_moved_far_enough_and_are_attacked(norm):
+def test_adjusted_values_are_audited_and_attacked(norm):
     """Castro's scenarios recover the cells; the verdict says so and does not say safe."""
     table = ht.Table.from_array(np.array(COUNTS, dtype=float))
     done = ht.protect(table, rules=[ht.Given(table.value < 5, lower=2, upper=2)], method=ht.Adjust(norm=norm))
@@ -117,7 +117,7 @@ def test_method_that_may_be_known_is_in_scope_and_proved():
     assert secret.verdict.colour is not Colour.GREEN
 
 
-def test_demo_is_amber_where_contributors_are_not_considered(tmp_path, monkeypatch):
+def test_demo_without_contributors_is_amber(tmp_path, monkeypatch):
     """Beyond so many cells contributors are not tried, and the verdict does not pass over it."""
     monkeypatch.setattr("hitoku.coalitions.insider_choice.LARGEST_BY_DEFAULT", 100)
     done = run_demo(tmp_path / "demo", records=3000, seed=1, by=["region", "size"])
@@ -148,7 +148,7 @@ FIRMS = pd.DataFrame(
         (None, Status.PASSED, Status.NOT_CONSIDERED, False),
     ],
 )
-def test_contributors_are_in_the_rows_as_they_were_audited(insiders, singletons, contributors, scope):
+def test_contributor_row_matches_audit(insiders, singletons, contributors, scope):
     done = ht.protect(
         FIRMS, ["region", "trade"], value="turnover", rules=["p_percent:p=10"], insiders=insiders
     )
@@ -169,7 +169,7 @@ def test_contributors_do_not_apply_to_counts():
     assert not done.verdict["dominance"].applies
 
 
-def test_groups_that_are_switched_off_are_named():
+def test_disabled_groups_are_named():
     done = ht.protect(ht.Table.from_array(COUNTS), rules=["min_frequency:n=5"], groups=False)
     row = done.verdict["groups"]
     assert (row.status, row.reason) == (Status.NOT_CONSIDERED, "groups=False")
@@ -179,7 +179,7 @@ def test_groups_that_are_switched_off_are_named():
     assert again.verdict.colour is Colour.GREEN
 
 
-def test_amounts_that_do_not_add_up_exactly_are_passed_and_decimals_are_named():
+def test_inexact_amounts_pass_and_advice_names_decimals():
     firms = FIRMS.assign(turnover=FIRMS["turnover"] / 7)
     asked = {"value": "turnover", "rules": ["p_percent:p=10"]}
     done = ht.protect(firms, ["region", "trade"], **asked)
@@ -194,7 +194,7 @@ def test_amounts_that_do_not_add_up_exactly_are_passed_and_decimals_are_named():
     )
 
 
-def test_write_refuses_what_the_verdict_refuses(tmp_path):
+def test_write_raises_if_verdict_rejects(tmp_path):
     table = ht.Table.from_array([2, 1, 40, 9])
     alone = {"rules": ["min_frequency:n=5"], "method": "gauss"}
     done = ht.protect(table, **alone, against=["groups"])
@@ -210,7 +210,7 @@ def test_write_refuses_what_the_verdict_refuses(tmp_path):
     assert other.verdict.colour is Colour.AMBER
 
 
-def test_scope_is_a_key_of_recipes_and_an_option(tmp_path):
+def test_scope_is_a_recipe_key_and_an_option(tmp_path):
     write_records(tmp_path, [("a",)] * 2 + [("b",)] * 1 + [("c",)] * 40 + [("d",)] * 9, ["town"])
     recipe = 'data = "people.csv"\nby = ["town"]\nrules = ["min_frequency:n=5"]\nmethod = "gauss"\n'
     assert run(tmp_path, recipe).verdict.colour is Colour.RED

@@ -230,7 +230,7 @@ def test_many_green_outputs_of_sessions_withstand_every_attack_in_scope(records,
 
 
 @pytest.mark.parametrize("kind", SESSION_OUTPUTS)
-def test_outputs_of_sessions_are_green_where_nothing_is_unsafe(kind):
+def test_safe_session_outputs_are_green(kind):
     """Otherwise the property would hold because it never asks anything."""
     draws = np.random.default_rng(1)
     records = pd.DataFrame(
@@ -247,7 +247,7 @@ class UnsafeOnly:
         return ht.Protection.withhold(table, need.unsafe, need)
 
 
-def test_culprit_is_found_and_not_green():
+def test_negative_control_is_not_green():
     """The property can fail: a method that protects nothing is broken by the same attacks."""
     table = ht.Table.from_array([[20, 15, 9], [72, 1, 30]])
     rules = {"min_frequency": [ht.MinFrequency(3)]}

@@ -65,12 +65,12 @@ def test_invalid_argument_is_named(call: Callable[[], object], where: str) -> No
 
 
 @pytest.mark.parametrize("limit", [60, 0.5, np.float64(60), np.int64(60), None])
-def test_every_kind_of_number_is_a_limit(limit: Any) -> None:
+def test_every_number_type_is_accepted_as_limit(limit: Any) -> None:
     for made in (ht.Auto(time_limit_s=limit), ht.Adjust(time_limit_s=limit), ht.Interval(time_limit_s=limit)):
         assert made.time_limit_s == limit
 
 
-def test_names_may_come_out_of_an_array() -> None:
+def test_names_may_be_array_elements() -> None:
     by = list(np.array(["town", "ill"]))
     assert ht.tabulate(RECORDS, by=by, value=np.str_("days")).value[-1] == 23
 
@@ -92,7 +92,7 @@ def test_mask_must_be_boolean(take: Callable[[Any], object], mask: Any) -> None:
 
 
 @pytest.mark.parametrize("mask", [[0, 0, 0, 0, 1, 0, 0, 0, 0], [0.0] * 4 + [1.0] + [0.0] * 4])
-def test_noughts_and_ones_are_a_mask(mask: list[float]) -> None:
+def test_zeros_and_ones_are_a_mask(mask: list[float]) -> None:
     assert np.flatnonzero(ht.Protection.withhold(TABLE, mask).withheld).tolist() == [4]
     frame = pd.Series(mask).astype(bool).astype(object)
     assert np.flatnonzero(ht.Protection.withhold(TABLE, frame).withheld).tolist() == [4]

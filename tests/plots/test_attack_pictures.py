@@ -32,7 +32,7 @@ def bars(axes, colour):
     ]
 
 
-def test_intervals_are_drawn_on_the_scale_of_the_requirement_narrowest_first():
+def test_intervals_are_scaled_and_sorted_by_width():
     axes = plots.intervals(TABLE, NEED, bounds((6, 18), (6, 6), (3, np.inf))).axes[0]
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["✕  axis1=3", "axis1=4", "axis1=2"]
     assert bars(axes, ASKED) == [(-0.5, 1.5)] * 3
@@ -42,19 +42,19 @@ def test_intervals_are_drawn_on_the_scale_of_the_requirement_narrowest_first():
     assert [line.get_marker() for line in axes.lines if line.get_marker() in "<>"] == [">"]
 
 
-def test_only_the_narrowest_intervals_are_drawn_and_the_title_counts_all():
+def test_narrowest_intervals_are_drawn_and_all_counted():
     axes = plots.intervals(TABLE, NEED, bounds((6, 18), (6, 6), (0, 20)), most=1).axes[0]
     assert len(axes.get_yticklabels()) == 1
     assert axes.get_title(loc="left") == "2 of 3 unsafe cells wide enough, the narrowest 1 of 3"
 
 
-def test_required_length_is_drawn_beside_the_interval():
+def test_required_width_is_drawn_next_to_interval():
     need = Need(unsafe=TABLE.value == 10, width=8.0)
     axes = plots.intervals(TABLE, need, bounds((6, 18), (6, 6), (5, 5))).axes[0]
     assert bars(axes, ASKED) == [(-0.5, 1.0)]
 
 
-def test_every_unsafe_cell_is_a_dot_on_its_own_side_of_the_line():
+def test_unsafe_cell_dots_are_on_correct_side():
     found = {"blank": bounds((10, 10), (3, 9), (5, 5)), "safe": bounds((8, 14), (0, 90), (3, 9))}
     before, after = plots.before_and_after(TABLE, NEED, found).axes
     assert before.texts[0].get_text() == "2 known exactly\n1 too narrow\n0 wide enough"
@@ -91,7 +91,7 @@ def test_loss_is_drawn_against_the_worst_and_the_median_cell():
     assert drawn == {(100 * row.lost, row.reached) for row in compared}
 
 
-def test_nothing_to_draw_is_said():
+def test_empty_picture_says_so():
     safe = Need(unsafe=np.zeros(5, dtype=bool))
     cube = Table.from_array(np.ones((2, 2, 2), dtype=int))
     for call in (

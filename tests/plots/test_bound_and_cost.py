@@ -15,7 +15,7 @@ def searched(trace, **options):
     return Protection(withheld=nothing, value=np.ones(1), secondary=nothing, trace=trace, **options)
 
 
-def test_draws_what_the_trace_says():
+def test_figure_matches_the_trace():
     axes = plots.bound_and_cost(searched(((1, 2.0, 9.0), (5, 6.0, 7.0), (8, 7.0, 7.0)), proven=True)).axes[0]
     cost, bound = axes.get_lines()
     assert list(cost.get_ydata()) == [9.0, 7.0, 7.0]
@@ -24,11 +24,11 @@ def test_draws_what_the_trace_says():
     assert axes.get_title(loc="left") == "proven"
 
 
-def test_says_with_which_gap_a_search_stopped():
+def test_figure_states_the_final_gap():
     axes = plots.bound_and_cost(searched(((1, 2.0, 9.0),), gap=0.07)).axes[0]
     assert "7 %" in axes.get_title(loc="left")
 
 
-def test_without_a_trace_there_is_nothing_to_draw():
+def test_missing_trace_raises():
     with pytest.raises(ParameterError, match="no search history"):
         plots.bound_and_cost(searched(()))

@@ -61,7 +61,7 @@ def test_picture_shows_only_published_values(ask, kind):
     assert len(shown & table(out)) >= 2
 
 
-def test_totals_are_no_bars_and_withheld_cells_are_marked():
+def test_totals_are_omitted_and_suppressed_cells_marked():
     out = ht.Session("s", PEOPLE).frequency_table(["region", "band"])
     axes = chart(out).axes[0]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["N", "S", "W"]

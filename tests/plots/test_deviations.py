@@ -18,7 +18,7 @@ def adjusted(moves):
     return audit(TABLE, NEED, Release.of(TABLE, Protection(withheld=none, secondary=none, value=value)))
 
 
-def test_every_cell_is_drawn_with_its_relative_deviation():
+def test_cells_are_drawn_with_relative_deviation():
     figure = deviations({"up": adjusted([0, 0, 2, 2]), "down": adjusted([2, 0, -2, 0])})
     drawn = [
         {tuple(np.round(point, 4)) for points in axes.collections for point in points.get_offsets()}
@@ -29,7 +29,7 @@ def test_every_cell_is_drawn_with_its_relative_deviation():
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["up", "down"]
 
 
-def test_releases_that_withhold_cells_have_no_deviations():
+def test_suppressed_release_raises():
     found = audit(TABLE, NEED, Release.of(TABLE, Protection.withhold(TABLE, TABLE.inner)))
     with pytest.raises(ParameterError, match="adjusted"):
         deviations({"withheld": found})

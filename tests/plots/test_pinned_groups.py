@@ -25,7 +25,7 @@ def test_pinned_cell_is_framed_and_title_coloured():
     assert figure.axes[1]._left_title.get_color() != ALARM
 
 
-def test_only_releases_of_one_two_way_table_can_be_drawn():
+def test_release_of_other_shape_raises():
     cube = Table.from_array(np.ones((2, 2, 2), dtype=int))
     other = Release.of(cube, Protection.withhold(cube, np.zeros(27, dtype=bool)))
     for wrong in ({}, {"cube": other}, {"one": release(), "other": other}):

@@ -15,13 +15,13 @@ def texts(figure):
     return [text.get_text() for text in figure.axes[0].texts]
 
 
-def test_every_cell_is_printed_and_the_withheld_one_is_hatched():
+def test_every_cell_is_printed_and_suppressed_one_hatched():
     figure = protected_table(RELEASE, title="Persons")
     assert texts(figure) == ["20", "15", "35", "72", "c", "73", "92", "16", "108"]
     assert [bool(patch.get_hatch()) for patch in figure.axes[0].patches] == (TABLE.value == 1).tolist()
 
 
-def test_bounds_are_printed_where_they_are_known():
+def test_known_bounds_are_printed():
     lower = np.where(TABLE.value == 1, 0, TABLE.value)
     upper = np.where(TABLE.value == 1, np.inf, TABLE.value)
     assert "0 to ∞" in texts(protected_table(RELEASE, Bounds(lower=lower, upper=upper)))

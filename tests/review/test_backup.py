@@ -80,7 +80,7 @@ def test_backup_with_unlogged_decision_raises(worked, tmp_path):
     assert not (tmp_path / "again").exists(), "half of an application"
 
 
-def test_restored_backup_of_an_unknown_form_is_refused(worked, tmp_path):
+def test_backup_of_unknown_format_raises(worked, tmp_path):
     backup = changed_backup(worked, tmp_path / "backup", lambda whole: {**whole, "form": "9999"})
     with pytest.raises(DataError, match="form 9999"):
         restored(backup, tmp_path / "again")

@@ -52,7 +52,7 @@ def test_administrator_resets_a_password(centre):
 
 
 @pytest.mark.parametrize("team", ['Centre "A"', r"A\new", "line\nbreak", "\x7f", "統計センター", "a # b"])
-def test_any_name_of_a_team_is_read_back(tmp_path, team):
+def test_team_name_round_trips(tmp_path, team):
     run("init", tmp_path / "centre", "--team", team)
     assert read_settings(tmp_path / "centre").team == team
 
@@ -106,14 +106,14 @@ def test_incomplete_log_exits_with_1(centre, tmp_path):
     assert "tail was cut" in done.stdout
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch):
+def test_missing_extra_explains_installation(monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette", None)
     with pytest.raises(HitokuError) as refused:
         command._require_extra()
     assert "hitoku[review]" in refused.value.fix
 
 
-def test_settings_that_are_wrong_are_named(centre):
+def test_invalid_settings_raise_with_name(centre):
     path = centre.context.folder / "review.toml"
     path.write_text("turnaround_dayz = 3\n", "utf-8")
     with pytest.raises(ParameterError, match="turnaround_dayz") as wrong:

@@ -25,7 +25,7 @@ def to_phase_2(centre, number):
     assert centre.state(number) == "phase 2"
 
 
-def test_two_blinded_reviews_then_settled_then_decided(centre):
+def test_request_is_reviewed_settled_and_decided(centre):
     number = centre.submit()
     assert centre.state(number) == "phase 1"
     to_phase_2(centre, number)
@@ -156,7 +156,7 @@ def test_rejection_and_overriding_approval_need_a_reason(centre):
     }
 
 
-def test_when_everything_is_refused_the_request_is_rejected(centre):
+def test_refusing_all_outputs_rejects_the_request(centre):
     number = centre.submit()
     to_phase_2(centre, number)
     haru = centre.browser("haru")
@@ -245,7 +245,7 @@ def test_resubmission_shows_changed_cells(centre, resubmitted):
     assert "The same as in turn 1" in text_of(centre.browser("yui").get(f"/outputs/{second}"))
 
 
-def test_everything_can_be_made_again_from_the_log(centre, resubmitted):
+def test_state_can_be_replayed_from_the_log(centre, resubmitted):
     number = centre.submit(title="Another")
     to_phase_2(centre, number)
     haru = centre.browser("haru")
@@ -278,7 +278,7 @@ def test_repeated_form_is_ignored(centre):
     assert events.count("review submitted") == 1
 
 
-def test_claiming_and_leaving(centre):
+def test_request_can_be_claimed_and_unclaimed(centre):
     number = centre.submit()
     yui = centre.browser("yui")
     assert yui.post(f"/requests/{number}/claim").status_code == 303
@@ -311,7 +311,7 @@ def test_output_shows_one_row_per_attacker(centre):
                 assert row.reason in told
 
 
-def test_layers_and_drawer_tell_what_the_evidence_says(centre):
+def test_layers_and_drawer_match_the_evidence(centre):
     """In N 3 of 100 have job c: withheld, and with N/b, E/b and E/c known to lie in intervals of 23."""
     number = centre.submit()
     first = centre.outputs(number)[0]

@@ -172,7 +172,7 @@ def test_invalid_identity_token_signs_in_nobody(elsewhere, fake, lie, word):
     assert COOKIE not in browser.cookies
 
 
-def test_another_browser_cannot_finish_what_one_began(elsewhere, fake):
+def test_other_browser_cannot_complete_sign_in(elsewhere, fake):
     _, address = begin(elsewhere)
     back = fake.sign_in(address, "yui")
     other, _ = begin(elsewhere)
@@ -215,7 +215,7 @@ def test_sign_in_without_provider_is_not_offered(centre):
     assert centre.browser().get("/oidc/callback?code=1&state=2").status_code == 422
 
 
-def test_addresses_in_the_open_are_refused():
+def test_unencrypted_address_raises():
     require_safe("https://id.enclave.example/")
     require_safe("http://127.0.0.1:8080/")
     for address in ("http://id.enclave.example/", "file:///etc/passwd", "ftp://127.0.0.1/"):

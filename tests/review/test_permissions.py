@@ -95,7 +95,7 @@ def test_route_permissions_match_role_matrix(centre):
     assert wrong == []
 
 
-def test_other_peoples_requests_are_not_there(centre):
+def test_request_of_another_user_returns_404(centre):
     number = centre.submit("ren")
     mio = centre.browser("mio")
     assert mio.get(f"/requests/{number}").status_code == mio.get("/requests/999").status_code == 404
@@ -165,7 +165,7 @@ def on(state, reviewers=(), author=1, **more):
         pytest.param("retry", somebody("administrator"), on("submitted"), True, id="administrators mend"),
     ],
 )
-def test_permissions(permission, who, what, expected):
+def test_permissions_match_role_and_state(permission, who, what, expected):
     assert may(who, permission, what) is expected
 
 

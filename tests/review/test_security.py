@@ -28,7 +28,7 @@ HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
 INJECTED = '<script>alert("x")</script>"\'{{ 7777*7777 }}<img src=x onerror=alert(1)>'
 
 
-def test_htmx_is_the_one_that_was_looked_at():
+def test_htmx_file_matches_reviewed_hash():
     assert sha256(HERE / "static" / "htmx-2.0.11.min.js") == HTMX
 
 
@@ -36,7 +36,7 @@ def sign_in(client, login="yui", password=PASSWORD, **more):
     return client.post("/login", data={"login": login, "password": password, "next": "/queue", **more})
 
 
-def test_signing_in_and_out(centre):
+def test_sign_in_and_sign_out_work(centre):
     client = centre.browser()
     answer = sign_in(client)
     assert (answer.status_code, answer.headers["location"]) == (303, "/queue")
@@ -265,7 +265,7 @@ def test_responses_have_security_headers(centre):
         assert path.startswith("/static/") or answer.headers["cache-control"] == "no-store"
 
 
-def test_another_host_is_not_answered(centre):
+def test_request_for_another_host_is_rejected(centre):
     assert centre.browser("yui").get("/queue", headers={"host": "evil.example"}).status_code == 400
 
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from hitoku.review import JUDGEMENT, reading, team_numbers
 
 
-def test_causes_of_refusal_turnaround_and_load(centre):
+def test_statistics_match_requests(centre):
     first, second = centre.submit(), centre.submit(title="Another")
     broken = centre.outputs(first)[0]
     with centre.context.engine.begin() as connection:

@@ -29,7 +29,7 @@ def test_migrations_create_the_declared_tables(context):
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
-def test_migrating_twice_is_migrating_once(context):
+def test_migration_is_idempotent(context):
     assert migrate(context.engine) == newest()
     require_current(context.engine)
 
@@ -55,7 +55,7 @@ def test_postgresql_refuses_to_truncate_the_log(context):
         connection.execute(sa.text("TRUNCATE log"))
 
 
-def test_writers_go_one_after_another(context):
+def test_writers_are_serialised(context):
     """Each reads the head and writes the next entry: without the lock first, two would be the same."""
 
     def write():

@@ -133,7 +133,7 @@ def test_crashed_process_is_a_failed_check(centre, process, then):
     assert centre.state(number) == "submitted"
 
 
-def test_progress_is_live(centre, process):
+def test_progress_is_reported_during_the_check(centre, process):
     number = hand_in(centre)
     process("time.sleep(0.5)")
     Worker(centre.context).work()
@@ -177,7 +177,7 @@ def test_check_of_withdrawn_request_changes_nothing(centre):
     assert centre.outputs(number) == []
 
 
-def test_asking_twice_for_a_job_makes_one(centre):
+def test_job_is_enqueued_once(centre):
     with writing(centre.context.engine) as connection:
         for _ in range(2):
             jobs.ask(connection, Job.RELEASE, 7, None)

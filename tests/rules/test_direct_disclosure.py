@@ -130,7 +130,7 @@ def test_rule_and_attack_use_same_identifying_variables(table, k, rest):
         pytest.param((1, 1), 1, [0, 1], id="each knows the other"),
     ],
 )
-def test_all_but_k_in_one_cell_is_unsafe(row, k, unsafe):
+def test_all_but_k_in_a_cell_is_unsafe(row, k, unsafe):
     table = Table.from_array([row, (50, 50)], names=("group", "status"))
     need = DirectDisclosure(k=k, sensitive="status").assess(table)
     assert need.unsafe[:2].nonzero()[0].tolist() == unsafe

@@ -46,13 +46,13 @@ def conditions(cost, squares, matrix, low, high, least, most):
     ],
 )
 @pytest.mark.parametrize("start", [(0.0, 0.0, 0.0), (9.0, 9.0, 4.0), (3.0, 6.0, -7.0)])
-def test_optima_by_hand_from_anywhere(program, y, duals, start):
+def test_every_start_reaches_the_known_optimum(program, y, duals, start):
     *_, (settled, multipliers) = program.settle(np.array(start[:2]), np.array(start[2:]))
     assert settled == pytest.approx(y, abs=1e-7)
     assert multipliers == pytest.approx(duals, abs=1e-6)
 
 
-def test_rows_that_repeat_others_do_no_harm():
+def test_repeated_rows_are_accepted():
     program = conditions([0, 0], [2, 2], [[1, 1], [2, 2], [1, 1]], [0, 0], [9, 9], [10, 20, 10], [10, 20, 10])
     *_, (settled, multipliers) = program.settle(np.array([1.0, 2.0]), np.zeros(3))
     assert settled == pytest.approx([5, 5])

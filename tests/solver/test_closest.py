@@ -23,7 +23,7 @@ def moved(value, lower, norm, weight=None, **more):
     return closest(DeviationProgram(relations=ONE_SUM, weight=weight, lower=lower, **more), norm)
 
 
-def test_parts_of_four_and_six_in_l1():
+def test_l1_solution_matches_hand_calculation():
     # The first rises by 1. Moving the total costs 1/10, the other part 1/6: the total moves.
     found = moved([4, 6, 10], [1, np.nan, np.nan], "l1")
     assert found.deviation == pytest.approx([1, 0, 1])
@@ -32,7 +32,7 @@ def test_parts_of_four_and_six_in_l1():
     assert found.multiplier == pytest.approx([1 / 4 + 1 / 10, 0, 0])
 
 
-def test_parts_of_four_and_six_in_l2():
+def test_l2_solution_matches_hand_calculation():
     # Minimise (y/6)^2 + ((1 + y)/10)^2: y = -36/136, so the total rises by 100/136.
     found = moved([4, 6, 10], [1, np.nan, np.nan], "l2")
     y = -36 / 136
@@ -50,7 +50,7 @@ def test_fixed_cell_is_not_a_variable():
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_bounds_that_leave_no_room(norm):
+def test_infeasible_bounds_raise(norm):
     found = moved([4, 6, 10], [1, 0, 0], norm, upper=[np.inf, np.inf, 0])
     assert found.status is SolverStatus.INFEASIBLE
     assert found.deviation is None
@@ -58,7 +58,7 @@ def test_bounds_that_leave_no_room(norm):
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("penalty", [0.5, 100.0])
-def test_soft_bounds_are_kept_where_that_is_cheaper(norm, penalty):
+def test_soft_bounds_are_kept_if_cheaper(norm, penalty):
     # Cost of the level: at most 0.35 per unit in L1; a shortfall costs a fourth of the penalty per unit.
     problem = DeviationProgram(
         relations=ONE_SUM,
@@ -76,7 +76,7 @@ def test_soft_bounds_are_kept_where_that_is_cheaper(norm, penalty):
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_soft_bounds_that_cannot_be_kept_are_missed_by_the_least(norm):
+def test_soft_bounds_are_missed_by_the_minimum(norm):
     problem = DeviationProgram(
         relations=ONE_SUM,
         weight=reciprocal([4, 6, 10], norm),
@@ -90,7 +90,7 @@ def test_soft_bounds_that_cannot_be_kept_are_missed_by_the_least(norm):
     assert found.paid == pytest.approx(100 * 3 / 4, rel=1e-6)
 
 
-def test_zeros_weigh_one():
+def test_zeros_have_weight_one():
     assert reciprocal([0.0, 2.0], "l2").tolist() == [1.0, 0.25]
 
 
@@ -103,12 +103,12 @@ def test_zeros_weigh_one():
         pytest.param({"weight": 1.0, "lower": [0, np.nan, 0]}, id="a bound that is no number"),
     ],
 )
-def test_problems_that_make_no_sense_are_refused(parts):
+def test_invalid_problems_raise(parts):
     with pytest.raises(ParameterError):
         DeviationProgram(relations=ONE_SUM, **parts)
 
 
-def test_another_norm_is_refused():
+def test_unknown_norm_raises():
     with pytest.raises(ParameterError, match="l3"):
         closest(DeviationProgram(relations=ONE_SUM, weight=1.0), "l3")
 
@@ -170,7 +170,7 @@ MISSED = {
 
 
 @pytest.mark.parametrize("name", MISSED)
-def test_conditions_that_a_solver_misses_are_met_after_all(name):
+def test_missed_conditions_are_corrected(name):
     counts, factor, lower, upper = MISSED[name]
     table = Table.from_array(counts)
     weight = reciprocal(table.value, "l2") * factor
@@ -196,7 +196,7 @@ def around_a_move(seed):
     return DeviationProgram(relations=table.relations, weight=weight, lower=lower, upper=upper)
 
 
-def test_conditions_hold_where_many_bounds_do():
+def test_conditions_hold_with_many_active_bounds():
     found = {seed: closest(around_a_move(seed), "l2") for seed in range(40)}
     exact = {seed for seed, one in found.items() if one.exact}
     assert [seed for seed in exact if violated(around_a_move(seed), found[seed], "l2") > 1e-6] == []
@@ -204,7 +204,7 @@ def test_conditions_hold_where_many_bounds_do():
     assert len(exact) >= 39
 
 
-def test_conditions_that_are_not_met_are_told(monkeypatch):
+def test_unmet_conditions_are_reported(monkeypatch):
     # A solver that stops early, and nobody who polishes: the cost is proven, the point is not.
     monkeypatch.setattr(quadratic, "_can_be_polished", lambda _program: False)
     found = {seed: closest(around_a_move(seed), "l2") for seed in range(40)}

@@ -12,7 +12,7 @@ from tests.strategies import count_tables
 from hitoku.solver.closest import DeviationProgram, SolverStatus, closest, reciprocal
 
 
-def test_parts_of_four_and_six():
+def test_linf_solution_matches_hand_calculation():
     # The first must rise by 1: a quarter of itself, which nothing undercuts. Below a quarter all others are
     # free, and in L1 it is cheapest to move the total.
     problem = DeviationProgram(
@@ -26,7 +26,7 @@ def test_parts_of_four_and_six():
     assert found.multiplier == pytest.approx([1 / 4, 0, 0])
 
 
-def test_moves_are_shared_where_one_would_be_large():
+def test_deviations_are_spread():
     # The total of 100 must rise by 12, twelve percent. No part moves by more when all move by as much.
     value = np.array([20.0, 20, 20, 40, 100])
     problem = DeviationProgram(
@@ -37,12 +37,12 @@ def test_moves_are_shared_where_one_would_be_large():
     assert found.deviation == pytest.approx([2.4, 2.4, 2.4, 4.8, 12])
 
 
-def test_bounds_that_leave_no_room():
+def test_infeasible_bounds_raise():
     problem = DeviationProgram(relations=[[1, 1, -1]], weight=1.0, lower=[1, 0, 0], upper=[9, 9, 0])
     assert closest(problem, "linf").status is SolverStatus.INFEASIBLE
 
 
-def test_soft_bounds_are_broken_where_nothing_else_is_possible():
+def test_soft_bounds_are_broken_only_if_necessary():
     # Both parts shall rise by 2 and the total by no more than 3: one unit is missing. The second part is ten
     # times as large, so a unit of it is cheaper.
     problem = DeviationProgram(
@@ -69,7 +69,7 @@ def test_cell_with_equal_bounds_counts_as_constant():
 
 @settings(max_examples=26)
 @given(data=st.data(), table=count_tables(max_side=4, max_count=60, dims=2))
-def test_no_table_has_a_smaller_largest_move(data, table):
+def test_largest_deviation_is_minimal(data, table):
     marks = data.draw(st.lists(st.integers(0, 3), min_size=table.n_cells, max_size=table.n_cells))
     unsafe = np.array(marks) == 0
     lower = np.where(unsafe, np.ceil(0.2 * table.value) + 1, -table.value)

@@ -19,7 +19,7 @@ def some_rows(rng: np.random.Generator, n: int) -> sparse.csr_array:
 
 @pytest.mark.parametrize("fewest", [4, 120])
 @pytest.mark.parametrize("seed", range(10))
-def test_proves_what_the_other_solver_proves(seed, fewest, monkeypatch):
+def test_bounds_match_the_other_solver(seed, fewest, monkeypatch):
     # With few columns to begin with, most have to be let in on the way.
     monkeypatch.setattr(dense_master, "MIN_COLUMNS", fewest)
     rng = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def test_proves_what_the_other_solver_proves(seed, fewest, monkeypatch):
     assert SolverStatus.OPTIMAL in seen
 
 
-def test_columns_are_let_in_where_an_optimum_needs_them(monkeypatch):
+def test_needed_columns_are_added(monkeypatch):
     monkeypatch.setattr(dense_master, "MIN_COLUMNS", 3)
     # The three cheapest columns cover nothing of the last row, and less than the dear one of the others.
     master = DenseMaster(np.array([1.0, 1.0, 1.0, 9.0, 2.0]))

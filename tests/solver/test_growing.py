@@ -11,7 +11,7 @@ from hitoku.solver.linear import GrowingProgram, LinearProgram, solve
 
 
 @given(seed=st.integers(0, 2**16), n_columns=st.integers(2, 12), n_rows=st.integers(1, 8))
-def test_bit_by_bit_is_as_good_as_at_once(seed, n_columns, n_rows):
+def test_incremental_solution_matches_direct_solution(seed, n_columns, n_rows):
     random = np.random.default_rng(seed)
     rows = random.integers(-1, 2, (n_rows, n_columns)).astype(float)
     cost, upper = random.normal(size=n_columns), random.random(n_columns) * 3
@@ -33,7 +33,7 @@ def test_bit_by_bit_is_as_good_as_at_once(seed, n_columns, n_rows):
         assert np.all((point >= 0) & (point <= upper[:known]))
 
 
-def test_answers_that_break_a_row_are_not_taken():
+def test_violating_answers_are_rejected():
     program = GrowingProgram()
     program.add_columns(np.array([-1.0, 0.0]), np.array([4.0, 3.0]))
     program.add_rows(np.array([0, 2]), np.array([0, 1]), np.array([1.0, -1.0]))

@@ -16,7 +16,7 @@ from hitoku.solver.solution import CountedWork
 
 @settings(deadline=None, max_examples=26)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_agrees_with_trying_every_point(seed):
+def test_optimum_matches_enumeration(seed):
     rng = np.random.default_rng(seed)
     relations = rng.integers(-2, 3, (2, 4)).astype(float)
     upper = rng.integers(1, 4, 4)
@@ -59,7 +59,7 @@ def test_agrees_with_trying_every_point(seed):
         ),
     ],
 )
-def test_statuses_and_values(program, status, value):
+def test_statuses_and_values_match_expected(program, status, value):
     solution = solve(program)
     assert solution.status is status
     if value is not None:
@@ -73,12 +73,12 @@ def knapsack(n=30, seed=5):
     return IntegerProgram(cost, weight[None, :], [0], 0, 1, row_upper=[weight.sum() // 2])
 
 
-def test_threads_change_no_answer():
+def test_thread_count_does_not_change_answers():
     first, second, third = (solve(knapsack(), threads=threads) for threads in (1, 2, 1))
     assert first.x.tobytes() == second.x.tobytes() == third.x.tobytes()
 
 
-def test_limits_are_said_and_the_bound_is_still_true():
+def test_limits_are_reported_and_bound_is_valid():
     program = knapsack(60)
     best = solve(program)
     stopped = solve(program, work_limit=0)
@@ -123,7 +123,7 @@ def test_rounding_is_a_correction_not_a_decision():
     assert door._whole(np.array([4.0, -1.0]), program, scale) is None
 
 
-def test_root_stops_at_the_limit_of_work(monkeypatch):
+def test_root_stops_at_work_limit(monkeypatch):
     """Rounds of cuts and heuristics at the root count: without them, one root takes more than the limit."""
     rng = np.random.default_rng(1)
     relations = rng.integers(20, 60, (4, 40)).astype(float)

@@ -58,14 +58,14 @@ from hitoku.solver.linear import BASIC, LOWER, UPPER, LinearProgram, SolverStatu
         ),
     ],
 )
-def test_statuses_and_values(program, status, value):
+def test_statuses_and_values_match_expected(program, status, value):
     solution = solve(program)
     assert solution.status is status
     if value is not None:
         assert solution.value == value
 
 
-def test_sizes_far_from_one_do_not_matter():
+def test_extreme_scales_are_solved():
     # HiGHS' own tolerance of 1e-7 would swallow the first program and drown in the second.
     for size in (1e-11, 1e12):
         relations = [[1, 1, 0], [0, 1, 1]]
@@ -75,7 +75,7 @@ def test_sizes_far_from_one_do_not_matter():
             assert warm.minimise(2).value == pytest.approx(2 * size, rel=1e-12)
 
 
-def test_fractional_vertices_still_add_up():
+def test_fractional_vertices_are_additive():
     rng = np.random.default_rng(3)
     relations = (rng.random((12, 40)) < 0.2).astype(float)
     rhs = relations @ rng.integers(0, 1000, 40)
@@ -95,7 +95,7 @@ def test_maximising_reports_duals_of_the_objective_as_given():
     assert solution.basis.rows.tolist() == [LOWER]
 
 
-def test_bounds_can_change_while_open():
+def test_bounds_of_open_program_can_change():
     with opened(LinearProgram(0, [[1, 1]], [10])) as warm:
         assert warm.maximise(0).value == 10
         warm.bounds([0, 3], [np.inf, 5])
@@ -127,7 +127,7 @@ def test_program_without_columns_can_be_reset():
         assert warm.solve([]).value == 0
 
 
-def test_after_an_unbounded_objective_the_next_one_is_right():
+def test_objective_after_unbounded_one_is_solved():
     with opened(LinearProgram(0, [[1, -1, 0], [0, 1, 1]], [0, 5], lower=[-np.inf, -np.inf, -3])) as warm:
         assert warm.maximise(0).value == 8
         assert warm.minimise(0).status is SolverStatus.UNBOUNDED
@@ -136,7 +136,7 @@ def test_after_an_unbounded_objective_the_next_one_is_right():
         assert warm.maximise(1).value == 8
 
 
-def test_limits_are_said_not_hidden():
+def test_reached_limits_are_reported():
     rng = np.random.default_rng(0)
     relations = rng.integers(0, 2, (20, 60)).astype(float)
     program = LinearProgram(-rng.random(60), relations, relations @ rng.integers(1, 9, 60))
@@ -164,7 +164,7 @@ def test_one_and_two_threads_give_the_same_bits():
         pytest.param({"cost": [np.inf, 0]}, id="infinite cost"),
     ],
 )
-def test_malformed_programs_are_refused(parts):
+def test_malformed_programs_raise(parts):
     with pytest.raises(ParameterError):
         LinearProgram(**{"cost": 0, "relations": [[1, 1]], "rhs": [1], **parts})
 
@@ -179,13 +179,13 @@ def test_answer_failing_recomputation_raises(monkeypatch):
 @pytest.mark.parametrize(
     ("size", "power"), [(1.0, 1.0), (3.0, 4.0), (0.3, 0.25), (0.0, 1.0), (np.inf, 1.0), (-8, 8)]
 )
-def test_power_of_two(size, power):
+def test_scaling_factors_are_powers_of_two(size, power):
     assert power_of_two(size) == power
 
 
 @settings(deadline=None, max_examples=39)
 @given(seed=st.integers(0, 2**32 - 1), size=st.sampled_from([1e-6, 1.0, 1e7]))
-def test_warm_answers_equal_cold_ones_of_scipy(seed, size):
+def test_warm_solutions_match_scipy(seed, size):
     rng = np.random.default_rng(seed)
     n_rows, n_columns = rng.integers(1, 6), rng.integers(2, 9)
     relations = rng.integers(-1, 2, (n_rows, n_columns)).astype(float)

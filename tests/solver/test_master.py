@@ -20,7 +20,7 @@ from hitoku.solver.solution import SolverStatus
 @settings(max_examples=39)
 @pytest.mark.parametrize("sifted", [master_problem.MAX_COLUMNS, 0])
 @given(data=st.data())
-def test_bounds_are_optima_and_stay_true_under_a_step_limit(sifted, data):
+def test_bounds_are_valid_under_a_step_limit(sifted, data):
     n, m = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
     cost = np.array(data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n)), dtype=float)
     entry = st.sampled_from([0.0, 0.3, 0.5, 1.0])
@@ -46,7 +46,7 @@ def test_bounds_are_optima_and_stay_true_under_a_step_limit(sifted, data):
     assert cold.solve(steps=1).bound <= answer.fun + 1e-9
 
 
-def test_sifting_finds_the_optimum_of_many_columns_with_few_of_them():
+def test_sifting_finds_optimum_with_few_columns():
     rng = np.random.default_rng(1)
     n, m = master_problem.MAX_COLUMNS + 500, 30
     cost = np.rint(np.exp(rng.normal(3, 1.5, n))) + 1
@@ -64,7 +64,7 @@ def test_sifting_finds_the_optimum_of_many_columns_with_few_of_them():
     assert relaxed.reduced.shape == relaxed.x.shape == (n,)
 
 
-def test_dropping_rows_forgets_them():
+def test_dropped_rows_are_removed():
     master = Master(np.array([2.0, 3.0]))
     master.add(sparse.csr_array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2))
     assert master.solve().bound == 5
@@ -72,7 +72,7 @@ def test_dropping_rows_forgets_them():
     assert master.solve().bound == 3
 
 
-def test_any_multipliers_prove_a_bound_and_no_more():
+def test_multipliers_prove_only_valid_bounds():
     master = Master(np.array([2.0, 3.0]))
     master.add(sparse.csr_array([[1.0, 1.0]]), np.ones(1))
     bounds = [master.proven(np.array([y]))[0] for y in (0.0, 1.0, 2.0, 2.5, 9.0)]

@@ -38,7 +38,7 @@ from hitoku.solver.solution import CountedWork
         ),
     ],
 )
-def test_programs_solved_by_hand(program, x, value):
+def test_solutions_match_hand_calculation(program, x, value):
     found = solve(program)
     assert found.optimal
     assert found.x == pytest.approx(x, abs=1e-5)
@@ -57,18 +57,18 @@ def test_programs_solved_by_hand(program, x, value):
         pytest.param(np.zeros((1, 0)), [1], 0, 1, id="no columns"),
     ],
 )
-def test_programs_without_a_point(relations, rhs, lower, upper, curvature):
+def test_infeasible_programs_raise(relations, rhs, lower, upper, curvature):
     program = QuadraticProgram(1.0, relations, rhs, lower, upper, curvature=curvature)
     assert solve(program).status is SolverStatus.INFEASIBLE
 
 
-def test_no_columns_and_nothing_asked():
+def test_program_without_columns_is_solved():
     found = solve(QuadraticProgram(1.0, np.zeros((2, 0)), [0, 0]))
     assert found.optimal
     assert found.value == 0
 
 
-def test_concave_programs_are_refused():
+def test_concave_programs_raise():
     with pytest.raises(ParameterError, match="curvature"):
         QuadraticProgram(0, [[1, 1]], [1], curvature=[1, -1])
 
@@ -83,7 +83,7 @@ def spread(size, rng, n=40):
 
 
 @pytest.mark.parametrize("size", [1e3, 2e11])
-def test_values_of_very_different_size(size):
+def test_values_of_different_magnitude_are_solved(size):
     # Every deviation of a chain equals the first, so the optimum is known: three units times the weights.
     relations, value, factor = spread(size, np.random.default_rng(3))
     lower = np.full(len(value), -np.inf)

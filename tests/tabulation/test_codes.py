@@ -20,20 +20,20 @@ from hitoku.tabulation import tabulate
         (["total", "A", "B", "B"], "'Total', 'total' (1 rows)"),
     ],
 )
-def test_codes_that_look_alike_are_refused_with_counts(codes, told):
+def test_lookalike_codes_raise_with_counts(codes, told):
     records = pd.DataFrame({"g": codes, "x": [1, 2, 3, 4]})
     with pytest.raises(DataError, match="differ only in spaces, letter case or character width") as caught:
         tabulate(records, ["g"], value="x")
     assert told in caught.value.where
 
 
-def test_codes_that_look_alike_may_be_listed():
+def test_listed_lookalike_codes_are_accepted():
     records = pd.DataFrame({"g": ["a", "A"], "x": [1, 2]})
     table = tabulate(records, ["g"], value="x", hierarchies={"g": Hierarchy.flat(["a", "A"])})
     assert table.value.tolist() == [1, 2, 3]
 
 
-def test_cells_that_look_alike_are_refused():
+def test_lookalike_cells_raise():
     with pytest.raises(DataError, match="differ only in spaces"):
         Table.from_frame(pd.DataFrame({"g": ["a", "a ", "b"], "x": [1, 2, 3]}), ["g"], "x")
 
@@ -105,7 +105,7 @@ LARGEST = {
 }
 
 
-def test_totals_of_empty_cells_need_no_row():
+def test_totals_of_empty_cells_may_be_missing():
     sectors = {"sector": Hierarchy.from_tree({"A": ["a"], "B": ["b1", "b2"]})}
     frame = pd.DataFrame(LARGEST)
     groups = frame[frame["sector"] == "a"].assign(sector="A")
@@ -121,7 +121,7 @@ def test_totals_of_empty_cells_need_no_row():
         Table.from_frame(frame, ["region", "sector"], "x", largest=["top"], hierarchies=sectors)
 
 
-def test_totals_are_checked_or_added_up_again():
+def test_totals_are_checked_or_recomputed():
     frame = pd.DataFrame({"g": ["a", "b", "Total"], "x": [1, 2, 7], "n": [1, 1, 9]})
     with pytest.raises(TableError, match="does not add up"):
         Table.from_frame(frame, ["g"], "x", frequency="n")
@@ -137,7 +137,7 @@ def doubled(word: str) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("word", ["Ensemble", "tot", "\u5408\u8a08"])
-def test_rows_that_add_all_others_up_are_not_taken_for_records(word):
+def test_total_rows_are_not_records(word):
     with pytest.raises(DataError, match=f"'region' has '{word}' in 1 record.*totals") as refused:
         tabulate(doubled(word), by=["region"], value="v")
     assert "7.75" not in str(refused.value)
@@ -153,7 +153,7 @@ def test_invalid_totals_argument_is_named(caplog):
     assert "column 'region' has 'All' in 1 record(s), a word for totals" in caplog.text
 
 
-def test_several_columns_in_one_word_are_told_apart():
+def test_several_columns_in_one_argument_raise():
     with pytest.raises(DataError, match="no column 'region, v'") as refused:
         tabulate(doubled("T"), by=["region, v"])
     assert refused.value.fix == "name each column by itself: 'region', 'v'"

@@ -19,7 +19,7 @@ RECORDS = pd.DataFrame({
 })  # fmt: skip
 
 
-def test_columns_make_the_tree_written_by_hand():
+def test_columns_give_expected_tree():
     tree = Hierarchy.from_tree({"X": {"A": ["01", "02"], "B": ["03"]}, "Y": {"C": ["04"]}})
     expected = tabulate(RECORDS, ["town"], value="x", hierarchies={"town": tree})
     table = tabulate(RECORDS, ["town"], value="x", hierarchies={"town": ["county", "state"]})
@@ -34,12 +34,12 @@ def test_columns_make_the_tree_written_by_hand():
         (["count"], DataError, "did you mean 'county'"),
     ],
 )
-def test_columns_that_do_not_group_are_refused(groups, error, words):
+def test_columns_that_do_not_nest_raise(groups, error, words):
     with pytest.raises(error, match=words):
         tabulate(RECORDS, ["town"], value="x", hierarchies={"town": groups})
 
 
-def test_one_code_for_a_group_and_another_leaf_is_refused():
+def test_code_of_group_and_leaf_raises():
     records = pd.DataFrame({"town": ["1", "2"], "county": ["2", "1"], "x": [1, 2]})
     with pytest.raises(HierarchyError):
         tabulate(records, ["town"], value="x", hierarchies={"town": ["county"]})

@@ -24,14 +24,14 @@ from hitoku.tabulation import translate_errors
         (RuntimeError("something of ours"), RuntimeError),
     ],
 )
-def test_every_complaint_is_told_in_our_words(raised, told):
+def test_database_errors_become_hitoku_errors(raised, told):
     with pytest.raises(told) as caught, translate_errors("firms.csv"):
         raise raised
     assert caught.type is told
     assert "4711" not in str(caught.value)
 
 
-def test_whoever_interrupts_a_query_interrupts_the_program():
+def test_interrupted_query_raises_keyboard_interrupt():
     """A query that would take years; DuckDB itself calls the signal a RuntimeError."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     connection = duckdb.connect(":memory:")

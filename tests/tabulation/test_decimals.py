@@ -23,7 +23,7 @@ from hitoku.tabulation import tabulate
     decimals=st.integers(0, 4),
     weighted=st.booleans(),
 )
-def test_every_cell_is_the_exact_sum_of_rounded_amounts(rows, decimals, weighted):
+def test_cells_are_exact_sums_of_rounded_amounts(rows, decimals, weighted):
     records = pd.DataFrame(rows, columns=["g", "x", "w"])
     options = {"weight": "w"} if weighted else {}
     table = tabulate(records, ["g"], value="x", decimals=decimals, top=1, **options)
@@ -40,7 +40,7 @@ def test_every_cell_is_the_exact_sum_of_rounded_amounts(rows, decimals, weighted
         assert abs(step - exact) <= slack + Decimal("1e-6")
 
 
-def test_rounding_is_that_of_hands():
+def test_rounding_matches_decimal_rounding():
     records = pd.DataFrame({"g": ["a", "a", "b"], "x": [0.126, 0.131, 2.5]})
     table = tabulate(records, ["g"], value="x", decimals=2)
     expected = [Decimal(str(x)).quantize(Decimal("0.01"), ROUND_HALF_UP) for x in records["x"]]
@@ -53,26 +53,26 @@ def test_weights_without_values_are_rounded():
     assert tabulate(records, ["g"], weight="w", decimals=2).value.tolist() == [0.66, 2.5, 3.16]
 
 
-def test_no_decimals_make_whole_numbers():
+def test_zero_decimals_give_integers():
     table = tabulate(pd.DataFrame({"g": ["a", "b"], "x": [1.4, 2.6]}), ["g"], value="x", decimals=0)
     assert table.value.tolist() == [1, 3, 4]
     assert table.integer
 
 
 @pytest.mark.parametrize("decimals", [-1, 10, 2.5, True])
-def test_decimals_that_cannot_be(decimals):
+def test_invalid_decimals_raise(decimals):
     with pytest.raises(ParameterError, match="from 0 to 9"):
         tabulate(pd.DataFrame({"g": ["a"], "x": [1.0]}), ["g"], value="x", decimals=decimals)
 
 
-def test_more_digits_than_a_sum_has_are_refused():
+def test_too_many_digits_for_a_sum_raise():
     with pytest.raises(ParameterError, match="more digits") as caught:
         tabulate(pd.DataFrame({"g": ["a"], "x": [1e13]}), ["g"], value="x", decimals=4)
     assert "decimals=2" in caught.value.fix
 
 
 @pytest.mark.parametrize(("decimals", "most"), [(None, 17), (2, 6)])
-def test_nothing_is_published_with_more_digits_than_a_number_has(decimals, most):
+def test_published_digits_are_limited_to_precision(decimals, most):
     records = pd.DataFrame({"g": ["a", "b", "b"], "x": [2422.31034439358, 1 / 3, 10 / 7]})
     table = tabulate(records, ["g"], value="x", decimals=decimals)
     none = np.zeros(3, dtype=bool)

@@ -97,7 +97,7 @@ def test_separator_is_detected(separator, tmp_path):
     assert tabulate(path, ["region", "size"], value="x").dimensions[1].leaves == ("a;b|c", "d")
 
 
-def test_two_separators_that_fit_are_refused(tmp_path):
+def test_ambiguous_separators_raise(tmp_path):
     path = written(tmp_path, b"a;b,c\n1;2,3\n")
     with pytest.raises(DataError, match="more than one separator fits: comma, semicolon"):
         look_at(path)
@@ -120,7 +120,7 @@ def test_two_separators_that_fit_are_refused(tmp_path):
         pytest.param([" 5 ", "6"], 11, "decimal point", id="blanks around"),
     ],
 )
-def test_numbers_of_every_style(entries, total, said, tmp_path, caplog):
+def test_every_number_style_is_read(entries, total, said, tmp_path, caplog):
     lines = "".join(f'{place};"{entry}"\n' for place, entry in enumerate(entries))
     path = written(tmp_path, ("g;x\n" + lines).encode())
     with caplog.at_level(logging.INFO, "hitoku.reading"):
@@ -144,7 +144,7 @@ def test_ambiguous_number_raises_until_format_given(entry, point, comma, tmp_pat
     st.lists(st.decimals(-(10**7), 10**7, places=2, allow_nan=False), min_size=1, max_size=5),
     st.sampled_from(STYLES),
 )
-def test_whatever_is_written_in_a_style_is_read_or_refused_never_misread(numbers, style):
+def test_numbers_of_a_style_are_never_misread(numbers, style):
     def write(number):
         text = f"{number:,.2f}" if style.thousands else f"{number:.2f}"
         return text.translate({ord(","): style.thousands, ord("."): style.decimal})
@@ -155,7 +155,7 @@ def test_whatever_is_written_in_a_style_is_read_or_refused_never_misread(numbers
     assert [Decimal(found.plain(entry)) for entry in entries] == numbers
 
 
-def test_whole_numbers_stay_whole(tmp_path):
+def test_integers_stay_integers(tmp_path):
     path = written(tmp_path, b"g;x\na;1 234\nb;5\n")
     assert tabulate(path, ["g"], value="x").integer
 
@@ -179,7 +179,7 @@ def test_broken_files_are_named(text, words, tmp_path):
     assert caught.value.fix
 
 
-def test_columns_that_differ_in_letter_case_are_two(tmp_path):
+def test_columns_differing_in_case_are_distinct(tmp_path):
     path = written(tmp_path, b"g,x,X\na,1,2\n")
     assert tabulate(path, ["g"], value="X").value[-1] == 2
 
@@ -195,7 +195,7 @@ def test_columns_that_differ_in_letter_case_are_two(tmp_path):
         ({"decimal": ",", "thousands": ","}, "are both"),
     ],
 )
-def test_formats_that_cannot_be(parameters, words):
+def test_invalid_formats_raise(parameters, words):
     with pytest.raises(ParameterError, match=words):
         FileFormat(**parameters)
 

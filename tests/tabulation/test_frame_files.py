@@ -38,7 +38,7 @@ def test_missing_column_raises(tmp_path):
         tabulate(write("xlsx", tmp_path), ["regio"], value="x")
 
 
-def test_two_columns_of_one_name_are_refused(tmp_path):
+def test_duplicate_column_names_raise(tmp_path):
     path = tmp_path / "twice.xlsx"
     RECORDS.set_axis(["g", "x", "x"], axis=1).to_excel(path, index=False)
     with pytest.raises(DataError, match="two columns are called 'x'"):

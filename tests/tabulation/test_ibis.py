@@ -78,12 +78,12 @@ def table(connection, records):
         ),
     ],
 )
-def test_every_measure_has_the_bytes_of_duckdb(options, records, table):
+def test_measures_equal_duckdb_bytes(options, records, table):
     here = tabulate(records, BY, hierarchies=HIERARCHIES, **options)
     assert_same_bytes(here, tabulate(table, BY, hierarchies=HIERARCHIES, **options))
 
 
-def test_missing_and_unseen_codes_structural_zeros_and_floats_as_codes(connection):
+def test_codes_and_structural_zeros_match_duckdb(connection):
     table = stored(connection, "codes", ODD_CODES)
     assert_same_bytes(tabulate(ODD_CODES, **ODD_CODES_ASKED), tabulate(table, **ODD_CODES_ASKED))
 
@@ -104,7 +104,7 @@ def test_operations_impossible_in_sql_raise_by_name(table):
 
 
 @pytest.mark.long
-def test_linked_tables_trees_of_columns_end_to_end(records, table):
+def test_linked_tables_with_column_trees_run_end_to_end(records, table):
     tables = {"regions": {"by": ["region"]}, "both": {"by": ["region", "activity"]}}
     here, there = (ht.link(data, tables, value="cents", holding="h") for data in (records, table))
     assert here.table.value.tobytes() == there.table.value.tobytes()
@@ -117,7 +117,7 @@ def test_linked_tables_trees_of_columns_end_to_end(records, table):
     assert ht.protect(records, **options).frame.equals(ht.protect(table, **options).frame)
 
 
-def test_only_small_tables_of_codes_are_made_in_the_database(connection, table):
+def test_database_receives_only_small_code_tables(connection, table):
     def listed():
         # Ibis' own list_tables does not know DuckDB 2.
         if connection.name == "duckdb":

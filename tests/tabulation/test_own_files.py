@@ -30,7 +30,7 @@ def book(path, sheets):
 
 
 @given(st.integers(-(10**9), 10**9))
-def test_full_width_number_is_the_plain_one(number):
+def test_full_width_number_equals_plain_number(number):
     wide = f"{number:,}".translate(WIDE)
     style = style_of([shape_of(wide), shape_of("1,234,567.5")], "x", "file")
     assert int(style.plain(wide)) == number
@@ -69,7 +69,7 @@ def test_missing_values_count_as_chosen(file, counts, values, kind, shared, tmp_
     assert (table.frequency.tolist(), table.value.tolist()) == (counts, values)
 
 
-def test_missing_values_of_a_frame_file(tmp_path):
+def test_missing_values_of_frame_file_are_counted(tmp_path):
     path = tmp_path / "a.dta"
     pd.DataFrame({"g": ["a", "a", "b"], "x": [1.0, None, 2.0]}).to_stata(path, write_index=False)
     dropped = tabulate(path, by=["g"], value="x", file=FileFormat(drop_missing="x"))
@@ -103,7 +103,7 @@ def test_all_missing_columns_are_named(tmp_path):
 
 
 @pytest.mark.parametrize("part", ["#Data", "#Data!B3:C5", "#'Data'!$B$3:$C$5"])
-def test_sheet_and_range(part, tmp_path):
+def test_sheet_and_range_are_read(part, tmp_path):
     path = book(
         tmp_path / "a.xlsx",
         {
@@ -157,7 +157,7 @@ def test_cross_table_is_a_list_of_cells(tmp_path, caplog):
     assert "'industry' at the side (2 codes and total), 'size' on top (2 codes and total)" in caplog.text
 
 
-def test_cross_table_with_two_rows_on_top_and_marks_beside(tmp_path):
+def test_cross_table_with_two_header_rows_and_marks_is_read(tmp_path):
     years = [[None, None, "2023", None, None, "2024", None, None], [None, None, *["A", "B", "Total"] * 2]]
     true = [
         ["N", "s", 1, 2, 3, 4, 5, 9],

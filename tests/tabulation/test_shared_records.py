@@ -72,7 +72,7 @@ def data(request, tmp_path):
     ],
 )
 @pytest.mark.parametrize("data", ["frame", "decimal comma"], indirect=True)
-def test_tables_are_those_of_the_records_themselves(data, asked):
+def test_shared_records_give_same_tables(data, asked):
     assert_the_same(data, asked)
 
 

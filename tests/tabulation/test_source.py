@@ -107,7 +107,7 @@ def test_codes_are_compared_as_text(codes):
     ],
 )
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_any_kind_of_name(names, kind):
+def test_any_column_name_is_accepted(names, kind):
     columns = {"g": ["a", "b", "a", "b"], "who": names, "x": [5, 6, 7, 8]}
     if kind == "pandas":
         records = pd.DataFrame(columns | {"who": pd.Series(names, dtype="Int64" if names[0] == 7 else None)})
@@ -123,12 +123,12 @@ def test_zero_and_negative_zero_are_one_code():
     assert table.value.tolist() == [3, 4, 7]
 
 
-def test_names_of_columns_need_not_be_words():
+def test_column_names_may_contain_any_characters():
     records = pd.DataFrame({'a "b"': ["x", "y"], "select": ["p", "q"], "it's": [1, 2]})
     assert tabulate(records, ['a "b"', "select"], value="it's").value[-1] == 3
 
 
-def test_missing_codes_get_a_code_of_their_own():
+def test_missing_codes_get_a_separate_code():
     records = pd.DataFrame({"g": ["a", None, " "], "x": [1, 2, 4]})
     table = tabulate(records, ["g"], value="x", missing="code")
     assert table.dimensions[0].codes == ("a", "missing", "Total")
@@ -245,7 +245,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("data", "options", "error", "words"), ERRORS)
-def test_errors_say_what_is_wrong_and_show_no_record(data, options, error, words, tmp_path, monkeypatch):
+def test_errors_state_the_problem_without_records(data, options, error, words, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(error) as caught:
         tabulate(data, **({"by": ["g"], "value": "x", "weight": "w", "holding": "who"} | options))
@@ -265,7 +265,7 @@ def test_broken_file_raises(text, tmp_path):
     assert "records.csv" in str(caught.value)
 
 
-def test_no_parquet_file(tmp_path):
+def test_invalid_parquet_file_raises(tmp_path):
     path = tmp_path / "records.parquet"
     path.write_text("g,x\na,1\n")
     with pytest.raises(DataError, match="could not be read"):
@@ -280,7 +280,7 @@ def test_table_too_large_for_memory_raises_early():
     assert "fewer variables" in str(caught.value)
 
 
-def test_weights_of_zero_that_leave_ranks_open_are_refused():
+def test_zero_weights_with_open_ranks_raise():
     # Each unit's mean weight is a thousandth, so three ranks would need thousands of units.
     n = 40
     records = pd.DataFrame({

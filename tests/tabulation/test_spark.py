@@ -100,7 +100,7 @@ def frame(session, records):
 class TestSpark:
     pytestmark = needs_spark
 
-    def test_every_measure_has_the_bytes_of_duckdb(self, options, parts, records, frame):
+    def test_measures_equal_duckdb_bytes(self, options, parts, records, frame):
         here = tabulate(records, BY, hierarchies=HIERARCHIES, **options)
         there = tabulate(frame, BY, hierarchies=HIERARCHIES, threads=parts, **options)
         assert_same_bytes(here, there)
@@ -110,7 +110,7 @@ class TestSpark:
 class TestCodesAndRefusals:
     pytestmark = needs_spark
 
-    def test_missing_and_unseen_codes_structural_zeros_and_floats_as_codes(self, session):
+    def test_codes_and_structural_zeros_match_duckdb(self, session):
         frame = session.createDataFrame(pa.Table.from_pandas(ODD_CODES, preserve_index=False))
         assert_same_bytes(tabulate(ODD_CODES, **ODD_CODES_ASKED), tabulate(frame, **ODD_CODES_ASKED))
 
@@ -126,7 +126,7 @@ class TestCodesAndRefusals:
         frame = session.createDataFrame(pa.Table.from_pandas(UNFIT, preserve_index=False))
         assert_refused_alike([UNFIT, frame], {"value": None, **options})
 
-    def test_linked_tables_and_trees_of_columns(self, session):
+    def test_linked_tables_with_column_trees_match_duckdb(self, session):
         records = make_records(300)
         records["county"] = records["region"].str[0]
         frame = session.createDataFrame(pa.Table.from_pandas(records, preserve_index=False))
@@ -172,12 +172,12 @@ class TestCodesAndRefusals:
         one, other = ht.protect(records, **options), ht.protect(frame, **options)
         assert one.frame.equals(other.frame)
 
-    def test_workers_with_another_hitoku_are_told_apart(self, frame, monkeypatch):
+    def test_workers_with_another_version_raise(self, frame, monkeypatch):
         monkeypatch.setattr(spark_tasks, "own_version", lambda: "99.0")
         with pytest.raises(TableError, match=r"have hitoku (?!99)\S+, here"):
             tabulate(frame, ["region"], value="cents")
 
-    def test_nothing_is_left_in_the_session(self, session, frame):
+    def test_session_is_left_unchanged(self, session, frame):
         tabulate(frame, ["region"], value="cents", where={"year": ["2020"]})
         assert [table.name for table in session.catalog.listTables() if "hitoku" in table.name] == []
 
@@ -212,7 +212,7 @@ session.stop()
 
 @pytest.mark.spark
 @pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed")
-def test_spark_connect():
+def test_spark_connect_session_is_supported():
     pytest.importorskip("pyspark.sql", reason="pyspark is not installed (hitoku[spark])")
     pytest.importorskip("grpc", reason="grpcio is not installed (hitoku[spark])")
     done = subprocess.run(
@@ -309,7 +309,7 @@ def test_address_without_spark_raises_at_once(address, told):
         session_at(address)
 
 
-def test_without_java_or_spark_the_message_says_what_to_install(monkeypatch):
+def test_missing_java_or_spark_explains_installation(monkeypatch):
     with monkeypatch.context() as here:
         here.setenv("PATH", "")
         here.delenv("JAVA_HOME", raising=False)

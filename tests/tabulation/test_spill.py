@@ -60,7 +60,7 @@ def test_spilled_data_use_a_temporary_folder(records, own, monkeypatch):
     assert_same_bytes(here, there)
 
 
-def test_nothing_is_left_after_an_error_either(records, own):
+def test_temporary_folder_is_removed_after_error(records, own):
     with pytest.raises(HitokuError, match="memory"):
         tabulate(records, by=["g"], value="x", holding="h", memory_limit="2MB", threads=1)
     assert not list(own.iterdir())

@@ -34,7 +34,7 @@ def test_structural_zeros_accept_a_cell_mask():
     }
 
 
-def test_without_any_nothing_is_fixed():
+def test_no_declaration_fixes_no_cell():
     assert tabulate(RECORDS, **OPTIONS).fixed is None
 
 
@@ -57,7 +57,7 @@ def test_without_any_nothing_is_fixed():
         pytest.param(np.zeros(21), ParameterError, "float64", id="kind of mask"),
     ],
 )
-def test_errors(zeros, error, words):
+def test_invalid_structural_zeros_raise(zeros, error, words):
     with pytest.raises(error) as caught:
         tabulate(RECORDS, **OPTIONS, structural_zeros=zeros)
     assert words in str(caught.value)

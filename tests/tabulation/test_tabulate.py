@@ -66,7 +66,7 @@ def assert_same(found, cells, top):
 
 @settings(deadline=None, max_examples=10)
 @given(microdata(names=("unit", "holding")), st.integers(1, 4))
-def test_units_and_holdings_agree_with_the_definition(given_records, top):
+def test_units_and_holdings_match_definition(given_records, top):
     by, records = given_records
     table = table_of(by, records, value="x", unit="u", holding="h", top=top)
     units = tabulated(records, table.dimensions, "units", top)
@@ -86,7 +86,7 @@ def test_units_and_holdings_agree_with_the_definition(given_records, top):
 
 @settings(deadline=None, max_examples=10)
 @given(microdata(), st.integers(1, 3), st.sampled_from([None, "abs"]))
-def test_weights_fill_ranks(given_records, top, magnitude):
+def test_weights_fill_several_ranks(given_records, top, magnitude):
     by, records = given_records
     options = {"value": "x", "weight": "w", "unit": "u", "holding": "h", "magnitude": magnitude}
     table = table_of(by, records, top=top, **options)
@@ -106,7 +106,7 @@ def test_weights_fill_ranks(given_records, top, magnitude):
     microdata(values=(-100, -7, -0.3, 0, 0.1, 7, 100), names=("holding",)),
     st.sampled_from([None, "signed", "abs"]),
 )
-def test_contributions_below_zero(given_records, magnitude):
+def test_negative_contributions_are_ranked_as_chosen(given_records, magnitude):
     by, records = given_records
     table = table_of(by, records, value="x", holding="h", magnitude=magnitude)
     cells = tabulated(records, table.dimensions, "holdings", 3, magnitude)
@@ -118,7 +118,7 @@ def test_contributions_below_zero(given_records, magnitude):
 
 @settings(deadline=None, max_examples=10)
 @given(microdata(names=()))
-def test_every_record_is_a_unit_where_none_is_named(given_records):
+def test_records_are_units_by_default(given_records):
     by, records = given_records
     table = table_of(by, records, value="x")
     cells = tabulated(records, table.dimensions, "units")
@@ -131,7 +131,7 @@ def test_every_record_is_a_unit_where_none_is_named(given_records):
 
 @settings(deadline=None, max_examples=6)
 @given(microdata())
-def test_counts(given_records):
+def test_counts_match_expected(given_records):
     by, records = given_records
     table = table_of(by, records, holding="h", unit="u")
     units = tabulated(records, table.dimensions, "units")
@@ -153,7 +153,7 @@ def test_counts(given_records):
     st.randoms(use_true_random=False),
     st.sampled_from(["abs", "signed"]),
 )
-def test_row_order_threads_and_parts_change_no_bit(given_records, random, magnitude):
+def test_order_threads_and_batches_do_not_change_bytes(given_records, random, magnitude):
     by, records = given_records
     shuffled = records.copy()
     random.shuffle(shuffled)
@@ -170,7 +170,7 @@ def test_row_order_threads_and_parts_change_no_bit(given_records, random, magnit
 
 
 @pytest.mark.parametrize("unit", [None, "u"])
-def test_many_records_in_another_order_give_the_same_bits(unit):
+def test_record_order_does_not_change_bytes(unit):
     random = np.random.default_rng(7)
     n = 3000
     records = pd.DataFrame(
@@ -190,7 +190,7 @@ def test_many_records_in_another_order_give_the_same_bits(unit):
     assert first.largest.tobytes() == second.largest.tobytes()
 
 
-def test_weighted_ranks_of_the_definition():
+def test_weighted_ranks_match_definition():
     # 100 stands for two and a half units, 80 for one: 100, 100, then half of each.
     records = pd.DataFrame({"g": ["a", "a", "b"], "x": [100, 80, 0], "w": [2.5, 1.0, 1.0]})
     table = tabulate(records, ["g"], value="x", weight="w")
@@ -198,7 +198,7 @@ def test_weighted_ranks_of_the_definition():
     assert table.value.tolist() == [330.0, 0.0, 330.0]
 
 
-def test_merging_lists_of_children_would_be_wrong():
+def test_merged_child_lists_differ_from_ranking():
     # One holding is second in both regions and first in the total.
     records = pd.DataFrame({"g": ["a", "a", "b", "b"], "h": ["p", "q", "r", "q"], "x": [10, 9, 10, 9]})
     table = tabulate(records, ["g"], value="x", holding="h")
@@ -242,7 +242,7 @@ def test_batches_of_contributors_are_merged(batch, monkeypatch):
         assert_same(found, tabulated(records, table.dimensions, level), 3)
 
 
-def test_integer_type_and_measure_names():
+def test_integer_type_and_measure_names_are_kept():
     records = pd.DataFrame({"g": ["a", "b"], "x": [1, 2], "y": [1.0, 2.0], "w": [1, 1]})
     assert tabulate(records, ["g"], value="x").integer
     assert tabulate(records, ["g"], value="x").measure == "x"

@@ -16,7 +16,7 @@ EMPTY, UNSAFE = "14", "3"
 
 @pytest.mark.shared
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the shared ground truth is not here")
-def test_values_and_p_percent_statuses_follow_from_the_microdata():
+def test_values_and_statuses_match_tau_argus():
     with (FOLDER / "expected" / "Simple2D.txt").open(newline="") as file:
         rows = list(csv.reader(file))
     regions = Hierarchy.from_tree({

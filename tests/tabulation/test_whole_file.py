@@ -34,12 +34,12 @@ def test_sessions_and_tables_read_the_same_numbers(tmp_path, entries, total):
     assert mean.frame.iloc[:, -1].tolist() == pytest.approx([total / 2, total / 2], rel=1e-15)
 
 
-def test_numbers_that_can_be_read_in_two_ways_are_as_programs_write_them(tmp_path):
+def test_ambiguous_numbers_follow_program_style(tmp_path):
     path = written(tmp_path, "a;b\n1.234;2.5\n5.678;3.5\n")
     assert read_whole(path)["a"].to_pylist() == [1.234, 5.678]
 
 
-def test_numbers_that_can_be_read_in_two_ways_stay_text_beside_decimal_commas(tmp_path):
+def test_ambiguous_numbers_stay_text_with_decimal_commas(tmp_path):
     path = written(tmp_path, "a;b\n1.234;2,5\n5.678;3,5\n")
     assert read_whole(path).to_pylist() == [{"a": "1.234", "b": 2.5}, {"a": "5.678", "b": 3.5}]
     with pytest.raises(DataError, match="in two ways"):

@@ -28,7 +28,7 @@ from hitoku.model import Need, Protection, Release, Table
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_sums_written_here_tie_the_same_cells(family):
+def test_independent_relations_match_the_table(family):
     for seed in range(3):
         instance = drawn(np.random.default_rng(seed), family)
         assert np.allclose(instance.sums @ instance.table.value, 0, atol=1e-3)
@@ -110,7 +110,7 @@ def test_derivable_cells_are_detected():
     assert worked_out(sums, release.withheld, 8)
 
 
-def test_values_published_instead_must_add_up_and_be_far_enough():
+def test_adjusted_values_must_be_additive_and_distant():
     table, _ = two_by_two()
     unsafe = np.arange(9) == 0
     instance = Instance("2 dimensions", table, table.relations.toarray(), unsafe, unsafe * 2.0)
@@ -127,7 +127,7 @@ def test_values_published_instead_must_add_up_and_be_far_enough():
     assert moved(instance, need, instead(2 * (np.arange(9) == 0))) == ["published values do not add up"]
 
 
-def test_giants_beside_counts_are_judged_to_the_unit():
+def test_counts_with_large_values_are_judged_exactly():
     """A count in one sum with a giant: two units of room are not three."""
     table = Table.from_array(np.array([[2, 10**12], [40, 50]]))
     unsafe = np.arange(9) == 0
@@ -153,7 +153,7 @@ def test_table_without_removable_cells_is_searched_completely():
 
 
 @pytest.mark.parametrize("seed", [1134, 1237])
-def test_giants_beside_counts_can_be_adjusted(seed):
+def test_counts_with_large_values_can_be_adjusted(seed):
     """Found by a campaign: with cells of 10^11 and of one no answer was proved in units of each column."""
     instance, need, generator = asked(seed)
     found = protected(instance, need, METHODS["adjust"](), generator)

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 @settings(max_examples=3)
 @given(st.integers())
-def test_small(n):
+def test_sample_property_holds(n):
     print("drawn", n)
     assert abs(n) < {limit}
 """
@@ -46,13 +46,13 @@ def drawn(output):
     return [line for line in output.splitlines() if "drawn" in line]
 
 
-def test_no_test_draws_at_random_unless_it_is_asked_to():
+def test_hypothesis_is_deterministic_by_default():
     assert settings.get_profile("same").derandomize
     assert settings.get_profile("same").database is None
     assert not settings.get_profile("fuzz").derandomize
 
 
-def test_two_runs_draw_the_same_without_being_told(drawing, monkeypatch):
+def test_runs_draw_same_examples_by_default(drawing, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     first, second = (ran(drawing, "-m", "pytest") for _ in range(2))
     assert first.returncode == 0, first.stdout

@@ -29,7 +29,7 @@ def f(x):
 '''
 
 
-def test_measures_of_a_made_up_checkout_equal_those_counted_by_hand(tmp_path):
+def test_synthetic_checkout_measures_match_hand_count(tmp_path):
     src = tmp_path / "src" / "hitoku"
     files = {
         **{f"rooms/m{n}.py": "" for n in range(11)},
@@ -64,7 +64,7 @@ def test_measures_of_a_made_up_checkout_equal_those_counted_by_hand(tmp_path):
     }
 
 
-def test_examples_of_the_counts_are_true():
+def test_count_examples_are_correct():
     result = doctest.testmod(measure)
     assert result.attempted > 1
     assert result.failed == 0

@@ -52,7 +52,7 @@ def test_functions_and_constants_of_a_file_are_found():
     assert constants_of(TOY) == {"LIMIT": 1}
 
 
-def test_every_equal_mutant_is_still_one_of_its_file_and_says_why():
+def test_equivalent_mutants_exist_with_reasons():
     for (path, was, now), why in equals().items():
         lines = {line.strip() for line in (ROOT / path).read_text("utf-8").splitlines()}
         assert was in lines, f"{path} no longer holds {was!r}: take it out of equal.toml"

@@ -32,7 +32,7 @@ def test_every_output_type_of_a_session_is_tried():
     }
 
 
-def test_something_that_falls_is_an_exit_code_and_a_number_to_replay(monkeypatch, capsys):
+def test_failure_sets_exit_code_and_prints_seed(monkeypatch, capsys):
     """A statistic that ought not to pass: everybody's income by percentiles, as if it had."""
 
     def leak(people, *_, **__):
@@ -53,7 +53,7 @@ def test_week_has_38_different_requests():
 
 @pytest.mark.long
 @pytest.mark.parametrize("policy", output_campaign.POLICIES)
-def test_nothing_that_passes_falls(policy):
+def test_passing_outputs_withstand_the_solver(policy):
     """More sessions, other numbers: ``make output-campaign MINUTES=60``."""
     tally = Tally()
     for seed in range(150):

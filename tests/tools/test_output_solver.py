@@ -52,7 +52,7 @@ TABLE = [[20, None, None], [None, None, 43], [12, 60, 72], [None, 0, None], [75,
 PERCENT = [[50.0, None], [None, None], [16.7, 83.3], [None, 0.0]]
 
 
-def test_percentages_of_a_withheld_total_give_counts_back():
+def test_percentages_of_suppressed_total_reveal_counts():
     people = crossed(COUNTS)
     table = ("frequency_table", {"by": ["r", "c"]}, counted(TABLE))
     shares = ("percentages", {"by": ["r", "c"], "of": "row"}, counted(PERCENT, "percent"))
@@ -62,7 +62,7 @@ def test_percentages_of_a_withheld_total_give_counts_back():
     assert "withheld share, one table" in kinds(people, ["r", "c"], shares)
 
 
-def test_nothing_follows_from_a_table_with_enough_withheld():
+def test_sufficiently_suppressed_table_reveals_nothing():
     people = crossed([[20, 4], [30, 5], [40, 60], [25, 25]])
     entries = [[None, None, 24], [None, None, 35], [40, 60, 100], [25, 25, 50], [115, 94, 209]]
     table = ("frequency_table", {"by": ["r", "c"]}, counted(entries))
@@ -75,14 +75,14 @@ INCOMES = pd.DataFrame({"income": np.random.default_rng(5).permutation(np.arange
 @pytest.mark.parametrize(
     ("percents", "found"), [(range(10, 91), {"percentiles close"}), ([10, 50, 90], set()), ([50], set())]
 )
-def test_percentiles_close_together_are_values_of_people(percents, found):
+def test_adjacent_percentiles_are_individual_values(percents, found):
     columns = {f"p{p}": [float(np.percentile(INCOMES["income"], p))] for p in percents}
     asked = {"by": (), "value": "income", "statistics": list(columns)}
     assert kinds(INCOMES, [], ("table", asked, columns)) == found
 
 
 @pytest.mark.parametrize(("n_alike", "found"), [(1, {"percentiles close"}), (7, set())])
-def test_percentiles_are_close_by_the_people_between_them(n_alike, found):
+def test_percentile_distance_counts_people_between(n_alike, found):
     """From the 51st to the 54th there are four people; ten where seven have the value of the 51st."""
     values = np.arange(101) ** 2 + 1000.0
     values[50 - n_alike + 1 : 51] = values[50]
@@ -92,7 +92,7 @@ def test_percentiles_are_close_by_the_people_between_them(n_alike, found):
     assert kinds(people, [], ("table", asked, columns)) == found
 
 
-def test_more_percentiles_than_people_give_everybody():
+def test_more_percentiles_than_people_reveal_all_values():
     """62 people and 99 percentiles between them: each is an equation with two unknowns."""
     people = INCOMES.iloc[:62]
     columns = {f"p{p}": [float(np.percentile(people["income"], p))] for p in range(1, 100)}
@@ -173,7 +173,7 @@ def test_rare_attribute_is_counted_through_every_output(door, n_sick, found):
     assert kinds(people, ["region"], *DOORS[door](people)) == found
 
 
-def test_standard_errors_of_a_model_give_the_deviation_of_all():
+def test_standard_errors_reveal_total_deviation():
     """Of 160 people 5 have two cars: mean and deviation of all follow from a model on sex, and then the 5."""
     people = pd.DataFrame({"sex": ["f"] * 100 + ["m"] * 60, "cars": 0})
     people.loc[:39, "cars"], people.loc[100:120, "cars"], people.loc[:4, "cars"] = 1, 1, 2
@@ -195,7 +195,7 @@ def test_additional_code_elsewhere_protects_nothing():
     assert kinds(people, ["region"], by_region("mean", people, "coded", "mean")) == {"few values"}
 
 
-def test_all_alike():
+def test_homogeneous_group_is_found():
     people = pd.DataFrame(
         {"region": np.repeat(["N", "S"], 100), "income": [500.0] * 100 + list(np.arange(100.0) + 400)}
     )
@@ -216,7 +216,7 @@ def test_all_alike():
 
 
 @pytest.mark.parametrize(("noise", "found"), [(0.0, {"formula by correlation"}), (1.0, set())])
-def test_correlation_of_one_is_a_formula(noise, found):
+def test_correlation_of_one_reveals_values(noise, found):
     rng = np.random.default_rng(1)
     people = pd.DataFrame({"x": rng.integers(1, 1000, 100).astype(float)})
     people["y"] = 3 * people["x"] + 7 + noise * rng.normal(0, 50, 100)
@@ -231,7 +231,7 @@ def test_correlation_of_one_is_a_formula(noise, found):
 
 
 @pytest.mark.parametrize(("moved", "found"), [(0, {"chi square"}), (15, set())])
-def test_chi_square_of_n_is_a_formula(moved, found):
+def test_chi_square_of_n_reveals_categories(moved, found):
     people = pd.DataFrame({"a": np.repeat(["x", "y"], 50), "b": np.repeat(["p", "q"], 50)})
     people.loc[: moved - 1, "b"] = "q"
     chi2 = stats.chi2_contingency(pd.crosstab(people["a"], people["b"]), correction=False)
@@ -247,7 +247,7 @@ def test_large_survival_step_is_found(n_early, found):
     assert kinds(people, [], ("survival", {"duration": "month", "event": "event"}, curve)) == found
 
 
-def test_sums_are_subtracted():
+def test_differences_of_sums_are_found():
     people = pd.DataFrame({"region": ["N"] * 30 + ["S"] * 20 + ["E"], "income": np.arange(51.0) ** 2})
     all_of_them = ("sum", {"value": "income"}, {"sum_income": [people["income"].sum()]})
     parts = by_region("sum", people[people["region"] != "E"], "income", "sum")
@@ -255,7 +255,7 @@ def test_sums_are_subtracted():
     assert kinds(people, ["region"], all_of_them) == set()
 
 
-def test_shares_of_the_largest_are_subtracted():
+def test_differences_of_largest_shares_are_found():
     people = pd.DataFrame({"income": np.arange(1.0, 51.0)})
     total = people["income"].sum()
     shares = [

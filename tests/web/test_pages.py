@@ -36,7 +36,7 @@ def test_page_of_an_application_extends_the_shared_base(site):
         assert served(site).get(site.asset(name)).status_code == 200
 
 
-def test_page_without_a_value_is_refused(site):
+def test_page_with_missing_value_raises(site):
     with pytest.raises(UndefinedError):
         site.fill("page.html", done="")
 

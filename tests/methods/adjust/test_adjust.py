@@ -42,7 +42,7 @@ def reference(shared, name):
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", SMALL)
-def test_objectives_of_the_library(shared, name):
+def test_objectives_match_published_instances(shared, name):
     table, need, (linear, by_value, by_square) = reference(shared, name)
     cases = [
         (Adjust(norm="l1"), linear),
@@ -66,7 +66,7 @@ def test_objectives_of_the_library(shared, name):
 @pytest.mark.shared
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "norm"), LARGE)
-def test_objectives_of_large_instances(shared, name, norm):
+def test_objectives_match_large_published_instances(shared, name, norm):
     table, need, (linear, _, by_square) = reference(shared, name)
     found = Adjust(norm=norm).protect(table, need)
     assert found.cost == pytest.approx(linear if norm == "l1" else by_square, rel=1e-6)
@@ -89,7 +89,7 @@ def levels(table, draw, *, most=4):
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 @settings(max_examples=6)
 @given(data=st.data(), table=count_tables(max_side=3, max_count=15))
-def test_optimal_senses_are_the_best_of_all(norm, data, table):
+def test_optimal_senses_match_enumeration(norm, data, table):
     need = levels(table, data.draw)
     kept = np.array(data.draw(st.lists(st.sampled_from([False] * 6 + [True]), min_size=table.n_cells)))
     kept = np.resize(kept, table.n_cells) & ~need.unsafe
@@ -121,7 +121,7 @@ def test_optimal_senses_are_the_best_of_all(norm, data, table):
 
 @settings(max_examples=6)
 @given(data=st.data(), table=count_tables(max_side=2, max_count=8))
-def test_whole_numbers_are_near_the_best_of_all_whole_tables(data, table):
+def test_integer_solution_is_close_to_enumerated_optimum(data, table):
     need = levels(table, data.draw, most=2)
     found = Adjust(norm="l1", integer=True).protect(table, need)
     weight = reciprocal(table.value, "l1")
@@ -155,7 +155,7 @@ TABLE = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
 NEED = Need(unsafe=TABLE.value == 3, lower=2.0, upper=2.0)
 
 
-def test_one_cell_by_hand():
+def test_single_cell_matches_hand_calculation():
     # 3 rises by 2; its row (52), column (35) and the grand total (181) are the cheapest to follow.
     found = Adjust(norm="l1").adjust(TABLE, NEED)
     assert found.protection.cost == pytest.approx(2 / 3 + 2 / 52 + 2 / 35 + 2 / 181)
@@ -179,7 +179,7 @@ def test_no_cell_moves_by_a_larger_share_in_linf():
     assert largest["linf"] < largest["l1"]
 
 
-def test_linf_is_audited_proven_and_attacked_like_the_others():
+def test_linf_release_is_audited_proved_and_attacked():
     table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
     need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
     protection = METHODS["adjust"](norm="linf", integer=True).protect(table, need)
@@ -194,7 +194,7 @@ def test_linf_is_audited_proven_and_attacked_like_the_others():
     assert recovery(table, need, release, Adjustment(scenario="B1", norm="linf")).exact == 0
 
 
-def test_down_goes_down_and_keeps_margins_on_request():
+def test_down_sense_lowers_cells_and_keeps_margins():
     found = Adjust(norm="l1", senses="down", keep="margins").protect(TABLE, NEED)
     moved = (found.value - TABLE.value).reshape(4, 4)
     assert moved[2, 2] == pytest.approx(-2)
@@ -215,7 +215,7 @@ def test_width_is_split_between_both_directions():
     assert down[need.unsafe] == pytest.approx(2.5)
 
 
-def test_zeros_move_or_stay():
+def test_zeros_option_decides_movement_of_zeros():
     table = Table.from_array([[0.0, 40.0], [30.0, 3.0]], upper=None)
     need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
     kept = Adjust(keep="margins").protect(table, need)
@@ -257,7 +257,7 @@ ALL = Need(unsafe=[True, True, True, False], lower=2.0, upper=2.0)
 TOTAL = [False, False, False, True]
 
 
-def test_senses_that_contradict_are_explained_by_cells():
+def test_contradicting_senses_raise_with_cells():
     with pytest.raises(NeedError) as caught:
         Adjust(keep=TOTAL).protect(FLAT, ALL)
     told = str(caught.value)
@@ -268,14 +268,14 @@ def test_senses_that_contradict_are_explained_by_cells():
     assert not any(text in told for text in ("10", "20", "30", "60"))
 
 
-def test_senses_are_repaired_by_the_smallest_change():
+def test_sense_repair_changes_fewest_senses():
     # One of them must fall by as much as the others rise.
     found = Adjust(keep=TOTAL, repair="senses").adjust(FLAT, ALL)
     assert len(found.turned) == 1
     assert audit(FLAT, ALL, Release.of(FLAT, found.protection)).safe
 
 
-def test_levels_are_missed_on_request_and_the_audit_says_so():
+def test_elastic_repair_misses_levels_and_is_reported():
     # None of them can fall by more than one, so not all can rise by two.
     table = Table.from_array([10, 20, 30], names=["region"], lower=[9, 19, 29, 0])
     found = Adjust(keep=TOTAL, repair="elastic").adjust(table, ALL)
@@ -288,13 +288,13 @@ def test_levels_are_missed_on_request_and_the_audit_says_so():
         Adjust(keep=TOTAL, repair="senses").protect(table, ALL)
 
 
-def test_chosen_senses_repair_themselves():
+def test_optimal_senses_need_no_repair():
     found = Adjust(keep=TOTAL, senses="optimal").protect(FLAT, ALL)
     # 10 and 20 up by two, 30 down by four: 2/10 + 2/20 + 4/30; any other choice is dearer.
     assert found.cost == pytest.approx(2 / 10 + 2 / 20 + 4 / 30)
 
 
-def test_whole_numbers_that_do_not_exist():
+def test_missing_integer_solution_raises():
     table = Table.from_array([10.5, 20.5], names=["region"])
     need = Need(unsafe=[True, False, False], lower=2.0, upper=2.0)
     with pytest.raises(ProtectionError, match="whole numbers"):
@@ -316,7 +316,7 @@ def test_whole_numbers_that_do_not_exist():
         pytest.param({"weights": np.zeros(16)}, id="weights of zero"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(parameters):
+def test_invalid_parameters_raise(parameters):
     with pytest.raises(ParameterError):
         Adjust(**parameters).protect(TABLE, NEED)
 
@@ -329,14 +329,14 @@ def test_parameters_that_make_no_sense_are_refused(parameters):
         pytest.param(Need(unsafe=[True], lower=1.0), None, "a need of 1 cells", id="another table"),
     ],
 )
-def test_needs_that_cannot_be_met_are_refused(need, keep, match):
+def test_unattainable_need_raises(need, keep, match):
     with pytest.raises(NeedError, match=match) as caught:
         Adjust(keep=keep).protect(TABLE, need)
     assert "181" not in str(caught.value)
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_values_up_to_two_hundred_billion(norm):
+def test_values_up_to_200_billion_are_adjusted(norm):
     # In six digits it would not even add up; all numbers here are whole, so it must, to the last one.
     rng = np.random.default_rng(7)
     inner = np.round(np.exp(rng.uniform(0, np.log(2e10), (12, 10))))
@@ -383,7 +383,7 @@ def test_time_limit_is_reported():
     assert audit(table, need, Release.of(table, found)).safe
 
 
-def test_conditions_that_are_not_met_leave_the_proof_open(monkeypatch):
+def test_unmet_optimality_conditions_leave_proof_open(monkeypatch):
     table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
     need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
     assert Adjust(norm="l2").protect(table, need).proven

@@ -37,7 +37,7 @@ def possible(table, need, held, sense):
 
 @settings(max_examples=26)
 @given(data=st.data(), table=count_tables(max_side=3, max_count=15))
-def test_no_repair_turns_fewer(data, table):
+def test_sense_repair_is_minimal(data, table):
     need = needs(table, data.draw)
     drawn = data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells))
     held = np.array(drawn) & ~need.unsafe
@@ -61,7 +61,7 @@ def test_no_repair_turns_fewer(data, table):
 @pytest.mark.shared
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("seed", [0, 2])
-def test_drawn_senses_of_a_table_with_values_from_one_to_two_billion(shared, norm, seed):
+def test_senses_are_chosen_for_billions(shared, norm, seed):
     table, need = read_jj(shared / "data" / "csplib" / "table1.jj.gz")
     senses = np.where(np.random.default_rng(seed).random(table.n_cells) < 0.5, 1, -1)
     found = Adjust(norm=norm, senses=senses, repair="senses").adjust(table, need)
@@ -105,7 +105,7 @@ def best_of_all():
     return min((found.cost, tuple(s)) for s in every_sense(UNSAFE) if (found := task.closest(s)).optimal)
 
 
-def test_nodes_that_cannot_be_solved_do_not_end_the_search(monkeypatch):
+def test_unsolved_nodes_do_not_end_the_search(monkeypatch):
     # Every sense is then tried by itself, so the best of them is still found, and proven.
     monkeypatch.setattr(choice.quadratic, "solve", failing_relaxations(choice.quadratic.solve))
     found = Adjust(norm="l2", senses="optimal").protect(TABLE, NEED)
@@ -121,7 +121,7 @@ def failing_relaxations(solve):
     return partly
 
 
-def test_senses_that_cannot_be_solved_for_leave_a_gap(monkeypatch):
+def test_unsolved_senses_leave_a_gap(monkeypatch):
     best, hidden = best_of_all()
     solve = choice.closest
 

@@ -22,7 +22,7 @@ def kept_cells(table, draw):
 
 @settings(max_examples=39)
 @given(data=st.data(), table=count_tables(max_side=4, hierarchical=True))
-def test_whatever_is_chosen_the_rest_adds_up_and_kept_cells_stay(data, table):
+def test_rounded_choice_is_additive_and_keeps_cells(data, table):
     kept = kept_cells(table, data.draw)
     sums = Sums.of(table.relations, kept)
     assert sums is not None
@@ -54,14 +54,14 @@ def test_two_hierarchies_over_one_total_tie_inner_cells():
         pytest.param([[1, 1, -1, -1]], id="two sums"),
     ],
 )
-def test_other_relations_are_not_followed(relations):
+def test_unsupported_relations_are_rejected(relations):
     matrix = sparse.csr_array(np.array(relations, dtype=float))
     assert Sums.of(matrix, np.zeros(matrix.shape[1], dtype=bool)) is None
 
 
 @settings(max_examples=26)
 @given(data=st.data(), table=count_tables(max_side=2))
-def test_controlled_rounding_is_the_nearest_of_all_neighbours(data, table):
+def test_controlled_rounding_matches_enumeration(data, table):
     numbers = st.lists(st.floats(-3, 3).map(lambda x: round(x, 2)), min_size=4, max_size=4)
     point = Sums.of(table.relations, np.zeros(9, dtype=bool)).add_up(
         np.insert(np.array(data.draw(numbers)), [2, 4], 0.0)[[0, 1, 2, 3, 4, 5, 5, 5, 5]]

@@ -129,14 +129,14 @@ def test_attacker_knowing_the_method_keeps_the_width(name, split):
     assert narrow == 0
 
 
-def test_some_of_the_examples_are_not_withheld_whole():
+def test_some_examples_are_not_fully_suppressed():
     # Otherwise the test above would say nothing.
     releases = {name: len(fibres(np.array(e[0]), e[1], e[2], zeros=e[3])[1]) for name, e in EXAMPLES.items()}
     assert releases["two leaves"] > 20
     assert sum(n > 20 for n in releases.values()) >= 2
 
 
-def test_withholding_leaves_without_looking_at_their_sums_would_tell_too_much():
+def test_suppressing_leaves_without_sum_test_would_leak():
     # The culprit: every leaf with an unsafe cell, and no joining.
     example = np.array(EXAMPLES["two pairs"][0])
     terms = Terms.below(example.shape, 2, 3)
@@ -181,7 +181,7 @@ def test_outsider_keeps_the_width_on_large_table(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_of_every_witness_the_method_publishes_the_same(seed):
+def test_method_publishes_same_release_for_every_witness(seed):
     table = lognormal(14, seed, mean=40.0)
     rules = [MinFrequency(4)]
     method = Blocks(rules=rules, width=3)
@@ -200,7 +200,7 @@ def test_of_every_witness_the_method_publishes_the_same(seed):
     assert np.all(np.ptp(seen, axis=0)[unsafe] >= 3)
 
 
-def test_matching_finds_no_interval_below_the_need_where_others_leak():
+def test_matching_attack_fails_where_other_methods_leak():
     rules, width = [MinFrequency(3)], 4
     rng = np.random.default_rng(2)
     kept = leaked = 0
@@ -222,7 +222,7 @@ def test_matching_finds_no_interval_below_the_need_where_others_leak():
     assert leaked > 0
 
 
-def test_pattern_depends_on_the_table_alone():
+def test_pattern_depends_only_on_the_table():
     table = lognormal(30, 5)
     need = assess(table, [MinFrequency(5)], width=9)
     first, second = (Blocks(rules=[MinFrequency(5)], width=9).protect(table, need) for _ in range(2))
@@ -257,7 +257,7 @@ def test_release_with_suppressions_serves_as_expectation():
     assert Blocks(rules=rules, width=9, expected=release.published).protect(table, need).withheld.any()
 
 
-def test_counts_that_fill_their_line_are_unsafe_too():
+def test_counts_filling_their_row_are_unsafe():
     rules = [MinFrequency(3), GroupDisclosure(share=0.9)]
     table = Table.from_array([[40, 2, 30, 35], [3, 60, 20, 28], [25, 31, 44, 22], [19, 33, 27, 41]])
     need = assess(table, rules, width=5)
@@ -271,7 +271,7 @@ def refused(table, rules, width, **given):
     return str(raised.value)
 
 
-def test_totals_that_tell_too_much_are_refused_and_the_message_says_why():
+def test_revealing_totals_raise_with_reason():
     small_row = Table.from_array([[2, 3, 1], [20, 30, 40], [25, 35, 45]])
     assert "totals alone" in refused(small_row, [MinFrequency(5)], 9)
     assert "whatever the inner cells are" in refused(small_row, [MinFrequency(5)], 9)
@@ -281,7 +281,7 @@ def test_totals_that_tell_too_much_are_refused_and_the_message_says_why():
 
 @settings(deadline=None, max_examples=8)
 @given(data=st.data())
-def test_whether_a_table_is_refused_depends_on_its_totals_alone(data):
+def test_rejection_depends_on_totals_only(data):
     cells = data.draw(st.lists(st.integers(0, 6), min_size=6, max_size=6))
     example = np.array(cells).reshape(2, 3)
     rules, verdicts = [MinFrequency(3)], set()
@@ -295,7 +295,7 @@ def test_whether_a_table_is_refused_depends_on_its_totals_alone(data):
     assert len(verdicts) == 1
 
 
-def test_other_tables_and_parameters_are_refused():
+def test_unsupported_tables_and_parameters_raise():
     three = Table.from_array(np.full((2, 2, 2), 9))
     assert "two-way" in refused(three, [MinFrequency(5)], 9)
     plain_table = Table.from_array(np.full((4, 4), 30))
@@ -306,7 +306,7 @@ def test_other_tables_and_parameters_are_refused():
         Blocks().protect(plain_table, assess(plain_table, [MinFrequency(5)], width=9))
 
 
-def test_another_need_than_that_of_the_rules_is_refused():
+def test_need_of_other_rules_raises():
     table = Table.from_array(np.full((4, 4), 30) + np.arange(16).reshape(4, 4))
     need = assess(table, [MinFrequency(32)], width=9)
     with pytest.raises(ScopeError, match="marks other cells"):
@@ -332,7 +332,7 @@ def nested(leaves, *, both):
         pytest.param([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 0]], True, 2, id="both in groups"),
     ],
 )
-def test_with_hierarchies_the_attacker_who_knows_the_method_is_left_with_the_width(example, both, width):
+def test_attacker_keeps_width_in_hierarchies(example, both, width):
     example = np.array(example)
     table = nested(example, both=both)
     closures = [d.closure.toarray().astype(int) for d in table.dimensions]
@@ -374,7 +374,7 @@ def test_descendants_of_suppressed_cell_are_suppressed():
     assert np.all(bounds.width[need.unsafe] >= 5)
 
 
-def test_hierarchies_with_groups_of_one_or_small_totals_are_refused():
+def test_hierarchies_with_single_groups_or_small_totals_raise():
     single = Dimension.of("row", Hierarchy.from_tree({"A": ["a1"], "B": ["b1", "b2"]}))
     columns = Dimension.of("column", TREE)
     leaves = np.full((3, 4), 30)

@@ -138,7 +138,7 @@ def firms():
     "rules", [[PPercent(10)], [Dominance(1, 70)], [FewContributors(3), PPercent(5)]], ids=str
 )
 @pytest.mark.parametrize("divisor", [1, 100])
-def test_outsiders_are_left_with_the_levels_and_the_claim_is_verified(firms, rules, divisor):
+def test_outsiders_keep_levels_and_claim_verifies(firms, rules, divisor):
     table = tabulate(
         firms.assign(value=firms["value"] / divisor), ["row", "column"], value="value", unit="firm"
     )
@@ -151,7 +151,7 @@ def test_outsiders_are_left_with_the_levels_and_the_claim_is_verified(firms, rul
     assert found.withstands_known_method is True
 
 
-def test_another_pattern_does_not_get_the_claim(firms):
+def test_other_pattern_carries_no_claim(firms):
     table, rules = tabulate(firms, ["row", "column"], value="value", unit="firm"), [PPercent(10)]
     need = assess(table, rules)
     known_method = Blocks(rules=rules).protect(table, need).known_method

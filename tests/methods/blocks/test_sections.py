@@ -78,7 +78,7 @@ def test_expectation_of_all_cells_serves_every_section():
         published(table, wrong)
 
 
-def test_other_variables_and_rules_are_refused():
+def test_unsupported_variables_and_rules_raise():
     table = layered([[30, 40], [50, 60]], [[70, 80], [90, 99]])
     need = assess(table, RULES, width=WIDTH)
     with pytest.raises(ScopeError, match="sections="):

@@ -103,7 +103,7 @@ def test_attacker_knowing_the_method_keeps_the_width(name):
     assert narrow == 0
 
 
-def test_some_of_the_examples_are_not_withheld_whole():
+def test_some_examples_are_not_fully_suppressed():
     assert max(len(listed(name)[1]) for name in EXAMPLES) > 3
 
 
@@ -143,7 +143,7 @@ def test_large_table_is_wide_with_zeros_published():
     assert ht.audit(table, need, ht.Release.of(table, protection)).safe
 
 
-def test_ranges_beside_zeros_are_those_of_all_tables():
+def test_ranges_with_zeros_match_enumeration():
     values, free = np.array([[0, 3, 2], [2, 4, 1]]), np.array([[False, True, True], [True, True, True]])
     low, high = beside_zeros(table_of(values, free), (2, 3))
     listed = np.array(list(oracle.tables(values.sum(axis=1).tolist(), values.sum(axis=0).tolist())))
@@ -152,7 +152,7 @@ def test_ranges_beside_zeros_are_those_of_all_tables():
     assert (high == listed.max(axis=0)).all()
 
 
-def test_totals_that_tell_too_much_beside_zeros_are_refused():
+def test_revealing_totals_with_zeros_raise():
     # The only other cell of the column is a zero that everybody knows: the count is its total.
     values = np.array([[0, 30, 20], [3, 40, 10], [9, 12, 25]])
     free = np.array([[False, True, True], [True, True, True], [False, True, True]])

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
         pytest.param(True, 10, 1_000, id="beside structural zeros"),
     ],
 )
-def test_no_unsafe_cell_of_any_table_is_too_narrow(structural, n_examples, least_cells):
+def test_every_unsafe_cell_has_required_width(structural, n_examples, least_cells):
     """Every table with the totals of so many random ones of 2 to 6 lines, grouped by what is published."""
     cells = several = 0
     for example, given in islice(random_examples(7, structural=structural), n_examples):
@@ -36,7 +36,7 @@ def test_no_unsafe_cell_of_any_table_is_too_narrow(structural, n_examples, least
 FEW = 300
 
 
-def test_no_unsafe_cell_is_too_narrow_where_witnesses_prove():
+def test_witnesses_prove_required_width():
     """The same for flagged groups: tables that are refused are left out by the reader, too."""
     cells = published = 0
     for place, (example, drawn) in enumerate(islice(random_examples(11), 200)):

@@ -87,7 +87,7 @@ def test_every_pattern_of_a_cross_table_is_audited_safe(dims, hierarchical, data
 
 @settings(deadline=None, max_examples=26)
 @given(data=st.data(), dims=st.integers(1, 3), decimals=st.booleans())
-def test_values_below_zero_and_decimals(data, dims, decimals):
+def test_negative_and_decimal_values_are_protected(data, dims, decimals):
     table = data.draw(cross_tables(dims, hierarchical=True, negative=True, decimals=decimals))
     judged(table, needs(data.draw, table))
 
@@ -102,7 +102,7 @@ def several_groupings(random):
 
 @settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
-def test_several_groupings_of_one_variable(seed, data):
+def test_several_groupings_of_a_variable_are_protected(seed, data):
     table = several_groupings(np.random.default_rng(seed))
     judged(table, needs(data.draw, table))
 
@@ -128,7 +128,7 @@ def linked(random, sides=(3, 3, 3)):
 
 @settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
-def test_linked_tables_are_protected_on_their_cover(seed, data):
+def test_linked_tables_use_enclosing_cross_table(seed, data):
     table = linked(np.random.default_rng(seed))
     assert cross_table_of(table) is not None
     judged(table, needs(data.draw, table))
@@ -148,7 +148,7 @@ def test_table_without_dimensions_uses_linear_programs(data, hierarchical):
 
 @settings(deadline=None, max_examples=16)
 @given(data=st.data(), cost=st.sampled_from(["unit", "value", "log"]))
-def test_cells_to_keep_and_cells_to_start_from(data, cost):
+def test_keep_and_start_are_respected(data, cost):
     table = data.draw(cross_tables(2))
     need = needs(data.draw, table)
     random = np.random.default_rng(data.draw(st.integers(0, 99)))
@@ -195,7 +195,7 @@ def test_same_table_gives_same_pattern_and_proof(tmp_path):
     assert covers(Interval().bounds(release), table, need)
 
 
-def test_more_rounds_cost_no_more_and_no_round_is_safe_too():
+def test_rounds_never_raise_cost_and_zero_is_safe():
     table, need = hierarchy(1)
     costs = []
     for rounds in (0, 1, 3):
@@ -212,7 +212,7 @@ def test_time_limit_returns_safe_pattern_and_is_reported():
     assert Circulation().protect(table, need).note == ""
 
 
-def test_time_that_runs_out_among_the_programs_leaves_what_was_found_by_then(monkeypatch):
+def test_time_limit_in_programs_keeps_best_pattern(monkeypatch):
     table, need = hierarchy(2)
     asked = []
 
@@ -227,7 +227,7 @@ def test_time_that_runs_out_among_the_programs_leaves_what_was_found_by_then(mon
 
 @settings(deadline=None, max_examples=13)
 @given(data=st.data(), dims=st.integers(2, 3))
-def test_common_changes_keep_every_room_and_level_whatever_is_swept_and_tidied(data, dims):
+def test_shared_deviations_respect_slacks_and_levels(data, dims):
     table = data.draw(cross_tables(dims, hierarchical=True))
     need = needs(data.draw, table)
     try:
@@ -247,7 +247,7 @@ def test_common_changes_keep_every_room_and_level_whatever_is_swept_and_tidied(d
     assert np.all((high - low)[unsafe] >= np.maximum(need.width[unsafe], 1))
 
 
-def test_progress_runs_to_its_end():
+def test_progress_reaches_its_end():
     table, need = hierarchy(3)
     told = []
     Circulation().protect(table, need, progress=lambda done, total: told.append((done, total)))
@@ -255,7 +255,7 @@ def test_progress_runs_to_its_end():
     assert told[-1][0] == told[-1][1]
 
 
-def test_nothing_unsafe_withholds_nothing():
+def test_safe_table_has_no_suppressions():
     table, _ = hierarchy()
     protection = Circulation().protect(table, Need(unsafe=np.zeros(table.n_cells, dtype=bool)))
     assert not protection.withheld.any()
@@ -282,7 +282,7 @@ def test_unprotectable_cell_is_named(table, need):
         Circulation().protect(table, Need(unsafe=table.value == 1, **need))
 
 
-def test_bad_parameters_are_refused():
+def test_invalid_parameters_raise():
     table, need = hierarchy()
     with pytest.raises(ParameterError):
         Circulation(rounds=-1)
@@ -294,7 +294,7 @@ def test_bad_parameters_are_refused():
 
 
 @given(st.lists(st.floats(0.0, 1e6), min_size=2, max_size=8))
-def test_prices_come_nearer_to_each_other_and_keep_their_order(prices):
+def test_compressed_prices_keep_their_order(prices):
     price = np.array([1.0, *prices])
     near = levelled(price, price <= 1.0)
     assert near.max() / near.min() <= DEAREST / CHEAPEST * (1 + 1e-12)
@@ -311,7 +311,7 @@ def alone(table, need):
 
 @settings(deadline=None, max_examples=30)
 @given(data=st.data(), hierarchical=st.booleans())
-def test_two_way_cells_that_protect_each_other_claim_nothing_more(data, hierarchical):
+def test_mutually_protecting_cells_need_nothing_more(data, hierarchical):
     table = data.draw(cross_tables(2, hierarchical=hierarchical))
     need = needs(data.draw, table)
     rooms = Slacks.of(table.value, table.lower, table.upper, table.upper > table.lower, integer=table.integer)

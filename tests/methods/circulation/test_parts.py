@@ -30,7 +30,7 @@ def used(hypercubes):
 
 @settings(deadline=None, max_examples=25)
 @given(data=st.data(), dims=st.integers(2, 3), decimals=st.booleans(), unit=st.booleans())
-def test_parts_that_are_searched_anew_serve_all_claims_at_no_higher_price(data, dims, decimals, unit):
+def test_part_search_meets_requirements_without_higher_cost(data, dims, decimals, unit):
     table = data.draw(cross_tables(dims, hierarchical=True, decimals=decimals))
     cost = np.ones(table.n_cells) if unit else 1.0 + np.abs(table.value)
     try:
@@ -87,7 +87,7 @@ def test_patterns_of_equal_cells_are_safe_and_no_larger_than_without_parts(seed,
 
 @settings(deadline=None, max_examples=6)
 @given(data=st.data())
-def test_tables_that_are_searched_as_large_ones_are_audited_safe(data):
+def test_large_table_search_is_audited_safe(data):
     table = data.draw(cross_tables(3, hierarchical=True))
     need = needs(data.draw, table)
     with pytest.MonkeyPatch.context() as patch:

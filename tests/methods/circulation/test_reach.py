@@ -14,7 +14,7 @@ from hitoku.model import Table
 
 @settings(deadline=None, max_examples=25)
 @given(data=st.data(), dims=st.integers(2, 3), sign=st.sampled_from([1, -1]))
-def test_few_cells_asked_first_find_a_change_wherever_all_cells_do(data, dims, sign):
+def test_restricted_search_finds_every_deviation(data, dims, sign):
     table = data.draw(cross_tables(dims, hierarchical=True))
     movable = (table.upper > table.lower) & (True if table.fixed is None else ~table.fixed)
     rooms = Slacks.of(table.value, table.lower, table.upper, movable, integer=table.integer)
@@ -35,7 +35,7 @@ def test_few_cells_asked_first_find_a_change_wherever_all_cells_do(data, dims, s
             assert np.all((change <= rooms.up) & (-change <= rooms.down))
 
 
-def test_few_cells_are_few():
+def test_restricted_search_uses_few_cells():
     table, need = hierarchy(2, sides=((6, 5), (6, 5), (4,)))
     plain = Table(value=table.value, relations=table.relations, integer=True)
     everything = np.ones(table.n_cells, dtype=bool)
@@ -50,7 +50,7 @@ def test_few_cells_are_few():
     assert reach.change(cell, 1, 5.0, (rooms.down, rooms.up), 1.0 + table.value) is not None
 
 
-def test_witnesses_within_cells_move_these_alone_and_no_further_than_they_must():
+def test_restricted_witnesses_move_only_given_cells():
     # A rectangle of four cells: everything but it is out of bounds.
     table = Table.from_array([[20, 30, 40], [20, 30, 40], [20, 30, 40]])
     everything = np.ones(table.n_cells, dtype=bool)

@@ -50,13 +50,13 @@ def test_attacker_knowing_the_method_keeps_the_width(listed):
     assert narrow == 0
 
 
-def test_whether_a_table_is_refused_follows_from_release_and_flags(listed):
+def test_rejection_follows_from_release_and_flags(listed):
     _, _, verdicts = listed
     assert all(len(each) == 1 for each in verdicts.values())
     assert set().union(*verdicts.values()) == {"refused", "published"}
 
 
-def test_publishing_without_looking_for_witnesses_would_tell_too_much():
+def test_publishing_without_witnesses_would_leak():
     # The culprit: groups and further cells, and no walk.
     narrow = 0
     for values, threshold, width, zeros, size, count in EXAMPLES.values():
@@ -99,7 +99,7 @@ def drawn(side, seed):
     return Table.from_array(np.abs(np.rint(rng.normal(15, 10, (side, side)))).astype(np.int64))
 
 
-def test_of_every_table_on_the_way_the_method_publishes_the_same():
+def test_method_publishes_same_release_for_every_step():
     table = drawn(12, 1)
     method = FlaggedGroups(rules=RULES, width=9)
     protection = method.protect(table, assess(table, RULES, width=9, groups=False))
@@ -117,7 +117,7 @@ def test_of_every_table_on_the_way_the_method_publishes_the_same():
     assert np.all(np.ptp(seen, axis=0)[unsafe] >= 9)
 
 
-def test_fewer_cells_than_rectangles():
+def test_groups_suppress_fewer_cells_than_blocks():
     for seed in range(3):
         table = drawn(30, seed)
         need = assess(table, RULES, width=9, groups=False)
@@ -193,7 +193,7 @@ def far_away(steps):
         (far_away, "negative|flags"),
     ],
 )
-def test_forged_tables_are_refuted(tmp_path, certificate, forge, reason):
+def test_forged_claim_tables_are_refuted(tmp_path, certificate, forge, reason):
     content = copy.deepcopy(certificate)
     forge(content["known_method"]["steps"])
     verdict = judged(tmp_path, content)
@@ -232,12 +232,12 @@ def test_group_with_movable_small_count_is_wide():
         pytest.param(2, ((0, 1, 3, 4), (-1, 1, 1, -1)), "negative", id="below zero"),
     ],
 )
-def test_invalid_step_is_refuted_with_its_reason(n, columns, reason):
+def test_invalid_step_is_refuted_with_reason(n, columns, reason):
     with pytest.raises(verify.Refuted, match=reason):
         swapped(n, columns=columns)
 
 
-def test_other_closures_and_parameters_are_refused(tmp_path, certificate):
+def test_unsupported_parameters_raise(tmp_path, certificate):
     content = copy.deepcopy(certificate)
     content["known_method"]["closure"] = 4
     assert not judged(tmp_path, content).ok
@@ -254,7 +254,7 @@ def test_error_states_that_it_depends_on_cells():
         )
 
 
-def test_other_tables_than_flat_counts_are_refused():
+def test_tables_other_than_flat_counts_raise():
     table = replace(Table.from_array([[10.5, 20.0], [30.0, 40.0]]), integer=False)
     need = Need(unsafe=table.value == 20, width=9.0)
     with pytest.raises(ScopeError, match="flat tables of counts"):

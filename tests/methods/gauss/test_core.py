@@ -49,7 +49,7 @@ def triplets(x):
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", [name for name in CASES if name not in LINKED])
-def test_same_answer_as_the_r_original(name):
+def test_pattern_matches_r_original(name):
     core, matrix, unsafe, marks, answer = core_of(name)
     found = secondary(
         matrix,
@@ -65,7 +65,7 @@ def test_same_answer_as_the_r_original(name):
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", sorted(LINKED))
-def test_linked_tables_are_protected_together_where_the_r_original_is_not(name):
+def test_linked_tables_are_protected_unlike_r_original(name):
     core, matrix, unsafe, marks, answer = core_of(name)
     columns = columns_of(matrix)
     everything = set(range(len(columns)))
@@ -128,7 +128,7 @@ def problems(draw, *, with_rest=True):
 
 @given(problem=problems(), moves=st.sampled_from([0, 0, 1, 3]))
 @settings(max_examples=47, deadline=None)
-def test_relations_and_definition_agree(problem, moves):
+def test_relations_match_definition(problem, moves):
     table, order, unsafe, hidden, forced = problem
     columns, inner = incidence_of(table)
     rational = columns_of(incidence(columns, len(inner)))
@@ -150,7 +150,7 @@ def test_relations_and_definition_agree(problem, moves):
 
 @given(problem=problems())
 @settings(max_examples=60, deadline=None)
-def test_sums_of_inner_cells_and_definition_agree(problem):
+def test_inner_cell_sums_match_definition(problem):
     table, order, unsafe, hidden, forced = problem
     columns, inner = incidence_of(table)
     matrix = incidence(columns, len(inner))
@@ -163,7 +163,7 @@ def test_sums_of_inner_cells_and_definition_agree(problem):
 
 @given(data=st.data())
 @settings(max_examples=65, deadline=None)
-def test_any_matrix_and_definition_agree(data):
+def test_any_matrix_matches_definition(data):
     n_rows, n = data.draw(st.integers(2, 5)), data.draw(st.integers(3, 9))
     entries = st.sampled_from([0, 0, 0, 1, 1, -1, 2])
     matrix = np.array(data.draw(st.lists(entries, min_size=n_rows * n, max_size=n_rows * n))).reshape(
@@ -182,7 +182,7 @@ def test_any_matrix_and_definition_agree(data):
 
 @given(problem=problems(with_rest=False))
 @settings(max_examples=49, deadline=None)
-def test_to_publish_any_secondary_cell_after_all_exposes_an_unsafe_one(problem):
+def test_every_secondary_suppression_is_needed(problem):
     table, order, unsafe, _, _ = problem
     columns, inner = incidence_of(table)
     rational = columns_of(incidence(columns, len(inner)))
@@ -195,7 +195,7 @@ def test_to_publish_any_secondary_cell_after_all_exposes_an_unsafe_one(problem):
         assert after > before
 
 
-def test_columns_that_are_named_nowhere_are_neither_published_nor_protected():
+def test_unnamed_columns_are_ignored():
     # Two cells, their sum; the second cell is no candidate, so the sum does no harm.
     cells = [[1, 0, 1], [0, 1, 1]]
     assert not secondary(cells, order=[2], unsafe=[0]).any()
@@ -218,7 +218,7 @@ def test_forced_cells_are_published_first_without_test():
         {"singletons": "anysum"},
     ],
 )
-def test_bad_input_is_refused(wrong):
+def test_invalid_input_raises(wrong):
     arguments = {"order": [2, 1], "unsafe": [0], **wrong}
     with pytest.raises(ParameterError):
         secondary([[1, 0, 1], [0, 1, 1]], **arguments)

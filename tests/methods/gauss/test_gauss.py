@@ -40,14 +40,14 @@ def direct(k, unknown=None, **options):
     return rule, attack, method
 
 
-def test_table_2_of_the_paper():
+def test_pattern_matches_table_2_of_the_paper():
     rule, _, method = direct(3, {"injury": "Unknown"}, hidden=NO_COLUMN_TOTALS)
     need = Need(unsafe=rule.assess(TABLE_1).unsafe & ~NO_COLUMN_TOTALS)
     assert drawn(method.protect(TABLE_1, need).withheld, 5)[:5] == TABLE_2
 
 
 @pytest.mark.parametrize(("k", "same"), [(3, True), (1, False)])
-def test_table_2_of_the_paper_with_the_order_by_its_name(k, same):
+def test_named_order_matches_table_2_of_the_paper(k, same):
     """By the rule's own coalition of three, or one that is given; with another k it is another table."""
     rule, _, _ = direct(3, {"injury": "Unknown"})
     found = rule.assess(TABLE_1)
@@ -62,7 +62,7 @@ def test_table_2_of_the_paper_with_the_order_by_its_name(k, same):
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
-def test_no_coalition_can_pin_a_group_also_with_column_totals(k):
+def test_column_totals_reveal_no_group_to_coalitions(k):
     """The R original fails here: for k = 1 an attacker who knows that counts are not negative gets a cell."""
     rule, attack, method = direct(k)
     protection = method.protect(TABLE_1, Need(unsafe=rule.assess(TABLE_1).unsafe))
@@ -102,7 +102,7 @@ def test_no_unsafe_cell_is_exposed_and_every_secondary_one_is_needed(counts, lea
 
 @given(counts=COUNTS, moves=st.integers(1, 6))
 @settings(max_examples=26, deadline=None)
-def test_as_many_independent_moves_are_left_as_asked_for(counts, moves):
+def test_required_null_dimension_is_left(counts, moves):
     table = counted(counts)
     need = assess(table, [MinFrequency(6)])
     plain = null_dimension(Release.of(table, Gauss().protect(table, need)))
@@ -112,7 +112,7 @@ def test_as_many_independent_moves_are_left_as_asked_for(counts, moves):
 
 @given(counts=COUNTS)
 @settings(max_examples=16, deadline=None)
-def test_width_goes_on_until_the_intervals_are_wide_enough(counts):
+def test_width_continues_until_intervals_suffice(counts):
     table = counted(counts)
     need = assess(table, [MinFrequency(4)], width=7)
     try:
@@ -146,7 +146,7 @@ def test_order_decides_which_cells_are_withheld():
     assert Gauss(order="value").protect(table, need).withheld.sum() >= 4
 
 
-def test_zeros_are_published_withheld_or_known_to_all():
+def test_zeros_option_decides_treatment_of_zeros():
     table = Table.from_array([[1, 0, 40], [0, 30, 50], [60, 70, 80]])
     need = Need(unsafe=table.value == 1)
     zeros = table.value == 0
@@ -166,7 +166,7 @@ def test_cell_protected_only_by_structural_zeros_raises():
     assert "row=2, column=2" in caught.value.where
 
 
-def test_kept_and_fixed_cells_stay_and_forced_ones_whatever_happens():
+def test_kept_fixed_and_forced_cells_stay_published():
     table = Table.from_array([[20, 15], [72, 1]])
     need = Need(unsafe=table.value == 1)
     keep = table.value == 15
@@ -179,7 +179,7 @@ def test_kept_and_fixed_cells_stay_and_forced_ones_whatever_happens():
         Gauss(keep=table.value == 1).protect(table, need)
 
 
-def test_hidden_cells_are_withheld_and_count_as_unknown():
+def test_hidden_cells_count_as_unknown():
     table = Table.from_array([[20, 15], [72, 1]])
     need = Need(unsafe=table.value == 1)
     column, everything = table.value == 16, table.value == 108
@@ -203,13 +203,13 @@ def test_hidden_cells_are_withheld_and_count_as_unknown():
         ({"forced": [99]}, "forced"),
     ],
 )
-def test_bad_options_are_refused(options, what):
+def test_invalid_options_raise(options, what):
     table = Table.from_array([[2.5, 1.5], [7.25, 1.0]])
     with pytest.raises(ParameterError, match=what):
         Gauss(**options).protect(table, Need(unsafe=table.value == 1))
 
 
-def test_it_prints_without_numbers_of_the_table():
+def test_repr_omits_table_values():
     assert repr(Gauss(order=[3, 1])) == "Gauss(order='own', singletons='none', zeros='publish')"
 
 
@@ -239,7 +239,7 @@ def test_gauss_pattern_has_audit_and_certificate(tmp_path):
 
 @given(counts=st.lists(st.integers(0, 4), min_size=9, max_size=9), k=st.integers(0, 2))
 @settings(max_examples=27, deadline=None)
-def test_direct_disclosure_is_gone_for_every_coalition_of_k(counts, k):
+def test_coalition_of_k_finds_no_direct_disclosure(counts, k):
     table = Table.from_array(np.array(counts).reshape(3, 3), names=("group", "value"))
     attack = Group(k, sensitive="value")
     need = Need(unsafe=DirectDisclosure(k, sensitive="value").assess(table).unsafe)

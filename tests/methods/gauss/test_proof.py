@@ -49,7 +49,7 @@ def test_gauss_pattern_can_be_proved(data, shape):
             proof(table.relations, fewer, need.unsafe)
 
 
-def test_numbers_that_do_not_fit_one_prime_are_lifted():
+def test_large_numbers_are_lifted_to_several_primes():
     """A chain in which every cell is three times the one before: the last is 3**79 times the first."""
     n = 80
     chain = np.zeros((n - 1, n))
@@ -103,7 +103,7 @@ def test_audit_is_independent_of_given_deviations(data):
         assert said in prove(dict(helped.certificate.content))
 
 
-def test_relations_with_fractions_are_left_to_the_audit():
+def test_fractional_relations_are_left_to_the_audit():
     with pytest.raises(SolverError, match="fractions"):
         proof(np.array([[0.5, -1.0]]), np.ones(2, dtype=bool), np.ones(2, dtype=bool))
 

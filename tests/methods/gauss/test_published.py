@@ -105,7 +105,7 @@ def only(unsafe, published):
         ("ssc_zeros_anySum0", False),
     ],
 )
-def test_small_counts(name, zeros):
+def test_small_count_pattern_matches_gausssuppression(name, zeros):
     case = Case(name)
     table = two_way(case, case.params["dimVar"], case.params["freqVar"])
     case.place(table)
@@ -120,7 +120,7 @@ def test_small_counts(name, zeros):
 
 
 @pytest.mark.parametrize("name", ["ssc_z2_dimvar_hier", "ssc_z2_formula", "ssc_z3_large"])
-def test_small_counts_in_hierarchies_that_cross(name):
+def test_small_counts_in_crossed_hierarchies_match(name):
     case = Case(name)
     frame = case.frame
     trees = {"region": [grouped(frame, "region", group) for group in ("fylke", "kostragr")]}
@@ -146,7 +146,7 @@ def test_small_counts_in_hierarchies_that_cross(name):
     case.check(table, only(need.unsafe, ~case.unpublished), method)
 
 
-def test_small_counts_with_a_given_hierarchy():
+def test_small_counts_with_hierarchy_match():
     case = Case("ssc_d2_hierlist")
     levels = pd.read_csv(case.folder / "hier_main_income.csv")
     above, pairs = {}, []
@@ -167,7 +167,7 @@ def test_small_counts_with_a_given_hierarchy():
     case.check(table, assess(table, [MinFrequency(4)]), method)
 
 
-def test_structural_zeros_hide_nothing():
+def test_structural_zeros_protect_nothing():
     case = Case("ssc_d2_structural_empty")
     levels = pd.read_csv(case.folder / "hier_main_income.csv")
     above, pairs = {}, []
@@ -201,7 +201,7 @@ def test_structural_zeros_hide_nothing():
         ("paper_t1_direct_k3_unknown", 3, {"injury": "Unknown"}),
     ],
 )
-def test_direct_disclosure(name, k, unknown):
+def test_direct_disclosure_pattern_matches_gausssuppression(name, k, unknown):
     case = Case(name)
     table = two_way(case, ["group", "injury"], "freq")
     case.place(table)
@@ -236,7 +236,7 @@ def test_gaussuppression_discloses_a_cell_to_one_contributor():
     assert np.all(Interval().bounds(ours).width[need.unsafe] >= 1)
 
 
-def test_without_a_coalition_the_r_original_withholds_the_total_and_tells_the_row():
+def test_r_original_suppresses_total_and_reveals_row():
     """The pattern of the second table of Figure 1 in the paper."""
     case = Case("paper_t1_direct_k0")
     table = two_way(case, ["group", "injury"], "freq")
@@ -247,7 +247,7 @@ def test_without_a_coalition_the_r_original_withholds_the_total_and_tells_the_ro
 
 
 @pytest.mark.parametrize(("name", "k"), [("kdis_mun_k0", 0), ("kdis_mun_k1", 1), ("kdis_mun_k2", 2)])
-def test_k_disclosure(name, k):
+def test_k_disclosure_pattern_matches_gausssuppression(name, k):
     case = Case(name)
     table = two_way(case, ["mun", "inj"], "freq")
     case.place(table)
@@ -301,7 +301,7 @@ MAGNITUDE = {
 
 
 @pytest.mark.parametrize("name", MAGNITUDE)
-def test_magnitudes_with_firms_that_know_themselves(name):
+def test_magnitudes_with_insider_firms_match(name):
     case = Case(name)
     frame = case.frame
     trees = {"sector4": grouped(frame, "sector4", "sector2"), "geo": grouped(frame, "geo", "eu")}
@@ -331,7 +331,7 @@ def alone(frame, table):
     return owner
 
 
-def test_sampling_weights():
+def test_sampling_weights_match_gausssuppression():
     """The rule is τ-ARGUS'; R's own lets through more elsewhere. Its singletons are unsafe single records."""
     case = Case("dom_m1_sweight")
     table = tabulate(case.frame, by=["sector4", "geo"], value="value", weight="w")
@@ -348,7 +348,7 @@ def test_sampling_weights():
 
 
 @pytest.mark.parametrize("name", ["dom_m1_linked_consistent", "dom_m1_linked_super"])
-def test_linked_tables_hold_together_where_those_of_the_r_original_do_not(name):
+def test_linked_tables_are_safe_unlike_r_original(name):
     """Truth is the records: an unsafe cell is told if its records are a combination of published cells'."""
     case = Case(name)
     frame = case.frame
@@ -392,7 +392,7 @@ GENERATED = {
 
 
 @pytest.mark.parametrize(("name", "singletons"), GENERATED)
-def test_as_many_secondary_cells_on_generated_tables(name, singletons, monkeypatch):
+def test_generated_tables_have_equal_secondary_counts(name, singletons, monkeypatch):
     monkeypatch.syspath_prepend(str(ORACLES.parents[1] / "tools"))
     tool = importlib.import_module("make_bench_tables")
     frame, trees, recipe = tool.CASES[name](name, 20261115)

@@ -111,7 +111,7 @@ def told_beyond(matrix, order, unsafe, forced, owner):
 
 @given(problem=problems(all_unsafe=True, shapes=((3, 3), (2, 2, 3))), data=st.data())
 @settings(max_examples=52, deadline=None)
-def test_any_sums_holds_beside_forced_cells(problem, data):
+def test_any_sums_holds_with_forced_cells(problem, data):
     """What is forced is published without a test, so sums within each cell are watched too (R: subSumAny)."""
     matrix, order, unsafe, owner = problem
     n = matrix.shape[1]
@@ -132,7 +132,7 @@ def test_forced_cell_completing_singleton_sum_is_considered():
 
 @given(problem=problems(all_unsafe=True))
 @settings(max_examples=39, deadline=None)
-def test_space_holds_against_all_singletons_together(problem):
+def test_space_protects_from_all_singletons(problem):
     matrix, order, unsafe, owner = problem
     found = secondary(matrix, order, unsafe, singleton=owner > 0, singletons="space")
     columns = rational(matrix)
@@ -146,7 +146,7 @@ def test_space_holds_against_all_singletons_together(problem):
 
 @given(problem=problems(all_unsafe=True), way=st.sampled_from(["group_sums", "pairs", "firm_pairs"]))
 @settings(max_examples=39, deadline=None)
-def test_extra_sums_are_the_same_for_relations_and_for_sums_of_inner_cells(problem, way):
+def test_extra_sums_are_equal_for_both_representations(problem, way):
     matrix, order, unsafe, owner = problem
     columns, nothing = columns_of(matrix), np.zeros(matrix.shape[1], dtype=bool)
     one = EliminationProblem(
@@ -206,7 +206,7 @@ def test_zeros_are_handled_as_defined(problem):
 
 @given(counts=st.lists(st.sampled_from([0, 0, 0, 1, 2, 7, 9]), min_size=12, max_size=12))
 @settings(max_examples=52, deadline=None)
-def test_attackers_who_know_that_parts_of_a_zero_are_zero_learn_no_unsafe_count(counts):
+def test_known_zero_parts_reveal_no_unsafe_count(counts):
     table = Table.from_array(np.array(counts).reshape(3, 4))
     need = Need(unsafe=(table.value > 0) & (table.value < 3))
     withheld = Gauss(singletons="zero_sums", zeros="withhold").protect(table, need).withheld
@@ -231,7 +231,7 @@ def test_suppressed_zero_with_published_sum_protects_nothing():
     assert told == {"none": 3, "zero_sums": 0}
 
 
-def test_every_way_has_a_name_of_ours_and_one_of_r():
+def test_every_option_has_a_name_and_an_r_name():
     assert set(NAMES) == {"none", *FREQUENCY, *MAGNITUDE}
     assert {named(r_name) for r_name in ALIASES} == set(NAMES)
     with pytest.raises(ParameterError, match="no way to handle singletons"):
@@ -242,7 +242,7 @@ def test_every_way_has_a_name_of_ours_and_one_of_r():
     problem=problems(all_unsafe=False), way=st.sampled_from(["any_sums", "open_sums", "zero_sums", "space"])
 )
 @settings(max_examples=52, deadline=None)
-def test_span_agrees_with_one_that_is_reduced_for_every_question(problem, way):
+def test_span_matches_full_reduction(problem, way):
     matrix, order, unsafe, owner = problem
     columns = columns_of(matrix)
     singles = np.flatnonzero(owner)

@@ -69,7 +69,7 @@ def spread(table, protection):
 PUBLISHED_AGAIN = (Reason.UNNECESSARY, Reason.POINT)
 
 
-def test_paper_example_step_by_step():
+def test_steps_match_the_paper_example():
     table = Table.from_array(FIGURE_2)
     need = assess(table, [MinFrequency(10)], width=11)
     protection = Greedy(record="full").protect(table, need)
@@ -101,7 +101,7 @@ def test_pattern_printed_in_the_paper_is_safe():
     assert printed(protection.withheld, table) == [["x", "x", "."], ["x", "x", "."], [".", ".", "."]]
 
 
-def test_tidying_leaves_the_cycle_that_protects():
+def test_tidying_keeps_the_protecting_cycle():
     table = Table.from_array(FIGURE_2)
     need = assess(table, [MinFrequency(10)], width=11)
     protection = Greedy(tidy=True).protect(table, need)
@@ -109,7 +109,7 @@ def test_tidying_leaves_the_cycle_that_protects():
     assert [s.cell for s in protection.steps if s.reason is Reason.UNNECESSARY] == [9, 1]
 
 
-def test_primary_in_three_steps_then_secondary():
+def test_primary_cells_precede_secondary_cells():
     # suppressFT: units, shares of rows, shares of columns; here one cell each.
     table = Table.from_array([[2, 40, 50], [1, 95, 4 + 1], [60, 900, 30], [9, 40, 70]])
     steps = [MinFrequency(3), GroupDisclosure(0.9, by="column"), GroupDisclosure(0.8, by="row")]
@@ -122,7 +122,7 @@ def test_primary_in_three_steps_then_secondary():
 @pytest.mark.parametrize("kind", TABLES)
 @settings(deadline=None, max_examples=5)
 @given(data=st.data())
-def test_gives_the_pattern_of_the_literal_procedure(kind, prefer, data):
+def test_pattern_matches_reference_implementation(kind, prefer, data):
     table = data.draw(TABLES[kind])
     need = data.draw(needs(table))
     keep = "margins" if data.draw(st.booleans()) and not np.any(need.unsafe & ~table.inner) else None
@@ -150,7 +150,7 @@ def test_gives_the_pattern_of_the_literal_procedure(kind, prefer, data):
 
 @settings(deadline=None, max_examples=20)
 @given(data=st.data(), table=count_tables(max_side=4, dims=2))
-def test_marks_made_by_hand_stay_and_missing_ones_are_added(data, table):
+def test_manual_marks_stay_and_are_completed(data, table):
     need = data.draw(needs(table))
     by_hand = data.draw(protections(table))
     start = data.draw(st.sampled_from([by_hand, by_hand.withheld, by_hand.withheld.tolist()]))
@@ -169,7 +169,7 @@ def test_marks_made_by_hand_stay_and_missing_ones_are_added(data, table):
 
 @settings(deadline=None, max_examples=8)
 @given(data=st.data(), table=count_tables(max_side=4, hierarchical=True))
-def test_tidying_only_takes_away_and_leaves_nothing_to_spare(data, table):
+def test_tidying_removes_all_redundant_suppressions(data, table):
     need = data.draw(needs(table))
     try:
         plain = Greedy().protect(table, need)
@@ -188,7 +188,7 @@ def test_tidying_only_takes_away_and_leaves_nothing_to_spare(data, table):
 
 @settings(deadline=None, max_examples=6)
 @given(data=st.data(), table=count_tables(max_side=3, hierarchical=True))
-def test_every_step_tells_what_it_did(data, table):
+def test_every_step_is_described(data, table):
     need = data.draw(needs(table))
     try:
         protection = Greedy(record="full", tidy=True).protect(table, need)
@@ -214,7 +214,7 @@ def test_every_step_tells_what_it_did(data, table):
     ("record", "limit", "known"),
     [("auto", 16, True), ("auto", 15, False), ("cells", 16, False), ("full", 15, True)],
 )
-def test_intervals_are_recorded_for_tables_that_are_not_too_large(record, limit, known, monkeypatch):
+def test_intervals_are_recorded_for_small_tables(record, limit, known, monkeypatch):
     monkeypatch.setattr("hitoku.methods.greedy.greedy.GREEDY", replace(GREEDY, max_recorded=limit))
     table = Table.from_array(FIGURE_2)
     steps = Greedy(record=record).protect(table, Need(unsafe=table.value == 7, width=11)).steps
@@ -253,7 +253,7 @@ def test_fixed_cells_stay_published():
     assert covers(spread(table, protection), table, need)
 
 
-def test_zeros_come_last_and_only_where_they_can_move():
+def test_zeros_are_last_and_only_if_movable():
     # In row 1 a zero is cheaper than the 8, yet the 8 is taken.
     table = Table.from_array([[3, 0, 8], [4, 7, 9], [5, 6, 9]])
     need = Need(unsafe=table.value == 3, upper=2)
@@ -281,7 +281,7 @@ def test_table_without_relations_needs_no_secondary():
     assert protection.withheld.tolist() == [True, False]
 
 
-def test_nothing_unsafe_nothing_withheld():
+def test_safe_table_has_no_suppressions():
     table = Table.from_array(FIGURE_2)
     protection = Greedy(tidy=True).protect(table, Need(unsafe=np.zeros(16, dtype=bool)))
     assert not protection.withheld.any()
@@ -351,7 +351,7 @@ SECRET = 7919
         ),
     ],
 )
-def test_errors_name_the_cell_and_no_value(method, table, need, error, words):
+def test_error_names_the_cell_without_value(method, table, need, error, words):
     unsafe = table.value == table.value[0]
     unsafe[1:] = False
     with pytest.raises(error, match=f"(?s){words}") as caught:
@@ -384,7 +384,7 @@ def test_need_of_another_table_raises():
         Greedy().protect(Table.from_array(FIGURE_2), Need(unsafe=[True, False, False]))
 
 
-def test_interruption_is_not_swallowed():
+def test_interruption_is_raised():
     def interrupt(_done, _total):
         raise KeyboardInterrupt
 
@@ -401,7 +401,7 @@ def test_progress_counts_up_to_all_unsafe_cells():
     assert told == [(n, 4) for n in range(1, 5)]
 
 
-def test_prints_its_parameters_and_no_array():
+def test_repr_shows_parameters_without_arrays():
     table = Table.from_array(FIGURE_2)
     assert repr(Greedy(keep="margins", tidy=True)) == "Greedy(keep='margins', tidy=True)"
     assert repr(Greedy(cost=table.value, start=table.inner)) == "Greedy(cost=<given>, start=<given>)"

@@ -41,7 +41,7 @@ def hanging_together(relations, loose, cell):
 
 @settings(deadline=None, max_examples=39)
 @given(data=st.data(), table=TABLES)
-def test_counts_and_groups_are_those_of_the_pattern(data, table):
+def test_counts_and_groups_match_the_pattern(data, table):
     pinned = data.draw(st.lists(st.integers(0, table.n_cells - 1), max_size=3))
     upper = table.upper.copy()
     upper[pinned] = np.where(table.value[pinned] == 0, 0.0, np.inf)
@@ -70,7 +70,7 @@ def test_counts_and_groups_are_those_of_the_pattern(data, table):
 
 @settings(deadline=None, max_examples=39)
 @given(data=st.data(), table=TABLES)
-def test_limits_never_cut_into_an_interval(data, table):
+def test_limits_never_narrow_an_interval(data, table):
     withheld = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)))
     audit = IncrementalAudit(table, Need(unsafe=withheld), withheld)
     (lower, upper), bounds = audit.limits(), bounds_of(table, withheld)
@@ -81,7 +81,7 @@ def test_limits_never_cut_into_an_interval(data, table):
 
 @settings(deadline=None, max_examples=23)
 @given(data=st.data(), table=TABLES)
-def test_verdicts_are_those_of_the_intervals_while_the_pattern_grows(data, table):
+def test_incremental_verdicts_match_intervals(data, table):
     with pytest.MonkeyPatch.context() as patch:
         if data.draw(st.booleans(), label="one program for the whole table"):
             patch.setattr(module, "GREEDY", replace(GREEDY, large_share=-1.0))
@@ -152,7 +152,7 @@ def test_publishing_considers_linear_program_results():
 
 @settings(deadline=None, max_examples=39)
 @given(data=st.data(), table=TABLES)
-def test_cells_that_are_given_away_follow_by_adding_and_subtracting(data, table):
+def test_derivable_cells_follow_by_addition(data, table):
     """Relation by relation is a part of what can be worked out; what it finds is exactly known."""
     withheld = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)))
     pattern = Pattern(table.relations, table.upper > table.lower, withheld)
@@ -189,7 +189,7 @@ def test_flows_change_no_verdict(seed, monkeypatch):
     assert found[0] == found[1]
 
 
-def test_flows_save_programs(monkeypatch):
+def test_flows_reduce_linear_programs(monkeypatch):
     table = Table.from_array(np.random.default_rng(1).integers(1, 10, (12, 15)))
     need = Need(unsafe=table.inner, width=6.0)
     solved = []

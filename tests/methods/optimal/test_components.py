@@ -38,7 +38,7 @@ def side_by_side(tables: list[Table]) -> Table:
     other=count_tables(dims=3, max_side=2, max_count=20),
     cost=st.sampled_from(["unit", "value", "log"]),
 )
-def test_two_tables_side_by_side_get_the_patterns_they_get_apart(data, one, other, cost):
+def test_independent_tables_get_their_separate_patterns(data, one, other, cost):
     tables = [numbered(one, 0), numbered(other, one.n_cells)]
     limits = [data.draw(st.integers(1, 5)) for _ in tables]
     needs = [
@@ -62,7 +62,7 @@ def test_two_tables_side_by_side_get_the_patterns_they_get_apart(data, one, othe
     assert found.cost == pytest.approx(sum(p.cost for p in apart))
 
 
-def test_parts_have_their_own_cells_levels_and_relations():
+def test_components_have_separate_cells_levels_and_relations():
     cells = np.array([[20, 3, 30], [40, 50, 2], [60, 10, 70]])
     tables = [numbered(Table.from_array(cells), 0), numbered(Table.from_array(cells + 1), 16)]
     table = side_by_side(tables)

@@ -63,7 +63,7 @@ def instances(draw):
 
 @settings(max_examples=4)
 @given(data=st.data(), problem=instances())
-def test_rows_hold_for_every_safe_pattern(data, problem):
+def test_cuts_hold_for_every_safe_pattern(data, problem):
     instance, patterns = problem
     share = data.draw(
         st.lists(st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0]), min_size=len(instance), max_size=len(instance))
@@ -94,7 +94,7 @@ def test_repaired_patterns_are_safe(problem):
 
 @settings(max_examples=4)
 @given(problem=instances())
-def test_rows_of_single_relations_hold_for_every_safe_pattern(problem):
+def test_relation_cuts_hold_for_every_safe_pattern(problem):
     instance, patterns = problem
     rows = star_cuts(instance)
     for cells, c in map(rows.row, range(len(rows))):

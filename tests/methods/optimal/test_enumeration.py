@@ -42,7 +42,7 @@ def tiny(seed, shape, n_free):
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize(("shape", "n_free"), [((4, 4), 12), ((2, 2, 2), 14)])
 @pytest.mark.parametrize("seed", range(6))
-def test_enumeration_and_tree_search_agree(seed, shape, n_free, ties):
+def test_enumeration_matches_tree_search(seed, shape, n_free, ties):
     instance = tiny(seed, shape, n_free)
     cost = instance.weight * 50 + np.arange(len(instance)) % 3 if ties else instance.weight
     goal, start = Objective(cost, 1.0, ties=ties), np.ones(len(instance), dtype=bool)

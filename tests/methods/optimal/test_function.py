@@ -64,7 +64,7 @@ def test_cell_and_relation_order_does_not_matter(problem, cost):
 
 @settings(max_examples=39)
 @given(data=st.data(), table=count_tables(max_side=5, max_count=20), cost=st.sampled_from(["unit", "value"]))
-def test_kernel_and_general_search_agree(data, table, cost):
+def test_kernel_matches_general_search(data, table, cost):
     unsafe = table.inner & (table.value < data.draw(st.integers(1, 6)))
     sizes = data.draw(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 12)))
     lower = np.where(unsafe, np.minimum(sizes[0], table.value), 0.0)
@@ -133,7 +133,7 @@ def test_interruption_returns_the_best_known_pattern(monkeypatch, call):
     assert covers(Interval().bounds(Release.of(table, protection)), table, need)
 
 
-def test_progress_closes_in_on_the_cost():
+def test_progress_bounds_converge_to_the_cost():
     table, need = medium()
     seen: list[tuple[float, float]] = []
     protection = Optimal(cost="value").protect(
@@ -145,7 +145,7 @@ def test_progress_closes_in_on_the_cost():
     assert all(best >= protection.cost - 1e-6 for _, best in seen)
 
 
-def test_cells_that_must_go_and_cells_that_must_stay():
+def test_forced_and_kept_cells_are_respected():
     table, need = medium()
     free = Optimal(cost="unit").protect(table, need)
     stays = np.flatnonzero(free.secondary)[0]
@@ -211,7 +211,7 @@ def test_unattainable_need_names_the_cell(table, need, keep, message):
     assert "50" not in str(caught.value)
 
 
-def test_nothing_unsafe_costs_nothing():
+def test_safe_table_costs_nothing():
     table = Table.from_array([[5, 50], [50, 50]])
     protection = Optimal().protect(table, Need(unsafe=np.zeros(9, dtype=bool)))
     assert protection.proven
@@ -238,14 +238,14 @@ def test_unsafe_cell_without_levels_is_not_exact():
         {"cost": [1, 2]},
     ],
 )
-def test_wrong_parameters_are_refused(parameters):
+def test_invalid_parameters_raise(parameters):
     table = Table.from_array([[5, 50], [50, 50]])
     with pytest.raises(ParameterError) as caught:
         Optimal(**parameters).protect(table, Need(unsafe=table.value == 5, width=2))
     assert caught.value.fix
 
 
-def test_numbers_come_from_codes_alone():
+def test_tie_break_numbers_depend_on_codes_only():
     one = Table.from_array([[5, 50], [50, 50]], codes=(["a", "b"], ["c", "d"]))
     other = Table.from_array([[1, 2], [3, 4]], codes=(["b", "a"], ["d", "c"]))
     drawn = numbers(one.labels, np.arange(9)).reshape(3, 3)
@@ -256,7 +256,7 @@ def test_numbers_come_from_codes_alone():
     assert len(set(drawn.ravel())) > 5
 
 
-def test_of_two_patterns_the_first_publishes_the_first_cell_where_they_differ():
+def test_first_pattern_publishes_first_differing_cell():
     patterns = [np.array(bits, dtype=bool) for bits in ([0, 1, 1], [1, 0, 0], [1, 0, 1])]
     assert [smaller(a, b) for a in patterns for b in patterns] == [
         *(False, True, True),
@@ -274,7 +274,7 @@ def test_of_two_patterns_the_first_publishes_the_first_cell_where_they_differ():
         pytest.param([1.0, 2**0.5], [2**-0.5, 1.0], False, id="irrational"),
     ],
 )
-def test_costs_on_a_grid_are_whole(cost, weight, whole):
+def test_costs_on_a_grid_become_integer(cost, weight, whole):
     grid = CostScale.of(np.array(cost))
     assert grid.whole is whole
     np.testing.assert_allclose(grid.weight, weight)

@@ -32,7 +32,7 @@ def begun(table, need, budget: Budget) -> tuple[PatternSearch, IncumbentSearch]:
 
 
 @pytest.mark.parametrize("kind", ["sides", "width"])
-def test_patterns_stay_safe_and_what_is_proven_stays_as_it_was(kind, monkeypatch):
+def test_search_keeps_safety_and_proven_bound(kind, monkeypatch):
     # Beginning anew soon: dearer patterns are searched on, and never handed out.
     monkeypatch.setattr(neighbourhoods, "RESTART_AFTER", 3)
     table, need = cube(4, (4, 4, 3), 4, kind=kind)
@@ -76,7 +76,7 @@ def test_inner_limit_keeps_best_pattern_and_bound():
     assert not tree._inside
 
 
-def test_takes_its_share_of_the_work():
+def test_search_uses_its_share_of_work():
     tree, inside = begun(*cube(4, (4, 4, 3), 4), Budget())
     assert not inside.catch_up()
     tree.budget.spend(400)

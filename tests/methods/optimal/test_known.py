@@ -26,7 +26,7 @@ def audited(table, need, protection) -> bool:
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", [*PROVED, *SLOWER])
-def test_reaches_the_optimum_that_tau_argus_proved(shared, name):
+def test_cost_equals_tau_argus_optimum(shared, name):
     folder = shared / "data" / "jj_synthetic"
     with (folder / "results.csv").open(encoding="utf-8") as file:
         (proved,) = [
@@ -42,7 +42,7 @@ def test_reaches_the_optimum_that_tau_argus_proved(shared, name):
 
 
 @pytest.mark.shared
-def test_costs_no_more_than_tau_argus_on_its_demonstration_table(shared):
+def test_cost_is_at_most_tau_argus_demonstration(shared):
     folder = shared / "data" / "tables" / "tauargus" / "jj"
     table, need = read_jj(folder / "simple2d.jj.gz")
     with (folder / "simple2d_argus_result.csv").open(encoding="utf-8") as file:
@@ -55,7 +55,7 @@ def test_costs_no_more_than_tau_argus_on_its_demonstration_table(shared):
 
 
 @pytest.mark.shared
-def test_costs_no_more_than_tau_argus_on_its_batch_example(shared):
+def test_cost_is_at_most_tau_argus_batch_example(shared):
     folder = shared / "data" / "tables" / "tauargus" / "batch_ex1"
     with (folder / "tabdata_ex1.tab").open(encoding="utf-8") as file:
         given = {(r[0].strip(), r[1].strip()): r for r in csv.reader(file)}
@@ -79,7 +79,7 @@ def test_costs_no_more_than_tau_argus_on_its_batch_example(shared):
 
 @pytest.mark.shared
 @pytest.mark.parametrize("size", [10, 20])
-def test_costs_no_more_than_sdctable_where_its_pattern_protects(shared, size):
+def test_cost_is_at_most_sdctable(shared, size):
     case = json.loads(
         (shared / "oracles" / "sdctable" / f"freq2d_{size}_OPT" / "case.json").read_text("utf-8")
     )

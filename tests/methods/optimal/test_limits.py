@@ -65,7 +65,7 @@ def test_work_limit_at_any_stage_returns_safe_pattern(problem):
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_work_is_limited_to_what_was_granted(problem, monkeypatch):
+def test_work_stays_within_its_limit(problem, monkeypatch):
     budgets = []
     minimise = optimal.minimise
 
@@ -167,7 +167,7 @@ def test_large_table_starts_with_a_good_pattern(monkeypatch):
         pytest.param([(UP, 5.0), (WIDTH, 6.0)], (9.0, 9.0), (5.0, 1.0), id="a side and a width"),
     ],
 )
-def test_how_far_a_cell_is_moved(levels, rooms, expected):
+def test_cell_movement_matches_expected(levels, rooms, expected):
     sides, amounts = zip(*levels, strict=True)
     instance = Instance(
         cells=np.arange(1),

@@ -67,7 +67,7 @@ def test_unsafe_pattern_is_not_searched():
     assert not inside.settled
 
 
-def test_tables_too_large_for_a_tableau_get_the_same_pattern(monkeypatch):
+def test_search_without_tableau_gives_same_pattern(monkeypatch):
     table, need = cube(7, (3, 3, 3), 2)
     cost = np.maximum(table.value, 1.0)
     fast = Optimal(cost=cost).protect(table, need)
@@ -78,7 +78,7 @@ def test_tables_too_large_for_a_tableau_get_the_same_pattern(monkeypatch):
     np.testing.assert_array_equal(slow.withheld, fast.withheld)
 
 
-def test_wide_neighbourhoods_of_a_network_leave_the_optimum_as_it_is():
+def test_wide_neighbourhoods_keep_the_optimum():
     random = np.random.default_rng(5)
     table = Table.from_array(random.integers(1, 40, (14, 14)))
     table = replace(table, upper=np.full(table.n_cells, 1.5 * table.value.max()), fixed=table.value == 0)
@@ -94,7 +94,7 @@ def test_wide_neighbourhoods_of_a_network_leave_the_optimum_as_it_is():
     assert is_safe(instance, widely.pattern)
 
 
-def test_no_more_than_a_share_of_a_pattern_is_set_free():
+def test_neighbourhood_frees_limited_share_of_pattern():
     instance = prepared(*cube(4, (4, 4, 3), 4))
     around, cells = Neighbourhoods(instance, WIDE), ~instance.forced
     assert around.draw(cells).sum() <= (cells.sum() + 1) // 2 < WIDE.freed

@@ -62,13 +62,13 @@ def check(problem) -> None:
 
 @settings(max_examples=13)
 @given(problem=problems(count_tables(max_side=3)))
-def test_two_way_tables_get_the_first_safe_pattern_of_all(problem):
+def test_two_way_pattern_matches_enumeration(problem):
     check(problem)
 
 
 @settings(max_examples=20)
 @given(problem=problems(count_tables(max_side=4, hierarchical=True), most_free=10))
-def test_hierarchies_get_the_first_safe_pattern_of_all(problem):
+def test_hierarchical_pattern_matches_enumeration(problem):
     check(problem)
 
 
@@ -81,7 +81,7 @@ def cubes(draw) -> Table:
 
 @settings(max_examples=8)
 @given(problem=problems(cubes(), most_free=11))
-def test_three_way_tables_get_the_first_safe_pattern_of_all(problem):
+def test_three_way_pattern_matches_enumeration(problem):
     check(problem)
 
 
@@ -101,7 +101,7 @@ def linked_tables(draw) -> Table:
 
 @settings(max_examples=8)
 @given(problem=problems(linked_tables(), most_free=11))
-def test_linked_tables_get_the_first_safe_pattern_of_all(problem):
+def test_linked_pattern_matches_enumeration(problem):
     check(problem)
 
 
@@ -116,7 +116,7 @@ def weighted_relations(draw) -> Table:
 
 @settings(max_examples=10)
 @given(data=st.data(), table=weighted_relations())
-def test_any_linear_relations_get_the_first_safe_pattern_of_all(data, table):
+def test_arbitrary_relations_match_enumeration(data, table):
     unsafe = np.arange(9) == data.draw(st.integers(0, 8))
     amounts = [np.where(unsafe, data.draw(st.integers(0, 4)), 0.0) for _ in range(2)]
     check(

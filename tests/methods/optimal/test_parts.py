@@ -39,7 +39,7 @@ def two_hierarchies(seed: int, *, width: bool):
 
 @pytest.mark.parametrize("width", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_parts_reach_as_far_as_the_whole_and_prove_it(seed, width):
+def test_part_ranges_equal_whole_ranges_with_proof(seed, width):
     instance, rng = two_hierarchies(seed, width=width)
     pushes = pushes_for(instance, np.arange(len(instance.levels)))
     n_short = n_flat = 0
@@ -69,7 +69,7 @@ def test_parts_reach_as_far_as_the_whole_and_prove_it(seed, width):
     assert n_flat > 10
 
 
-def test_movements_found_in_parts_keep_to_every_relation():
+def test_part_deviations_satisfy_every_relation():
     instance, rng = two_hierarchies(5, width=False)
     pushes = pushes_for(instance, np.arange(len(instance.levels)))
     x = np.where(instance.forced | (rng.random(len(instance)) < 0.3), 1.0, 0.0)

@@ -82,7 +82,7 @@ def test_sufficient_bound_ends_the_linear_program_validly():
     assert steps[0] < steps[2]
 
 
-def test_in_a_node_attackers_are_asked_where_the_pool_is_silent(monkeypatch):
+def test_node_solves_attacker_problems_without_pool_rows(monkeypatch):
     instance = prepared(*cube(7, (4, 4, 3), 4))
     relaxation = Relaxation(instance, Objective(instance.weight, 1.0), Budget())
     asked, push = [], relaxation.engine.separate
@@ -109,7 +109,7 @@ def test_in_a_node_attackers_are_asked_where_the_pool_is_silent(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_few_unsafe_cells_of_a_flat_table_cost_what_another_program_says(seed):
+def test_flat_table_cost_matches_integer_program(seed):
     rng = np.random.default_rng(seed)
     table = Table.from_array(np.rint(np.exp(rng.normal(3.0, 1.2, (9, 9)))) + 1)
     inner = np.flatnonzero(table.inner)

@@ -53,7 +53,7 @@ def test_dense_scan_misses_no_violated_row():
 
 @pytest.mark.parametrize("most_dense", [0, row_pool.MAX_DENSE], ids=["one by one", "at a glance"])
 @pytest.mark.parametrize("seed", range(5))
-def test_hands_out_the_deepest_rows_none_parallel_to_another(seed, most_dense, monkeypatch):
+def test_pool_returns_deepest_nonparallel_rows(seed, most_dense, monkeypatch):
     monkeypatch.setattr(row_pool, "MAX_DENSE", most_dense)
     rng = np.random.default_rng(seed)
     pool = RowPool()
@@ -75,7 +75,7 @@ def test_hands_out_the_deepest_rows_none_parallel_to_another(seed, most_dense, m
         np.testing.assert_array_equal(together.data[here], c)
 
 
-def test_rows_are_measured_as_the_plain_function_does():
+def test_row_violations_match_plain_function():
     rows = some_rows(np.random.default_rng(1), 30, 60)
     ptr = np.concatenate([[0], np.cumsum([len(c) for _, c in rows])])
     norm, times = np.zeros(60), np.zeros(60, dtype=np.int64)
@@ -104,7 +104,7 @@ def test_full_pool_drops_unused_rows(monkeypatch):
     assert again[0] > numbers_more[0]
 
 
-def test_rows_that_hold_a_point_in_its_place_are_not_forgotten(monkeypatch):
+def test_binding_rows_are_kept(monkeypatch):
     monkeypatch.setattr(row_pool, "MAX_ENTRIES", 60)
     pool, everything = RowPool(), np.ones(100)
     numbers = pool.add([(np.array([k]), np.ones(1)) for k in range(50)])

@@ -74,7 +74,7 @@ def test_tableau_matches_linear_programs(kind):
 
 
 @pytest.mark.parametrize("kind", ["sides", "width", "open"])
-def test_flows_stay_within_their_rooms_and_keep_every_sum(kind):
+def test_flows_respect_slacks_and_relations(kind):
     instance = prepared(*cube(2, (4, 3, 3), kind=kind))
     engine = subproblems_for(instance, Budget())
     level, sense = pushes_for(instance, np.arange(len(instance.levels)))
@@ -87,7 +87,7 @@ def test_flows_stay_within_their_rooms_and_keep_every_sum(kind):
 
 
 @pytest.mark.parametrize("kind", ["sides", "width"])
-def test_cuts_from_fractional_points_hold_for_every_safe_pattern(kind):
+def test_fractional_cuts_hold_for_every_safe_pattern(kind):
     # All 4,096 patterns of a table with twelve cells to decide on.
     table, need = cube(1, (2, 2, 3), 2, kind=kind)
     instance = prepared(table, need)
@@ -125,11 +125,11 @@ def assert_least(table: Table, need: Need) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_costs_as_little_as_an_independent_integer_program_finds(seed):
+def test_cost_matches_independent_integer_program(seed):
     assert_least(*cube(seed))
 
 
-def test_costs_as_little_where_presolve_denies_the_other_program_a_solution():
+def test_cost_matches_program_without_presolve():
     assert_least(*cube(1070, (4, 4, 3), 4))
 
 
@@ -138,13 +138,13 @@ SHAPES = [(3, 3, 3), (4, 3, 3), (4, 4, 3)]
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 120))
-def test_further_three_way_tables_cost_as_little_as_an_independent_program_finds(seed):
+def test_more_three_way_costs_match_independent_program(seed):
     assert_least(*cube(seed, SHAPES[seed % 2], 2 + seed % 4))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1008))
-def test_no_pattern_that_one_integer_program_allows_costs_less(seed):
+def test_cost_is_minimal_in_integer_program(seed):
     """So are all seeds from 1000 to 1199, in ten minutes (bench/RESULTS.md)."""
     table, need = cube(seed, SHAPES[seed % 3], 2 + seed % 4)
     cost = np.maximum(table.value, 1.0)

@@ -65,7 +65,7 @@ def releases(world: World) -> dict[tuple[Pattern, tuple[Cells, ...]], None]:
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_probabilities_are_those_of_the_definition(name):
+def test_probabilities_match_definition(name):
     world = WORLDS[name]
     method = method_of(world)
     mass: Counter[Cells] = Counter()
@@ -85,7 +85,7 @@ def test_probabilities_are_those_of_the_definition(name):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_without_redraws_likelihoods_are_those_of_a_single_draw(name):
+def test_likelihoods_without_redraws_match_single_draw(name):
     world = WORLDS[name]
     method = method_of(world)
     for pattern, fitting in list(releases(world))[::5]:
@@ -97,7 +97,7 @@ def test_without_redraws_likelihoods_are_those_of_a_single_draw(name):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_no_release_but_the_last_resort_tells_a_likelihood_ratio_attacker_more_than_allowed(name):
+def test_likelihood_ratio_attacker_stays_within_bound(name):
     world = WORLDS[name]
     seen = 0
     for pattern, fitting in releases(world):

@@ -47,7 +47,7 @@ def make(counts=COUNTS, **parts):
         pytest.param(make(COUNTS * 400), "larger than", id="thousands"),
     ],
 )
-def test_other_tables_are_refused(table, words):
+def test_unsupported_tables_raise(table, words):
     method = Randomised(rules=RULES, width=9)
     with pytest.raises(ScopeError, match=words):
         method.protect(table, Need(unsafe=np.zeros(table.n_cells, dtype=bool)))
@@ -73,7 +73,7 @@ def test_stage_depends_on_totals_only():
     ],
     ids=repr,
 )
-def test_cells_are_judged_as_the_rules_judge_whole_tables(rules):
+def test_cell_verdicts_match_rules_on_tables(rules):
     public = PublicKnowledge.of(make(), rules, 9)
     for counts in (COUNTS, MOVED):
         need = assess(make(counts), rules, width=9)
@@ -117,7 +117,7 @@ def test_need_of_another_size_raises():
     ],
     ids=repr,
 )
-def test_parameters_out_of_range(given):
+def test_parameters_out_of_range_raise(given):
     with pytest.raises(ParameterError):
         Randomised(**given)
 
@@ -128,7 +128,7 @@ def test_invalid_width_raises(width):
         Randomised(rules=RULES, width=width).protect(make(), assess(make(), RULES, width=9))
 
 
-def test_it_must_be_told_the_rules():
+def test_missing_rules_raise():
     with pytest.raises(ParameterError, match="how unsafe cells are found"):
         Randomised().protect(make(), assess(make(), RULES, width=9))
 
@@ -156,7 +156,7 @@ def test_seeded_release_is_marked_in_its_folder(seed, tmp_path):
     assert ("seed" in (folder / "checker" / "summary.json").read_text("utf-8")) == marked
 
 
-def test_otherwise_the_system_throws_the_dice(monkeypatch):
+def test_unseeded_run_uses_system_randomness(monkeypatch):
     thrown = []
 
     class Dice(random.Random):
@@ -170,7 +170,7 @@ def test_otherwise_the_system_throws_the_dice(monkeypatch):
     assert protection.method == "randomised"
 
 
-def test_everything_is_withheld_when_nothing_can_be_audited_or_the_coin_says_so():
+def test_failed_audit_or_draw_suppresses_everything():
     need = assess(make(), RULES, width=9)
     for given in ({"limit": 1}, {"total": 1.0}):
         done = []
@@ -181,7 +181,7 @@ def test_everything_is_withheld_when_nothing_can_be_audited_or_the_coin_says_so(
         assert done == ([] if "total" in given else [(0, 3), (1, 3), (2, 3)])
 
 
-def test_a_release_whose_audit_reaches_its_limit_does_not_pass(monkeypatch):
+def test_release_with_limited_audit_does_not_pass(monkeypatch):
     table, drawn = make(), Randomised(rules=RULES, width=9, seed=1)
     need = assess(table, RULES, width=9)
     protection = drawn.protect(table, need)
