@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hitoku.io import ENGLISH, catalogue, languages
 from hitoku.messages import FIELD
+from hitoku.web import split_texts
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "hitoku"
 # Calls that take a code and a template: of classes of errors, and of helpers that make one.
@@ -94,7 +95,10 @@ def report(lang: str) -> tuple[dict[str, str], list[str]]:
     """Return the messages without a translation, with their places, and translations without a message."""
     words, there = catalogue(lang), messages()
     written = set(there).union(*(literals(path.read_text("utf-8")) for path in SRC.rglob("*.py")))
-    written |= {text[1] for path in SRC.rglob("*.html") for text in STRING.finditer(path.read_text("utf-8"))}
+    for path in SRC.rglob("*.html"):
+        source = path.read_text("utf-8")
+        written |= {text[1] for text in STRING.finditer(source)}
+        written |= {text for text, is_text in split_texts(source) if is_text}
     # Names of output types and principles are shown with blanks.
     written |= {text.replace("_", " ") for text in written}
     missing = {text: place for text, place in there.items() if text not in words and is_sentence(text)}

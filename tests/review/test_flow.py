@@ -326,3 +326,20 @@ def test_layers_and_drawer_match_the_evidence(centre):
     ren = centre.browser("ren")
     assert ">3</td>" not in ren.get(f"/outputs/{first}?layer=units").text
     assert ren.get(f"/outputs/{first}/cells/6").status_code == 403
+
+
+def test_pages_follow_the_browser_language(centre):
+    """Texts of templates, statuses and rows are translated; names of outputs and people are not."""
+    output = centre.outputs(centre.submit())[0]
+    with_header = {"accept-language": "ja,en;q=0.8"}
+    browser = centre.browser("yui")
+    japanese, english = (browser.get(f"/outputs/{output}", headers=each).text for each in (with_header, {}))
+    assert '<html lang="ja">' in japanese
+    assert '<html lang="en">' in english
+    for text in ("待ち行列", "方針の原則", "自分の票"):
+        assert text in japanese
+        assert text not in english
+    heading = re.compile("<h1>(.*?) ")
+    assert heading.search(japanese)[1] == heading.search(english)[1]
+    assert ">Queue<" in english
+    assert ">Queue<" not in japanese

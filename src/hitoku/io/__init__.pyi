@@ -11,6 +11,7 @@ from hitoku.io.language import ENGLISH as ENGLISH
 from hitoku.io.language import FOLDER as FOLDER
 from hitoku.io.language import catalogue as catalogue
 from hitoku.io.language import languages as languages
+from hitoku.io.language import preferred_language as preferred_language
 from hitoku.io.language import read_po as read_po
 from hitoku.io.language import speak as speak
 from hitoku.io.language import speaker as speaker

@@ -17,6 +17,8 @@ from hitoku.messages import Text, translate
 
 FOLDER = Path(__file__).with_name("languages")
 ENGLISH = "en"
+# Weight of a language in an Accept-Language header.
+QUALITY = re.compile(r"[01](\.[0-9]{0,3})?")
 LINE = re.compile(r'^(msgid|msgstr)?\s*"(.*)"$')
 ESCAPES = {r"\n": "\n", r"\"": '"', r"\\": "\\"}
 
@@ -44,6 +46,24 @@ def speaker(lang: str) -> Callable[..., str]:
             language=lang,
         )
     return speak(catalogue(lang) if lang != ENGLISH else {})
+
+
+def preferred_language(header: str) -> str:
+    """Return the language of an Accept-Language header that is available, English by default.
+
+    Examples
+    --------
+    >>> [preferred_language(header) for header in ("ja,en;q=0.8", "fr, ja-JP;q=0.5", "en, ja;q=0.9", "fr")]
+    ['ja', 'ja', 'en', 'en']
+    """
+    found: list[tuple[float, str]] = []
+    for part in header.split(","):
+        name, _, quality = part.strip().partition(";q=")
+        lang = name.split("-")[0].lower()
+        weight = float(quality) if QUALITY.fullmatch(quality) else 1.0
+        if lang in languages() and weight > 0:
+            found.append((weight, lang))
+    return max(found, key=lambda each: each[0], default=(1.0, ENGLISH))[1]
 
 
 def speak(words: Mapping[str, str]) -> Callable[..., str]:

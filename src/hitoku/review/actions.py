@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from hitoku.errors import HitokuError, ParameterError
 from hitoku.files import MAX_TEXT_BYTES
+from hitoku.io import preferred_language
 from hitoku.model import INT64_DIGITS
 from hitoku.review import users
 from hitoku.review.context import Context, standing
@@ -86,7 +87,8 @@ class Call:
         return self.person is not None and may(self.person, permission, self.what)
 
     def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        """Render a template."""
+        """Render a template in the language of the browser."""
+        lang = preferred_language(self.http.headers.get("accept-language", ""))
         common = {
             "call": self,
             "me": self.person,
@@ -95,7 +97,7 @@ class Call:
             "done": SAID.get(self.http.query_params.get("said", ""), ""),
             "path": self.http.url.path,
         }
-        return HTMLResponse(SITE.fill(template, **common, **values), status)
+        return HTMLResponse(SITE.fill(template, lang=lang, **common, **values), status)
 
     def go(self, path: str, said: str = "") -> Response:
         """Redirect to another page, with the key of a message about the result."""

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, pass_environment
 from markupsafe import Markup, escape
 
 from hitoku.io.report import LIGHTS, Light
@@ -28,42 +29,45 @@ RESULTS = {
 MINUS = "\N{MINUS SIGN}"
 # Messages about completed actions, by the key in the address; other texts cannot be injected.
 SAID = {
-    "submitted": "Your submission is in. It is being checked now.",
-    "resubmitted": "The new turn is in. It is being checked now.",
+    "submitted": "Your submission was received and is being checked.",
+    "resubmitted": "Your new turn was received and is being checked.",
     "review-submitted": "Your review is submitted and frozen.",
-    "settled": "Settled. The request is in phase 2.",
-    "returned": "The request went back to the researcher.",
-    "approved": "Phase 2 is finished: what you approved can be released.",
-    "rejected": "Phase 2 is finished: nothing of it leaves.",
-    "withdrawn": "The request is withdrawn.",
+    "settled": "Settled: the request is in phase 2.",
+    "returned": "The request was returned to the researcher.",
+    "approved": "Phase 2 is finished: approved outputs can be released.",
+    "rejected": "Phase 2 is finished: no output will be released.",
+    "withdrawn": "The request was withdrawn.",
     "releasing": "The release is under way.",
-    "commented": "Your comment is there.",
-    "claimed": "You work on this request.",
-    "unclaimed": "The request is free for others.",
-    "decided": "Your decision is written down.",
-    "retried": "It is tried again.",
+    "commented": "Your comment was saved.",
+    "claimed": "You claimed this request.",
+    "unclaimed": "You no longer claim this request.",
+    "decided": "Your decision was saved.",
+    "retried": "The job was restarted.",
     "policy-added": "The policy has a new version.",
     "dry-run": "The dry run is under way.",
-    "person-added": "The person was added.",
-    "person-changed": "Done. It holds from now on.",
+    "person-added": "The user was added.",
+    "person-changed": "The change is in effect.",
 }
 
 
+@pass_environment
 @cache
-def status(word: str) -> Markup:
+def status(environment: Environment, word: str) -> Markup:
     """Return a status as sign and text. Cached: pages have hundreds of them."""
-    sign, said = SIGNS[word], "not asked" if word == "-" else word
+    sign, said = SIGNS[word], environment.globals["_"]("not applicable" if word == "-" else word)
     kind = "none" if word == "-" else word
     return Markup(
         '<span class="st {}"><span aria-hidden="true">{}</span><span class="w">{}</span></span>'
     ).format(kind, sign, said)
 
 
-def result(row: Mapping[str, Any]) -> Markup:
+@pass_environment
+def result(environment: Environment, row: Mapping[str, Any]) -> Markup:
     """Return the result of a verdict's row as sign and text; grey outside the scope."""
     found = Status(row["status"])
     kind = RESULTS[found] if row["applies"] and row["in_scope"] else "none"
     sign, said = (SYMBOLS[found], found) if row["applies"] else (NOT_THERE, "does not apply")
+    said = environment.globals["_"](said)
     return Markup('<span class="st {}"><span aria-hidden="true">{}</span> {}</span>').format(kind, sign, said)
 
 
