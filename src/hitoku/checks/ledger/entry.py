@@ -321,7 +321,7 @@ class Receipt:
             "",
             f"on            {self.released}",
             "",
-            f"submitted by  {self.researcher or 'somebody who is not named'}",
+            f"submitted by  {self.researcher or 'an unnamed researcher'}",
             f"released by   {', '.join(self.checkers)}",
             f"policy        {self.policy['name']} {self.policy['version']}, {self.policy['hash']}",
             f"submission    {self.submission_sha256}",
