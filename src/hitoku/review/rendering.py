@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, pass_environment
 from markupsafe import Markup, escape
 
 from hitoku.io.report import LIGHTS, Light
 from hitoku.model import NOT_THERE, SYMBOLS, Colour, Status
 from hitoku.review.drawing import layer_entry, mark
 from hitoku.review.states import OWNERS, Role
-from hitoku.web import Site
+from hitoku.web import Site, in_language
 
 # Text and sign of every status, so that colour is not the only difference.
 SIGNS = {"pass": "✓", "fail": "✗", "review": "?", "exception granted": "!", "-": "·"}
@@ -50,25 +49,26 @@ SAID = {
 }
 
 
-@pass_environment
+@in_language
 @cache
-def status(environment: Environment, word: str) -> Markup:
+def status(say: Callable[..., str], word: str) -> Markup:
     """Return a status as sign and text. Cached: pages have hundreds of them."""
-    sign, said = SIGNS[word], environment.globals["_"]("not applicable" if word == "-" else word)
+    sign, said = SIGNS[word], say("not applicable" if word == "-" else word)
     kind = "none" if word == "-" else word
     return Markup(
         '<span class="st {}"><span aria-hidden="true">{}</span><span class="w">{}</span></span>'
     ).format(kind, sign, said)
 
 
-@pass_environment
-def result(environment: Environment, row: Mapping[str, Any]) -> Markup:
+@in_language
+def result(say: Callable[..., str], row: Mapping[str, Any]) -> Markup:
     """Return the result of a verdict's row as sign and text; grey outside the scope."""
     found = Status(row["status"])
     kind = RESULTS[found] if row["applies"] and row["in_scope"] else "none"
     sign, said = (SYMBOLS[found], found) if row["applies"] else (NOT_THERE, "does not apply")
-    said = environment.globals["_"](said)
-    return Markup('<span class="st {}"><span aria-hidden="true">{}</span> {}</span>').format(kind, sign, said)
+    return Markup('<span class="st {}"><span aria-hidden="true">{}</span> {}</span>').format(
+        kind, sign, say(said)
+    )
 
 
 def light(verdict: Mapping[str, Any]) -> Light:

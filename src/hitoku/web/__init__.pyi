@@ -9,4 +9,5 @@ from hitoku.web.security import referring_page as referring_page
 from hitoku.web.security import whole_number as whole_number
 from hitoku.web.site import HERE as HERE
 from hitoku.web.site import Site as Site
+from hitoku.web.site import in_language as in_language
 from hitoku.web.site import split_texts as split_texts

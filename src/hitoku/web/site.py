@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_environment
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
@@ -48,6 +48,16 @@ def split_texts(source: str) -> Iterator[tuple[str, bool]]:
         for part in [piece] if number % 2 else re.split(r"([<>]|(?<![^<>])\s+|\s+(?![^<>]))", piece):
             in_tag = part == "<" or (in_tag and part != ">")
             yield part, not in_tag and number % 2 == 0 and any(map(str.isalpha, part))
+
+
+def in_language(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Call a function of templates with the translating function of the page as its first argument."""
+
+    @wraps(function)
+    def called(environment: Environment, *given: Any) -> Any:
+        return function(environment.globals["_"], *given)
+
+    return pass_environment(called)
 
 
 @dataclass(frozen=True, eq=False)
