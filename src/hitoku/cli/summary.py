@@ -150,15 +150,12 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         console.print("Excerpt of the release; [bold reverse]c[/] is a suppressed cell.", style="dim")
 
 
-# Terminals with fewer columns show the reason of a verdict below the attacker instead of next to it.
-MIN_WIDTH_BESIDE = 120
-
-
 def show_verdict(console: Console, verdict: Verdict) -> None:
     """Print the headline of a verdict, and a row for every attacker that applies to the release."""
     style = STYLES[verdict.colour]
     console.print(Text(f"{SIGNS[verdict.colour]} {verdict}", style=f"bold {style}"), soft_wrap=True)
-    beside = console.width >= MIN_WIDTH_BESIDE
+    # Terminals with fewer columns show the reason of a verdict below the attacker instead of next to it.
+    beside = console.width >= 120
     grid = Grid.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     for _ in range(1 + beside):

@@ -58,10 +58,6 @@ def lines_of(labels: Labels, variable: int, dimensions: Sequence[Dimension]) -> 
     return [StubLine(dimension.position[code], code, level, code in sums) for code, level in depth.items()]
 
 
-# Maximum number of columns that fit side by side on paper.
-MAX_ACROSS = 14
-# Maximum number of margins in a useful overview.
-MAX_MARGINS = 2_000
 # Maximum number of sheets; more become blocks of rows on one.
 MAX_SHEETS = 40
 
@@ -154,7 +150,8 @@ def sections(table: Table) -> tuple[LayoutSection, ...]:
     """
     if table.labels.positions is not None:
         return (listing(table, np.flatnonzero(table.shown).tolist()),)
-    return _crossed(table, MAX_ACROSS)
+    # Maximum number of columns that fit side by side on paper.
+    return _crossed(table, 14)
 
 
 def sheets_of(release: Release) -> tuple[LayoutSection, ...]:
@@ -271,7 +268,8 @@ def margins(table: Table) -> LayoutSection | None:
     [2, 5, 6, 7, 8]
     """
     shape = table.shape
-    if len(table.dimensions) < 2 or sum(shape) > MAX_MARGINS:
+    # Maximum number of margins in a useful overview.
+    if len(table.dimensions) < 2 or sum(shape) > 2_000:
         return None
     found: set[int] = set()
     for variable, size in enumerate(shape):

@@ -19,9 +19,6 @@ from hitoku.errors import NeedError
 from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
 from hitoku.model.dimension import Labels
 
-# Share of a group's magnitude that counts as one contributor, as magnitudes have no smallest unit.
-SOMEBODY = 1e-3
-
 # A release or a table; neither is imported here, because both import this module.
 Cells = TypeVar("Cells")
 
@@ -160,7 +157,8 @@ class Attributions:
         """Return the smallest positive value of each sum: at least one; for magnitudes, a small share."""
         if np.array_equal(value, np.rint(value)) and np.array_equal(self.sums.data, np.rint(self.sums.data)):
             return np.ones(len(self))
-        return np.asarray(SOMEBODY * np.abs(self.sums.multiply(self.sums > 0) @ np.abs(value)))
+        # Share of a group's magnitude that counts as one contributor, as magnitudes have no smallest unit.
+        return np.asarray(1e-3 * np.abs(self.sums.multiply(self.sums > 0) @ np.abs(value)))
 
     def open(self, value: Floats, withheld: Mask) -> Mask:
         """Return which ones the true table itself does not show to be harmless."""

@@ -131,8 +131,6 @@ def only_categories(relations: Any, tree: Integers) -> Mask:
 
 # Bytes per cell: value, bounds, frequency and a few working copies.
 PER_CELL = 100
-# Bytes per entry: a coefficient and a column index, built, copied and checked once each.
-PER_ENTRY = 36
 
 
 def memory_available() -> int:
@@ -168,7 +166,8 @@ def refuse_too_large(
     for dimension in dimensions:
         n_cells *= len(dimension)
     entries = sum(int(d.sums.nnz) * (n_cells // len(d)) for d in dimensions)
-    needed = n_cells * per_cell + entries * PER_ENTRY
+    # Bytes per entry: a coefficient and a column index, built, copied and checked once each.
+    needed = n_cells * per_cell + entries * 36
     limit = memory_available() if allowed is None else allowed
     if needed > limit:
         sizes = " x ".join(f"{d.name} {len(d):,}" for d in dimensions)

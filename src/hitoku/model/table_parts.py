@@ -28,9 +28,6 @@ from hitoku.model.frames import (
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.model.relations import add_up, refuse_too_large
 
-# Variables with more codes are not cached.
-LARGEST_KEPT = 1_000
-
 
 def array_parts(
     array: ArrayLike,
@@ -59,7 +56,8 @@ def array_parts(
             shape=inner.shape,
         )
     _refuse_not_finite(inner, names, codes)
-    if numbered and max(inner.shape) <= LARGEST_KEPT and all(isinstance(name, str) for name in names):
+    # Variables with more codes are not cached.
+    if numbered and max(inner.shape) <= 1_000 and all(isinstance(name, str) for name in names):
         dimensions = _numbered(tuple(names), inner.shape, total)
     else:
         dimensions = dimensions_of(names, codes, total)

@@ -160,10 +160,6 @@ def against_known_method(
 
 # Largest number of inner cells of two-way counts for which the matching attack runs by default.
 MAX_MATCHED = 50
-# Nodes of its search, which takes a second or two.
-MAX_NODES = 200_000
-# Largest table for which the claim is verified here; for larger ones `hitoku verify` does it.
-MAX_VERIFIED = 50_000
 # Largest table for which Castro's scenarios run by default, and draws in each scenario.
 MAX_ADJUSTED, DRAWS = 1_000, 10
 
@@ -210,6 +206,7 @@ def _matched(audit: Audit, protection: Protection, made: Made) -> Row:
         )
         reason = "cells were added for contributors" if small else why
         return _row(Status.NOT_CONSIDERED, reason, PROTECTING if treated(table) else BY_SECTIONS)
+    # Nodes of its search, which takes a second or two.
     found = against_known_method(
         table,
         audit.need,
@@ -218,7 +215,7 @@ def _matched(audit: Audit, protection: Protection, made: Made) -> Row:
         made.rules,
         made.width,
         walks=0,
-        nodes=MAX_NODES,
+        nodes=200_000,
         groups=made.groups,
     )
     n = found.safe + found.leaking + found.unknown
@@ -265,7 +262,8 @@ def _claimed(audit: Audit) -> Row:
         )
     if audit.certificate is None:
         return _row(Status.NOT_CONSIDERED, "there is no certificate that could carry the method's claim")
-    if audit.table.n_cells > MAX_VERIFIED:
+    # Largest table for which the claim is verified here; for larger ones `hitoku verify` does it.
+    if audit.table.n_cells > 50_000:
         return _row(
             Status.PASSED,
             "the certificate claims it; not checked here because the table is large",

@@ -199,10 +199,6 @@ def _strip(axes: Any, held: Floats) -> None:
     axes.set_ylim(-1, max(4.0, float(height.max()) + 1))
 
 
-# Maximum number of codes whose names do not overlap.
-MAX_NAMES = 60
-
-
 def heat_map(release: Release, *, title: str = "") -> Figure:
     """Draw a two-way release as a heat map on a logarithmic scale.
 
@@ -268,6 +264,7 @@ def heat_map(release: Release, *, title: str = "") -> Figure:
 
 def _named(codes: tuple[str, ...]) -> tuple[list[int], list[str]]:
     """Return positions and labels of ticks, a selection if there are many codes."""
-    step = -(-len(codes) // MAX_NAMES)
+    # Maximum number of codes whose names do not overlap.
+    step = -(-len(codes) // 60)
     places = list(range(0, len(codes), step))
     return places, [codes[place] for place in places]

@@ -20,8 +20,6 @@ from hitoku.review.states import Event, Person, RequestState
 from hitoku.review.storage import now
 from hitoku.review.tables import member, output, project, request, review, submission, vote
 
-LONGEST_TITLE = 200
-
 
 def new_request(
     connection: Connection,
@@ -45,7 +43,7 @@ def new_request(
         return int(known)
     _require_member(connection, who, project_id)
     for word, text, longest in (
-        ("title", title, LONGEST_TITLE),
+        ("title", title, 200),
         ("context", context, LONGEST_TEXT),
         ("controls", controls, LONGEST_TEXT),
     ):

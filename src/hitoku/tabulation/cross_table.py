@@ -20,8 +20,6 @@ from hitoku.tabulation.text_files import FileFormat, TextFile, look_at
 
 # A number in any style, as its shape.
 NUMBER = re.compile(r"[-+]?[09][09., ']*%?")
-# A column of numbers may hold fewer markers, such as x, than this share.
-MAX_MARKERS = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +130,8 @@ def _is_body(grid: Sequence[Sequence[str]], start: int, side: int) -> bool:
     ]
     heads = [row[side - 1] for row in grid[start:]]
     coded = side == 1 or any(entry.strip() and not is_number(entry) for entry in heads)
-    return coded and all(sum(column) < MAX_MARKERS * len(column) for column in marked)
+    # A column of numbers may hold fewer markers, such as x, than this share.
+    return coded and all(sum(column) < 0.6 * len(column) for column in marked)
 
 
 def is_number(entry: str) -> bool:

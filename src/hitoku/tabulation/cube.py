@@ -246,11 +246,8 @@ def _no_code(name: str, code: str, option: str) -> ParameterError:
     )
 
 
-# Values, frequencies, bounds, measures and copies of them while the table is checked.
-TABLE_BYTES = 8 * 24
-
-
 def refuse_large_cube(cube: Cube, width: int, allowed: int) -> None:
     """Raise if ranks of this width and the finished table need more memory than allowed, in bytes."""
     ranks = 3 * width * 8  # per cell: while leaves are ranked, while they are merged, and the answer
-    relations.refuse_too_large(cube.dimensions, per_cell=TABLE_BYTES + ranks, allowed=allowed)
+    # Values, frequencies, bounds, measures and copies of them while the table is checked.
+    relations.refuse_too_large(cube.dimensions, per_cell=8 * 24 + ranks, allowed=allowed)

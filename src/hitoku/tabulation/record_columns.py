@@ -36,8 +36,6 @@ WORDS_FOR_TOTALS = (
     ),
     *("\u5408\u8a08", "\u7dcf\u6570", "\u7dcf\u8a08", "\u8a08", "\u5168\u4f53", "\u5168\u56fd"),
 )
-# Columns with more codes are not searched for totals.
-MAX_TOTALLED = 2_000
 Kind = Literal["text", "whole", "number", "other"]
 Ask = Callable[[str], list[Any]]
 # The open file, and the function that queries it; see kept_open.
@@ -99,7 +97,8 @@ def find_totals(path: str | Path, columns: Sequence[Column]) -> tuple[Column, ..
     In a column of texts the code with the largest sum is the total if, in every combination of the other
     texts, its number is the sum of the numbers of all other codes. One column of numbers suffices.
     """
-    texts = [c for c in columns if c.kind == "text" and not c.n_missing and c.n_distinct <= MAX_TOTALLED]
+    # Columns with more codes are not searched for totals.
+    texts = [c for c in columns if c.kind == "text" and not c.n_missing and c.n_distinct <= 2_000]
     amounts = [c for c in columns if c.kind in {"whole", "number"} and not c.n_missing and not c.negative]
     found: dict[str, str] = {}
     with _asking(Path(path)) as ask:

@@ -18,8 +18,6 @@ from hitoku.files import split_sheet
 RANGE = re.compile(r"\$?[A-Z]{1,3}\$?\d+:\$?[A-Z]{1,3}\$?\d+", re.IGNORECASE)
 # Numbers shown with this many digits: 7 stands as 007.
 PADDED = re.compile("00+")
-# Whole numbers above this are not exact in a sheet.
-MAX_EXACT = 2**53
 
 Line = tuple[int, tuple[str, ...]]
 
@@ -114,7 +112,8 @@ def _text(cell: Any, decimal: str, *, indents: bool) -> str:
     value = cell.value
     if value is None or isinstance(value, bool):
         return "" if value is None else str(value).lower()
-    if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT:
+    # Whole numbers above this are not exact in a sheet.
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     if isinstance(value, int):
         shown = PADDED.fullmatch(cell.number_format or "")

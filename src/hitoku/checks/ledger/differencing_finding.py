@@ -25,8 +25,6 @@ from hitoku.messages import Text, join
 
 # Longer sums are shown as two totals and the number of cells.
 MAX_TERMS = 6
-# Number of groups of a set of outputs to classify; they are alike.
-MAX_CLASSIFIED = 20
 # Disclosure bases, worst first.
 RANK = (
     DisclosureBasis.BY_DEFINITION,
@@ -129,9 +127,10 @@ class Speaker:
         self, names: tuple[str, ...], groups: list[SingledOut], concern: Concern, because: str
     ) -> DifferencingFinding:
         smallest = sorted(groups, key=lambda group: (len(group), len(group.certificate), group.cells))
+        # Number of groups of a set of outputs to classify; they are alike.
         looked = [
             (classify_certificate(group.certificate, self._definitions(group), self.nested), group)
-            for group in smallest[:MAX_CLASSIFIED]
+            for group in smallest[:20]
         ]
         told, worst = min(looked, key=lambda each: RANK.index(each[0].basis))
         return DifferencingFinding(

@@ -26,8 +26,6 @@ from hitoku.toml import toml_key, toml_value
 MAX_CODES = 500
 MAX_NUMBER_CODES = 30
 RECORDS_PER_CODE = 10
-# Columns with at most this many codes need fewer records per code.
-FEW_CODES = 20
 
 
 def _named(*words: str) -> re.Pattern[str]:
@@ -128,7 +126,8 @@ def _are_codes(column: Column, n_records: int) -> bool:
     if column.total:
         return True
     if column.kind == "text" or _coded(column):
-        most = max(n_records // RECORDS_PER_CODE, min(n_records // 2, FEW_CODES), 2)
+        # Columns with at most this many codes need fewer records per code.
+        most = max(n_records // RECORDS_PER_CODE, min(n_records // 2, 20), 2)
         return 2 <= column.n_distinct <= min(MAX_CODES, most)
     return column.kind == "whole" and 2 <= column.n_distinct <= min(
         MAX_NUMBER_CODES, n_records // RECORDS_PER_CODE
@@ -165,10 +164,6 @@ def are_cells(n_records: int, n_combinations: int, codes: Iterable[Column]) -> b
     return n_combinations == n_records and (full or any(column.total for column in listed))
 
 
-# Number of code-like columns whose pairs are compared.
-MAX_COMPARED = 12
-
-
 def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
     """Return a recipe for a data file that runs unchanged, with paths relative to a folder.
 
@@ -186,7 +181,8 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
             columns = find_totals(path, columns)
         guess = guessed(n_records, columns)
         _refuse_unnamed(path, columns, guess)
-        nests = nested(path, guess.codes[:MAX_COMPARED])
+        # Number of code-like columns whose pairs are compared.
+        nests = nested(path, guess.codes[:12])
         cells, counted = finest(guess.codes, nests), count_of(guess)
         per_cell = are_cells(n_records, n_combinations(path, cells), cells)
     totals = _totals(path, columns, able=counted is not None and per_cell)

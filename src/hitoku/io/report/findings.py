@@ -300,8 +300,6 @@ def _share(part: int, whole: int) -> float:
 
 
 UNITS, ELSEWHERE = "number of units", "units of the group that may be in other cells"
-# Maximum number of sums drawn for each row of the verdict.
-MAX_PICTURES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +347,8 @@ def _pictures(cells: Cells, row: Row) -> tuple[SumPicture, ...]:
     if not cells.audit.additive or cells.adjusted is not None:
         return ()
     drawn = {"outsider": _of_cells, "groups": _of_units, "attributes": _of_attributes}.get(row.attacker)
-    return () if drawn is None else tuple(islice(drawn(cells), MAX_PICTURES))
+    # Maximum number of sums drawn for each row of the verdict.
+    return () if drawn is None else tuple(islice(drawn(cells), 3))
 
 
 def _of_cells(cells: Cells) -> Iterable[SumPicture]:
