@@ -1,4 +1,4 @@
-"""Adjustment: seconds per table and norm, beside what solvers do with the plain formulation.
+"""Adjustment: seconds per table and norm, compared with solvers on the plain formulation.
 
 Instances in JJ format from a folder, every unsafe cell up, weights 1/a and 1/a²; and two generated tables:
 one million cells in two dimensions, a three-way hierarchy of 35,000. "hitoku" is the whole method: scaling,
@@ -118,7 +118,7 @@ def by_highs(table, lower, upper, weight, norm):
 
 
 def by_clarabel(table, lower, upper, weight, norm):
-    import clarabel  # noqa: PLC0415 - not everybody has it
+    import clarabel  # noqa: PLC0415 - optional
     from scipy import sparse  # noqa: PLC0415 - see above
 
     relations, n = table.relations, table.n_cells

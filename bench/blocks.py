@@ -1,4 +1,4 @@
-"""The method of blocks: what it costs beside Greedy, how long it takes, and its theorem by brute force.
+"""The method of blocks: cost compared with Greedy, time, and a check of the theorem by brute force.
 
 Families of square tables; counts of 1 to 4 are unsafe. "lognormal": Poisson counts around the product of
 lognormal margins (sigma 1.2), mean 100. "interaction": Zipf margins times gamma(1) factors, mean 300; here
@@ -43,7 +43,7 @@ def rates(family: str, side: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def drawn(family: str, side: int, seed: int) -> tuple[Table, np.ndarray]:
-    """Draw a table, and what somebody would have published a year before."""
+    """Draw a table and the table of the year before."""
     rng = np.random.default_rng([seed, side])
     while True:
         if family == "paper":

@@ -1,4 +1,4 @@
-"""Output checking: a 47 by 20 table of a million people, with dominance, beside a plain group-by of pandas.
+"""Output checking: a 47 by 20 table of a million people, with dominance, compared with a group-by of pandas.
 
 CPU seconds of one process: "open" loads the data into a session (once), then each output from call to
 verdict, the second time round, when the kernels are in memory; "rules" leaves out the ledger. "After" are

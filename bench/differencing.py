@@ -1,4 +1,4 @@
-"""A new output against those released before: seconds per output, beside a plain comparison of all pairs.
+"""A new output against those released before: seconds per output, compared with all pairs.
 
 The baseline is what a careful person would script: for every pair of a cell of the new output and a cell of
 an earlier one, whether one holds the other and how much is left. It sees single nested cells only.
@@ -80,13 +80,13 @@ def plainly(new: np.ndarray, earlier: list[np.ndarray], threshold: int) -> int:
 
 
 def numbered(codes: np.ndarray) -> np.ndarray:
-    """Number groups from 1 without gaps; 0 stays nobody's."""
+    """Number groups from 1 without gaps; 0 means no group."""
     _, numbers = np.unique(np.concatenate([[0], codes]), return_inverse=True)
     return numbers[1:].astype(np.int32)
 
 
 def only(n: int, *groups: np.ndarray) -> np.ndarray:
-    """One cell with everybody of some groups."""
+    """Return one cell with all units of some groups."""
     codes = np.zeros(n, dtype=np.int32)
     codes[np.concatenate(groups)] = 1
     return codes
@@ -95,7 +95,7 @@ def only(n: int, *groups: np.ndarray) -> np.ndarray:
 def planted(
     random: np.random.Generator, known: dict[str, np.ndarray]
 ) -> dict[str, tuple[list[np.ndarray], np.ndarray, np.ndarray | None]]:
-    """Make cases: outputs released before, the new one, and whom they single out, None for nobody."""
+    """Make cases: outputs released before, the new one, and the units singled out, or None."""
     n = len(known["sex"])
     table = numbered(1 + known["age10"] * 2 + known["sex"])
     few = random.choice(np.flatnonzero(table == 3), 5, replace=False)
@@ -156,7 +156,7 @@ def wild(random: np.random.Generator, known: dict[str, np.ndarray]) -> np.ndarra
 def find_planted(
     ledger: DifferencingSearch, cases: dict[str, tuple[list, np.ndarray, np.ndarray | None]]
 ) -> None:
-    """Check every planted output: whether whom it singles out is found, and nobody where it is a decoy."""
+    """Check that planted outputs are found with their units and decoys raise no finding."""
     for name, (before, new, expected) in cases.items():
         began = time.process_time()
         found = ledger.check([Partition.published(name, new)])
@@ -268,7 +268,7 @@ def chains_of_four(seed: int, n: int = 20_000, n_outputs: int = 50) -> tuple[int
     """Hide two chains of four and a decoy among calm outputs, in any order.
 
     Returns how many chains were found by their last output, how often the decoy and calm outputs were accused
-    although no sum of released cells tells of few, how many outputs there were, and CPU seconds for all.
+    although no sum of released cells covers few units, how many outputs there were, and CPU seconds for all.
     """
     random = np.random.default_rng(seed)
     known = variables(random, n)
@@ -287,15 +287,15 @@ def chains_of_four(seed: int, n: int = 20_000, n_outputs: int = 50) -> tuple[int
     found, wrong, began = 0, 0, time.process_time()
     for number, (codes, who) in enumerate(outputs):
         part = Partition.published(f"output {number}", codes)
-        told = [set(group.units.tolist()) for group in ledger.check([part])]
-        found += who is not None and who in told
-        wrong += sum(each != who for each in told)
+        reported = [set(group.units.tolist()) for group in ledger.check([part])]
+        found += who is not None and who in reported
+        wrong += sum(each != who for each in reported)
         ledger.release([part])
     return found, wrong, len(outputs), time.process_time() - began
 
 
 def chains(n_times: int) -> None:
-    """Hide chains of four so many times, and say what was found."""
+    """Hide chains of four outputs repeatedly and count those found."""
     rows = [chains_of_four(seed) for seed in range(n_times)]
     found, wrong, _, took = zip(*rows, strict=True)
     print(

@@ -112,7 +112,7 @@ def made_again(output: Output, evidence: Any, honest: Submission) -> Output | No
 
 
 def passed(honest: Submission, *, careful: bool) -> dict[str, list[int]]:
-    """By output: numbers forged; those that pass by themselves; those that pass beside the other outputs."""
+    """Return forged numbers per output: all, those that pass alone, and with the other outputs."""
     counts: dict[str, list[int]] = {}
     for place, output in enumerate(honest.outputs):
         assert not judge_again(honest, place, honest.policy)[1], "an honest output is accused"
@@ -163,7 +163,7 @@ OTHERS: dict[str, list[Any]] = {
 
 
 def redefined(honest: Submission) -> dict[str, dict[str, list[str]]]:
-    """By field: values that a definition may have instead, and nobody without the data sees it; by output."""
+    """Return per field and output: values of a definition that only the data could refute."""
     found: dict[str, dict[str, list[str]]] = {}
     for place, output in enumerate(honest.outputs):
         for field, now in output.definition.items():
@@ -192,8 +192,8 @@ def print_redefined(found: dict[str, dict[str, list[str]]]) -> None:
     passing = sum(len(names) for each in found.values() for what, names in each.items() if what != "tried")
     print(f"\ndefinitions: {tried} fields changed, {passing} pass")
     for field, each in sorted(found.items()):
-        told = [f"{other} ({', '.join(names)})" for other, names in each.items() if other != "tried"]
-        print(f"{field:12}{len(each['tried']):4} {'; '.join(told) or 'none passes'}")
+        passing = [f"{other} ({', '.join(names)})" for other, names in each.items() if other != "tried"]
+        print(f"{field:12}{len(each['tried']):4} {'; '.join(passing) or 'none passes'}")
 
 
 def main() -> None:
@@ -204,7 +204,7 @@ def main() -> None:
         (Path(folder) / "grouped").mkdir()
         definitions = redefined(submitted(Path(folder) / "grouped", grouped=True))
     print("                      careless forger   careful forger")
-    print("output        forged    alone  beside    alone  beside")
+    print("output        forged    alone  jointly   alone  jointly")
     total = [0] * 5
     for name in careless:
         row = [*careless[name], *careful[name][1:]]

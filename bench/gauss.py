@@ -144,7 +144,7 @@ def measured(name):
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--only", nargs="+", choices=[*FLAT, *TREES], default=[*FLAT, *TREES])
-    arguments.add_argument("--cold", action="store_true", help="compile anew, in a cache of its own")
+    arguments.add_argument("--cold", action="store_true", help="compile again, in a separate cache")
     arguments.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.here:

@@ -1,10 +1,11 @@
-"""Insiders: thousands of contributors held against one release, by shared deviations and one by one.
+"""Insiders: audit of one release against thousands of contributors, with shared deviations and one by one.
 
 The made-up register by activity and size, and by region and activity; the sole and the largest contributors
-of every cell. Times are CPU seconds of one thread: "search" tries all of them with witnesses that are shared,
-"single" asks the same for a sample of them, each with a search of its own, and is scaled up to all; "protect"
-is the method without insiders, "more" what insiders add to it. Tables of :mod:`bench.large` are protected by
-circulations from their sole contributors, and nobody is tried singly. Results go to .bench/insiders.json.
+of every cell. Times are CPU seconds of one thread: "search" tries all of them with witnesses that are
+shared, "single" asks the same for a sample of them, each with a search of its own, and is scaled up to all;
+"protect" is the method without insiders, "more" what insiders add to it. Tables of :mod:`bench.large` are
+protected by circulations from their sole contributors, so that no contributor is tested separately. Results
+go to .bench/insiders.json.
 
     python -m bench.insiders --only activity_size h3_95k
 """

@@ -3,11 +3,11 @@
 Invented counts, a tenth of all cells withheld at random (the last case: a third, so that a large group of
 cells hangs together and linear programs are needed). The rival solves one linear program per end from
 scratch with HiGHS' own defaults, on withheld cells only; it is timed on a sample of cells and projected.
-Times are CPU seconds of one thread, ours the least of several runs after the kernels are compiled. Results
-go to .bench/interval.json.
+Times are CPU seconds of one thread, those of hitoku the least of several runs after the kernels are
+compiled. Results go to .bench/interval.json.
 
     python -m bench.interval --only 2d_50 3d_20
-    python -m bench.interval --rival 0      # ours only, with the JJ files that the peers read
+    python -m bench.interval --rival 0      # hitoku only; writes the JJ files that the peers read
 """
 
 from __future__ import annotations

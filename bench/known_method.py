@@ -22,7 +22,7 @@ from hitoku.rules import MinFrequency, assess
 
 RULES, WIDTH = [MinFrequency(5)], 8
 FAMILIES = {"dense": 100.0, "sparse": 3000.0}
-# Of Optimal one pattern is asked for, not the proof that it is the cheapest, which may take long.
+# Optimal without the proof of optimality, which may take long.
 METHODS = {
     "blocks": Blocks(),
     "greedy": Greedy(keep="margins"),

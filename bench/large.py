@@ -1,4 +1,4 @@
-"""Large tables: time and memory by size, and what is withheld, beside the greedy method where it can keep up.
+"""Large tables: time, memory and suppressed cells by size, compared with the greedy method on smaller tables.
 
 Registers from ``hitoku.samples`` with trees of rising size, turnover under a p% rule and a least number of
 contributors; a flat two-way table; three linked two-way tables. Times are CPU seconds of one process, one
@@ -47,9 +47,9 @@ REGISTERS = {
 }
 FLAT = {"flat_100": 100, "flat_316": 316}
 LINKED = {"linked_20k": 80}
-# Beyond so many cells the greedy method takes longer than anybody waits.
+# Maximum number of cells for the greedy method, which is slow.
 GREEDY_CELLS = 12_000
-# Beyond so many cells every search makes the same effort, and time grows steadily.
+# Above this number of cells every search has the same effort, and time grows linearly.
 SWEPT = 30_000
 # Codes of two levels: pytauargus 0.6 ends in a segmentation fault where they hold a dot.
 DOTTED, DOTLESS = re.compile(r"([AR]\d+)\.(\d+)"), re.compile(r"([AR]\d+)x(\d+)")
@@ -96,7 +96,7 @@ def timed(run):
     return answer, round(time.process_time() - began, 2)
 
 
-def told(table: ht.Table, protection: ht.Protection) -> dict[str, object]:
+def summary_of(table: ht.Table, protection: ht.Protection) -> dict[str, object]:
     grand = float(np.abs(table.value).max())
     return {
         "withheld": int(protection.withheld.sum()),
@@ -112,7 +112,7 @@ def certify(table: ht.Table, need: ht.Need, path: Path) -> dict[str, object]:
     """Protect, audit and write the certificate; all but the file is let go."""
     row: dict[str, object] = {}
     protection, row["cpu_s"] = timed(lambda: ht.Circulation().protect(table, need))
-    row |= told(table, protection)
+    row |= summary_of(table, protection)
     release = ht.Release.of(table, protection)
     audit, row["audit_cpu_s"] = timed(
         lambda: ht.audit(table, need, release, deviations=protection.deviations)
@@ -140,12 +140,12 @@ def measure(name: str, *, greedy: bool) -> dict[str, object]:
     row["peak_mb_with_verify"] = peak_mb()
     if greedy and table.n_cells <= GREEDY_CELLS:
         other, row["greedy_cpu_s"] = timed(lambda: ht.Greedy(prefer="closing").protect(table, need))
-        row |= {f"greedy_{key}": number for key, number in told(table, other).items()}
+        row |= {f"greedy_{key}": number for key, number in summary_of(table, other).items()}
     return row
 
 
 def judge_others(name: str) -> dict[str, object]:
-    """Audit a pattern as if somebody else had chosen it, and the same with two percent of it published."""
+    """Audit a pattern without its proof, and the pattern with two percent of it published."""
     table = tables(name)
     need = needs(name, table)
     circulate_a_little()
@@ -185,7 +185,7 @@ def write_for_argus(name: str, folder: Path) -> None:
 
 
 def judge_argus(name: str, folder: Path) -> dict[str, object]:
-    """Audit the pattern that τ-ARGUS wrote beside the table."""
+    """Audit the pattern that τ-ARGUS wrote."""
     table = tables(name)
     need = needs(name, table)
     answer = folder / "modular.csv"
@@ -229,7 +229,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=names, default=names)
     parser.add_argument("--no-greedy", action="store_true")
     parser.add_argument("--here", action="store_true", help="run the first case in this process and print it")
-    parser.add_argument("--others", choices=names, help="audit this case as if it were somebody else's")
+    parser.add_argument("--others", choices=names, help="audit the pattern of this case without its proof")
     parser.add_argument("--argus", type=Path, help="write the first case into this folder, for τ-ARGUS")
     parser.add_argument("--judge", type=Path, help="audit what τ-ARGUS made of the first case there")
     parser.add_argument("--picture", action="store_true", help="draw what was measured")

@@ -1,6 +1,6 @@
 """Optimal suppression: time to the proof and to the canonical pattern, by size and kind of table.
 
-Known instances come from the shared ground truth beside the repository, where it is there, each with the
+Known instances come from the shared ground truth next to the repository, if present, each with the
 optimum and CPU seconds of tau-ARGUS (another run, another load: compare orders of magnitude; for the same run
 see ``bench/peers/optimal_pytauargus.py``). The others are invented: skewed magnitudes, a share of the
 inner cells unsafe, drawn among the smaller half, 15 % either way, cost by value. Times are CPU seconds of one
@@ -78,7 +78,7 @@ def invented(shape: tuple[int, ...], share: float, seed: int) -> tuple[Table, Ne
 
 
 def hierarchical(levels: tuple[tuple[int, ...], ...], share: float) -> tuple[Table, Need]:
-    """A table whose variables are trees: so many groups, and so many members in each."""
+    """Return a table of hierarchical variables with given numbers of groups and members."""
     random = np.random.default_rng(SEED)
     trees, codes = {}, []
     for place, (groups, members) in enumerate(levels):
@@ -188,7 +188,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each table")
-    parser.add_argument("--copies", type=int, default=0, help="so many other orders of each table")
+    parser.add_argument("--copies", type=int, default=0, help="number of permuted copies of each table")
     arguments = parser.parse_args()
     for kernel in KERNELS:
         kernel.warm_up()

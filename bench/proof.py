@@ -1,4 +1,4 @@
-"""The proof that a two-way table is safe: seconds to find it and to verify it, beside linear programs alone.
+"""The proof that a two-way table is safe: seconds to find and verify it, and with linear programs alone.
 
     python -m bench.proof              half a minute
     python -m bench.proof --large      also 47 by 400 cells without the baseline

@@ -128,14 +128,14 @@ def _told(
 
 
 def main() -> None:
-    """Run the cases that are asked for, and print and keep what they take."""
+    """Run the requested cases; print and store their times."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", choices=REGISTERS, default=list(REGISTERS))
     circulate_a_little()
     call_warm_up("circulation")
-    told = {name: run(name) for name in parser.parse_args().only}
-    keep("publications", told)
-    for name, row in told.items():
+    results = {name: run(name) for name in parser.parse_args().only}
+    keep("publications", results)
+    for name, row in results.items():
         print(name, *(f"{key}={value}" for key, value in row.items()))
 
 

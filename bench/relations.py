@@ -25,7 +25,7 @@ def dimensions() -> list[Dimension]:
 
 
 def measure() -> dict[str, float]:
-    """Build once for the clock, once more under the memory tracer, which slows it down."""
+    """Build once to measure time and once under the memory tracer, which is slower."""
     variables = dimensions()
     start = time.perf_counter()
     relations = frozen_relations(

@@ -1,7 +1,7 @@
 """Faults while outputs are released: killed at random points, and by several checkers at once.
 
-``python -m bench.releases --kills 1000 --concurrent 200`` kills a release at so many random moments and looks
-at the ledger and the folder after each; then four processes release so many submissions into one ledger.
+``python -m bench.releases --kills 1000 --concurrent 200`` kills a release at 1,000 random moments and looks
+at the ledger and the folder after each; then four processes release 200 submissions into one ledger.
 Whatever happens, every output is remembered once or not at all, a receipt has its files, and a release that
 was killed can be repeated. Ctrl-C ends the kills, and says how many there were.
 """
@@ -59,7 +59,7 @@ def in_child(work: object) -> int:
         try:
             work()  # type: ignore[operator]
             os._exit(0)
-        except BaseException:  # noqa: BLE001 - told by the exit code
+        except BaseException:  # noqa: BLE001 - reported by the exit code
             os._exit(1)
     return child
 
@@ -95,7 +95,7 @@ def kill_once(place: Path, draws: random.Random, longest_s: float) -> str:
 
 
 def kills(n_kills: int, seed: int = 1) -> Counter[str]:
-    """Kill so many releases; count what was there afterwards."""
+    """Kill releases at random; count the states afterwards."""
     draws, found = random.Random(seed), Counter[str]()  # noqa: S311 - moments, no secrets
     with tempfile.TemporaryDirectory() as scratch, contextlib.suppress(KeyboardInterrupt):
         folder = Path(scratch)
@@ -116,7 +116,7 @@ def kills(n_kills: int, seed: int = 1) -> Counter[str]:
 
 
 def _timed(fresh: Path, place: Path) -> float:
-    """Say how long a release takes that nobody kills."""
+    """Return how long an undisturbed release takes."""
     shutil.copytree(fresh, place)
     start = time.perf_counter()
     child = in_child(
@@ -129,7 +129,7 @@ def _timed(fresh: Path, place: Path) -> float:
 
 
 def concurrent(n_releases: int, n_processes: int = 4) -> None:
-    """Release so many submissions into one ledger at the same time; every one is remembered once."""
+    """Release submissions into one ledger concurrently; each is stored once."""
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         ledger = begin(place / "x.ledger")
@@ -162,9 +162,9 @@ def main() -> None:
     given = words.parse_args()
     start = time.perf_counter()
     found = kills(given.kills, given.seed)
-    told = ", ".join(f"{what} {times}" for what, times in found.most_common())
+    states = ", ".join(f"{what} {times}" for what, times in found.most_common())
     took = f"{time.perf_counter() - start:.0f} s"
-    print(f"{found.total()} kills in {took}; there afterwards: {told}; all repeated", flush=True)
+    print(f"{found.total()} kills in {took}; states afterwards: {states}; all repeated", flush=True)
     start = time.perf_counter()
     concurrent(given.concurrent)
     took = f"{time.perf_counter() - start:.0f} s"

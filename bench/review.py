@@ -1,6 +1,6 @@
 """The review application under load: 50 checkers, 10,000 outputs in the queue, tables of 10,000 cells.
 
-A server in a process of its own, held to one core, is asked for pages at a steady rate, whether or not it has
+A server in a process of its own, held to one core, receives requests at a steady rate, whether or not it has
 answered the last one; beside each kind of page the milliseconds of the server's CPU that one costs, asked one
 after another. On a machine that does other things only the latter means anything.
 Results go to .bench/review.json.
@@ -55,7 +55,7 @@ PRINCIPLES = ("individual_value", "units", "freedom", "dominance", "group", "int
 REPORT = {"policy": {"name": "p", "version": "1"}, "differencing": "", "findings": []}
 # The table that each checker has opened last.
 OPENED = {}
-# Pages, and how often somebody asks for each.
+# Pages and their relative frequencies.
 MIX = {"queue": 0.15, "request": 0.15, "output": 0.25, "drawer": 0.2, "vote": 0.25}
 
 
@@ -197,7 +197,7 @@ class Served:
         self.process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
         cores = os.sched_getaffinity(0)
         os.sched_setaffinity(self.process.pid, {max(cores)})
-        if len(cores) > 1:  # whoever asks, and the database, have the others
+        if len(cores) > 1:  # clients and the database use the others
             os.sched_setaffinity(0, cores - {max(cores)})
         until = time.monotonic() + 120
         while time.monotonic() < until:
@@ -228,7 +228,7 @@ class Served:
 
 
 def question(kind, rng, served, tokens, checkers, n_requests, n_outputs):
-    """Ask for a page of a kind, as one of the checkers; what they have not begun is free for anybody."""
+    """Request a page of a type as one of the checkers."""
     number = int(rng.integers(1, n_requests + 1))
     who = checkers[number % len(checkers)]
     place = (number - 1) * n_outputs + int(rng.integers(n_outputs)) + 1
@@ -253,7 +253,7 @@ def main():
     parser.add_argument("--checkers", type=int, default=50)
     parser.add_argument("--requests", type=int, default=100)
     parser.add_argument("--outputs", type=int, default=100, help="of each request")
-    parser.add_argument("--rate", type=float, default=20.0, help="pages asked for in a second")
+    parser.add_argument("--rate", type=float, default=20.0, help="requests per second")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--each", type=int, default=40, help="pages of each kind, one after another")
     parser.add_argument("--database", default="")
@@ -292,7 +292,7 @@ def alone(served, each, asked):
 
 
 def load(served, options, asked):
-    """Ask at a steady rate, in threads, so that nobody waits for anybody."""
+    """Send requests at a steady rate in threads, so that none waits for another."""
     rng = np.random.default_rng(SEED + 1)
     kinds = rng.choice(list(MIX), int(options.rate * options.seconds), p=list(MIX.values()))
     took, failed, threads = {kind: [] for kind in MIX}, [], []

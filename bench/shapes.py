@@ -280,15 +280,15 @@ def measured(row: str, limit_s: float) -> dict[str, object]:
     ht.protect(tiny, rules=["min_frequency:n=3"], width=3)
     kind, *words = row.split("/")
     table, rules = MAKERS[kind](*words)
-    told = {"row": row, "cells": table.n_cells}
-    print(json.dumps(told), flush=True)
+    start = {"row": row, "cells": table.n_cells}
+    print(json.dumps(start), flush=True)
     began = time.process_time()
     # Address space, not memory: a gigabyte of it is libraries.
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES + 2**30, LIMIT_BYTES + 2**30))
     resource.setrlimit(resource.RLIMIT_CPU, (int(began + limit_s) + 1, int(began + limit_s) + 1))
     out = ht.protect(table, rules=rules)
     counted = out.audit.summary
-    return told | {
+    return start | {
         "cpu_s": round(time.process_time() - began, 1),
         "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "unsafe": int(out.audit.need.unsafe.sum()),
@@ -305,8 +305,8 @@ def limited(row: str, limit_s: float) -> dict[str, object]:
     """Measure a row in a process of its own, which is ended at the limit."""
     command = [sys.executable, "-m", "bench.shapes", "--here", row, "--limit", str(limit_s)]
     child = subprocess.run(command, capture_output=True, text=True, check=False)
-    told = [json.loads(line) for line in child.stdout.splitlines() if line.startswith("{")]
-    found: dict[str, object] = told[-1] if told else {"row": row}
+    lines = [json.loads(line) for line in child.stdout.splitlines() if line.startswith("{")]
+    found: dict[str, object] = lines[-1] if lines else {"row": row}
     if child.returncode:
         # Of an error of hitoku the first line, of others the last.
         lines = child.stderr.strip().splitlines() or [f"ended by code {child.returncode}"]

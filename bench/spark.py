@@ -1,4 +1,4 @@
-"""The same table from DuckDB and from Spark, beside Spark's own CUBE, which knows no holdings.
+"""The same table from DuckDB and from Spark, compared with Spark's CUBE, which does not support holdings.
 
 Region 200, activity 50, size 5, each with a total: 61,506 cells; holdings that span cells, one with 5 % of
 the records, 2 % of the records without. CPU seconds of the process with all its children (the JVM and its

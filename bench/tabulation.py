@@ -33,7 +33,7 @@ SCAN = "SELECT max(region), max(activity), max(size), sum(holding), sum(turnover
 
 
 def levels(letter: str, *sizes: int) -> tuple[Hierarchy, list[str]]:
-    """A tree with so many codes on each level, evenly spread, and its leaves."""
+    """Return a tree with given numbers of evenly spread codes per level, and its leaves."""
     pairs, above = [], ["Total"]
     for level, size in enumerate(sizes):
         codes = [f"{letter}{level}{number:03d}" for number in range(size)]

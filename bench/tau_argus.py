@@ -1,4 +1,4 @@
-"""Files of τ-ARGUS: 100,000 records of 14 variables and a table of 100,000 cells, beside plain pandas.
+"""Files of τ-ARGUS: 100,000 records of 14 variables and a table of 100,000 cells, compared with pandas.
 
 python -m bench.tau_argus --json
 """

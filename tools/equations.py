@@ -42,7 +42,7 @@ def sum_over(
     """Return the sum over a set of people that follows from sums over others, or None."""
     if not rows:
         return None
-    # People whom no row tells apart are one unknown.
+    # People whom no row distinguishes are one unknown.
     matrix = np.array(rows)
     patterns, place = np.unique(np.vstack([matrix, target]).T, axis=0, return_inverse=True)
     sizes = np.bincount(place.ravel())

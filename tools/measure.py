@@ -3,7 +3,7 @@
 python -m tools.measure             this checkout
 python -m tools.measure ../base     another one
 
-Printed are lines and statements under src, modules, modules with more than ten imports of our own, stems
+Printed are lines and statements under src, modules, modules with more than ten internal imports, stems
 that several modules have, the mean cyclomatic complexity of functions, numeric constants, lines of tests,
 and pages and words of the documentation.
 """
@@ -125,7 +125,7 @@ def constants(tree: ast.Module) -> int:
     """Count names in capitals that a module assigns a number, several in one line each for itself.
 
     Not counted are the states and positions of an enumeration, which are unpacked from ``range``, and what is
-    computed from another constant: neither is a number of its own that somebody could choose otherwise.
+    computed from another constant: neither is a separate choice.
 
     >>> constants(ast.parse("A, B = 1, 2.5\\nC: int = 10**3\\nd = 4\\nE = 'x'\\nF = -1"))
     4

@@ -4,7 +4,7 @@
     python -m tools.ordinary_week --details
 
 Every request is ordinary research on a made-up register of 3,000 enterprises; none of them is an attack. Each
-is asked for twice: in a session of its own, and in one session with all the others, as in a real week. The
+is requested twice: in a separate session, and in one session with all the others, as in a real week. The
 figures say how many pass, go to review, fail, or are refused with an error; and how many numbers
 of those that pass are withheld.
 """

@@ -170,7 +170,7 @@ def ask_two_values(rng: Random) -> list[Request]:
 
 
 def ask_alike(rng: Random) -> list[Request]:
-    """Dispersion and level of a variable that may be the same for everybody in a group."""
+    """Dispersion and level of a variable that may be equal for all units of a group."""
     by = str(rng.choice(["region", "region", "sex"]))
     pool: list[Request] = [
         ("concentration", {"value": "income", "statistic": "gini", "by": by}),

@@ -10,7 +10,7 @@ What counts as recovered, and no more than that:
 * the value of one or two people; a mean of fewer people than the policy's minimum
 * a count of people with an attribute that is above zero and below the minimum
 * that more than the policy's share of a group has an attribute, or the same value
-* a formula that gives everybody's value from another variable
+* a formula that determines every value from another variable
 * two percentiles closer together than the minimum: both are values of people
 """
 
@@ -225,7 +225,7 @@ class Attacker:
                 yield "mean", other, mean / ratio
 
     def _tests(self, outputs: Sequence[Released]) -> None:
-        """Work out the groups of a test from its statistic and p value beside mean and variance of all."""
+        """Compute the groups of a test from its statistic, p value, and overall mean and variance."""
         for each in outputs:
             if each.method != "test" or each.options["statistic"] not in {"t", "f"} or each.filter is None:
                 continue

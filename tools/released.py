@@ -37,7 +37,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Released:
-    """One output that was released: how it was asked for, and its columns, None where withheld."""
+    """A released output: its request and columns, with None for suppressed values."""
 
     method: str
     options: Mapping[str, Any]

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / ".bench"
 
 
-def ours(records: int) -> dict[str, float]:
+def run_hitoku(records: int) -> dict[str, float]:
     python = ROOT / ".venv" / "bin" / "python"
     subprocess.run(
         [python, "-m", "bench.checks", "--keep", "--records", str(records)], cwd=ROOT, check=True, stdout=-3
@@ -39,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--records", type=int, default=1_000_000)
     records = parser.parse_args().records
-    mine = ours(records)
+    mine = run_hitoku(records)
     frame = pd.read_parquet(OUT / "people.parquet")
     rows, columns, income = frame["region"], frame["job"], frame["income"]
     # It talks about every table, and keeps its settings where it is called.
@@ -56,7 +56,7 @@ def main() -> None:
     }
     found = {"records": records}
     print(f"{records:_} records, 47 by 20 cells; CPU seconds")
-    print(f"{'output':>20}{'ours':>10}{'ACRO':>10}{'ratio':>9}")
+    print(f"{'output':>20}{'hitoku':>10}{'ACRO':>10}{'ratio':>9}")
     for name, ask in asked.items():
         for _ in range(2):
             with contextlib.redirect_stdout(io.StringIO()):

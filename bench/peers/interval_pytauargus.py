@@ -23,7 +23,7 @@ SLOW = {"2d_300"}
 CLOSE = 1e-4
 
 
-def ours() -> list[dict[str, object]]:
+def run_hitoku() -> list[dict[str, object]]:
     python = ROOT / ".venv" / "bin" / "python"
     subprocess.run(
         [python, "-m", "bench.interval", "--rival", "0", "--json"], cwd=ROOT, check=True, stdout=-3
@@ -36,8 +36,8 @@ def main() -> None:
     parser.add_argument("--all", action="store_true")
     left_out = set() if parser.parse_args().all else SLOW
     results = []
-    print(f"{'case':>14}{'withheld':>10}{'ours s':>10}{'peer s':>10}{'ratio':>9}{'differ':>8}")
-    for case in sorted(ours(), key=lambda one: one["withheld"]):
+    print(f"{'case':>14}{'withheld':>10}{'hitoku s':>10}{'peer s':>10}{'ratio':>9}{'differ':>8}")
+    for case in sorted(run_hitoku(), key=lambda one: one["withheld"]):
         name = case["case"]
         if name in left_out:
             print(f"{name:>14}{case['withheld']:>10}{case['bounds_s']:>10.4f}   left out, see --all")

@@ -2,8 +2,8 @@
 
 This file is run by the peers' own Python, which has no hitoku: our Python writes the table with its unsafe
 cells and levels, and audits the pattern that comes back. Both start from the same cells and levels; nothing
-about singletons is asked of either. The peer gets a fresh folder and a fresh TMPDIR for every run. Times are
-CPU seconds of its process. Results go to .bench/large_pytauargus.json.
+about singletons is required of either. The peer gets a fresh folder and a fresh TMPDIR for every run. Times
+are CPU seconds of its process. Results go to .bench/large_pytauargus.json.
 
     python bench/peers/large_pytauargus.py --only h3_1k --minutes 2
 """
@@ -24,7 +24,7 @@ OUT = ROOT / ".bench"
 CASES = ["h3_1k", "h3_3k", "demo_1"]
 
 
-def ours(*words: str) -> str:
+def run_hitoku(*words: str) -> str:
     command = [ROOT / ".venv" / "bin" / "python", "-m", "bench.large", *words]
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
@@ -57,7 +57,7 @@ def main() -> None:
     for name in arguments.only:
         with tempfile.TemporaryDirectory() as text:
             folder = Path(text)
-            ours("--only", name, "--argus", text)
+            run_hitoku("--only", name, "--argus", text)
             seconds = theirs(folder, arguments.minutes)
             if seconds is None:
                 print(
@@ -65,10 +65,10 @@ def main() -> None:
                     flush=True,
                 )
                 continue
-            row = {**json.loads(ours("--only", name, "--judge", text)), "peer_s": round(seconds, 2)}
+            row = {**json.loads(run_hitoku("--only", name, "--judge", text)), "peer_s": round(seconds, 2)}
         results.append(row)
-        told = f"{row['cells']:>8}{row['unsafe']:>8}{row['withheld']:>10}{row['value']:>8}{row['open']:>6}"
-        print(f"{name:>10}{told}{row['peer_s']:>8}", flush=True)
+        line = f"{row['cells']:>8}{row['unsafe']:>8}{row['withheld']:>10}{row['value']:>8}{row['open']:>6}"
+        print(f"{name:>10}{line}{row['peer_s']:>8}", flush=True)
     (OUT / "large_pytauargus.json").write_text(json.dumps(results, indent=1))
 
 

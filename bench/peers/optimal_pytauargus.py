@@ -1,8 +1,8 @@
 """The optimal method of pytauargus on the same files as ``bench/optimal.py``, in one run, in turns.
 
 This file is run by the peers' own Python, which has no hitoku: tables come as JJ files, our answers as JSON.
-Both solve the problem in the file, with its levels, bounds and costs; nothing about singletons is asked of
-either. Every program runs in a process of its own, which tells its CPU seconds and peak memory; the peer does
+Both solve the problem in the file, with its levels, bounds and costs; neither protects
+singletons. Every program runs in a separate process, which reports CPU seconds and peak memory; the peer does
 not always keep to its limit, so its process is ended a little later. Of the small instances permuted copies
 are solved, too, by both, and the medians are printed below. Results go to .bench/optimal_pytauargus.json.
 
@@ -30,7 +30,7 @@ SMALL = ("t3d_5x5x5", "h3d_4.5_3.4_3", "h2d_8.6.5_6.5")
 LARGE = ("t3d_10x10x4", "c3d_10", "v2d_200_few", "h3d_10k")
 # Seconds beyond its limit after which the peer is ended.
 PATIENCE = 20
-HEAD = ("case", "ours", "gap %", "proof s", "total s", "MB", "peer", "peer s", "peer MB", "peer says")
+HEAD = ("case", "hitoku", "gap %", "proof s", "total s", "MB", "peer", "peer s", "peer MB", "peer says")
 
 
 def ended(process: subprocess.Popen[Any], limit: float) -> tuple[bool, float, float]:
@@ -46,11 +46,11 @@ def ended(process: subprocess.Popen[Any], limit: float) -> tuple[bool, float, fl
         time.sleep(0.02)
 
 
-def ours(name: str, limit: float, copies: int) -> dict[str, Any]:
+def run_hitoku(name: str, limit: float, copies: int) -> dict[str, Any]:
     """Solve an instance and its copies; the peak is that of all of them."""
     python = ROOT / ".venv" / "bin" / "python"
     command = [python, "-m", "bench.optimal", "--limit", str(limit), "--copies", str(copies), "--only", name]
-    # The code beside this file, whichever the environment was installed from.
+    # The code next to this file, not the installed one.
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=environment)
     (OUT / "optimal.json").unlink(missing_ok=True)
@@ -86,15 +86,15 @@ def solve_one(path: Path, minutes: int) -> None:
 
 
 def theirs(path: Path, minutes: int) -> dict[str, Any]:
-    told = path.with_suffix(".answer")
-    told.unlink(missing_ok=True)
+    answers = path.with_suffix(".answer")
+    answers.unlink(missing_ok=True)
     # The peer leaves its logs where it runs.
     command = [sys.executable, __file__, "--one", str(path), "--minutes", str(minutes)]
     process = subprocess.Popen(command, cwd=path.parent, stdout=subprocess.DEVNULL)
     there, seconds, megabytes = ended(process, 60 * minutes + PATIENCE)
     answer = {"cost": None, "s": seconds, "says": "ended by us" if not there else "nothing"}
-    if told.is_file():
-        answer = json.loads(told.read_text())
+    if answers.is_file():
+        answer = json.loads(answers.read_text())
     return {**answer, "s": round(answer["s"], 3), "mb": round(megabytes)}
 
 
@@ -120,7 +120,7 @@ def main() -> None:
     print(shown(HEAD))
     for name in arguments.only:
         copies = arguments.copies if arguments.copies_of_all or name in SMALL else 0
-        us = ours(name, limit, copies)
+        us = run_hitoku(name, limit, copies)
         path = OUT / "optimal" / f"{name}.jj"
         peer = theirs(path, arguments.minutes)
         row = (us["cost"], 100 * us["gap"], us["proof_s"], us["total_s"], us["mb"])

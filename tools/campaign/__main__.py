@@ -37,7 +37,7 @@ MAX_ENDS = 8
 NEAR = 1e-6
 # Problems that an exact search may solve: a table that takes more has its pattern judged, without a proof.
 WORK = 3_000
-# A cheapest pattern is looked for once more where whole tables are this small.
+# Maximum size of tables whose cheapest pattern is checked by enumeration.
 MAX_CELLS, MAX_UNSAFE, MAX_VALUE = 36, 5, 1e4
 
 
@@ -169,14 +169,14 @@ def audited(
 
 
 def is_met(instance: Instance, need: Need, release: Release, cell: int) -> bool | None:
-    """Tell whether a cell is blurred far enough; None where it is too close to say."""
+    """Return whether a cell is protected; None if within the tolerance."""
     table = instance.table
     value, whole = table.value, table.integer
     if not release.withheld[cell]:
         return False
     lower, upper = release.lower, release.upper
     if whole:
-        # Giants beside counts: no cell has to move further than this, and a solver keeps its digits.
+        # Limit on deviations in tables of counts with large values, for the precision of the solver.
         reach = 1e3 * (1 + float((need.lower + need.upper + need.width).max()))
         lower, upper = np.maximum(lower, value - reach), np.minimum(upper, value + reach)
     try:
@@ -219,7 +219,7 @@ def protected(instance: Instance, need: Need, method: Any, generator: np.random.
     if not found["safe"]:
         found["wrong"].append("its pattern is not safe")
     if isinstance(method, Optimal) and protection.proven:
-        found["wrong"] += dear(instance, need, protection)
+        found["wrong"] += find_cheaper(instance, need, protection)
     return found
 
 
@@ -234,10 +234,10 @@ def moved(instance: Instance, need: Need, protection: Protection) -> list[str]:
     return wrong + [f"cell {cell} stays near its value" for cell in np.flatnonzero(need.unsafe & ~away)]
 
 
-def dear(instance: Instance, need: Need, protection: Protection) -> list[str]:
+def find_cheaper(instance: Instance, need: Need, protection: Protection) -> list[str]:
     """Tell whether a pattern called the cheapest is not.
 
-    Whole numbers may ask for more cells than a program of real ones, but in networks.
+    Except in networks, integers may require more cells than real numbers.
     """
     table = instance.table
     small = table.n_cells <= MAX_CELLS and 0 < need.unsafe.sum() <= MAX_UNSAFE

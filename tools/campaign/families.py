@@ -21,7 +21,7 @@ Cell = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Instance:
-    """A table as hitoku has it, and what adds up to what in our own words.
+    """A table of hitoku, with independently built relations.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Instance:
     sums
         Rows of -1 for a sum, 1 for its parts, over the cells of the table.
     levels
-        How far an unsafe cell must be blurred, as a share of its value or at least one.
+        Protection level of unsafe cells, as a share of the value, at least one.
     """
 
     family: str
@@ -99,7 +99,7 @@ def counts(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 def giants(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Counts, and beside them numbers of persons a million times as large."""
+    """Counts, some of them a million times larger."""
     small = counts(generator, n)
     return np.where(generator.random(n) < 0.1, small * 10.0 ** generator.integers(6, 12, n), small)
 
@@ -138,7 +138,7 @@ def made(
     *,
     integer: bool,
 ) -> Instance:
-    """Build a table out of inner cells, and line up our own sums with its cells."""
+    """Build a table from inner cells and align the independent relations with its cells."""
     dimensions = tuple(dimension(f"v{axis}", codes) for axis, codes in enumerate(variables))
     named = [{text(code): code for code in codes} for codes in variables]
     shape = tuple(len(d.leaves) for d in dimensions)
@@ -205,7 +205,7 @@ def dimension(name: str, codes: Sequence[Code]) -> Dimension:
 
 
 def judged(generator: np.random.Generator, family: str, table: Table, sums: np.ndarray) -> Instance:
-    """Draw which cells are unsafe, and by how much they must be blurred."""
+    """Draw the unsafe cells and their protection levels."""
     size = np.abs(table.value)
     unsafe = (size > 0) & (size < np.quantile(size[size > 0], 0.25)) if np.any(size > 0) else size > 0
     unsafe &= generator.random(len(size)) < 0.8
