@@ -1,9 +1,9 @@
-"""List everything that hitoku installs, with version, licence, and whether it is asked for or comes along.
+"""List all packages installed with hitoku, with version, licence, and whether they are direct dependencies.
 
 python packaging/licences.py               what pip install hitoku brings
 python packaging/licences.py review spark  and what these extras bring
 
-Reads the metadata of the environment that it runs in. Exit 1 where a licence is not told.
+Reads the metadata of the environment that it runs in. Exits with 1 if a package declares no licence.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def wanted(package: Distribution, extras: set[str]) -> Iterator[tuple[str, set[s
 
 
 def closure(extras: set[str]) -> dict[str, tuple[Distribution, bool]]:
-    """Find every package that is installed with hitoku; true where hitoku itself asks for it."""
+    """Return all packages installed with hitoku; true for direct dependencies."""
     found: dict[str, tuple[Distribution, bool]] = {}
     waiting = [(name, more, True) for name, more in wanted(distribution("hitoku"), extras)]
     while waiting:
@@ -50,27 +50,27 @@ def closure(extras: set[str]) -> dict[str, tuple[Distribution, bool]]:
 
 def licence(package: Distribution) -> str:
     """Tell a licence in few words, from wherever the metadata has it; empty where they are silent."""
-    told = package.metadata.get("License-Expression") or ""
-    if not told:
+    declared = package.metadata.get("License-Expression") or ""
+    if not declared:
         trove = package.metadata.get_all("Classifier") or []
         names = [line.rpartition("::")[2].strip() for line in trove if line.startswith("License ::")]
-        told = " AND ".join(name for name in names if name != "OSI Approved")
+        declared = " AND ".join(name for name in names if name != "OSI Approved")
     # Some put the whole text into the field that was meant for a name.
-    return told or (package.metadata.get("License") or "").strip().partition("\n")[0][:60]
+    return declared or (package.metadata.get("License") or "").strip().partition("\n")[0][:60]
 
 
 def main(extras: list[str]) -> int:
     rows = [
-        (name, package.version, licence(package), "asked for" if direct else "comes along")
+        (name, package.version, licence(package), "direct" if direct else "indirect")
         for name, (package, direct) in sorted(closure(set(extras)).items())
     ]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         sys.stdout.write("  ".join(word.ljust(width) for word, width in zip(row, wide, strict=True)).rstrip())
         sys.stdout.write("\n")
-    silent = [name for name, _, told, _ in rows if not told]
+    silent = [name for name, _, declared, _ in rows if not declared]
     if silent:
-        sys.stderr.write(f"no licence told by: {', '.join(silent)}\n")
+        sys.stderr.write(f"no licence declared by: {', '.join(silent)}\n")
     return 1 if silent else 0
 
 

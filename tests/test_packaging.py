@@ -134,7 +134,7 @@ def test_access_to_clock_is_found(tmp_path, asked):
 def test_every_dependency_declares_its_licence():
     done = subprocess.run([sys.executable, LICENCES], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    listed = {line.split()[0] for line in done.stdout.splitlines() if line.endswith("asked for")}
+    listed = {line.split()[0] for line in done.stdout.splitlines() if line.split()[-1] == "direct"}
     assert listed == names(PROJECT["dependencies"])
 
 

@@ -1,7 +1,7 @@
 """The papers behind hitoku, computed again; ``hitoku reproduce`` runs them.
 
 Frame: ``resumable`` computes many small things in parallel and can be interrupted, ``page`` puts published
-and own numbers beside each other, ``reproduction`` is one line of such a comparison.
+and own numbers side by side, ``reproduction`` is one line of such a comparison.
 """
 
 from __future__ import annotations

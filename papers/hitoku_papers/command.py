@@ -28,7 +28,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")]
 
 @reproduce.callback()
 def papers() -> None:
-    """Compute the tables and figures of a paper again, beside the published numbers."""
+    """Reproduce the tables and figures of a paper and compare them with the published numbers."""
 
 
 @contextmanager

@@ -193,7 +193,7 @@ def _text(cell: Cell, digits: int) -> str:
 
 
 def markdown(page: Page) -> str:
-    """Write a page as Markdown; pictures are links to files beside it."""
+    """Write a page as Markdown; pictures are links to files in the same folder."""
     parts = [f"# {page.title}"]
     for block in page.blocks:
         if isinstance(block, Words):

@@ -1,4 +1,4 @@
-"""One published result beside the same thing computed here: a line of an overview."""
+"""A published result and its reproduction: a row of an overview."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A computation: a function at the top of a module, what it is given, and what tells it from others.
+    """A computation: a module-level function, its arguments, and its identifier.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Store:
         return facts if isinstance(facts, dict) else None
 
     def put(self, key: str, facts: Facts) -> None:
-        """Write an answer; whoever looks sees all of it or nothing."""
+        """Write an answer atomically."""
         write_file(self.folder / f"{key}.json", json.dumps(facts).encode())
 
 

@@ -63,7 +63,7 @@ class TableInstance:
 def made_up(seed: int = 1) -> tuple[TableInstance, ...]:
     """Invent four small tables: two two-way, one three-way, one with a hierarchy; turnover-like values.
 
-    One inner cell in eight is unsafe and asks for five to twenty percent, as in the instances of the paper.
+    One inner cell in eight is unsafe and requires five to twenty percent, as in the instances of the paper.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _made_up(
     unsafe = np.zeros(len(value), dtype=np.bool_)
     unsafe[rng.choice(candidates, max(len(candidates) // 8, 2), replace=False)] = True
     level = np.where(unsafe, np.ceil(value * rng.uniform(0.05, 0.2, len(value))), 0.0)
-    # Zeros stay: nobody believes a firm where there is none.
+    # Zeros stay: a positive value would imply a firm that does not exist.
     zero = value == 0
     table = Table(
         value=value,

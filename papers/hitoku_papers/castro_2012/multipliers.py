@@ -1,4 +1,4 @@
-"""Which sum of Lagrange multipliers is the ‖μ‖₁ of Table 1: several sums, held against the printed ones.
+"""Which sum of Lagrange multipliers is the ‖μ‖₁ of Table 1: several sums, compared with the printed ones.
 
 In L2 the point of an optimum is unique and with it the multipliers of all bounds that hold a cell; in L1, and
 for cells whose bounds are equal, there may be several.

@@ -30,7 +30,7 @@ Blocks = list[Words | PageTable | Picture]
 def report(
     outcome: ExperimentResult, pictures: Sequence[Picture] = (), searched: Sequence[Words | PageTable] = ()
 ) -> Page:
-    """Tell what came out, beside what was published; ``searched`` is what a search over readings found."""
+    """Return the report: own and published results. ``searched`` is the result of a search over readings."""
     blocks: Blocks = [_opening(outcome), _verdicts(outcome), *pictures, _table_1(outcome)]
     blocks += [
         _tables_2_to_9(outcome, scenario, norm) for scenario in SCENARIOS for norm in outcome.plan.norms

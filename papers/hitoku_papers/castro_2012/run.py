@@ -200,10 +200,10 @@ def attack(
     table, need = instance.table, instance.need
     release = release_of(instance, published)
     attacker = Adjustment(scenario=ATTACKERS[scenario], norm=norm, seed=seed, **reading._asdict())
-    told = known(table, need, release, norm=norm, delta=attacker.delta)
+    knowledge = known(table, need, release, norm=norm, delta=attacker.delta)
     started = time.process_time()
     try:
-        estimates = attacker.estimate_once(release, told, replication)
+        estimates = attacker.estimate_once(release, knowledge, replication)
     except HitokuError as failure:
         return {"failed": failure.what}
     seconds = time.process_time() - started

@@ -1,9 +1,9 @@
-"""Which reading of the paper gives its tables: one change after another, held against all eight at once.
+"""Which reading of the paper gives its tables: one change after another, compared with all eight at once.
 
 A reading says how the experiment was made where the paper leaves a choice, or may have been computed
 otherwise than printed. Every single change is tried; the one that brings our tables closest to the published
 ones is kept, and the others are tried on top of it, until none helps. Two lines are compared by the share of
-estimates that would have to change their interval. What chance does is measured on our own replications.
+estimates that would have to change their interval. What chance does is measured on own replications.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class AttackReading:
             same = replace(same, error=0.2, level_of="published", delta=DELTA)
         if scenario != "B1":
             same = replace(same, senses="replication")
-        # Prices in units beside squares of shares are beyond any solver where values reach billions.
+        # Prices in units with squares of shares are numerically intractable for values of billions.
         if scenario == "C" or self.soft == {"l1": "squares", "l2": "units"}[norm]:
             same = replace(same, soft="share")
         return replace(same, stop=0.0) if norm == "l1" else same
@@ -149,10 +149,10 @@ def attacked(
     """Make one replication of one attack; facts for the store: hits and errors, by tolerance."""
     table, need = instance.table, instance.need
     release = release_of(instance, published)
-    told = _told(instance, release, norm, reading)
+    knowledge = _knowledge(instance, release, norm, reading)
     if scenario == "B1" and reading.senses == "once":
         coin = np.random.default_rng([seed, 1]).random(table.n_cells)
-        told, scenario = replace(told, senses=np.where(coin < 0.5, 1.0, -1.0)), "B2"
+        knowledge, scenario = replace(knowledge, senses=np.where(coin < 0.5, 1.0, -1.0)), "B2"
     attack = Adjustment(
         scenario=scenario,
         norm=norm,
@@ -162,7 +162,7 @@ def attacked(
         delta=reading.delta,
     )
     try:
-        moved, soft = _solved(attack.problem(release, told, replication), norm, reading)
+        moved, soft = _solved(attack.problem(release, knowledge, replication), norm, reading)
     except SolverError:
         # Prices of very different size, as "units" make them, are beyond any solver.
         moved, soft = None, True
@@ -175,15 +175,17 @@ def attacked(
     return {"counts": counts, "soft": soft}
 
 
-def _told(instance: TableInstance, release: Release, norm: Norm, reading: AttackReading) -> AttackerKnowledge:
+def _knowledge(
+    instance: TableInstance, release: Release, norm: Norm, reading: AttackReading
+) -> AttackerKnowledge:
     table = instance.table
-    told = known(table, instance.need, release, norm=norm, delta=reading.delta)
+    knowledge = known(table, instance.need, release, norm=norm, delta=reading.delta)
     if reading.scatter == "unsafe":
-        return told
+        return knowledge
     least = np.minimum(np.abs(table.value), np.abs(release.published))
     moved = np.abs(release.published - table.value)
     own = np.divide(moved, least, out=np.zeros(len(least)), where=least > 0)
-    return replace(told, deviation=own if reading.scatter == "cell" else float(own.max(initial=0.0)))
+    return replace(knowledge, deviation=own if reading.scatter == "cell" else float(own.max(initial=0.0)))
 
 
 def _solved(problem: DeviationProgram, norm: Norm, reading: AttackReading) -> tuple[Floats | None, bool]:

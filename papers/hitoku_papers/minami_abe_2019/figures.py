@@ -50,7 +50,7 @@ def histogram(rows: Iterable[Attacked], side: int) -> list[float]:
 
 
 def figure_6(plan: StudyPlan, found: Found) -> tuple[list[str], dict[str, list[int]]]:
-    """Count by size, for groups of bars: compromised cells beside all unsafe ones."""
+    """Count by size, for groups of bars: compromised cells and all unsafe ones."""
     paper = found[Case(PAPER, plan.reading)]
     rows = [[row for row in of_side(paper, side) if row.finished] for side in plan.sides]
     series = {

@@ -31,7 +31,7 @@ def drawn(kind: str, side: int, seed: int) -> Integers:
     if kind == KINDS[0]:
         return np.abs(np.rint(random.normal(15, 10, (side, side)))).astype(np.int64)
     rate = np.outer(random.lognormal(0, 1.2, side), random.lognormal(0, 1.2, side))
-    # Every margin is wide enough for the width asked for.
+    # Every margin is wide enough for the required width.
     return np.asarray(random.poisson(rate * 100 / rate.mean()) + np.eye(side, dtype=np.int64) * WIDTH)
 
 

@@ -102,7 +102,7 @@ class Reading:
 
 
 def drawn(reading: Reading, side: int, number: int, seed: int) -> Table:
-    """Draw a square table; the same for the same arguments, however many are drawn beside it.
+    """Draw a square table; the same for the same arguments, regardless of other draws.
 
     Tables without an unsafe cell, and tables in which not even withholding every inner cell is enough, are
     drawn again: there is nothing to attack.

@@ -1,4 +1,4 @@
-"""The paper's Tables 2 to 5 and Figures 6 to 8 beside what came out here, and what the paper did not ask."""
+"""The paper's Tables 2 to 5 and Figures 6 to 8 compared with own results, and additional results."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Every combination of readings, on small tables, held against what was published.
+"""Every combination of readings, on small tables, compared with the published results.
 
-Tables 2 and 4 together say how the unsafe cells of 50 tables fall: so many of width 0, 1, ..., 7, the rest
-wide enough. Two such distributions are compared by the share of cells that would have to move to turn one
-into the other. What chance does is measured on our own tables: the distance between two sets drawn from them.
+Tables 2 and 4 together say how the unsafe cells of 50 tables fall: the numbers with width 0, 1, ..., 7, the
+others wide enough. Two such distributions are compared by the share of cells that would have to move to turn
+one into the other. What chance does is measured on own tables: the distance between two sets drawn from
+them.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ def combinations() -> list[Combination]:
     >>> len(combinations())
     72
     """
-    told: tuple[Ties, ...] = ("codes", "other-codes", "values")
-    choices = product(NEGATIVES, (True, False), (True, False), told, UPDATES)
+    fixed: tuple[Ties, ...] = ("codes", "other-codes", "values")
+    choices = product(NEGATIVES, (True, False), (True, False), fixed, UPDATES)
     return [
         Combination(Reading(negatives=negatives, zeros=zeros, wider=wider, ties=ties), update)
         for negatives, zeros, wider, ties, update in choices
@@ -185,7 +186,7 @@ def apart(one: Floats, other: Floats) -> float:
 
 
 def by_chance(rows: Sequence[Widths], side: int) -> float:
-    """Distance that two sets of 50 of our own tables exceed once in twenty times."""
+    """Distance that two sets of 50 own tables exceed once in twenty times."""
     mine = [row for row in rows if row.side == side and row.widths is not None]
     random = np.random.default_rng(side)
     if not mine:

@@ -54,7 +54,7 @@ class ByValues:
 
 @dataclass(frozen=True, slots=True)
 class AnyOptimum:
-    """One of the cheapest patterns, and nobody says which."""
+    """One of the cheapest patterns, without a rule for ties."""
 
     rules: Sequence[Rule]
     width: int

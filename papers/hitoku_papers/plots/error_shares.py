@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from hitoku.errors import ParameterError
 from hitoku.plots import INK, PAPER
 
-# From a hit, which alarms, to an estimate that helps nobody; told apart in grey as well.
+# From exact hits to useless estimates; distinguishable in grey as well.
 SHADES = ("#8c1d18", "#c9483c", "#e5866f", "#f3c0a5", "#e6e4d8", "#b8cfd8", "#7fa8bd", "#35506b")
 
 

@@ -1,4 +1,4 @@
-"""Bars in groups, one colour and hatch per series: counts beside each other."""
+"""Bars in groups, one colour and hatch per series: counts side by side."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def grouped_bars(
     series
         By the text of the legend, one height per group; NaN where there is nothing to show.
     title, axis
-        Above the figure, and beside its heights.
+        Title of the figure, and label of its heights.
 
     Examples
     --------
