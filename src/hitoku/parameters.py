@@ -7,7 +7,8 @@ annotations that pydantic reads. The advice for other values is read off the typ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, reduce
 from numbers import Integral, Real
@@ -18,7 +19,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from hitoku.errors import HitokuError, ParameterError, nearest
+from hitoku.errors import HitokuError, ParameterError, did_you_mean, nearest
 from hitoku.messages import Text
 
 # Codes of errors about numbers.
@@ -121,6 +122,26 @@ def whole(least: int, most: int | None = None, fix: str = "") -> BeforeValidator
     return BeforeValidator(read)
 
 
+def one_of(known: Iterable[str], pattern: str = "") -> BeforeValidator:
+    r"""Return a validator that requires one of several words, or a text that a pattern matches.
+
+    Examples
+    --------
+    >>> one_of(["gini", "hhi"], r"cr\d").func("cr4")
+    'cr4'
+    """
+    words = tuple(known)
+
+    def read(given: Any) -> str:
+        if isinstance(given, str) and (given in words or (pattern and re.fullmatch(pattern, given))):
+            return given
+        raise Refused(
+            "word_not_allowed", "{name} cannot be {given!r}", did_you_mean(given, words), given=shown(given)
+        )
+
+    return BeforeValidator(read)
+
+
 def _within(interval: str, number: Real) -> bool:
     """Return whether a number is in a range; False for NaN."""
     low, high = map(float, interval[1:-1].split(","))
@@ -192,6 +213,8 @@ AtLeastZero = Annotated[float, real("[0, inf)", "give a number that is not negat
 # Limit on time in seconds, or on work in numbers processed.
 Limit = Annotated[float, real("(0, inf]", "leave it out for no limit")]
 LimitOrZero = Annotated[float, real("[0, inf]", "leave it out for no limit")]
+# Decimals of published numbers: doubles have 15 significant digits.
+Decimals = Annotated[int, whole(-15, 15, "pass 2 for hundredths, -3 for thousands, or None for all digits")]
 Whole = Annotated[int, whole(0)]
 Count = Annotated[int, whole(1)]
 # Stored as a tuple.

@@ -239,8 +239,9 @@ def test_invalid_statistic_raises(call):
 
 
 def test_unknown_statistic_suggests_nearest():
-    with raises("unknown_statistic"):
+    with raises("word_not_allowed", name="statistic", given="varianc") as caught:
         Summary("varianc", "x")
+    assert caught.value.fix.fields == {"name": "variance"}
 
 
 def test_missing_numbers_raise_with_count():

@@ -102,10 +102,10 @@ def test_thirds_and_fifths_together_single_out_units():
 @pytest.mark.parametrize(
     ("wrong", "code"),
     [
-        ({"statistic": "median"}, "unknown_statistic"),
-        ({"n_groups": 1}, "n_groups_range"),
-        ({"n_groups": True}, "n_groups_range"),
-        ({"n_groups": 2.0}, "n_groups_range"),
+        ({"statistic": "median"}, "word_not_allowed"),
+        ({"n_groups": 1}, "parameter_not_whole"),
+        ({"n_groups": True}, "parameter_not_whole"),
+        ({"n_groups": 2.0}, "parameter_not_whole"),
     ],
 )
 def test_invalid_quantile_group_parameters_raise(wrong, code):

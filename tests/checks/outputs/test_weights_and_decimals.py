@@ -129,7 +129,7 @@ def test_published_values_are_rounded(kind, column, digits):
 @pytest.mark.parametrize("decimals", [1.5, True, "2", 99])
 def test_decimals_must_be_an_integer(decimals):
     for kind in (Average, Concentration):
-        with raises("decimals_not_whole"):
+        with raises("parameter_not_whole", name="decimals", given=decimals):
             kind("x", decimals=decimals)
 
 

@@ -228,7 +228,7 @@ def test_missing_codes_may_be_a_code():
         pytest.param(
             lambda w: w.percentages("region", "row"), "percentages_need_two_variables", id="one way"
         ),
-        pytest.param(lambda w: w.percentages("region", "rows"), "unknown_percentage", id="rows"),
+        pytest.param(lambda w: w.percentages("region", "rows"), "word_not_allowed", id="rows"),
     ],
 )
 def test_unsupported_arguments_raise(call, code):

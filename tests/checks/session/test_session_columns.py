@@ -171,7 +171,7 @@ def test_unnamed_columns_raise():
 def test_percent_must_be_a_number(tmp_path):
     data = pd.DataFrame({"x": range(60)})
     work = ht.Session("percent", data)
-    with raises("percent_range", percent="50"):
+    with raises("parameter_range", name="percent", given="50"):
         work.percentile("x", "50")
     work.percentile("x", np.int64(50))
     assert recheck(work.submit(tmp_path / "s"), data=data).ok

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +23,6 @@ from hitoku.checks.ledger import FEWEST, largest_of
 from hitoku.checks.outputs.group_statistic import (
     GroupStatistic,
     publish_groups,
-    refuse_decimals,
     said_of,
 )
 from hitoku.checks.outputs.membership import Membership, with_largest
@@ -42,9 +40,10 @@ from hitoku.checks.principles import (
 )
 from hitoku.checks.principles import group_principles as principles
 from hitoku.checks.unit_records import COMPLETE, Records, per_contributor
-from hitoku.errors import DataError, ParameterError, did_you_mean
+from hitoku.errors import DataError
 from hitoku.messages import Text
 from hitoku.model import ADDITIVITY, Floats
+from hitoku.parameters import Decimals, one_of
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
     # "gini", "hhi" (Herfindahl-Hirschman index, from 0 to 1), or a concentration ratio such as "cr4", the
     # share of the four largest. "cr1" and "cr2" fail: "cr1" is the share of one contributor, and from "cr2"
     # each of the two largest can compute the share of the other.
-    statistic: str = "hhi"
+    statistic: Annotated[str, one_of(("gini", "hhi", "cr4"), r"cr[1-9]\d?")] = "hhi"
     by: tuple[str, ...] = ()  # Grouping variables.
     holding: str | None = None  # Column of holdings; units of one holding count as one contributor.
     # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
@@ -67,19 +66,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
     # Column with the number of contributors that each record represents, each with its amount. Contributors
     # are counted unweighted; the dominance rule weights amounts.
     weight: str | None = None
-    decimals: int | None = None  # Number of decimals in published numbers. Default: not rounded.
-
-    def __post_init__(self) -> None:
-        refuse_decimals(self.decimals)
-        if self.statistic not in ("gini", "hhi") and not re.fullmatch(r"cr[1-9]\d?", str(self.statistic)):
-            fix = did_you_mean(self.statistic, ["gini", "hhi", "cr4"])
-            raise ParameterError(
-                "unknown_concentration",
-                "no concentration ratio {statistic!r}",
-                where="statistic",
-                fix=fix,
-                statistic=self.statistic,
-            )
+    decimals: Decimals | None = None  # Number of decimals in published numbers. Default: not rounded.
 
     @property
     def _n_largest(self) -> int | None:

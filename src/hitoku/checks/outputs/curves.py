@@ -25,7 +25,6 @@ from hitoku.checks.outputs.group_statistic import (
     curves,
     own_name,
     published_steps,
-    refuse_decimals,
     whole_groups,
 )
 from hitoku.checks.outputs.histogram import read_edges
@@ -37,6 +36,7 @@ from hitoku.checks.unit_records import COMPLETE, Groups, Records
 from hitoku.errors import DataError
 from hitoku.messages import Text
 from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers
+from hitoku.parameters import Decimals
 
 TIME = "hitoku time"
 
@@ -75,10 +75,7 @@ class TimedEvents(GroupStatistic[S]):
     n_added: ClassVar[int] = 1
 
     event: str
-    decimals: int | None
-
-    def __post_init__(self) -> None:
-        refuse_decimals(self.decimals)
+    decimals: Decimals | None
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -148,7 +145,7 @@ class Survival(TimedEvents[SurvivalEvidence]):
     # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
     # missing codes under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None  # Number of decimals in published estimates. Default: not rounded.
+    decimals: Decimals | None = None  # Number of decimals in published estimates. Default: not rounded.
 
     @property
     def picture(self) -> str:
@@ -301,11 +298,11 @@ class LifeTable(TimedEvents[LifeEvidence]):
     # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
     # missing codes under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None  # Number of decimals in published estimates. Default: not rounded.
+    decimals: Decimals | None = None  # Number of decimals in published estimates. Default: not rounded.
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         object.__setattr__(self, "edges", read_edges(self.edges, 2, self.kind))
+        super().__post_init__()
 
     def collect(self, records: Records) -> LifeEvidence:
         """Count the units that left in each interval, with and without the event."""

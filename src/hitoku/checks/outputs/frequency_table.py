@@ -10,22 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Annotated, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
 from hitoku.attacks.differencing import COUNTS
 from hitoku.checks.evidence import CodedCells, Evidence, TableEvidence, plain_trees, same_trees, trees_of
-from hitoku.checks.outputs.group_statistic import OTHER_VARIABLES, own_name, refuse_decimals
+from hitoku.checks.outputs.group_statistic import OTHER_VARIABLES, own_name
 from hitoku.checks.outputs.membership import Membership, table_membership
 from hitoku.checks.outputs.output_type import Fact, OutputType, TableClaim, needed, record_facts, unit_facts
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Applied, Principle, PrincipleTest, verdicts
 from hitoku.checks.principles import table_principles as tables
 from hitoku.checks.unit_records import COMPLETE, ERROR, Records
-from hitoku.errors import ParameterError, did_you_mean
+from hitoku.errors import ParameterError
 from hitoku.messages import Text
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
+from hitoku.parameters import Decimals, one_of
 from hitoku.tabulation import tabulate
 
 UNIT = "hitoku unit"
@@ -176,6 +177,7 @@ class FrequencyTable(CodedTable[TableEvidence]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
+        super().__post_init__()
 
 
 # Base of percentages; "count" for counts.
@@ -192,25 +194,17 @@ class CrossTable(CodedTable[TableEvidence]):
     by: tuple[str, ...]  # Variables of the table. Rows are the codes of the first, columns those of the last.
     # "count" for counts; "all", "row" or "column" for percentages of all records, of the row or of the
     # column.
-    of: str = "count"
+    of: Annotated[str, one_of(OF)] = "count"
     # "complete" leaves out records with a missing code and counts them, "error" refuses them, "code" puts
     # them under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None  # Number of decimals in percentages. Default: not rounded.
+    decimals: Decimals | None = None  # Number of decimals in percentages. Default: not rounded.
     # Variable whose codes are periods with the same units; shares are judged within each period. A session
     # sets it from its own ``period``.
     period: str | None = None
 
     def __post_init__(self) -> None:
-        refuse_decimals(self.decimals)
-        if self.of not in OF:
-            raise ParameterError(
-                "unknown_percentage",
-                "no percentage of {of!r}",
-                where="of",
-                fix=did_you_mean(self.of, OF),
-                of=self.of,
-            )
+        super().__post_init__()
         if self.of in {"row", "column"} and len(self.by) < 2:
             raise ParameterError(
                 "percentages_need_two_variables",

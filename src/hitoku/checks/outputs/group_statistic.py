@@ -18,7 +18,6 @@ from hitoku.checks.outputs.membership import Membership, group_membership
 from hitoku.checks.outputs.output_type import Fact, OutputType, added_up, needed, unit_facts
 from hitoku.checks.principles import Said
 from hitoku.checks.unit_records import Records
-from hitoku.errors import ParameterError
 from hitoku.model import Integers, Mask
 
 OTHER_VARIABLES = "groups by other variables than in the definition"
@@ -112,21 +111,6 @@ def own_name(name: str, columns: Mapping[str, Any]) -> str:
     while name in columns:
         name += "_"
     return name
-
-
-def refuse_decimals(decimals: int | None) -> None:
-    """Raise ParameterError for an invalid number of decimals."""
-    if decimals is None:
-        return
-    # Doubles have 15 significant digits.
-    if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > 15:
-        raise ParameterError(
-            "decimals_not_whole",
-            "decimals must be a whole number, got {decimals!r}",
-            where="decimals",
-            fix="pass 2 for hundredths, -3 for thousands, or None for all digits",
-            decimals=decimals,
-        )
 
 
 def sum_measures(

@@ -39,6 +39,7 @@ class Histogram(CodedTable[TableEvidence]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", read_edges(self.edges, 1, self.kind))
+        super().__post_init__()
 
     @property
     def by(self) -> tuple[str, ...]:  # type: ignore[override]

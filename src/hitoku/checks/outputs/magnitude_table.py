@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -40,9 +40,10 @@ from hitoku.checks.principles import (
 )
 from hitoku.checks.principles import table_principles as tables
 from hitoku.checks.unit_records import COMPLETE, Records
-from hitoku.errors import ParameterError, did_you_mean
+from hitoku.errors import ParameterError
 from hitoku.messages import Text
 from hitoku.model import Need
+from hitoku.parameters import one_of
 from hitoku.rules import FROM_COUNTS
 
 MEAN = "mean"
@@ -70,19 +71,12 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
     # Variable whose codes are periods with the same units; shares are judged within each period. A session
     # sets it from its own ``period``.
     period: str | None = None
-    statistic: str = "sum"  # "sum", or "mean": sums divided by records, suppressed where the sums are.
+    # "sum", or "mean": sums divided by records, suppressed where the sums are.
+    statistic: Annotated[str, one_of(STATISTICS)] = "sum"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
-        if self.statistic not in STATISTICS:
-            fix = did_you_mean(self.statistic, STATISTICS)
-            raise ParameterError(
-                "unknown_table_statistic",
-                "no table of {statistic!r}",
-                where="statistic",
-                fix=fix,
-                statistic=self.statistic,
-            )
+        super().__post_init__()
         if self.statistic == MEAN and self.weight is not None:
             raise ParameterError(
                 "weighted_means_have_no_totals",

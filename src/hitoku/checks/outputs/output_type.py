@@ -36,6 +36,7 @@ from hitoku.checks.unit_records import COMPLETE, ERROR, MISSING, Records
 from hitoku.errors import some
 from hitoku.messages import Text
 from hitoku.model import Floats, Need, Release, Table
+from hitoku.parameters import check_parameters
 
 Kind = tuple[str | None, ...]
 
@@ -126,6 +127,9 @@ class OutputType(Generic[E]):
     evidence: ClassVar[type[Evidence]]
     # Whether the cells are all combinations of codes; with two variables the frame is crossed.
     tabular: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     @property
     def variables(self) -> tuple[str, ...]:

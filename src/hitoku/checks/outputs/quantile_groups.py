@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import dataclasses as validated
@@ -39,7 +39,6 @@ from hitoku.checks.outputs.group_statistic import (
     curves,
     own_name,
     published_steps,
-    refuse_decimals,
     sum_measures,
     whole_groups,
 )
@@ -60,9 +59,10 @@ from hitoku.checks.principles import (
 )
 from hitoku.checks.principles import group_principles as principles
 from hitoku.checks.unit_records import COMPLETE, Groups, Records
-from hitoku.errors import DataError, ParameterError, did_you_mean
+from hitoku.errors import DataError
 from hitoku.messages import Text
 from hitoku.model import ADDITIVITY, LIMIT, Floats, Integers, Mask
+from hitoku.parameters import Decimals, one_of, whole
 
 STATISTICS = ("mean", "share", "lorenz")
 MAX_GROUPS = 100
@@ -113,38 +113,16 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
 
     value: str  # Column of amounts by which units are ranked; for shares, none below zero.
     # Number of groups: 5 for quintiles, 10 for deciles. Units with equal amounts are in the same group.
-    n_groups: int = 5
+    n_groups: Annotated[int, whole(2, MAX_GROUPS, "pass 5 for quintiles or 10 for deciles")] = 5
     by: tuple[str, ...] = ()  # Grouping variables within which units are ranked.
     # "mean" of each quantile group, its "share" of all, or "lorenz", the cumulated shares.
-    statistic: str = "mean"
+    statistic: Annotated[str, one_of(STATISTICS)] = "mean"
     # Column of weights: groups of equal weight, weighted means and shares. Units are counted unweighted.
     weight: str | None = None
     # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
     # missing codes under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None  # Number of decimals in published numbers. Default: not rounded.
-
-    def __post_init__(self) -> None:
-        refuse_decimals(self.decimals)
-        if self.statistic not in STATISTICS:
-            fix = did_you_mean(self.statistic, STATISTICS)
-            raise ParameterError(
-                "unknown_statistic",
-                "no statistic {statistic!r}",
-                where="statistic",
-                fix=fix,
-                statistic=self.statistic,
-            )
-        whole = isinstance(self.n_groups, int) and not isinstance(self.n_groups, bool)
-        if not whole or not 2 <= self.n_groups <= MAX_GROUPS:
-            raise ParameterError(
-                "n_groups_range",
-                "n_groups must lie in [2, {most}], got {n_groups!r}",
-                where="n_groups",
-                fix="pass 5 for quintiles or 10 for deciles",
-                most=MAX_GROUPS,
-                n_groups=self.n_groups,
-            )
+    decimals: Decimals | None = None  # Number of decimals in published numbers. Default: not rounded.
 
     @property
     def publishes(self) -> frozenset[str]:

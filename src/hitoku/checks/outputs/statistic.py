@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -31,7 +30,6 @@ from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.group_statistic import (
     GroupStatistic,
     publish_groups,
-    refuse_decimals,
     said_of,
     sum_measures,
 )
@@ -48,9 +46,9 @@ from hitoku.checks.principles import (
 )
 from hitoku.checks.principles import group_principles as principles
 from hitoku.checks.unit_records import COMPLETE, Records
-from hitoku.errors import ParameterError, did_you_mean
 from hitoku.messages import Text
 from hitoku.model import LIMIT, Floats
+from hitoku.parameters import Decimals, one_of, real
 
 AVERAGES = ("mean", "sum")
 
@@ -64,26 +62,14 @@ class Average(GroupStatistic[AmountEvidence]):
 
     value: str  # Column of numbers. The dominance rule uses absolute values.
     by: tuple[str, ...] = ()  # Grouping variables. Default: one number over all records.
-    statistic: str = "mean"  # "mean" or "sum".
+    statistic: Annotated[str, one_of(AVERAGES)] = "mean"  # "mean" or "sum".
     holding: str | None = None  # Column of holdings; units of one holding count as one contributor.
     weight: str | None = None  # Column of weights. Units are counted unweighted.
     # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
     # missing codes under "missing".
     missing: str = COMPLETE
     # Number of decimals in published numbers, -3 for thousands. The ledger takes rounding into account.
-    decimals: int | None = None
-
-    def __post_init__(self) -> None:
-        refuse_decimals(self.decimals)
-        if self.statistic not in AVERAGES:
-            fix = did_you_mean(self.statistic, AVERAGES)
-            raise ParameterError(
-                "unknown_average",
-                "no average {statistic!r}",
-                where="statistic",
-                fix=fix,
-                statistic=self.statistic,
-            )
+    decimals: Decimals | None = None
 
     @property
     def publishes(self) -> frozenset[str]:
@@ -170,7 +156,8 @@ class Percentile(GroupStatistic[PercentileEvidence]):
     evidence: ClassVar[type[Evidence]] = PercentileEvidence
 
     value: str  # Column of numbers.
-    percent: float  # Percentile between 0 and 100; 50 is the median. 0 and 100, minimum and maximum, fail.
+    # Percentile between 0 and 100; 50 is the median. 0 and 100, minimum and maximum, fail.
+    percent: Annotated[float, real("[0, 100]", "pass a number such as 50, the median")]
     by: tuple[str, ...] = ()  # Grouping variables.
     # Column of weights. The weighted percentile is the smallest value with at least that percentage of the
     # weight up to it; without weights, values are interpolated as in pandas.
@@ -178,18 +165,10 @@ class Percentile(GroupStatistic[PercentileEvidence]):
     # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
     # missing codes under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None  # Number of decimals in published numbers. Default: not rounded.
+    decimals: Decimals | None = None  # Number of decimals in published numbers. Default: not rounded.
 
     def __post_init__(self) -> None:
-        refuse_decimals(self.decimals)
-        if not isinstance(self.percent, Real) or not 0 <= self.percent <= 100:
-            raise ParameterError(
-                "percent_range",
-                "percent must lie in [0, 100], got {percent!r}",
-                where="percent",
-                fix="pass a number such as 50, the median",
-                percent=self.percent,
-            )
+        super().__post_init__()
         object.__setattr__(self, "percent", float(self.percent))
 
     @property

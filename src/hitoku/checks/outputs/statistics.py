@@ -28,7 +28,7 @@ from hitoku.checks.evidence import (
 )
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.frequency_table import FrequencyTable
-from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals
+from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name
 from hitoku.checks.outputs.moments import ONE
 from hitoku.checks.outputs.output_type import Fact
 from hitoku.checks.outputs.statistic import AVERAGES, Average, Percentile
@@ -47,6 +47,7 @@ from hitoku.checks.principles import (
 from hitoku.checks.unit_records import COMPLETE, Records
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
 from hitoku.model import Mask
+from hitoku.parameters import Decimals
 
 COUNT, MEDIAN = "count", "median"
 DESCRIBED = (COUNT, "mean", "std", "p25", MEDIAN, "p75")
@@ -132,7 +133,7 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
     # "complete" leaves out records with a missing value and counts them, "error" refuses them, "code" puts
     # missing codes under "missing".
     missing: str = COMPLETE
-    decimals: int | None = None  # Number of decimals in published numbers. Default: not rounded.
+    decimals: Decimals | None = None  # Number of decimals in published numbers. Default: not rounded.
 
     @property
     def picture(self) -> str:
@@ -140,7 +141,6 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         return "box" if {"p25", "median", "p75"} <= set(self.statistics) else ""
 
     def __post_init__(self) -> None:
-        refuse_decimals(self.decimals)
         if isinstance(self.statistics, str):
             object.__setattr__(self, "statistics", (self.statistics,))
         if not isinstance(self.statistics, list | tuple) or not all(
@@ -153,6 +153,7 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
                 fix='pass a list, such as ["count", "mean", "p90"]',
             )
         object.__setattr__(self, "statistics", tuple(self.statistics))
+        super().__post_init__()
         if not self.statistics or len(set(self.statistics)) < len(self.statistics):
             raise ParameterError(
                 "statistics_repeated_or_none",

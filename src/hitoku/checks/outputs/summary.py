@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from hitoku.checks.evidence import Evidence, SummaryEvidence, compare_range, cou
 from hitoku.checks.outputs.group_statistic import (
     GroupStatistic,
     publish_groups,
-    refuse_decimals,
     said_of,
 )
 from hitoku.checks.outputs.moments import (
@@ -60,9 +59,10 @@ from hitoku.checks.principles import (
 )
 from hitoku.checks.principles import group_principles as principles
 from hitoku.checks.unit_records import COMPLETE, Groups, Records
-from hitoku.errors import ParameterError, did_you_mean
+from hitoku.errors import ParameterError
 from hitoku.messages import Text
 from hitoku.model import Floats, Integers
+from hitoku.parameters import Decimals, one_of
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
     # "correlation", "covariance", "ratio" or "index" (100 times a ratio). Tests of ``value`` between
     # categories of ``other``: "t" (Welch) or "mannwhitney" (ranks) for two categories, "f" (analysis of
     # variance) or "kruskal" (ranks) for two or more. "chi2" for two categorical variables.
-    statistic: str
+    statistic: Annotated[str, one_of(STATISTICS)]
     value: str  # Column of numbers; of codes for "chi2".
     other: str | None = None  # Second variable, or grouping variable of a test.
     by: tuple[str, ...] = ()  # Grouping variables.
@@ -88,19 +88,10 @@ class Summary(GroupStatistic[SummaryEvidence]):
     missing: str = COMPLETE
     # Column of weights, not for "min", "max" and tests. Degrees of freedom count units.
     weight: str | None = None
-    decimals: int | None = None  # Number of decimals in published numbers. Default: not rounded.
+    decimals: Decimals | None = None  # Number of decimals in published numbers. Default: not rounded.
 
     def __post_init__(self) -> None:
-        refuse_decimals(self.decimals)
-        if self.statistic not in STATISTICS:
-            fix = did_you_mean(self.statistic, STATISTICS, otherwise=f"use one of: {', '.join(STATISTICS)}")
-            raise ParameterError(
-                "unknown_statistic",
-                "no statistic {statistic!r}",
-                where="statistic",
-                fix=fix,
-                statistic=self.statistic,
-            )
+        super().__post_init__()
         if (self.other is None) == (self.statistic not in ONE):
             more = "needs a second variable" if self.other is None else "takes one variable"
             raise ParameterError(
