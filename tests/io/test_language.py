@@ -214,6 +214,16 @@ def test_html_templates_are_extracted_with_their_choices():
     assert list(html_templates(source)) == [(1, "Table"), (1, "{n} margins"), (2, "b")]
 
 
+@pytest.mark.parametrize("lang", languages()[1:])
+def test_catalogue_is_read_as_babel_reads_it(lang):
+    babel = pytest.importorskip(
+        "babel.messages.pofile", reason="the documentation tools are not installed: make setup"
+    )
+    with (SRC / "io" / "languages" / f"{lang}.po").open("rb") as file:
+        entries = [(entry.id, entry.string) for entry in babel.read_po(file, abort_invalid=True)]
+    assert {text: said for text, said in entries if text and said} == catalogue(lang)
+
+
 def test_catalogue_entry_may_have_several_lines_and_quotes():
     assert read_po(
         'msgid ""\nmsgstr "header"\nmsgid "a \\"b\\""\n" c"\nmsgstr "x\\n"\n"y"\nmsgid "empty"\nmsgstr ""'

@@ -1,7 +1,9 @@
 """Pages and errors in the reader's language: gettext catalogues, English where they have no translation.
 
 A message is looked up by its English template; its fields are filled in afterwards. Catalogues have one entry
-per template, with the same fields in any order. ``python -m tools.messages`` lists missing translations.
+per template, with the same fields in any order, and are read as translators write them: compiled catalogues,
+which the standard library reads, would have to be built again for every change of a text.
+``python -m tools.messages`` lists missing translations.
 """
 
 from __future__ import annotations
