@@ -47,12 +47,14 @@ def site(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_every_page_is_built(site):
     pages = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")}
     missing = [page for page in pages if not (site / page).is_file()]
     assert not missing
 
 
+@pytest.mark.long
 def test_pages_load_nothing_external(site):
     loaded = {page: foreign(Fetched(page.read_text("utf-8")).addresses) for page in site.rglob("*.html")}
     assert loaded
