@@ -183,3 +183,61 @@ def test_template_fields_are_given_with_the_error():
             names = {found["name"] for found in FIELD.finditer(template)}
             wrong += [(place, name) for name in sorted(names - given)]
     assert wrong == []
+
+
+SENTENCE = re.compile("[a-z]{3,} [a-z]{2,}")
+
+
+def written(node):
+    """Return the strings that an expression chooses among, of f-strings the parts between fields."""
+    if isinstance(node, ast.IfExp):
+        return [*written(node.body), *written(node.orelse)]
+    if isinstance(node, ast.BoolOp):
+        return [text for value in node.values for text in written(value)]
+    if isinstance(node, ast.JoinedStr):
+        return ["".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)]
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
+
+def plain_sentences(source):
+    """Yield sentences in fields of errors and texts that are plain strings, and so never translated."""
+    for scope in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)):
+        nodes = list(ast.walk(scope))
+        named = {
+            target.id: written(node.value)
+            for node in nodes
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in nodes:
+            name = (
+                getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+            )
+            if name in {*KINDS, *MAKERS, "Text"}:
+                for word in node.keywords:
+                    if word.arg not in {"where", "fix"}:
+                        texts = named.get(getattr(word.value, "id", ""), []) or written(word.value)
+                        yield from ((node.lineno, text) for text in texts if SENTENCE.search(text))
+
+
+def test_sentence_in_a_field_is_a_text():
+    assert {
+        f"{path.relative_to(SRC)}:{line}": text
+        for path in sorted(SRC.rglob("*.py"))
+        if "review" not in path.parts  # which is in English
+        for line, text in plain_sentences(path.read_text("utf-8"))
+    } == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def f(n):\n    raise DataError("c", "the file {why}", why="fits no encoding" if n else "")',
+        'def f(n):\n    why = f"{n} cells cannot reach their"\n    return Text("{why} level", why=why)',
+    ],
+    ids=["chosen", "named"],
+)
+def test_plain_sentence_in_a_field_is_found(source):
+    assert len(list(plain_sentences(source))) == 1
+    assert list(plain_sentences(source.replace("why=", "fix="))) == []

@@ -100,7 +100,7 @@ def load_toml(text: str, name: str, what: str = "") -> tuple[dict[str, Any], Ori
     except tomllib.TOMLDecodeError as error:
         # Python's message ends with the location.
         problem, _, place = str(error).rstrip(")").partition(" (at ")
-        found = re.match(r"line \d+", place)
+        found = re.match(r"line (\d+)", place)
         raise DataError(
             "not_toml",
             "{named} is not TOML: {problem}",
@@ -109,7 +109,9 @@ def load_toml(text: str, name: str, what: str = "") -> tuple[dict[str, Any], Ori
             named=f"the {what} {name!r}" if what else repr(name),
             problem=problem[:1].lower() + problem[1:],
             file=name,
-            line=found[0] if found else f"line {text.rstrip().count(chr(10)) + 1}, the last",
+            line=Text("line {line}", line=found[1])
+            if found
+            else Text("line {line}, the last", line=text.rstrip().count("\n") + 1),
         ) from None
 
 

@@ -98,14 +98,14 @@ def _pairs(option: str, words: Sequence[str] | None, example: str) -> list[tuple
     for word in words or ():
         name, equals, text = (part.strip() for part in word.partition("="))
         if not equals or not name or not text:
-            what = "names no column and file" if option == "--hierarchy" else "names no variable and code"
             raise ParameterError(
                 "argument_invalid",
-                "{argument!r} {problem}",
+                "{argument!r} names no column and file"
+                if option == "--hierarchy"
+                else "{argument!r} names no variable and code",
                 where=option,
                 fix="write {option} {example}",
                 argument=word,
-                problem=what,
                 option=option,
                 example=example,
             )

@@ -192,12 +192,14 @@ def _nearest(table: Table, cell: int, candidates: Mask, cost: Floats) -> int | N
 
 
 def _unreachable(table: Table, cells: Integers) -> NeedError:
-    whose = "a count cannot" if len(cells) == 1 else f"{len(cells)} counts cannot"
     return NeedError(
         "whole_number_protection_out_of_reach",
-        "{cells} be protected over whole numbers, though everything in reach is withheld that may be",
-        where="cells {cells_2}",
+        "a count cannot be protected over whole numbers, though everything in reach is withheld that may be"
+        if len(cells) == 1
+        else "{n} counts cannot be protected over whole numbers, though everything in reach is withheld that "
+        "may be",
+        where="cells {cells}",
         fix="let more be withheld (keep, fixed: margins too), merge codes, or ask for a smaller width",
-        cells=whose,
-        cells_2=some((table.describe(int(cell)) for cell in cells[:4]), 3),
+        n=len(cells),
+        cells=some((table.describe(int(cell)) for cell in cells[:4]), 3),
     )

@@ -262,7 +262,7 @@ def refuse_similar(name: str, counts: Mapping[str, int], where: str) -> None:
         told = ", ".join(
             f"{code!r} ({counts[code]:,} rows)" if counts[code] else f"{code!r}" for code in alike[0]
         )
-        more = f" and {len(alike) - 1} more such group(s)" if len(alike) > 1 else ""
+        more = Text(" and {n} more such group(s)", n=len(alike) - 1) if len(alike) > 1 else ""
         raise DataError(
             "codes_look_alike",
             "column {column!r} has codes that differ only in spaces, letter case or character width",

@@ -114,7 +114,9 @@ def _beside_each_other(sessions: tuple[tuple[Done, ...], ...]) -> tuple[tuple[Do
     n = sum(map(len, sessions))
     if n < 2:
         return sessions
-    why = f"{n} tables: sums of linked ones were audited, other combinations of their cells were not"
+    why = Text(
+        "{n} tables: sums of linked ones were audited, other combinations of their cells were not", n=n
+    )
     outcomes = dict.fromkeys(done.outcome for tables in sessions for done in tables)
     beside = {outcome: replace(outcome, tables=why) for outcome in outcomes}
     return tuple(tuple(replace(done, outcome=beside[done.outcome]) for done in tables) for tables in sessions)

@@ -420,13 +420,14 @@ def _find_encoding(path: Path) -> str:
     fits += ["cp1252"] if _decodes(path, "cp1252", forbidden=NOT_WESTERN) else []
     if len(fits) == 1:
         return fits[0]
-    what = f"fits more than one encoding: {' and '.join(fits)}" if fits else "is in no encoding that is known"
     raise DataError(
         "encoding_unknown",
-        "the file is not UTF-8 and {hint}",
+        "the file is not UTF-8 and fits more than one encoding: {fitting}"
+        if fits
+        else "the file is not UTF-8, and in no encoding that is known",
         where=path.name,
         fix="say its encoding, for example one of {encodings}",
-        hint=what,
+        fitting=some(fits),
         encodings=", ".join(ENCODINGS),
     )
 

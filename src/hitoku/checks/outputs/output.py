@@ -296,7 +296,7 @@ def withhold_cells(
     for cell in cells:
         at = places.get(frozenset((str(name), str(code)) for name, code in cell.items()))
         if at is None:
-            said = ", ".join(f"{name}={code}" for name, code in cell.items()) or "the total"
+            said = ", ".join(f"{name}={code}" for name, code in cell.items()) or Text("the total")
             raise ParameterError(
                 "unknown_cell",
                 "there is no cell {cell}",

@@ -93,14 +93,14 @@ class Summary(GroupStatistic[SummaryEvidence]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.other is None) == (self.statistic not in ONE):
-            more = "needs a second variable" if self.other is None else "takes one variable"
             raise ParameterError(
-                "statistic_is_like",
-                "{statistic} {likeness}",
+                "number_of_variables",
+                "{statistic} needs a second variable"
+                if self.other is None
+                else "{statistic} takes one variable",
                 where="other",
                 fix="see the statistics of Summary",
                 statistic=self.statistic,
-                likeness=more,
             )
         if self.structural and self.statistic not in EXTREMES:
             raise ParameterError(

@@ -288,13 +288,11 @@ class _Reader:
         if self.kind == "microdata":
             n_places = 1 if "separator" in self.file else 2
             if len(values) < n_places:
-                fixed = "name, first column, width" if n_places == 2 else "name, width"
                 line.refuse(
                     "metadata_place_missing",
                     "variable {variable!r} lacks its place in the record",
-                    "write {fixed}",
+                    "write name, first column, width" if n_places == 2 else "write name, width",
                     variable=name,
-                    fixed=fixed,
                 )
             *first, last = (line.whole(v, f"the place of variable {name!r}", 1) for v in values[:n_places])
             start, length = (first[0] if first else None), last

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from hitoku.attacks import Interval
 from hitoku.errors import ScopeError, some
+from hitoku.messages import Text
 from hitoku.methods.blocks.attainable_range import FAR, Local
 from hitoku.methods.randomised import MAX_COUNT, judge_counts, whole_width
 from hitoku.methods.tuning import BLOCKS
@@ -25,7 +26,7 @@ from hitoku.rules import Rule
 MIXTURES = (1, 7)
 # A cell that moves by less than two can be fixed by its neighbours: a single one in its line.
 MIN_WIDTH = 2
-PUBLIC = "this follows from the published totals alone, whatever the inner cells are"
+PUBLIC = Text("this follows from the published totals alone, whatever the inner cells are")
 
 
 @dataclass(frozen=True, eq=False)

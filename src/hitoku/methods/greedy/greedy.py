@@ -353,11 +353,12 @@ def refuse_hopeless(table: Table, need: Need, withholdable: Mask) -> None:
 def unreachable(table: Table, cells: list[int]) -> NeedError:
     """Make the error for cells that no pattern can protect."""
     named = some((table.describe(p) for p in cells[:4]), 3)
-    whose = "a cell cannot reach its" if len(cells) == 1 else f"{len(cells)} cells cannot reach their"
     return NeedError(
         "protection_out_of_reach",
-        "{cells} protection, though everything in reach is withheld that may be",
+        "a cell cannot reach its protection, though everything in reach is withheld that may be"
+        if len(cells) == 1
+        else "{n} cells cannot reach their protection, though everything in reach is withheld that may be",
         where=Text("cells {cells}", cells=named) if len(cells) > 1 else Text("cell {cell}", cell=named),
         fix="let more be withheld (keep, fixed: margins too), merge codes, or ask for a smaller width",
-        cells=whose,
+        n=len(cells),
     )
