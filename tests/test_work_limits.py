@@ -265,6 +265,18 @@ def test_audit_reports_undecided_cells(monkeypatch):
     assert CellOutcome.NARROW not in found.outcomes.values()
 
 
+def test_audit_without_exact_solves_claims_nothing_false(monkeypatch):
+    table, need = thin(20)
+    release = ht.Release.of(table, ht.Greedy(prefer="closing", record="cells").protect(table, need))
+    whole = ht.audit(table, need, release)
+    monkeypatch.setattr(witness_search, "MAX_FLOW_WORK", 0)
+    monkeypatch.setattr(witness_search, "MAX_EXACT_WORK", 0)
+    found = ht.audit(table, need, release)
+    for cell, result in found.outcomes.items():
+        assert result in {whole.outcomes[cell], CellOutcome.UNDECIDED}
+    assert CellOutcome.SAFE in found.outcomes.values()
+
+
 def test_integer_closing_stops_at_its_limit(monkeypatch):
     table, need = cube(4)
     withheld = np.array(need.unsafe)

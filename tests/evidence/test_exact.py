@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from hitoku.evidence import Grid, exact_rows, solve, text, texts
+from hitoku.evidence import Grid, common_denominator, exact_rows, solve, text, texts
 from hitoku.model import rational
+from hitoku.solver.solution import CountedWork
 
 
 @st.composite
@@ -39,6 +41,30 @@ def test_contradictory_system_is_detected(system, times):
     right = [sum((a * x for a, x in zip(row, point, strict=True)), Fraction(0)) for row in [*dense, combined]]
     right[-1] += 1  # the last row is a combination of the others, so it cannot have another sum
     assert solve([{c: a for c, a in enumerate(row) if a} for row in [*dense, combined]], right) is None
+
+
+def test_solve_stops_at_its_limit_of_work():
+    rows, right = [{0: 2, 1: 3}, {0: 3, 1: -1, 2: 1}, {1: 5, 2: 7}], [1, 1, 1]
+    ample = CountedWork(limit=1e9)
+    assert solve(rows, right, ample) == solve(rows, right)
+    assert solve(rows, right, CountedWork(limit=ample.done / 2)) is None
+    assert solve(rows, right, CountedWork(limit=0)) is None
+
+
+def test_work_of_a_solve_grows_with_its_numbers():
+    def work(coefficient):
+        counted = CountedWork()
+        assert solve([{0: coefficient, 1: 1}, {0: 3, 1: -1}], [1, 1], counted) is not None
+        return counted.done
+
+    assert work(2**640 + 1) > 3 * work(5)
+
+
+@pytest.mark.parametrize("odd", [3, 2**62 + 1, 2**63 + 29, 2**70 + 1])
+def test_common_denominator_is_exact(odd):
+    numbers = [Fraction(1, odd), Fraction(5, 2**30), 7, Fraction(1, 11)]
+    assert common_denominator(numbers) == lcm(odd, 2**30, 11)
+    assert common_denominator([]) == 1
 
 
 @pytest.mark.parametrize(

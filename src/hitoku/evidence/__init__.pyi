@@ -29,6 +29,7 @@ from hitoku.evidence.disclosure import arithmetic as arithmetic
 from hitoku.evidence.disclosure import explain_recomputable as explain_recomputable
 from hitoku.evidence.grid import Grid as Grid
 from hitoku.evidence.grid import IntegerDeviations as IntegerDeviations
+from hitoku.evidence.grid import common_denominator as common_denominator
 from hitoku.evidence.grid import exact_rows as exact_rows
 from hitoku.evidence.grid import solve as solve
 from hitoku.evidence.grid import text as text

@@ -23,6 +23,7 @@ from hitoku.messages import Text, join
 from hitoku.model import SOLVED, Floats, Release
 from hitoku.solver.linear import BASIC, LinearProgram, Solution, opened
 from hitoku.solver.linear import solve as solve_linear
+from hitoku.solver.solution import CountedWork
 
 # Multipliers of tables are integers or small fractions; beyond the last denominator the basis is solved.
 DENOMINATORS = (1, 12, 1000, 10**6)
@@ -80,7 +81,13 @@ def bound_from(
 
 
 def explain_bound(
-    problem: AuditProblem, place: int, solution: Solution, reached: Fraction, *, up: bool
+    problem: AuditProblem,
+    place: int,
+    solution: Solution,
+    reached: Fraction,
+    work: CountedWork,
+    *,
+    up: bool,
 ) -> Disclosure | None:
     """Explain why a cell cannot move further than a witness shows; prefer a single relation.
 
@@ -92,9 +99,11 @@ def explain_bound(
         Solution of the linear program that pushed it, with the cell's own coefficient one.
     reached
         Exact distance reached.
+    work
+        Limits exact solves.
     """
     best: Disclosure | None = None
-    for reason in _candidates(problem, place, solution, up=up):
+    for reason in _candidates(problem, place, solution, work, up=up):
         if reason.difference == reached:
             return reason
         if best is None or (reason.difference < best.difference) == up:
@@ -102,21 +111,25 @@ def explain_bound(
     return best
 
 
-def _candidates(problem: AuditProblem, place: int, solution: Solution, *, up: bool) -> Iterator[Disclosure]:
+def _candidates(
+    problem: AuditProblem, place: int, solution: Solution, work: CountedWork, *, up: bool
+) -> Iterator[Disclosure]:
     own = problem.upper[place] if up else problem.lower[place]
     if own is not None:
         yield Disclosure(place, up, own)
-    for guess in _guesses(problem, place, solution):
+    for guess in _guesses(problem, place, solution, work):
         reason = bound_from(problem, place, guess, up=up)
         if reason is not None:
             yield reason
 
 
-def _guesses(problem: AuditProblem, place: int, solution: Solution) -> Iterator[Mapping[int, Fraction]]:
+def _guesses(
+    problem: AuditProblem, place: int, solution: Solution, work: CountedWork
+) -> Iterator[Mapping[int, Fraction]]:
     for number in problem.users[place]:
         yield {number: Fraction(1)}
     yield from _rounded(solution.duals)
-    exact = _from_basis(problem, place, solution)
+    exact = _from_basis(problem, place, solution, work)
     if exact is not None:
         yield exact
 
@@ -206,7 +219,9 @@ def _rounded(duals: Floats | None) -> Iterator[dict[int, Fraction]]:
         yield {number: times for number, times in guess.items() if times}
 
 
-def _from_basis(problem: AuditProblem, place: int, solution: Solution) -> dict[int, Fraction] | None:
+def _from_basis(
+    problem: AuditProblem, place: int, solution: Solution, work: CountedWork
+) -> dict[int, Fraction] | None:
     """Solve for the multipliers exactly: basic columns have no reduced cost, basic rows no multiplier."""
     if solution.basis is None:
         return None
@@ -218,7 +233,7 @@ def _from_basis(problem: AuditProblem, place: int, solution: Solution) -> dict[i
         {number: problem.rows[number][cell] for number in problem.users[cell] if number in free}
         for cell in basic
     ]
-    found = solve(rows, [int(cell == place) for cell in basic])
+    found = solve(rows, [int(cell == place) for cell in basic], work)
     return None if found is None else {number: Fraction(times) for number, times in found.items() if times}
 
 

@@ -15,6 +15,7 @@ from hitoku.evidence.grid import Row, common_denominator, solve
 from hitoku.evidence.problem import AuditProblem, Witness
 from hitoku.model import WHOLE, Floats
 from hitoku.solver.linear import BASIC, UPPER, Basis, LinearProgram
+from hitoku.solver.solution import CountedWork
 
 # A basis that the solver calls feasible may violate a bound by its tolerance. Scaling the point towards the
 # true table by at most this share corrects that; a larger correction would not be rounding.
@@ -99,8 +100,11 @@ class Split:
         return column if column < n else self.unsafe[(column - n) % k]
 
 
-def exact_witness(split: Split, point: Floats, basis: Basis | None) -> Witness | None:
-    """Make a solver's point exact; None if neither rounding nor its basis gives a feasible table."""
+def exact_witness(split: Split, point: Floats, basis: Basis | None, work: CountedWork) -> Witness | None:
+    """Make a solver's point exact; None if neither rounding nor its basis gives a feasible table.
+
+    ``work`` limits the solves from bases.
+    """
     problem, whole = split.problem, split.joined(point)
     rounded = problem.on_grid(whole)
     # A point between the steps of the grid may round to a feasible table with hardly any movement.
@@ -108,10 +112,10 @@ def exact_witness(split: Split, point: Floats, basis: Basis | None) -> Witness |
     between = bool(np.any(np.abs(steps - np.rint(steps)) > WHOLE))
     if problem.integer or basis is None or not (between or rounded is None):
         return rounded
-    return from_basis(split, basis) or rounded
+    return from_basis(split, basis, work) or rounded
 
 
-def from_basis(split: Split, basis: Basis) -> Witness | None:
+def from_basis(split: Split, basis: Basis, work: CountedWork) -> Witness | None:
     """Solve for the basic columns exactly, with the others at their bounds."""
     problem = split.problem
     basic = np.flatnonzero(basis.columns == BASIC)
@@ -129,7 +133,7 @@ def from_basis(split: Split, basis: Basis) -> Witness | None:
     # Two basic columns of one cell would be parallel; the solver never chooses them, and one is enough.
     unknown = {split.owner(column) for column in basic.tolist()}
     rows: list[Row] = [{c: a for c, a in row.items() if c in unknown} for row in problem.rows]
-    found = solve(rows, right)
+    found = solve(rows, right, work)
     if found is None:
         return None
     for cell, steps in found.items():

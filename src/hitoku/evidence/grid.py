@@ -21,13 +21,17 @@ from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import gcd
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
 
 from hitoku.model import MAX_DECIMALS, SUM_ROUNDING, Floats, Integers, Mask, rational
+from hitoku.solver.solution import CountedWork
 
+# Numbers that a solver reads in the time in which an exact entry is updated, and the bits up to which an
+# entry counts once.
+READS_PER_ENTRY, BITS_PER_ENTRY = 100, 64
 # A number further from the grid than this share of a step was not printed on that grid.
 STEP_SHARE = 0.05
 
@@ -121,7 +125,7 @@ def exact_rows(relations: Any) -> list[tuple[list[int], list[int]]]:
 
 def common_denominator(numbers: Iterable[Fraction | int]) -> int:
     """Return the smallest common multiple of the denominators."""
-    return int(np.lcm.reduce([n.denominator for n in numbers] or [1], dtype=object))
+    return lcm(*(n.denominator for n in numbers))
 
 
 def text(number: Fraction | int) -> int | str:
@@ -169,8 +173,10 @@ Number = int | Fraction
 Row = dict[int, int]
 
 
-def solve(rows: Sequence[Row], right: Sequence[Number]) -> dict[int, Number] | None:
-    """Solve ``sum(row[c] * x[c]) == right`` for every row; None if no solution exists.
+def solve(
+    rows: Sequence[Row], right: Sequence[Number], work: CountedWork | None = None
+) -> dict[int, Number] | None:
+    """Solve ``sum(row[c] * x[c]) == right`` for every row; None if no solution exists or work is over.
 
     Rows may depend on each other. Free unknowns are zero.
 
@@ -180,6 +186,9 @@ def solve(rows: Sequence[Row], right: Sequence[Number]) -> dict[int, Number] | N
         For each equation its unknowns with their integer coefficients, none of them zero.
     right
         Right-hand sides.
+    work
+        Counts the work of all solves of a search, and limits it. Fill-in and growing numbers can make a solve
+        as expensive as all programs together.
 
     Examples
     --------
@@ -188,10 +197,10 @@ def solve(rows: Sequence[Row], right: Sequence[Number]) -> dict[int, Number] | N
     >>> solve([{0: 1}, {0: 2}], [1, 3]) is None
     True
     """
-    system = _System(rows, right)
-    while (pivot := system.next_pivot()) is not None:
+    system = _System(rows, right, CountedWork() if work is None else work)
+    while (pivot := system.next_pivot()) is not None and not system.work.over:
         system.eliminate(*pivot)
-    if any(system.right[row] for row in system.active):
+    if system.work.over or any(system.right[row] for row in system.active):
         return None
     solution: dict[int, Number] = {}
     for row, column in reversed(system.order):
@@ -202,6 +211,9 @@ def solve(rows: Sequence[Row], right: Sequence[Number]) -> dict[int, Number] | N
                 found = solution.get(other)
                 if found:
                     rest -= coefficient * found
+        system.count(row, rest)
+        if system.work.over:
+            return None
         solution[column] = _divided(rest, own[column])
     return solution
 
@@ -209,7 +221,8 @@ def solve(rows: Sequence[Row], right: Sequence[Number]) -> dict[int, Number] | N
 class _System:
     """Equations that are still to be used, and the order of pivots."""
 
-    def __init__(self, rows: Sequence[Row], right: Sequence[Number]) -> None:
+    def __init__(self, rows: Sequence[Row], right: Sequence[Number], work: CountedWork) -> None:
+        self.work = work
         self.rows = [dict(row) for row in rows]
         self.right = list(right)
         self.active = set(range(len(self.rows)))
@@ -253,9 +266,15 @@ class _System:
             if len(self.rows[target]) == 1:
                 self.single.append(target)
 
+    def count(self, row: int, number: Number) -> None:
+        """Count that a row was read, with numbers of this size."""
+        bits = max(number.numerator.bit_length(), number.denominator.bit_length())
+        self.work.add(READS_PER_ENTRY * len(self.rows[row]) * (1 + bits // BITS_PER_ENTRY))
+
     def _subtract(self, target: int, row: int, column: int) -> None:
         """Subtract a multiple of one equation from another so that an unknown cancels."""
         own, entries = self.rows[row], self.rows[target]
+        self.count(row, own[column])
         factor, pivot = entries.pop(column), own[column]
         common = gcd(pivot, factor) * (1 if pivot > 0 else -1)
         keep, take = pivot // common, factor // common

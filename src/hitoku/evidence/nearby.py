@@ -99,7 +99,7 @@ def _rule_out(search: WitnessSearch, place: int, part: ProblemPart) -> bool:
             if abs(far) >= float(max(demand.upper if up else demand.lower, demand.width)) > 0:
                 continue  # these relations do not exclude the requirement
             reached = Fraction(round(far * search.problem.scale), search.problem.scale)
-            reason = explain_bound(part.problem, own, solution, reached, up=up)
+            reason = explain_bound(part.problem, own, solution, reached, within.exact_work, up=up)
             if reason is not None:
                 found[up] = part.disclosure(reason)
     return search.keep_excluding(place, found)

@@ -32,8 +32,8 @@ ROUNDS = 8
 # A round of summed objectives that settles less than this share of the open cells is the last one.
 WORTHWHILE = 0.1
 # Work limits of flows, and of programs over all cells. Cells that flows leave open are settled by programs;
-# those that programs leave open are undecided.
-MAX_FLOW_WORK = MAX_PROGRAM_WORK = SECONDS
+# those that programs leave open are undecided. Beyond the last limit, points of programs are only rounded.
+MAX_FLOW_WORK = MAX_PROGRAM_WORK = MAX_EXACT_WORK = SECONDS
 # Summed integer programs are stopped early: any good point is enough.
 SUMMED_GAP, SUMMED_NODES = 0.1, 50
 # One cell's integer program is conclusive only if it is solved to the end.
@@ -84,6 +84,8 @@ class WitnessSearch:
     n_programs: int = 0
     # Work of programs over all cells, and its limit.
     work: CountedWork = field(default_factory=lambda: CountedWork(MAX_PROGRAM_WORK))
+    # Work of exact solves from the bases of these programs, and its limit.
+    exact_work: CountedWork = field(default_factory=lambda: CountedWork(MAX_EXACT_WORK))
 
     def __post_init__(self) -> None:
         self.attained = {place: AttainedRange() for place in self.problem.demands}
@@ -230,7 +232,7 @@ class WitnessSearch:
         if place not in self.lacking[up] or solution.status is SolverStatus.LIMIT:
             return
         reached = self.attained[place].high if up else self.attained[place].low
-        reason = explain_bound(self.problem, place, solution, reached, up=up)
+        reason = explain_bound(self.problem, place, solution, reached, self.exact_work, up=up)
         if reason is not None and reason.linear:
             # No relation lets it move in either direction.
             self.reasons[place, up] = reason
@@ -271,7 +273,7 @@ class WitnessSearch:
         solution = self.warm.solve(self.reward(cells, weight, up=up), maximise=up)
         if solution.x is None:
             return solution
-        witness = exact_witness(self.split, solution.x, solution.basis)
+        witness = exact_witness(self.split, solution.x, solution.basis, self.exact_work)
         if witness is None and self.problem.integer and len(cells) > 1:
             whole = self._whole(cells, weight, up=up, gap=SUMMED_GAP, nodes=SUMMED_NODES)
             if whole.x is not None:
