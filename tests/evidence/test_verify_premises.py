@@ -35,6 +35,12 @@ def records():
     )
 
 
+def firms():
+    """Records with amounts of very different size."""
+    rng = np.random.default_rng(5)
+    return records().assign(v=np.ceil(rng.pareto(0.8, 120) * 10))
+
+
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
     outcome = ht.protect(records(), by=["a", "b"], rules=RULES, width=4)
@@ -120,6 +126,44 @@ def test_audited_row_is_not_reported_as_proved(tmp_path):
         "by hitoku, not checked here",
     )
     assert any("unsafe by p_percent" in premise for premise in answer.trusted)
+
+
+@pytest.mark.parametrize("rule", ["p_percent:p=10", "dominance:n=2,k=80", "prior_posterior:p=10,q=50"])
+def test_rules_on_contributions_are_reapplied(tmp_path, rule):
+    """A cell whose two largest contributions make it unsafe must be listed, with its level."""
+    outcome = ht.protect(firms(), by=["a", "b"], value="v", rules=[rule], insiders="none")
+    folder = outcome.write(tmp_path / "release")
+    assert outcome.need.unsafe.any()
+    name = rule.partition(":")[0]
+    told = [one for one in ht.verify(folder).trusted if name in one]
+    assert told == [
+        f"the largest contributions in checker/cells.csv, which give the cells that are unsafe by {name}"
+    ]
+    # The largest contribution of a safe cell is nearly all of it; its marks say nothing.
+    path = folder / "checker" / "cells.csv"
+    with path.open(newline="") as file:
+        head, *rows = csv.reader(file)
+    safe = next(
+        row for row in rows if not row[head.index("rules")] and row[head.index("decision")] != "primary"
+    )
+    safe[head.index("largest")], safe[head.index("second")] = safe[head.index("value")], "0"
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([head, *rows])
+    answer = ht.verify(folder)
+    assert not answer.ok
+    assert f"unsafe by {name}, and not by the certificate" in answer.reason
+
+
+def test_level_below_rule_on_contributions_is_rejected(tmp_path):
+    outcome = ht.protect(firms(), by=["a", "b"], value="v", rules=["p_percent:p=10"], insiders="none")
+    folder = outcome.write(tmp_path / "release")
+    path = folder / "checker" / "summary.json"
+    summary = json.loads(path.read_text())
+    summary["rules"][0]["p"] = 60
+    path.write_text(json.dumps(summary))
+    answer = ht.verify(folder)
+    assert not answer.ok
+    assert "p_percent" in answer.reason
 
 
 def test_missing_unsafe_cells_are_rejected(folder):

@@ -6,7 +6,8 @@ this file, if it is next to it, and compares these premises with the other files
 * hierarchies.json: every total that the code trees define must be among the relations;
 * cells.csv: every cell that a rule marks must be listed as unsafe, with levels that are no lower;
 * summary.json: rules that only count (min_frequency, few_contributors) are applied again to the numbers of
-  respondents and contributors in cells.csv;
+  respondents and contributors in cells.csv, and rules on the two largest contributions (p_percent,
+  prior_posterior, dominance) to these;
 * groups.json: every group about which the true table reveals too much must be listed.
 
 Other premises, and these files themselves, are taken on trust; the answer lists them. This file
@@ -26,6 +27,7 @@ Demand = Callable[..., None]
 # Rules that count, and the column of cells.csv with the numbers.
 COUNTING = {"min_frequency": "respondents", "few_contributors": "contributors"}
 COUNTS = "the numbers of respondents and contributors in checker/cells.csv, which give the unsafe cells"
+LARGEST = "the largest contributions in checker/cells.csv, which give the cells that are unsafe by"
 NO_RELATIONS = "that no cell is a sum of others: not one relation is listed"
 # The certificate is about the published values; the units behind them are audited separately.
 UNITS_APART = {"groups": "by hitoku, not checked here"}
@@ -46,7 +48,7 @@ def derived(
     trusted += [*marked, "how far each unsafe cell must be blurred"]
     note = ""
     if not content["unsafe"]:
-        follows = marked == [COUNTS]
+        follows = bool(marked) and all(one.startswith((COUNTS, LARGEST)) for one in marked)
         note = "by the counts in checker/ none is" if follows else "that none is unsafe is taken on trust"
     seen = ["table.csv", *(f"{name}/{name}.csv" for name in content.get("tables", {}))]
     others = sorted(set(content["files"]) - set(seen))
@@ -136,18 +138,42 @@ def unsafe_cells(
                 asked, given = printed(columns[f"required_{level}"][cell]), exact(needs[cell][level])
                 enough = given >= asked - slack(asked)
                 demand(enough, f"{what}: checker/cells.csv requires more than the certificate")
+    return rules_again(content, columns, rules, needs, listed, demand)
+
+
+def rules_again(
+    content: dict[str, Any],
+    columns: dict[str, list[str]],
+    rules: list[Any],
+    needs: dict[int, Any],
+    listed: str,
+    demand: Demand,
+) -> list[str]:
+    """Apply the rules that can be applied here; return the trusted premises about unsafe cells."""
     # A cell that no table shows is unsafe only if a rule marks it.
     judged = set(range(len(content["codes"]))) - set(content.get("hidden", []))
-    on_trust = [rule["rule"] for rule in rules if counted(rule, columns) is None]
+    on_trust = [one["rule"] for one in rules if counted(one, columns) is None]
+    compared: dict[str, None] = {}
     for rule in rules:
-        counts = enumerate(counted(rule, columns) or [])
-        for cell in (cell for cell, count in counts if 0 < count < rule["n"] and cell in judged):
+        own = lacks(content, columns, rule)
+        if own is not None:
+            compared[rule["rule"]] = None
+            on_trust.remove(rule["rule"])
+        counts = counted(rule, columns)
+        few = (
+            [0 < count < rule["n"] for count in counts] if counts is not None else [x > 0 for x in own or ()]
+        )
+        for cell in (cell for cell, marked in enumerate(few) if marked and cell in judged):
             what = f"cell {' / '.join(content['codes'][cell])}"
             demand(cell in needs, f"{what}: unsafe by {rule['rule']}, and not by the certificate")
+            level = exact(needs[cell]["upper"]) + slack(exact(content["values"][cell]))
+            enough = own is None or "width" not in needs[cell] or level >= own[cell]
+            demand(enough, f"{what}: {rule['rule']} requires more than the certificate")
     if not rules:
         return [f"{listed}, as checker/cells.csv says (no rules in checker/summary.json)"]
     names = ", ".join(dict.fromkeys(on_trust))
-    found = [COUNTS] if len(on_trust) < len(rules) else []
+    found = [COUNTS] if len(on_trust) + len(compared) < len(rules) else []
+    found += [f"{LARGEST} {', '.join(compared)}"] if compared else []
     return found + ([f"which cells are unsafe by {names}, as checker/cells.csv says"] if names else [])
 
 
@@ -156,6 +182,44 @@ def counted(rule: dict[str, Any], columns: dict[str, list[str]]) -> list[Fractio
     column = columns.get(COUNTING.get(rule["rule"], ""))
     other = rule.get("weighted") or rule.get("level", "holding") != "holding"
     return None if column is None or other else [printed(text) for text in column]
+
+
+def weights(rule: dict[str, Any]) -> list[Fraction] | None:
+    """Return the weights of the largest contributions in the least total that a rule allows, at most two."""
+    kind, n = rule["rule"], rule.get("n")
+    if kind == "dominance" and n in {1, 2}:
+        return [100 / Fraction(str(rule["k"]))] * int(n)
+    if kind == "p_percent" and n == 1:
+        return [1 + Fraction(str(rule["p"])) / 100, Fraction(1)]
+    if kind == "prior_posterior" and n == 1:
+        return [1 + Fraction(str(rule["p"])) / Fraction(str(rule["q"])), Fraction(1)]
+    return None
+
+
+def lacks(
+    content: dict[str, Any], columns: dict[str, list[str]], rule: dict[str, Any]
+) -> list[Fraction] | None:
+    """Return what every cell lacks to be safe by a rule on its largest contributions.
+
+    None if the rule cannot be applied here: for others, for several tables, or without these columns, which
+    cells.csv has where contributions are not negative and add up to the value.
+    """
+    own, ranks = weights(rule), [columns.get(name) for name in ("largest", "second")]
+    other = rule.get("level", "holding") != "holding" or len(content.get("tables", {})) > 1
+    if own is None or other or None in ranks[: len(own)]:
+        return None
+    found = [-exact(x) for x in content["values"]]
+    for weight, column in zip(own, ranks, strict=False):
+        found = [lack + weight * printed(text) for lack, text in zip(found, column or [], strict=True)]
+    # What readers know anyway cannot be protected, and a lack within rounding is none.
+    for cell, lack in enumerate(found):
+        value, (low, high) = (
+            exact(content["values"][cell]),
+            (content[side][cell] for side in ("lower", "upper")),
+        )
+        room = lack if high is None else min(lack, exact(high) - value)
+        found[cell] = Fraction(0) if lack <= slack(value) or (low is not None and low == high) else room
+    return found
 
 
 def derivable_groups(
