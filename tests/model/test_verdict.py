@@ -168,7 +168,7 @@ def test_json_has_all_rows():
     assert [row["attacker"] for row in rows] == list(ATTACKERS)
 
 
-@pytest.mark.parametrize("given", [["outsiders"], [], ["dominance"]])
+@pytest.mark.parametrize("given", [["outsiders"], [], ["dominated"]])
 def test_unknown_scope_raises(given):
     with pytest.raises(ParameterError):
         parse_scope(given)

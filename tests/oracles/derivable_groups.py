@@ -6,13 +6,16 @@ cells. All 0/1 vectors are tried, and combinations are decided in exact fraction
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from math import lcm
+from typing import Any
 
 import numpy as np
 
 from hitoku.model import Table
+from hitoku.rules import Dominance, PPercent
 
 
 def memberships(table: Table) -> np.ndarray:
@@ -77,3 +80,33 @@ def small_groups(table: Table, withheld: np.ndarray, units: np.ndarray, n: int) 
     groups = derivable(member[~withheld])
     size = groups @ units[inner]
     return [tuple(np.flatnonzero(group).tolist()) for group in groups[(size > 0) & (size < n)]]
+
+
+def violates(rule: Any, contributions: Sequence[float]) -> bool:
+    """Apply a rule to the contributions of a group, in the words of the rule."""
+    ranked, total = sorted(contributions, reverse=True), sum(contributions)
+    if isinstance(rule, Dominance):
+        return sum(ranked[: rule.n]) > rule.k / 100 * total + 1e-9
+    part = rule.p / 100 if isinstance(rule, PPercent) else rule.p / rule.q
+    return total > 0 and total - sum(ranked[: rule.n + 1]) < part * ranked[0] - 1e-9
+
+
+def violating_groups(
+    table: Table, withheld: np.ndarray, contributions: Sequence[Sequence[float]], rule: Any
+) -> list[tuple[int, ...]]:
+    """Return the derivable groups that violate a rule, as positions among the inner cells.
+
+    Parameters
+    ----------
+    table
+        A cross table.
+    withheld
+        Cells that are not published.
+    contributions
+        Contributions to each inner cell.
+    rule
+        A rule that compares contributions.
+    """
+    groups = derivable(memberships(table)[~withheld])
+    inside = [np.flatnonzero(group).tolist() for group in groups]
+    return [tuple(own) for own in inside if violates(rule, [v for cell in own for v in contributions[cell]])]

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.oracles.derivable_groups import derivable
+from tests.oracles.derivable_groups import derivable, violates
 
 from hitoku.rules import Dominance, FewContributors, PPercent, PriorPosterior, weighted_largest
 
@@ -21,15 +21,6 @@ RULES = (
     Dominance(2, 85),
     Dominance(3, 90),
 )
-
-
-def violates(rule, contributions: Sequence[float]) -> bool:
-    """Apply a rule to the contributions of a group, by its own words."""
-    ranked, total = sorted(contributions, reverse=True), sum(contributions)
-    if isinstance(rule, Dominance):
-        return sum(ranked[: rule.n]) > rule.k / 100 * total + 1e-9
-    part = rule.p / 100 if isinstance(rule, PPercent) else rule.p / rule.q
-    return total > 0 and total - sum(ranked[: rule.n + 1]) < part * ranked[0] - 1e-9
 
 
 def publication(rng) -> tuple[np.ndarray, list[list[float]]]:

@@ -21,6 +21,7 @@ from hitoku.evidence.counts_beside import companion_of as companion_of
 from hitoku.evidence.counts_beside import counts_that_fit as counts_that_fit
 from hitoku.evidence.derivable_groups import DerivableGroups as DerivableGroups
 from hitoku.evidence.derivable_groups import derivable_groups as derivable_groups
+from hitoku.evidence.derivable_totals import examine_totals as examine_totals
 from hitoku.evidence.disclosure import LIMITS as LIMITS
 from hitoku.evidence.disclosure import Arithmetic as Arithmetic
 from hitoku.evidence.disclosure import Disclosure as Disclosure

@@ -9,8 +9,8 @@ does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -19,13 +19,16 @@ import numpy as np
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit, CellOutcome
+from hitoku.evidence.derivable_totals import TotalsFound, examine_totals
 from hitoku.evidence.grid import Grid
 from hitoku.messages import join
 from hitoku.model import WORST_LAST, Protection, Release, Status, Table
-from hitoku.rules import GroupSize, Rule, group_sizes
+from hitoku.rules import GroupSize, Rule, group_sizes, group_totals
 
 NO_RULE = "no rule requires a number of units"
+NO_COMPARISON = "no rule compares contributions"
 SWITCHED_OFF = "groups=False"
+TOO_MANY = "too many sets of cells may break a rule, so they were not all examined"
 ADJUSTED = "values were adjusted, so that sums of published cells are not true totals"
 
 
@@ -45,6 +48,8 @@ class DerivableGroups:
         Audits of the units, where the audit of the table itself does not cover them: one for each such rule.
     own
         Cells of the table whose own audit covers them.
+    totals
+        The same for rules that compare contributions, with sets of cells in place of cells; None: not known.
     """
 
     status: Status
@@ -52,6 +57,7 @@ class DerivableGroups:
     required: bool = True
     audits: tuple[Audit, ...] = ()
     own: int = 0
+    totals: DerivableGroups | None = None
 
     @property
     def safe(self) -> bool:
@@ -105,7 +111,8 @@ def derivable_groups(
     table
         True values, with the units behind them.
     rules
-        Rules of the table; ``min_frequency`` and ``few_contributors`` require a number of units.
+        Rules of the table; ``min_frequency`` and ``few_contributors`` require a number of units, others
+        compare contributions.
     release
         Release of the table, with any pattern.
     own
@@ -133,21 +140,55 @@ def derivable_groups(
     >>> derivable_groups(table, [MinFrequency(5)], more)
     DerivableGroups(passed: 0 of 2 cells fail)
     """
-    sizes = group_sizes(table, rules)
-    if not sizes:
-        return not_considered(NO_RULE, required=False)
-    if not groups:
-        return not_considered(SWITCHED_OFF)
-    shown = ~release.withheld
-    if isinstance(own, AdjustedAudit) or not np.all(Grid.of(table.value).same(release.published)[shown]):
-        return not_considered(ADJUSTED)
-    found = [_examine(table, size, release, own, deviations) for size in sizes]
+    sizes, totals = group_sizes(table, rules), group_totals(table, rules)
+    adjusted = isinstance(own, AdjustedAudit) or not np.all(
+        Grid.of(table.value).same(release.published)[~release.withheld]
+    )
+    why_not = SWITCHED_OFF if not groups else ADJUSTED if adjusted else ""
+    of_totals = not_considered(why_not or NO_COMPARISON, required=bool(totals))
+    if totals and not why_not:
+        of_totals = _worst(
+            not_considered(each.why_not)
+            if each.why_not
+            else _of_totals(examine_totals(table, each, release, own))
+            for each in totals
+        )
+    of_units = not_considered(why_not if sizes and why_not else NO_RULE, required=bool(sizes))
+    if sizes and not why_not:
+        of_units = _worst(_examine(table, size, release, own, deviations) for size in sizes)
+    return replace(of_units, totals=of_totals)
+
+
+def _worst(results: Iterable[DerivableGroups]) -> DerivableGroups:
+    """Return the results of several rules as one: the worst."""
+    found = list(results)
     return DerivableGroups(
         status=max((each.status for each in found), key=WORST_LAST.index),
         reason=join(dict.fromkeys(each.reason for each in found)),
         audits=tuple(audited for each in found for audited in each.audits),
         own=sum(each.own for each in found),
     )
+
+
+def _of_totals(found: TotalsFound) -> DerivableGroups:
+    """Return the result of one rule that compares contributions."""
+    if found.too_many:
+        return DerivableGroups(status=Status.NOT_DECIDED, reason=TOO_MANY, own=found.n_sets)
+    audited = found.audited
+    n_audited = 0 if audited is None else len(audited.outcomes)
+    return DerivableGroups(
+        status=Status.PASSED if audited is None else _status(audited),
+        audits=() if audited is None else (audited,),
+        own=found.n_sets - n_audited,
+    )
+
+
+def _status(found: Audit) -> Status:
+    """Return the result of an audit without a certificate."""
+    if found.safe:
+        return Status.PASSED
+    failed = set(found.outcomes.values()) - {CellOutcome.SAFE, CellOutcome.UNDECIDED}
+    return Status.FAILED if failed else Status.NOT_DECIDED
 
 
 def _examine(
@@ -171,13 +212,7 @@ def _examine(
     need = size.need()
     withheld = Protection.withhold(units, release.withheld & table.shown, need)
     found = audit(units, need, Release.of(units, withheld), deviations=deviations)
-    outcomes = set(found.outcomes.values())
-    status = Status.FAILED
-    if found.safe:
-        status = Status.PASSED
-    elif outcomes <= {CellOutcome.SAFE, CellOutcome.UNDECIDED}:
-        status = Status.NOT_DECIDED
-    return DerivableGroups(status=status, reason=size.note, audits=(found,))
+    return DerivableGroups(status=_status(found), reason=size.note, audits=(found,))
 
 
 def _covers(own: Audit, table: Table, size: GroupSize) -> bool:

@@ -26,6 +26,13 @@ PROVED, NO_CERTIFICATE = Text("the certificate proves it"), Text("audited withou
 WITHOUT_PROOF = Text("audited without a certificate: the values do not add up exactly")
 GIVE_DECIMALS = "decimals= (--decimals) rounds the records before they are added up; then there is a proof"
 TOO_FEW = "published cells give the total of a group of too few units that this cell is in"
+BREAKS_RULE = "published cells give the total of a group, with these cells, that breaks a rule"
+# Attackers whose inequalities were tried beside exact totals, by the word of the option.
+ATTACKED_BY = {
+    "none": "no contributor was considered as an attacker",
+    "singletons": "contributors alone in a cell were considered as attackers",
+    "contributors": "all contributors were considered as attackers",
+}
 WITHHOLD_ONE = "withhold one of these cells, merge codes, or publish another table instead"
 UNKNOWN_METHOD = Row(
     attacker="method",
@@ -83,7 +90,7 @@ def judge(
     rows = (
         outsider,
         of_groups,
-        _dominance(audit),
+        _dominance(audit, groups, insiders),
         _singletons(audit, insiders),
         _contributors(audit, insiders),
         _attributes(audit),
@@ -208,50 +215,87 @@ def _groups(audit: Audit, groups: DerivableGroups | None) -> Row:
     """Return the row of groups of units derivable by addition and subtraction."""
     if groups is None:
         groups = not_considered("only single cells are considered here")
-    n, failing = groups.n_examined, len(groups.failing)
-    status, reason, fix = groups.status, groups.reason, ""
+    n = groups.n_examined
+    status = groups.status
     if status is Status.PROVED and (audit.certificate is None or not groups.own):
         # The certificate does not cover them.
         status = Status.PASSED
-    if status is Status.NOT_CONSIDERED:
-        fix = "leave groups=False (--no-groups) out" if reason == SWITCHED_OFF else ""
-    elif status is Status.FAILED:
-        reason = Text(
+    how = PROVED if status is Status.PROVED else NO_CERTIFICATE
+    held = Text("{n:,} small cells can hold the least number of units", n=n)
+    return _of_groups(
+        "groups",
+        replace(groups, status=status),
+        failed=Text(
             "{failing:,} of {n:,} small cells are in a group of too few units that can be derived",
-            failing=failing,
+            failing=len(groups.failing),
             n=n,
+        ),
+        undecided=Text("some of {n:,} small cells could not be decided exactly", n=n),
+        held=join([held, how, groups.reason] if n else [Text("no cell is small"), groups.reason]),
+        findings=[(audit.table.describe(cell), TOO_FEW) for cell in groups.failing],
+    )
+
+
+def _dominance(audit: Audit, groups: DerivableGroups | None, insiders: str) -> Row:
+    """Return the row of derivable groups that break a rule on contributions."""
+    totals = None if groups is None else groups.totals
+    if totals is None:
+        applies = bool(DOMINANCE_RULES & set(audit.need.rules))
+        totals = not_considered("only single cells are considered here", required=applies)
+    n, word = totals.n_examined, _read_insiders(insiders)[0]
+    findings = [
+        (each.table.describe(cell), BREAKS_RULE)
+        for each in totals.audits
+        for cell, outcome in each.outcomes.items()
+        if outcome not in {CellOutcome.SAFE, CellOutcome.UNDECIDED}
+    ]
+    held = Text("{n:,} sets of cells can hold what the rules require", n=n)
+    who = ATTACKED_BY.get(word, ATTACKED_BY["none"])
+    return _of_groups(
+        "dominance",
+        totals,
+        failed=Text(
+            "{failing:,} of {n:,} sets of cells are in a group that breaks a rule and can be derived",
+            failing=len(findings),
+            n=n,
+        ),
+        undecided=totals.reason or Text("some of {n:,} sets of cells could not be decided exactly", n=n),
+        held=join([held, who] if n else [Text("no set of cells breaks a rule")]),
+        findings=findings,
+    )
+
+
+def _of_groups(
+    attacker: str,
+    groups: DerivableGroups,
+    *,
+    failed: str,
+    undecided: str,
+    held: str,
+    findings: Sequence[tuple[str, str]],
+) -> Row:
+    """Return a row about derivable groups from the text of each result."""
+    reason, fix = held, ""
+    if groups.status is Status.NOT_CONSIDERED:
+        reason, fix = (
+            groups.reason,
+            "leave groups=False (--no-groups) out" if groups.reason == SWITCHED_OFF else "",
         )
+    elif groups.status is Status.FAILED:
+        reason = failed
         fix = "leave groups=False out, or let another method choose: auto, optimal, circulation, greedy"
-    elif status is Status.NOT_DECIDED:
-        reason = Text("some of {n:,} small cells could not be decided exactly", n=n)
-    else:
-        held = Text("{n:,} small cells can hold the least number of units", n=n)
-        how = PROVED if status is Status.PROVED else NO_CERTIFICATE
-        reason = join([held, how, groups.reason] if n else [Text("no cell is small"), groups.reason])
+    elif groups.status is Status.NOT_DECIDED:
+        reason = undecided
     return Row(
-        attacker="groups",
-        status=status,
+        attacker=attacker,
+        status=groups.status,
         reason=reason,
         fix=fix,
         applies=groups.required,
         findings=tuple(
-            Finding(severity=Severity.FAIL, place=audit.table.describe(cell), reason=TOO_FEW)
-            for cell in groups.failing
+            Finding(severity=Severity.FAIL, place=place, reason=said)
+            for place, said in (findings if groups.status is Status.FAILED else ())
         ),
-    )
-
-
-def _dominance(audit: Audit) -> Row:
-    """Return the row of the attacker that no audit considers yet, if it applies."""
-    hit = DOMINANCE_RULES & set(audit.need.rules)
-    applies = bool(hit) or audit.table.holdings is not None
-    return Row(
-        attacker="dominance",
-        status=Status.NOT_CONSIDERED,
-        reason="groups of cells are judged by the number of units only, not by shares or holdings"
-        if applies
-        else "no rule compares contributions",
-        applies=applies,
     )
 
 

@@ -13,6 +13,7 @@ from hitoku.methods.greedy import Greedy as Greedy
 from hitoku.methods.insiders import against_insiders as against_insiders
 from hitoku.methods.insiders import extended as extended
 from hitoku.methods.insiders import go_on as go_on
+from hitoku.methods.insiders import go_on_with_sets as go_on_with_sets
 from hitoku.methods.keep import kept as kept
 from hitoku.methods.keep import redundant_suppressions as redundant_suppressions
 from hitoku.methods.method import CHOICES as CHOICES

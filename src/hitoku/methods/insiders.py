@@ -235,6 +235,29 @@ def go_on(method: Method, table: Table, withheld: Mask) -> Method:
     return Greedy(start=withheld, keep=staying(table, method) & ~withheld, prefer="closing")
 
 
+def go_on_with_sets(method: Method, table: Table, withheld: Mask, n_sets: int) -> Method:
+    """Return a method that continues from suppressed cells in a table with further hidden cells.
+
+    Parameters
+    ----------
+    method
+        The method whose costs, and cells that stay published, apply.
+    table
+        The table without these cells.
+    withheld
+        Its suppressed cells.
+    n_sets
+        Number of further cells, which come last.
+    """
+    none = np.zeros(n_sets)
+    return Greedy(
+        cost=np.append(prices_of(table, method), none),
+        start=np.append(withheld, none == 0),
+        keep=np.append(staying(table, method) & ~withheld, none > 0),
+        prefer="closing",
+    )
+
+
 def cost_of(table: Table, method: Method, withheld: Mask) -> float:
     """Return the cost of suppressed cells in a method's own terms."""
     return float(prices_of(table, method)[withheld].sum())

@@ -80,7 +80,7 @@ class Colour(StrEnum):
 ATTACKERS: Mapping[str, tuple[str, str]] = {
     "outsider": ("outsider, single cells", "outsiders"),
     "groups": ("derivable groups of units", "derivable groups"),
-    "dominance": ("derivable groups under p%, pq, (n,k), holdings", "derivable groups under dominance rules"),
+    "dominance": ("derivable groups under p%, pq, (n,k)", "derivable groups under dominance rules"),
     "singletons": ("contributors alone in a cell", "single contributors"),
     "contributors": ("large contributors and coalitions", "large or colluding contributors"),
     "attributes": ("attribute disclosure (group, direct)", "attribute disclosure"),
@@ -88,8 +88,8 @@ ATTACKERS: Mapping[str, tuple[str, str]] = {
     "tables": ("the tables of this recipe together", "differencing between the tables of this recipe"),
     "released": ("earlier releases", "earlier releases"),
 }
-# Words of ``against``. Groups under dominance rules cannot be chosen: no audit considers them yet.
-SCOPES = tuple(name for name in ATTACKERS if name != "dominance")
+# Words of ``against``.
+SCOPES = tuple(ATTACKERS)
 DEFAULT_SCOPE = ("outsider", "groups", "singletons", "attributes", "tables")
 # Open rows of these attackers do not stop a release of a single table from being written.
 OTHERS = ("singletons", "contributors", "tables", "released")

@@ -10,8 +10,10 @@ from hitoku.rules.group_disclosure import GroupDisclosure as GroupDisclosure
 from hitoku.rules.group_size import AS_UNITS as AS_UNITS
 from hitoku.rules.group_size import SEVERAL_CELLS as SEVERAL_CELLS
 from hitoku.rules.group_size import GroupSize as GroupSize
+from hitoku.rules.group_size import GroupTotals as GroupTotals
 from hitoku.rules.group_size import WeightedLargest as WeightedLargest
 from hitoku.rules.group_size import group_sizes as group_sizes
+from hitoku.rules.group_size import group_totals as group_totals
 from hitoku.rules.group_size import require_groups as require_groups
 from hitoku.rules.group_size import weighted_largest as weighted_largest
 from hitoku.rules.k_disclosure import KDisclosure as KDisclosure

@@ -28,7 +28,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import NeedError, some
-from hitoku.model import LIMIT, Floats, Mask, Need, Table, adds_up, are_units, counted_table, rational
+from hitoku.model import (
+    LIMIT,
+    Contributors,
+    Floats,
+    Mask,
+    Need,
+    Table,
+    adds_up,
+    are_units,
+    broken,
+    counted_table,
+    rational,
+)
 from hitoku.rules.dominance import Dominance
 from hitoku.rules.p_percent import PPercent
 from hitoku.rules.prior_posterior import PriorPosterior
@@ -38,6 +50,12 @@ SEVERAL_CELLS = "units are in several cells, so that their numbers do not add up
 # What hidden cells are flagged by, beside the rules.
 ATOMS = "derivable_groups"
 AS_UNITS = "holdings are counted by their units: a group of one holding with several units counts as several"
+
+# Reasons why nothing is known about sets of cells.
+UNRANKED = "the largest contributions to its cells are not known"
+NEGATIVE = "contributions below zero lower the totals of groups"
+APART = "contributors are in several cells, so that sets of cells do not show what each of them holds"
+SEVERAL_TABLES = "rules on contributions are applied to the cells of several tables, and not to sets of them"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -273,3 +291,44 @@ def weighted_largest(rule: Rule) -> WeightedLargest | None:
     return WeightedLargest(
         name=rule.name, weights=weights, level=rule.level, strict=strict, insider=rule.n == 1
     )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GroupTotals:
+    """The requirement of one rule on contributions to every group whose total can be derived."""
+
+    form: WeightedLargest  # The rule.
+    largest: Floats  # Largest contributions to each cell.
+    total: Floats  # Sum of all contributions to each cell.
+    why_not: str = ""  # Why the cells do not show what contributors of a group hold; empty if they do.
+
+
+def group_totals(table: Table, rules: Sequence[Rule]) -> list[GroupTotals]:
+    """Return the requirements on derivable groups of rules that compare contributions.
+
+    Examples
+    --------
+    >>> from hitoku.testing import one_cell
+    >>> [(one.form.name, one.why_not) for one in group_totals(one_cell(80, 15, 5), [PPercent(10)])]
+    [('p_percent', '')]
+    """
+    found = []
+    for rule in rules:
+        form = weighted_largest(rule)
+        if form is not None:
+            own = table.units if form.level == "unit" else table.contributors
+            why_not = _why_not(table, form, own)
+            none = np.zeros((table.n_cells, len(form.weights)))
+            largest, total = (none, none[:, 0]) if own is None else (own.largest, own.total)
+            found.append(GroupTotals(form=form, largest=largest, total=total, why_not=why_not))
+    return found
+
+
+def _why_not(table: Table, form: WeightedLargest, own: Contributors | None) -> str:
+    if own is None or own.largest.shape[1] < len(form.weights):
+        return UNRANKED
+    if own.negative and own.magnitude != "abs":
+        return NEGATIVE
+    if table.linked:
+        return SEVERAL_TABLES
+    return "" if adds_up(table, own.count) and not len(broken(table.relations, own.total)) else APART
