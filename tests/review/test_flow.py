@@ -240,7 +240,7 @@ def test_changed_output_loses_votes_others_keep_them(centre, resubmitted):
 def test_resubmission_shows_changed_cells(centre, resubmitted):
     first, second, _ = centre.outputs(resubmitted)
     page = text_of(centre.browser("yui").get(f"/outputs/{first}"))
-    assert "Changed since turn 1 : 1 cell of what would leave" in page
+    assert "Changed since turn 1 : 1 cell of the output" in page
     assert re.search(r"E, a +20 +21", page)
     assert "The same as in turn 1" in text_of(centre.browser("yui").get(f"/outputs/{second}"))
 

@@ -52,7 +52,7 @@ def test_missing_earlier_file_keeps_verdicts_visible(centre, after_a_release, tm
     number = centre.submit(folder=folder / "second", checked=tmp_path / "old")
     answer = centre.browser("yui").get(f"/requests/{number}/pairs")
     assert answer.status_code == 200
-    assert "What the check says" in answer.text
+    assert "Results of the check" in answer.text
 
 
 def test_histogram_has_picture_and_table_none(centre, after_a_release):

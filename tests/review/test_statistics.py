@@ -37,4 +37,4 @@ def test_statistics_match_requests(centre):
     assert (found.closed, found.in_time, found.median_days) == (1, 1, 0)
     assert found.states["returned"] == found.states["rejected"] == 1
     assert found.load == [("Sota Mori", 2, 0, 0), ("Yui Tanaka", 2, 0, 0)]
-    assert "refused or sent back" in haru.get("/statistics").text
+    assert "rejected or returned" in haru.get("/statistics").text
