@@ -66,6 +66,7 @@ from hitoku.model.table import counted_table as counted_table
 from hitoku.model.table import counts_units as counts_units
 from hitoku.model.table_parts import Hierarchies as Hierarchies
 from hitoku.model.table_parts import frame_parts as frame_parts
+from hitoku.model.table_parts import require_hierarchies as require_hierarchies
 from hitoku.model.tolerance import ADDITIVITY as ADDITIVITY
 from hitoku.model.tolerance import BOUND as BOUND
 from hitoku.model.tolerance import EXACT_SUMS as EXACT_SUMS

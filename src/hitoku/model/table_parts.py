@@ -231,11 +231,9 @@ def frame_parts(
     }
 
 
-def _locate(
-    data: nw.DataFrame[Any], by: Sequence[str], hierarchies: Hierarchies, total: str | Mapping[str, str]
-) -> tuple[tuple[Dimension, ...], Integers]:
-    """Return the dimensions, and the cell of each row."""
-    for name in hierarchies:
+def require_hierarchies(hierarchies: Hierarchies, by: Sequence[str]) -> None:
+    """Raise unless every hierarchy is one, or a list of them, for a variable of the table."""
+    for name, given in hierarchies.items():
         if name not in by:
             raise ParameterError(
                 "hierarchy_of_unknown_variable",
@@ -244,6 +242,22 @@ def _locate(
                 fix=did_you_mean(name, by),
                 variable=name,
             )
+        groupings = given if isinstance(given, list | tuple) else [given]
+        if not groupings or not all(isinstance(grouping, Hierarchy) for grouping in groupings):
+            raise ParameterError(
+                "not_a_hierarchy",
+                "the hierarchy of {variable!r} is not a Hierarchy, nor a list of them",
+                where="hierarchies",
+                fix="make one with Hierarchy.from_tree, from_parents, from_levels or flat",
+                variable=name,
+            )
+
+
+def _locate(
+    data: nw.DataFrame[Any], by: Sequence[str], hierarchies: Hierarchies, total: str | Mapping[str, str]
+) -> tuple[tuple[Dimension, ...], Integers]:
+    """Return the dimensions, and the cell of each row."""
+    require_hierarchies(hierarchies, by)
     dimensions: list[Dimension] = []
     places: list[Integers] = []
     for name in by:

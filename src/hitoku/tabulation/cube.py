@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.errors import DataError, HitokuError, ParameterError, did_you_mean, join_errors, some
+from hitoku.errors import DataError, HitokuError, ParameterError, join_errors, some
 from hitoku.messages import Arguments
 from hitoku.model import (
     TOTAL,
@@ -21,6 +21,7 @@ from hitoku.model import (
     refuse_nul,
     refuse_similar,
     relations,
+    require_hierarchies,
     unseen_codes,
 )
 
@@ -81,7 +82,7 @@ def cube_of(
     unseen: str,
 ) -> Cube:
     """Read the codes of every variable, and pass the leaf of each to the engine."""
-    _refuse_hierarchies(hierarchies, by)
+    require_hierarchies(hierarchies, by)
     dimensions = []
     problems: list[HitokuError] = []
     for number, name in enumerate(by):
@@ -174,27 +175,6 @@ def _refuse_identifiers(name: str, times: Mapping[str, int], where: str) -> None
             m=len(times),
             n=n_single,
         )
-
-
-def _refuse_hierarchies(hierarchies: Hierarchies, by: Sequence[str]) -> None:
-    for name, given in hierarchies.items():
-        if name not in by:
-            raise ParameterError(
-                "hierarchy_of_unknown_variable",
-                "a hierarchy for {variable!r}, which is not a variable of the table",
-                where="hierarchies",
-                fix=did_you_mean(name, by),
-                variable=name,
-            )
-        groupings = given if isinstance(given, list | tuple) else [given]
-        if not groupings or not all(isinstance(grouping, Hierarchy) for grouping in groupings):
-            raise ParameterError(
-                "not_a_hierarchy",
-                "the hierarchy of {variable!r} is not a Hierarchy, nor a list of them",
-                where="hierarchies",
-                fix="make one with Hierarchy.from_tree, from_parents, from_levels or flat",
-                variable=name,
-            )
 
 
 def _places(

@@ -307,19 +307,10 @@ def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
     """Open a file, compressed or not; raise for bytes that are invalid in the encoding."""
     codec = "utf-8-sig" if encoding in {"utf-8", "utf-8-sig"} else _codec(encoding)
     try:
-        with _open_bytes(path) as raw, io.TextIOWrapper(raw, codec, newline="") as text:
+        with _open_checked(path) as raw, io.TextIOWrapper(raw, codec, newline="") as text:
             yield text
     except (UnicodeDecodeError, UnicodeError):
         raise _wrong_encoding(path, encoding) from None
-    except (OSError, EOFError) as error:
-        raise DataError(
-            "cannot_read",
-            "cannot read {file!r}: {reason}",
-            where=str(path),
-            fix="check the file",
-            file=path.name,
-            reason=type(error).__name__,
-        ) from None
 
 
 def _wrong_encoding(path: Path, encoding: str) -> DataError:
