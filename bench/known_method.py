@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from bench import keep
-from hitoku.methods import Blocks, Greedy, Optimal, informed
+from hitoku.methods import Blocks, Greedy, Optimal, with_known_rules
 from hitoku.model import Table
 from hitoku.pipeline import against_known_method
 from hitoku.rules import MinFrequency, assess
@@ -43,7 +43,7 @@ def drawn(side: int, mean: float, seed: int) -> Table:
 def measured(name: str, side: int, family: str, walks: int, steps: int) -> dict[str, object]:
     table = drawn(side, FAMILIES[family], 0)
     need = assess(table, RULES, width=WIDTH)
-    method = informed(METHODS[name], RULES, WIDTH)
+    method = with_known_rules(METHODS[name], RULES, WIDTH)
     start = time.process_time()
     protection = method.protect(table, need)
     middle = time.process_time()

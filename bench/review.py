@@ -33,13 +33,13 @@ from hitoku.review import (
     COOKIE,
     add_person,
     add_project,
-    found,
+    create_folder,
     job,
     log,
     moment,
     now,
     output,
-    packed,
+    pack_columns,
     read_moment,
     request,
     review,
@@ -93,7 +93,7 @@ def view(rng):
                 ],
             }
         ],
-        "cells": packed(
+        "cells": pack_columns(
             {
                 "label": [f"region={k // SIDE}, job={k % SIDE}" for k in cells],
                 "shown": [None if withheld[k] else f"{counts[k]:,}" for k in cells],
@@ -115,7 +115,7 @@ def view(rng):
 def fill(folder, n_checkers, n_requests, n_outputs, database):
     """Make a centre with a full queue; return it, with a session for each checker."""
     rng = np.random.default_rng(SEED)
-    context = found(folder, https=False, **({"database": database} if database else {}))
+    context = create_folder(folder, https=False, **({"database": database} if database else {}))
     drawn = [json.dumps(view(rng)) for _ in range(4)]
     with writing(context.engine) as connection:
         author = add_person(connection, "ren", "Ren", ["researcher"], None, by="system")

@@ -25,7 +25,7 @@ from hitoku.review import checking, users
 from hitoku.review import make_app
 from hitoku.review import hand_in, make_demo, submit
 from hitoku.review import copy_folder
-from hitoku.review import known
+from hitoku.review import user_by_login
 from hitoku.review import versions
 from hitoku.review import outputs_of
 from hitoku.review import reading, writing
@@ -56,7 +56,7 @@ class Day:
 
     def token(self, login):
         with writing(self.context.engine) as connection:
-            return users.begin_session(connection, known(connection, login).id)
+            return users.begin_session(connection, user_by_login(connection, login).id)
 
     def does(self, login, path, **form):
         """Submit a form as a user."""
@@ -119,7 +119,7 @@ class Day:
         nonce = secrets.token_hex(8)
         place, digest = copy_folder(folder, self.context.quarantine, nonce, self.context.settings)
         with writing(self.context.engine) as connection:
-            who = known(connection, login)
+            who = user_by_login(connection, login)
             new_turn(connection, self.context, who, request, folder=place, digest=digest, nonce=nonce)
 
 

@@ -65,7 +65,7 @@ def test_existing_folder_is_not_changed(tmp_path, kind):
         target.mkdir()
         kept = target / "old.txt"
     kept.write_text("old")
-    with pytest.raises(OutputError, match="already holds something") as caught, new_folder(target):
+    with pytest.raises(OutputError, match="is not empty") as caught, new_folder(target):
         pass
     assert caught.value.fix
     assert kept.read_text() == "old"
@@ -161,7 +161,7 @@ def test_full_disk_is_named_in_error(tmp_path, number):
 
     with pytest.raises(OutputError, match="the disk is full") as full:
         write()
-    assert "make room" in full.value.fix
+    assert "free disk space" in full.value.fix
     assert list(tmp_path.iterdir()) == []
 
 
@@ -224,9 +224,9 @@ def test_oversized_gz_file_is_not_fully_unpacked(tmp_path, monkeypatch):
     bomb = gzip.compress(b"0" * 1_000_000)
     assert len(bomb) * files.MAX_GROWTH < 1_000_000
     with pytest.raises(OSError, match="when unpacked"):
-        files.unpacked(bomb)
+        files.unpack(bomb)
     table = "".join(f"{n} {n * n} s\n" for n in range(20_000)).encode()
-    assert files.unpacked(gzip.compress(table)) == table
+    assert files.unpack(gzip.compress(table)) == table
     (tmp_path / "x.jj.gz").write_bytes(bomb)
     with pytest.raises(DataError, match="cannot read the JJ file"):
         read_jj(tmp_path / "x.jj.gz")

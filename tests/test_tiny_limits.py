@@ -78,7 +78,7 @@ def _attacked(name: str) -> tuple[object, ht.Release, ht.Table, ht.Need]:
     one = [ht.Contribution("A", cell=0, amount=1, sole=True)]
     if name == "adjustment":
         release = ht.Release.of(table, ht.Adjust(senses="up", norm="l2").protect(table, need))
-        known = metrics.known(table, need, release, norm="l2")
+        known = metrics.attacker_knowledge(table, need, release, norm="l2")
         return ATTACKS[name](scenario="B2", norm="l2", work_limit=1, known=known), release, table, need
     if name == "matching":
         table, need = COUNTS, ht.assess(COUNTS, **KNOWN)

@@ -22,7 +22,7 @@ from hitoku.model import Colour, Status
 from hitoku.solver import quadratic_program
 from hitoku.solver.integer import IntegerProgram
 from hitoku.solver.integer import solve as solve_integer
-from hitoku.solver.linear import LinearProgram, SolverStatus, opened
+from hitoku.solver.linear import LinearProgram, SolverStatus, open_program
 from hitoku.solver.quadratic import QuadraticProgram
 from hitoku.solver.quadratic import solve as solve_quadratic
 from hitoku.solver.solution import SET_UP, CountedWork
@@ -119,7 +119,7 @@ def test_values_within_solver_tolerance_raise():
 def test_linear_programs_share_a_limit():
     program = LinearProgram(cost=0, relations=[[1, 1]], rhs=[10], lower=0, upper=[4, np.inf])
     work = CountedWork(limit=1)
-    with opened(program, work=work) as warm:
+    with open_program(program, work=work) as warm:
         first, second = warm.minimise(1), warm.maximise(1)
     assert first.status is not SolverStatus.INFEASIBLE
     assert work.over
@@ -345,7 +345,7 @@ def test_replications_beyond_limit_are_not_decided():
     adjusted = ht.Adjust(senses="up", norm="l2").protect(table, need)
     release = ht.Release.of(table, adjusted)
     attack = Adjustment(scenario="B2", norm="l2", replications=3, work_limit=1)
-    told = metrics.known(table, need, release, norm="l2")
+    told = metrics.attacker_knowledge(table, need, release, norm="l2")
     estimates = attack.estimate(release, told)
     assert estimates.undecided.all()
     assert "3 not decided" in repr(estimates)

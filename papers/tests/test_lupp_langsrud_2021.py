@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from hitoku.attacks import Group, exposed
+from hitoku.attacks import Group, derivable_cells
 from hitoku.model import Protection, Release
 from hitoku.rules import DirectDisclosure
 from hitoku_papers.lupp_langsrud_2021 import page, results
@@ -70,7 +70,7 @@ def test_table_2_with_group_totals_discloses_a_cell():
     table = table_of()
     drawn = [mark != "." for row in TABLE_2 for mark in row]
     release = Release.of(table, Protection.withhold(table, np.append(drawn, [False] * 5)))
-    known = np.flatnonzero(exposed(release) & release.withheld)
+    known = np.flatnonzero(derivable_cells(release) & release.withheld)
     assert ("Oslo Car Passenger", "Light") in [table.labels.codes_of(int(cell)) for cell in known]
 
 

@@ -9,7 +9,7 @@ from hitoku.attacks import (
     Inference,
     Insider,
     Interval,
-    exposed,
+    derivable_cells,
     null_dimension,
 )
 from hitoku.attacks.adjustment import Adjustment, AttackerKnowledge, Scenario
@@ -140,9 +140,9 @@ __all__ = [
     "assess",
     "audit",
     "compare",
+    "derivable_cells",
     "derivable_groups",
     "differencing",
-    "exposed",
     "link",
     "loss",
     "null_dimension",

@@ -142,7 +142,7 @@ class NeedError(HitokuError):
 
 
 class ScopeError(HitokuError):
-    """A method is asked for a kind of table, or of need, that it does not treat."""
+    """A method does not support this kind of table or need."""
 
 
 class ProtectionError(HitokuError):

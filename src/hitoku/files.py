@@ -67,7 +67,7 @@ def require_path(path: Path) -> Path:
             return given
     except (OSError, ValueError) as error:  # name too long, or with NUL
         raise DataError(
-            "not_a_path", "this is no path", where="{path!s:.40}", fix="check the path", path=path
+            "not_a_path", "invalid path", where="{path!s:.40}", fix="check the path", path=path
         ) from error
     beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
     raise DataError(
@@ -84,7 +84,7 @@ def refuse_occupied(path: Path) -> None:
     if path.is_file() or (path.is_dir() and any(path.iterdir())):
         raise OutputError(
             "folder_not_empty",
-            "the output folder {folder!r} already holds something",
+            "the output folder {folder!r} is not empty",
             where=str(path),
             fix="choose another folder, or move the old one away first",
             folder=path.name,
@@ -332,7 +332,7 @@ def _unwritten(what: str, where: Path, error: OSError) -> OutputError:
         "cannot_write",
         "cannot write {what}: {kind}",
         where=str(where),
-        fix="make room, or choose a folder on another disk; nothing was left behind"
+        fix="free disk space, or choose a folder on another disk; no files were left behind"
         if full
         else "choose a folder that exists and that you may write to",
         what=what,
@@ -391,7 +391,7 @@ FORMULA = re.compile(r"(?=('*[=+\-@\t\r]))\1(?!\Z)(?!(?<=[+\-])[\d.,]+\Z)")
 SIGNS = frozenset(("'", "=", "+", "-", "@", "\t", "\r"))
 
 
-def unpacked(raw: bytes) -> bytes:
+def unpack(raw: bytes) -> bytes:
     """Decompress gzip data; other bytes are returned unchanged.
 
     Tables of numbers compress to about a tenth. Data that expand far beyond any table are an attack on the
@@ -399,7 +399,7 @@ def unpacked(raw: bytes) -> bytes:
 
     Examples
     --------
-    >>> unpacked(gzip.compress(b"0 1 2")), unpacked(b"0 1 2")
+    >>> unpack(gzip.compress(b"0 1 2")), unpack(b"0 1 2")
     (b'0 1 2', b'0 1 2')
     """
     if raw[:2] != b"\x1f\x8b":

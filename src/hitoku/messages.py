@@ -17,7 +17,7 @@ FIELD = re.compile(
 )
 
 
-# Keys of a recipe that are no options of a command.
+# Keys of a recipe that are not options of a command.
 KEYS_ONLY = {"totals", "largest"}
 
 
@@ -85,7 +85,7 @@ class Arguments(str):
 
     @property
     def options(self) -> str:
-        """The same as options of a command; what is no option stays a key."""
+        """Arguments as options of a command; keys without an option are unchanged."""
         return ", ".join(
             _key(name, value) if name in KEYS_ONLY else f"--{name.replace('_', '-')} {value}"
             for name, value in self._shown

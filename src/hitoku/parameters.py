@@ -72,7 +72,7 @@ def real(interval: str, fix: str = "give a number in {interval}") -> BeforeValid
                 "parameter_not_positive",
                 "{name} must be a positive number, got {given!r}",
                 fix,
-                given=shown(given),
+                given=show_value(given),
             )
         if "inf" in interval:
             raise Refused(
@@ -80,14 +80,14 @@ def real(interval: str, fix: str = "give a number in {interval}") -> BeforeValid
                 "{name} must be a number, at least {least}, got {given!r}",
                 fix,
                 least=interval[1:].partition(",")[0],
-                given=shown(given),
+                given=show_value(given),
             )
         raise Refused(
             "parameter_range",
             "{name} must lie in {interval}, got {given!r}",
             fix,
             interval=interval,
-            given=shown(given),
+            given=show_value(given),
         )
 
     return BeforeValidator(read)
@@ -116,7 +116,7 @@ def whole(least: int, most: int | None = None, fix: str = "") -> BeforeValidator
             else Text("from {least} to {most}", least=least, most=most),
             least=least,
             next=least + 1,
-            given=shown(given),
+            given=show_value(given),
         )
 
     return BeforeValidator(read)
@@ -136,7 +136,10 @@ def one_of(known: Iterable[str], pattern: str = "") -> BeforeValidator:
         if isinstance(given, str) and (given in words or (pattern and re.fullmatch(pattern, given))):
             return given
         raise Refused(
-            "word_not_allowed", "{name} cannot be {given!r}", did_you_mean(given, words), given=shown(given)
+            "word_not_allowed",
+            "{name} cannot be {given!r}",
+            did_you_mean(given, words),
+            given=show_value(given),
         )
 
     return BeforeValidator(read)
@@ -163,7 +166,7 @@ def _names(given: Any) -> tuple[str, ...]:
             "variables_parameter_invalid",
             "{name} must name one variable or several different ones, got {given!r}",
             'write {name}="status" or {name}=("status", "income")',
-            given=shown(given),
+            given=show_value(given),
         )
     return tuple(names)
 
@@ -342,7 +345,7 @@ class Declared:
     @property
     def text(self) -> str:
         """Description of allowed values; empty if there are none."""
-        others = [_called(member) for member in self.members if get_origin(member) is not Literal]
+        others = [_describe_type(member) for member in self.members if get_origin(member) is not Literal]
         return ", ".join(dict.fromkeys([*self.words, *others]))
 
     def take(self, given: Any, name: str, where: str, kind: type[HitokuError]) -> Any:
@@ -365,7 +368,7 @@ class Declared:
             if near
             else "allowed: {allowed}",
             key=name,
-            value=shown(given),
+            value=show_value(given),
             allowed=self.text,
         )
 
@@ -426,7 +429,7 @@ def shown_parameters(thing: Any) -> str:
     return f"{type(thing).__name__}({', '.join(words)})"
 
 
-def shown(given: Any) -> Any:
+def show_value(given: Any) -> Any:
     """Return the part of a value that an error may show: a plain value, or the name of its type."""
     if given is None or isinstance(given, str | Real):
         return given
@@ -462,9 +465,9 @@ def _is(hint: Any, kind: type[Any]) -> bool:
     return isinstance(origin, type) and issubclass(origin, kind)
 
 
-def _called(member: Any) -> str:
+def _describe_type(member: Any) -> str:
     if get_origin(member) is Annotated:
-        return ", ".join(_called(inner) for inner in _alternatives(get_args(member)[0]))
+        return ", ".join(_describe_type(inner) for inner in _alternatives(get_args(member)[0]))
     if member in PLAIN:
         return PLAIN[member]
     return "codes as variable/code, joined by +" if _is(member, Mapping) else "words joined by +"

@@ -130,14 +130,14 @@ def register(
     >>> sample.records["turnover"].equals(register(n=200, seed=7).records["turnover"])
     True
     """
-    import pandas as pd  # noqa: PLC0415 - whoever imports hitoku need not wait for it
+    import pandas as pd  # noqa: PLC0415 - deferred: hitoku imports faster
 
     if n < 1:
         raise ParameterError(
             "register_size",
             "a register of {n} enterprises",
             where="n",
-            fix="ask for at least one; the demo has 50000",
+            fix="give at least 1; the demo has 50000",
             n=n,
         )
     if seed < 0:
@@ -189,7 +189,7 @@ def _tree(stem: str, children: Sequence[int]) -> Hierarchy:
     return Hierarchy.from_pairs(pairs)
 
 
-def _ruled(industries: tuple[str, ...]) -> dict[int, float]:
+def _dominated_industries(industries: tuple[str, ...]) -> dict[int, float]:
     """Return the industries with a dominant firm, and its relative size; generated ones are spaced evenly."""
     if set(RULED) <= set(industries):
         return {industries.index(name): times for name, times in RULED.items()}
@@ -204,7 +204,7 @@ def _places(
     town_size = rng.permutation(np.arange(1, len(towns) + 1) ** -0.8)
     industry_size = rng.permutation(np.arange(1, len(industries) + 1) ** -1.0)
     # An industry with a dominant firm has few others.
-    industry_size[list(_ruled(industries))] = 0.008
+    industry_size[list(_dominated_industries(industries))] = 0.008
     affinity = rng.lognormal(0.0, 0.9, (len(towns), len(industries)))
     absent = rng.random(affinity.shape) < 0.12
     weight = np.where(absent, 0.0, town_size[:, None] * industry_size * affinity).ravel()
@@ -217,7 +217,7 @@ def _employees(rng: np.random.Generator, industry: Integers, industries: tuple[s
     typical = rng.normal(0.9, 0.5, len(industries))
     spread = rng.uniform(1.1, 1.8, len(industries))
     staff = rng.lognormal(typical[industry], spread[industry])
-    for ruled, times in _ruled(industries).items():
+    for ruled, times in _dominated_industries(industries).items():
         members = np.flatnonzero(industry == ruled)
         if len(members):
             giant = members[np.argmax(staff[members])]

@@ -1,8 +1,8 @@
 """TOML files written by users: load, locate keys, translate pydantic errors, write.
 
-Recipes, policies and settings are read in two steps: :func:`load_toml`, and :func:`validated` with a pydantic
-model, whose errors name the file, the line and the key. Python's parser does not report the lines of keys, so
-:func:`key_lines` scans text that it has accepted, without checking it again.
+Recipes, policies and settings are read in two steps: :func:`load_toml`, and :func:`validate_keys` with a
+pydantic model, whose errors name the file, the line and the key. Python's parser does not report the lines of
+keys, so :func:`key_lines` scans text that it has accepted, without checking it again.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def load_toml(text: str, name: str, what: str = "") -> tuple[dict[str, Any], Ori
         ) from None
 
 
-def validated(
+def validate_keys(
     model: type[Model],
     given: Any,
     origin: Origin,
@@ -225,7 +225,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
         if text[at] == "[":
             repeated = text.startswith("[[", at)
             names, at = _names(text, at + 1 + repeated)
-            above = _resolved(names[:-1], times) + names[-1:]
+            above = _resolve_path(names[:-1], times) + names[-1:]
             if repeated:
                 lines.setdefault(above, line)
                 number = times.get(above, 0)
@@ -249,7 +249,7 @@ def line_of(path: Sequence[str | int], lines: dict[KeyPath, int]) -> int | None:
     return None
 
 
-def _resolved(names: KeyPath, times: dict[KeyPath, int]) -> KeyPath:
+def _resolve_path(names: KeyPath, times: dict[KeyPath, int]) -> KeyPath:
     """Return the path below the last occurrence of each [[header]]."""
     path: KeyPath = ()
     for name in names:

@@ -14,7 +14,7 @@ from tests.strategies import count_tables
 from hitoku.attacks.adjustment import FACTS, SCENARIOS, Adjustment, AttackerKnowledge, Scenario, relative
 from hitoku.attacks.adjustment.adjustment import DRAWS
 from hitoku.errors import ParameterError
-from hitoku.metrics import known
+from hitoku.metrics import attacker_knowledge
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.solver.closest import DeviationProgram, closest, reciprocal
 
@@ -62,7 +62,7 @@ def adjusted_tables(draw, norm: str):
 @given(data=st.data())
 def test_full_knowledge_recovers_the_original_table(norm, data):
     table, need, _, release = data.draw(adjusted_tables(norm))
-    told = known(table, need, release, norm=norm)
+    told = attacker_knowledge(table, need, release, norm=norm)
     estimates = Adjustment(scenario=ALL, norm=norm, replications=1).estimate(release, told)
     assert not estimates.soft.any()
     assert_allclose(estimates.value[0], table.value, atol=1e-6 * (1 + table.value.max()))
@@ -99,7 +99,7 @@ def test_l2_estimate_matches_hand_calculation():
 def test_guesses_match_the_paper(name, norm, data):
     """Section 5, cell by cell; the guessed value is read off the weight."""
     table, need, senses, release = data.draw(adjusted_tables(norm))
-    told = known(table, need, release, norm=norm)
+    told = attacker_knowledge(table, need, release, norm=norm)
     level_of = data.draw(st.sampled_from(["published", "guessed"]))
     attack = Adjustment(scenario=name, norm=norm, seed=data.draw(st.integers(0, 5)), level_of=level_of)
     assume(told.deviation <= 1)  # beyond, a guess may be negative, and a weight does not tell the sign
@@ -141,7 +141,7 @@ def test_estimates_are_additive_and_respect_guesses(name, norm, data):
     table, need, _, release = data.draw(adjusted_tables(norm))
     scenario = Scenario(()) if name == "own" else name
     attack = Adjustment(scenario=scenario, norm=norm, replications=2)
-    told = known(table, need, release, norm=norm)
+    told = attacker_knowledge(table, need, release, norm=norm)
     estimates = attack.estimate(release, told)
     slack = 1e-5 * (1 + table.value.max())
     for replication in range(2):
@@ -160,7 +160,7 @@ def test_estimates_are_additive_and_respect_guesses(name, norm, data):
 @given(data=st.data())
 def test_l1_optimum_matches_another_solver(data):
     table, need, _, release = data.draw(adjusted_tables("l1"))
-    told = known(table, need, release)
+    told = attacker_knowledge(table, need, release)
     attack = Adjustment(scenario="B3", replications=1)
     problem = attack.problem(release, told, 0)
     estimates = attack.estimate(release, told)
@@ -269,15 +269,18 @@ def test_replication_depends_on_seed_and_number_only():
 @pytest.mark.parametrize(
     ("name", "unused"),
     [
-        ("B1", {"senses": [-1.0] * 3, "lower": [9.0] * 3, "upper": [9.0] * 3, "room": None, "weights": None}),
-        ("B2", {"lower": [9.0] * 3, "upper": [9.0] * 3, "room": None, "weights": None}),
-        ("B3", {"lower_share": [9.0] * 3, "upper_share": [9.0] * 3, "room": None, "weights": None}),
+        (
+            "B1",
+            {"senses": [-1.0] * 3, "lower": [9.0] * 3, "upper": [9.0] * 3, "slack": None, "weights": None},
+        ),
+        ("B2", {"lower": [9.0] * 3, "upper": [9.0] * 3, "slack": None, "weights": None}),
+        ("B3", {"lower_share": [9.0] * 3, "upper_share": [9.0] * 3, "slack": None, "weights": None}),
         ("C", {"lower_share": None, "senses": None, "upper": None, "weights": None}),
     ],
 )
 def test_scenario_uses_only_its_own_knowledge(name, unused):
     release = published(PARTS, [5.0, 6.0, 11.0])
-    told = known(PARTS, FIRST, release)
+    told = attacker_knowledge(PARTS, FIRST, release)
     attack = Adjustment(scenario=name, replications=3)
     as_told, without = attack.estimate(release, told), attack.estimate(release, replace(told, **unused))
     assert_array_equal(as_told.value, without.value)
@@ -337,7 +340,7 @@ def test_missing_scenario_fact_raises():
     release = published(PARTS, [5.0, 6.0, 11.0])
     with pytest.raises(ParameterError, match="senses"):
         Adjustment(scenario="B2").estimate(release, AttackerKnowledge(deviation=0.1, unsafe=FIRST.unsafe))
-    with pytest.raises(ParameterError, match="room"):
+    with pytest.raises(ParameterError, match="slack"):
         Adjustment(scenario="C").estimate(release, FIRST)
 
 
@@ -349,6 +352,6 @@ def test_release_with_suppressed_cells_raises():
 
 def test_repr_omits_values():
     release = published(PARTS, [5.0, 6.0, 11.0])
-    told = known(PARTS, FIRST, release)
+    told = attacker_knowledge(PARTS, FIRST, release)
     shown = repr(told) + repr(Adjustment(replications=1).estimate(release, told))
     assert not any(digit in shown for digit in ("4", "5", "6"))

@@ -46,7 +46,7 @@ from hitoku.attacks import (
 from hitoku.attacks.adjustment import FACTS
 from hitoku.errors import HitokuError
 from hitoku.methods.adjust import Adjust
-from hitoku.metrics import known
+from hitoku.metrics import attacker_knowledge
 from hitoku.model import Bounds, Estimates, Need, Protection, Release, Table, slack
 from hitoku.rules import MinFrequency
 
@@ -170,7 +170,7 @@ def adjustment(draw):
         release = Release.of(table, Adjust(norm="l1").protect(table, need))
     except HitokuError:
         assume(False)
-    facts = known(table, need, release)
+    facts = attacker_knowledge(table, need, release)
     attack = Adjustment(scenario=Scenario(FACTS, "all"), norm="l1", replications=2, known=facts)
     return Staged(attack, table, release, cost=lambda moved: float(facts.weights @ np.abs(moved)))
 
@@ -331,7 +331,7 @@ def telling(name: str) -> tuple[Any, Release]:
     if name == "adjustment":
         need = Need(unsafe=table.value == 4711, lower=5.0, upper=5.0)
         release = Release.of(table, Adjust(norm="l1").protect(table, need))
-        return Adjustment(scenario=Scenario(FACTS), known=known(table, need, release)), release
+        return Adjustment(scenario=Scenario(FACTS), known=attacker_knowledge(table, need, release)), release
     return ATTACKS[name](), hidden
 
 

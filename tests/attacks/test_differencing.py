@@ -132,7 +132,7 @@ def test_invalid_codes_raise(codes, error):
 def test_different_units_or_names_raise():
     ledger = DifferencingSearch(3)
     ledger.release([Partition.published("a", [1, 1, 0])])
-    with pytest.raises(ParameterError, match="name of its own"):
+    with pytest.raises(ParameterError, match="unique name"):
         ledger.check([Partition.published("a", [1, 0, 1])])
     with pytest.raises(DataError, match="covers 2 units"):
         ledger.check([Partition.published("b", [1, 0])])

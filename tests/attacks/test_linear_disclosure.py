@@ -8,8 +8,8 @@ from scipy import sparse
 from tests.oracles.enumeration import determined, echelon
 from tests.strategies import count_tables, protections
 
-from hitoku.attacks import Interval, exposed, null_dimension
-from hitoku.feasibility import fixed
+from hitoku.attacks import Interval, derivable_cells, null_dimension
+from hitoku.feasibility import fixed_columns
 from hitoku.model import Protection, Release, Table
 
 
@@ -19,7 +19,7 @@ def test_exposed_cells_match_exact_fractions(data, dims, hierarchical):
     table = data.draw(count_tables(max_side=3, dims=dims, hierarchical=hierarchical))
     release = Release.of(table, data.draw(protections(table)))
     matrix = release.relations[:, np.flatnonzero(release.withheld)].toarray()
-    mask = exposed(release)
+    mask = derivable_cells(release)
     assert np.array_equal(mask[release.withheld], determined(matrix))
     assert not mask[~release.withheld].any()
     assert null_dimension(release) == matrix.shape[1] - len(echelon(matrix))
@@ -35,7 +35,7 @@ def test_arbitrary_coefficients_match_exact_fractions(seed):
     rng = np.random.default_rng(seed)
     shape = rng.integers(1, 7), rng.integers(1, 9)
     matrix = rng.choice([0, 0, 0, 1, -1, 0.5, 3, 0.1], shape)
-    mask, rank = fixed(sparse.csr_array(matrix))
+    mask, rank = fixed_columns(sparse.csr_array(matrix))
     assert np.array_equal(mask, determined(matrix))
     assert rank == len(echelon(matrix))
 
@@ -53,7 +53,7 @@ def test_arbitrary_coefficients_match_exact_fractions(seed):
 def test_small_pattern_disclosure_matches_expected(cells, given_away, moves):
     table = Table.from_array(np.arange(1, 10).reshape(3, 3))
     release = Release.of(table, Protection.withhold(table, np.isin(np.arange(16), cells)))
-    assert np.flatnonzero(exposed(release)).tolist() == given_away
+    assert np.flatnonzero(derivable_cells(release)).tolist() == given_away
     assert null_dimension(release) == moves
 
 
@@ -61,7 +61,7 @@ def test_narrow_interval_is_not_linear_disclosure():
     # Row sums 0 + 0: both cells must be zero as nothing is negative, yet adding and subtracting cannot tell.
     table = Table.from_array([[0, 0, 5], [0, 4, 5], [3, 0, 1]])
     release = Release.of(table, Protection.withhold(table, np.isin(np.arange(16), [0, 1, 4, 5, 8, 9])))
-    assert not exposed(release).any()
+    assert not derivable_cells(release).any()
     bounds = Interval().bounds(release)
     assert bounds.upper[[0, 1]].tolist() == [0, 0]
 
@@ -71,5 +71,5 @@ def test_rounded_third_is_treated_as_exact():
     relations = [[1.0, 3.0, -1.0, 0.0], [1 / 3, 1.0, 0.0, -1.0]]
     table = Table(value=[3.0, 2.0, 9.0, 3.0], relations=relations)
     release = Release.of(table, Protection.withhold(table, [True, True, False, False]))
-    assert not exposed(release).any()
+    assert not derivable_cells(release).any()
     assert null_dimension(release) == 1

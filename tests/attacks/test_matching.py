@@ -170,8 +170,8 @@ def test_release_of_another_method_raises(changes):
     [
         pytest.param({"strategy": "shav"}, "strategy cannot be 'shav'", id="strategy"),
         pytest.param({"limit": 0}, "limit must be a whole number", id="limit"),
-        pytest.param({"method": "optimal"}, "is no method", id="method"),
-        pytest.param({"strategy": "sample", "attacker": Likelihood(20)}, "need all of them", id="walk"),
+        pytest.param({"method": "optimal"}, "is not a method", id="method"),
+        pytest.param({"strategy": "sample", "attacker": Likelihood(20)}, "require all of them", id="walk"),
     ],
 )
 def test_invalid_parameters_raise(parameters, match):

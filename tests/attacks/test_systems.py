@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from tests.oracles.enumeration import enumerated_bounds
 
-from hitoku.attacks import Interval, exposed
+from hitoku.attacks import Interval, derivable_cells
 from hitoku.errors import TableError
 from hitoku.model import Labels, Release
 
@@ -110,7 +110,7 @@ def test_odd_cycle_is_solved_first():
     release = Release(
         published=[*[np.nan] * 7, *totals], relations=relations, labels=Labels.numbered(13), integer=True
     )
-    assert np.flatnonzero(exposed(release)).tolist() == [0, 1, 2]
+    assert np.flatnonzero(derivable_cells(release)).tolist() == [0, 1, 2]
     for attack in (Interval(), Interval(mode="linear"), Interval(integer=True)):
         bounds = attack.bounds(release)
         assert bounds.lower[:3].tolist() == bounds.upper[:3].tolist() == [2, 3, 4]

@@ -105,7 +105,7 @@ SHORT = "code,parent\nNorth,\nN1,North\nN2,North\n"
         pytest.param({"words": ["--hierarchy", "region"]}, "names no column and file", id="no file named"),
         pytest.param({"words": ["--hierarchy", "region=none.csv"]}, "no file or folder", id="no file"),
         pytest.param({"words": ["--magnitude", "both"]}, "magnitude", id="no such choice"),
-        pytest.param({"occupied": True}, "already holds something", id="occupied folder"),
+        pytest.param({"occupied": True}, "is not empty", id="occupied folder"),
     ],
 )
 def test_invalid_input_raises_and_writes_nothing(files, records, tmp_path, monkeypatch, capsys, spoil, what):

@@ -70,7 +70,7 @@ def test_count_release_reports_revealed_codes(tmp_path):
     run_recipe(Recipe.of(keys, tmp_path), tmp_path / "release")
     told = json.loads(run(tmp_path / "release", "--data", tmp_path / "people.csv", "--json").stdout)
     # Nobody in A is ill, and everybody who is ill is in B: three, and two, people are told.
-    assert (told["told_ill"], told["told_town"]) == (3, 2)
+    assert (told["exposed_ill"], told["exposed_town"]) == (3, 2)
 
 
 def test_other_records_or_public_folder_raise(firms, tmp_path, capsys):

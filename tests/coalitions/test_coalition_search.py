@@ -277,7 +277,7 @@ def test_reached_limits_are_reported():
     pair = [Contribution("A", 0, 7.0, sole=True), Contribution("B", 5, 9.0)]
     with pytest.raises(ParameterError, match="3 coalitions"):
         CoalitionSearch(SQUARE, need_for(5, 9), release, Insider(pair, coalition=2, limit=2)).verdict()
-    with pytest.raises(SolverError, match="time was over"):
+    with pytest.raises(SolverError, match="time limit was reached"):
         CoalitionSearch(SQUARE, need_for(5, 9), release, Insider(pair, time_limit_s=0.0))
 
 

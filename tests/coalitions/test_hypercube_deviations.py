@@ -99,10 +99,10 @@ def test_witness_of_one_coalition_is_not_shared():
 
 def test_effort_grows_for_cells_without_hypercube(monkeypatch):
     hypercubes, wanted = square_of(10.0)  # Nothing is asked for but that it moves by the smallest step.
-    efforts, look = [], hypercubes._found
+    efforts, look = [], hypercubes._search
     monkeypatch.setattr(
         hypercubes,
-        "_found",
+        "_search",
         lambda cross_table, asked, effort: efforts.append(effort) or look(cross_table, asked, effort),
     )
     hypercubes.found([wanted])

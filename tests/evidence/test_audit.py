@@ -149,7 +149,7 @@ def test_failed_cell_reason_is_checkable_arithmetic(case):
             assert [claim.split()[0] for claim in claims] == ["exactly"]
         for claim in claims:
             word, bound = claim.split()[0], Fraction(re.search(r"-?[0-9][0-9./]*", claim)[0])
-            if "known before reading" in claim:
+            if "known beforehand" in claim:
                 assert any(abs(float(bound) - b) < 1e-9 for b in (release.lower[cell], release.upper[cell]))
             else:
                 match = CLAIM.match(claim)

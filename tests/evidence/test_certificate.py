@@ -24,7 +24,7 @@ from hitoku.evidence import (
     pieces,
 )
 from hitoku.evidence import certificate as certificates
-from hitoku.evidence.verify import divided, fingerprint, verify
+from hitoku.evidence.verify import divide, fingerprint, verify
 from hitoku.model import Need, Protection, Release, Table
 
 
@@ -167,6 +167,6 @@ def test_streamed_fingerprint_matches_whole_record(content):
 
 @given(move=st.fractions(max_denominator=9) | st.integers(-99, 99), below=st.integers(1, 9))
 def test_scaled_deviations_are_exact(move, below):
-    found = divided(move, below)
+    found = divide(move, below)
     assert found * below == move
     assert isinstance(found, int) == ((Fraction(move) / below).denominator == 1)

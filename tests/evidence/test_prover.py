@@ -77,13 +77,13 @@ def test_cells_abandoned_nearby_skip_the_full_program(monkeypatch, tried):
 @pytest.mark.parametrize("size", [1, 10**9], ids=["counts", "giants beside the level"])
 def test_one_failed_direction_fails_the_cell(monkeypatch, side, size):
     rooms = []
-    usual = prover.opened
+    usual = prover.open_program
 
     def seen(program, **limits):
         rooms.append(float(-program.lower.min()))
         return usual(program, **limits)
 
-    monkeypatch.setattr(prover, "opened", seen)
+    monkeypatch.setattr(prover, "open_program", seen)
     problem, _ = asked(size * np.array(CUBE), 9 * size, **{side: 2.0})
     # What is handed over moves the cell by one either way: enough on one side, not on the other.
     by_one = Deviations.of([(problem.cells, np.array([1, -1, -1, 1, -1, 1, 1, -1]))], scale=1)

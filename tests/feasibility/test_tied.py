@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from hitoku.errors import TableError
-from hitoku.feasibility import Problem, stretch_linear, tied
+from hitoku.feasibility import Problem, stretch_linear, tie_cells
 from hitoku.solver.solution import Deadline
 
 TOP = 20.0
@@ -58,7 +58,7 @@ def ends(equations):
 @given(systems())
 def test_substitution_keeps_true_point_and_intervals(drawn):
     equations, point = drawn
-    found = tied(equations)
+    found = tie_cells(equations)
     assert found is not None
     short = np.full(found.equations.n_cells, np.nan)
     own = (found.sign == 1) & (found.offset == 0)
@@ -94,7 +94,7 @@ def test_goals_of_all_members_are_met(drawn, data):
 
 
 def test_chain_becomes_one_unknown():
-    found = tied(system([{0: 1, 1: 1}, {1: 1, 2: -1}, {2: 1, 3: 1}, {0: 1, 3: 1, 4: 1}], np.arange(5.0)))
+    found = tie_cells(system([{0: 1, 1: 1}, {1: 1, 2: -1}, {2: 1, 3: 1}, {0: 1, 3: 1, 4: 1}], np.arange(5.0)))
     assert found is not None
     # 0 + 1 leave 1, 1 and 2 differ by -1, 2 + 3 leave 5: all four hang on one; with it goes the fifth.
     assert len(set(found.standing[:4].tolist())) == 1
@@ -111,13 +111,13 @@ def test_chain_becomes_one_unknown():
 )
 def test_untied_cells_are_unchanged(rows):
     equations = system(rows, np.arange(3.0))
-    found = tied(equations)
+    found = tie_cells(equations)
     assert found is not None
     assert found.equations is equations
 
 
 def test_noninteger_numbers_are_unchanged():
-    assert tied(system([{0: 1, 1: 1}], np.array([0.5, 0.25]), exact=False)) is None
+    assert tie_cells(system([{0: 1, 1: 1}], np.array([0.5, 0.25]), exact=False)) is None
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_contradictions_are_decided_by_program(rows, rhs):
     equations = Problem(
         made.matrix, np.array(rhs, dtype=float), made.lower, made.upper, made.size, exact=True
     )
-    assert tied(equations) is None
+    assert tie_cells(equations) is None
     with pytest.raises(TableError):
         stretch_linear(
             equations, (made.lower, made.upper), (made.lower, made.upper), Deadline(None), sums=False

@@ -21,7 +21,7 @@ from hitoku.checks.session import Session
 from hitoku.checks.submission import recheck
 from hitoku.errors import DataError, HitokuError, ParameterError, did_you_mean
 from hitoku.evidence import Outcome
-from hitoku.io import catalogue, languages, page, read_po, speak, speaker, told
+from hitoku.io import catalogue, error_lines, languages, page, read_po, speak, speaker
 from hitoku.io.report import page as report_page
 from hitoku.messages import FIELD, Arguments, Text
 from hitoku.model import Row, Status, Table, Verdict
@@ -259,13 +259,13 @@ def test_error_is_printed_in_japanese():
         fix=did_you_mean("turnver", ["turnover"]),
         column="turnver",
     )
-    assert told(error, "ja") == [
+    assert error_lines(error, "ja") == [
         "列 'turnver' はありません",
         "場所: firms.csv",
         "対処: 'turnover' ではありませんか",
     ]
-    assert told(error) == str(error).split("\n  ")
-    assert told(HitokuError("tomorrow", "a sentence of tomorrow"), "ja") == ["a sentence of tomorrow"]
+    assert error_lines(error) == str(error).split("\n  ")
+    assert error_lines(HitokuError("tomorrow", "a sentence of tomorrow"), "ja") == ["a sentence of tomorrow"]
 
 
 def test_arguments_in_an_error_are_not_translated():

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from hitoku.kernels.repair import repair, repaired
+from hitoku.kernels.repair import repair, repair_deviation
 
 SIDE = 4
 # Every square of four cells in a flat table with published margins: one up, its neighbours down.
@@ -53,7 +53,7 @@ def test_repaired_witness_keeps_sums_slacks_and_movement(seed):
         held = -room[0], room[1].copy()
         held[0 if far > 0 else 1][owner[number]] = far
         moved, touched, on = slates()
-        _, keeps = repaired(witnesses, through, number, held, moved, (touched, on))
+        _, keeps = repair_deviation(witnesses, through, number, held, moved, (touched, on))
         assert keeps
         assert np.all((moved >= -room[0] - 1e-9) & (moved <= room[1] + 1e-9))
         assert moved[owner[number]] * np.sign(far) >= abs(far) - 1e-9

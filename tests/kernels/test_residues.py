@@ -8,7 +8,7 @@ from scipy import sparse
 from tests.oracles.enumeration import determined, echelon
 
 from hitoku.kernels.propagate import peel, propagate
-from hitoku.kernels.residues import PRIMES, inverse, multiplied, null_vector
+from hitoku.kernels.residues import PRIMES, inverse, multiply, null_vector
 
 RESIDUES = st.integers(0, 2**61 - 32)
 
@@ -18,7 +18,7 @@ RESIDUES = st.integers(0, 2**61 - 32)
 @given(a=RESIDUES, b=RESIDUES)
 def test_products_and_inverses_match_python(c, a, b):
     prime = 2**61 - c
-    assert int(multiplied(np.uint64(a), np.uint64(b), np.uint64(c))) == a * b % prime
+    assert int(multiply(np.uint64(a), np.uint64(b), np.uint64(c))) == a * b % prime
     if a:
         assert int(inverse(np.uint64(a), np.uint64(c))) == pow(a, -1, prime)
 
@@ -28,7 +28,7 @@ def test_largest_residues_do_not_overflow(c):
     prime = 2**61 - c
     for a in (prime - 1, prime - 2, 2**60, 2**31, 2**31 - 1, 2**30):
         for b in (prime - 1, 2**60 + 1, 2**31 - 1, 1, 0):
-            assert int(multiplied(np.uint64(a), np.uint64(b), np.uint64(c))) == a * b % prime
+            assert int(multiply(np.uint64(a), np.uint64(b), np.uint64(c))) == a * b % prime
 
 
 @pytest.mark.parametrize("c", PRIMES)

@@ -68,7 +68,7 @@ def test_halved_sums_match_numpy(seed):
     for k, r in zip(*np.nonzero(chosen), strict=True):
         members[k, r // 64] |= np.uint64(1) << np.uint64(r % 64)
     x = rng.choice([0.0, 0.25, 0.5, 0.6, 1.0], n)
-    ptr, index, data, score = zero_half.halved(members, tuple(rows), times, usable, x, 0.02)
+    ptr, index, data, score = zero_half.halve_rows(members, tuple(rows), times, usable, x, 0.02)
     expected = halves.halved(chosen @ whole[usable], chosen @ times[usable], x, 0.02)
     assert len(score) == len(expected)
     for k, (c, depth) in enumerate(expected):

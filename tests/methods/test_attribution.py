@@ -21,7 +21,7 @@ from hitoku.attacks import Group
 from hitoku.errors import NeedError, ScopeError
 from hitoku.evidence import audit
 from hitoku.evidence.verify import fingerprint, verify
-from hitoku.methods import METHODS, given_away, informed, traits_of
+from hitoku.methods import METHODS, given_away, traits_of, with_known_rules
 from hitoku.model import Need, Protection, Release, Table, add_up
 from hitoku.rules import RULES, DirectDisclosure, GroupDisclosure, KDisclosure, assess
 
@@ -58,7 +58,7 @@ def published(name, table, rule):
     width = 3 if traits_of(METHODS[name]()).informed else None
     need = assess(table, [rule], width=width)
     try:
-        protection = informed(METHODS[name](), [rule], width).protect(table, need)
+        protection = with_known_rules(METHODS[name](), [rule], width).protect(table, need)
     except ScopeError:
         assert traits_of(METHODS[name]()).scope
         return None
@@ -333,7 +333,7 @@ def test_certificate_without_or_with_empty_group_is_refuted(tmp_path):
         group |= {"witness": len(content["witnesses"]), "goal": 0}
         content["witnesses"].append(moved)
 
-    assert "nobody in the group" in told(empties).reason
+    assert "no member in the group" in told(empties).reason
     assert "which cell is the whole group" in told(lambda _, group: group.pop("group")).reason
 
 

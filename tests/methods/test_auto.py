@@ -10,7 +10,7 @@ from tests.methods.circulation.test_circulation import hierarchy, linked
 
 from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.evidence import audit
-from hitoku.methods import AUTO, Auto, kept, least_cost
+from hitoku.methods import AUTO, Auto, kept_cells, least_cost
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
@@ -39,7 +39,7 @@ def small_counts(table):
     [
         pytest.param(flat(4, 4), "optimal", "nothing cheaper is safe", id="small"),
         pytest.param(flat(25, 25), "optimal", "a flat two-way table: nothing cheaper is safe", id="flat"),
-        pytest.param(untold(flat(25, 25)), "circulation", "no cross table", id="no dimensions"),
+        pytest.param(untold(flat(25, 25)), "circulation", "do not form a cross table", id="no dimensions"),
         pytest.param(hierarchy(sides=((4, 4), (4, 5), (4,)))[0], "circulation", "cells", id="hierarchy"),
     ],
 )
@@ -95,7 +95,7 @@ def test_no_safe_pattern_is_cheaper_than_the_bound(seed, keep):
     except NeedError:
         return
     nothing = np.zeros(table.n_cells, dtype=bool)
-    least = least_cost(table, need, table.value, kept(table, keep), need.unsafe | nothing)
+    least = least_cost(table, need, table.value, kept_cells(table, keep), need.unsafe | nothing)
     assert table.value[need.unsafe].sum() <= least <= found.cost
 
 

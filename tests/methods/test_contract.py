@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, dimension_tuples, magnitude_tables
 
 import hitoku.methods
-from hitoku.attacks import Interval, exposed
+from hitoku.attacks import Interval, derivable_cells
 from hitoku.errors import NeedError, ScopeError
-from hitoku.methods import METHODS, Method, Promise, Traits, informed, traits_of
+from hitoku.methods import METHODS, Method, Promise, Traits, traits_of, with_known_rules
 from hitoku.model import Need, Protection, Release, Table, add_up
 from hitoku.rules import MinFrequency, PPercent, assess
 from hitoku.testing import covers
@@ -46,7 +46,7 @@ def small_counts(table):
 
 def made(name):
     """Make a method as the pipeline hands it out: knowing how unsafe counts are found, if it asks."""
-    return informed(METHODS[name](), [MinFrequency(4)], 5)
+    return with_known_rules(METHODS[name](), [MinFrequency(4)], 5)
 
 
 KINDS = {
@@ -73,7 +73,7 @@ def keeps_its_promise(method, table: Table, need: Need) -> bool:
     release = Release.of(table, method.protect(table, need))
     if traits_of(method).promise is Promise.ADJUSTED:
         return adjusts(table, need, release)
-    if np.any(exposed(release) & need.unsafe):
+    if np.any(derivable_cells(release) & need.unsafe):
         return False
     if traits_of(method).promise is Promise.EXACT_ONLY:
         return bool(np.all(release.withheld[need.unsafe]))

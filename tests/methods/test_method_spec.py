@@ -57,7 +57,7 @@ def test_valid_spec_makes_method(spec, kind, parameters):
         pytest.param("optimal:withhold=a+b", "withhold", "allowed: none", id="a mask"),
         pytest.param("gauss:attack=group", "attack", "only be given in Python", id="an object"),
         pytest.param("randomised:rules=zero", "rules", "allowed: none", id="a list of objects"),
-        pytest.param("greedy:tidy", "no parameter with its value", "greedy:", id="no value"),
+        pytest.param("greedy:tidy", "not a parameter with its value", "greedy:", id="no value"),
     ],
 )
 def test_invalid_spec_raises(spec, what, fix):

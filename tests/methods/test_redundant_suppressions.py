@@ -9,7 +9,7 @@ from tests.strategies import count_tables
 
 from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ScopeError
-from hitoku.methods import METHODS, Greedy, informed, redundant_suppressions, traits_of
+from hitoku.methods import METHODS, Greedy, redundant_suppressions, traits_of, with_known_rules
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.rules import MinFrequency, assess
 
@@ -23,7 +23,7 @@ FREE = [name for name in METHODS if traits_of(METHODS[name]()).adds_cells]
 def test_every_secondary_cell_has_more_than_one_possible_value(name, table):
     need = assess(table, [MinFrequency(3)], width=4)
     try:
-        protection = informed(METHODS[name](), [MinFrequency(3)], 4).protect(table, need)
+        protection = with_known_rules(METHODS[name](), [MinFrequency(3)], 4).protect(table, need)
     except (NeedError, ScopeError):
         return
     width = Interval().bounds(Release.of(table, protection)).width

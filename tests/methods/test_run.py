@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hitoku.errors import NeedError, ScopeError
 from hitoku.evidence import audit
-from hitoku.methods import METHODS, Gauss, Greedy, Promise, informed, traits_of
+from hitoku.methods import METHODS, Gauss, Greedy, Promise, traits_of, with_known_rules
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Need, Protection, Release, Table
@@ -51,7 +51,7 @@ def test_large_numbers_with_decimals_are_decided(seed):
 
 
 RULES = [MinFrequency(4)]
-EVERY = {name: informed(method(), RULES, 5) for name, method in METHODS.items()} | {
+EVERY = {name: with_known_rules(method(), RULES, 5) for name, method in METHODS.items()} | {
     "greedy, closing": Greedy(prefer="closing", tidy=True),
     "gauss with widths": Gauss(width=True),
 }

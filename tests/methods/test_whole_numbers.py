@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks import exposed
+from hitoku.attacks import derivable_cells
 from hitoku.errors import NeedError, ScopeError
 from hitoku.evidence import audit
-from hitoku.methods import METHODS, Promise, informed, narrow_in_whole_numbers, shown_by_moves, traits_of
+from hitoku.methods import (
+    METHODS,
+    Promise,
+    narrow_in_whole_numbers,
+    shown_by_moves,
+    traits_of,
+    with_known_rules,
+)
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
@@ -105,7 +112,7 @@ def test_given_deviations_count_only_if_feasible(cells, amounts, scale, shown):
     assert shown_by_moves(table, need, found) is shown
 
 
-EVERY = {name: informed(method(), [MinFrequency(2)], 1) for name, method in METHODS.items()} | {
+EVERY = {name: with_known_rules(method(), [MinFrequency(2)], 1) for name, method in METHODS.items()} | {
     "greedy, closing": CLOSING,
     "gauss with widths": Gauss(width=True),
 }
@@ -128,6 +135,6 @@ def test_method_result_passes_integer_audit(name, cells):
         assert not audit(table, need, Release.of(table, everything)).safe
         return
     if traits_of(method).promise is Promise.EXACT_ONLY and method.width is None:
-        assert not np.any(exposed(release) & need.unsafe)
+        assert not np.any(derivable_cells(release) & need.unsafe)
     else:
         assert audit(table, need, release).safe

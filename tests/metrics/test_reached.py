@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hitoku.errors import NeedError
 from hitoku.evidence import AdjustedAudit, audit
-from hitoku.metrics import reached
+from hitoku.metrics import protection_ratio
 from hitoku.model import Bounds, Need, Protection, Release, Table
 
 TABLE = Table.from_array([20, 10, 6])  # and 36
@@ -17,7 +17,7 @@ UNSAFE = TABLE.value == 10
 def held(low, high, **levels):
     lower = np.where(UNSAFE, low, TABLE.value)
     upper = np.where(UNSAFE, high, TABLE.value)
-    return reached(TABLE, Need(unsafe=UNSAFE, **levels), Bounds(lower=lower, upper=upper))[0]
+    return protection_ratio(TABLE, Need(unsafe=UNSAFE, **levels), Bounds(lower=lower, upper=upper))[0]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_ratio_of_one_means_safe(low, high, lower, upper, width):
 
 def test_arrays_of_another_table_raise():
     with pytest.raises(NeedError, match="4 cells"):
-        reached(TABLE, Need(unsafe=[True]), Bounds(lower=[0], upper=[1]))
+        protection_ratio(TABLE, Need(unsafe=[True]), Bounds(lower=[0], upper=[1]))
 
 
 @pytest.mark.parametrize(

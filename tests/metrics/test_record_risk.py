@@ -66,8 +66,8 @@ def test_count_risks_match_enumeration(case):
     for place, mine in enumerate(exact.values()):
         assert (found.cells[place], found.known[place]) == (mine["cells"], mine["known"])
         assert found.columns["fewest"][place] == mine["fewest"]
-        told = {v for v, variable in enumerate(("region", "trade")) if found.told[variable][place]}
-        assert told == mine["told"]
+        told = {v for v, variable in enumerate(("region", "trade")) if found.exposed[variable][place]}
+        assert told == mine["exposed"]
 
 
 def test_estimate_matches_the_p_percent_rule():

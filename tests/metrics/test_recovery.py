@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from hitoku.attacks.adjustment import Adjustment
 from hitoku.errors import NeedError, ParameterError
-from hitoku.metrics import BINS, errors, known, recovery
+from hitoku.metrics import BINS, attacker_knowledge, errors, recovery
 from hitoku.model import Estimates, Need, Protection, Release, Table
 
 TABLE = Table(value=np.array([100.0, 50.0, 150.0]), relations=np.array([[1.0, 1.0, -1.0]]))
@@ -66,19 +66,19 @@ def test_draws_are_counted_separately_and_pooled():
 
 
 def test_known_facts_follow_from_table_need_release():
-    told = known(TABLE, NEED, published([125, 40, 165]), delta=0.0)
+    told = attacker_knowledge(TABLE, NEED, published([125, 40, 165]), delta=0.0)
     assert told.deviation == pytest.approx(0.25)  # 25 of 100, and 10 of 40: 50 lies in 40 (1 + 0.25)
     assert told.senses.tolist()[:2] == [1, -1]
     assert told.lower_share.tolist() == [0.1, 0.1, 0]
     assert told.upper_share.tolist() == [0.2, 0.1, 0]
-    low, high = told.room
+    low, high = told.slack
     assert low.tolist() == [20, -50, -150]
     assert high.tolist() == [np.inf, -5, np.inf]
 
 
 def test_width_raises_both_levels_alike():
     need = Need(unsafe=[True, False, False], lower=[2.0, 0, 0], upper=[4.0, 0, 0], width=[10.0, 0, 0])
-    told = known(TABLE, need, published([106, 50, 156]))
+    told = attacker_knowledge(TABLE, need, published([106, 50, 156]))
     assert (told.lower[0], told.upper[0]) == (4, 6)
 
 
@@ -95,4 +95,4 @@ def test_tolerance_outside_first_interval_raises(tolerance):
 
 def test_parts_of_different_tables_raise():
     with pytest.raises(NeedError):
-        known(TABLE, Need(unsafe=[True]), published([1, 1, 2]))
+        attacker_knowledge(TABLE, Need(unsafe=[True]), published([1, 1, 2]))

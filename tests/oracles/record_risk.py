@@ -35,7 +35,7 @@ def listed_risk(
         risk: dict[str, Any] = {"cells": len(mine), "known": len(known)}
         risk["fewest"] = min((len(amounts[cell]) for cell in known), default=None)
         if counts:
-            risk["told"] = {
+            risk["exposed"] = {
                 variable
                 for variable, _ in enumerate(release.labels.names)
                 for cell in mine

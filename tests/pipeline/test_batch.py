@@ -238,7 +238,7 @@ def test_batch_writes_adjusted_tables(folder):
 def test_adjusted_tables_have_no_intervals(folder, method):
     rest = f"<SUPPRESS> {'OPT' if method else 'CTA'}(1)\n" + '<WRITETABLE> (1,5,AR+,"out.tab")\n'
     before = {*entries(folder), "b.arb"}
-    with pytest.raises(OutputError, match="no intervals where values are adjusted"):
+    with pytest.raises(OutputError, match="adjusted values have no intervals"):
         run(folder, "P(10,1)", rest, method=method)
     assert set(entries(folder)) == before
 
@@ -326,8 +326,8 @@ def test_logbook_omits_values(folder):
         (("<SUPPRESS> OPT(1,1)", "<SUPPRESS> OPT(0,1)"), "only one", 6),
         (('"out.csv"', '"r.asc"'), "'r.asc' is read by the batch and would be overwritten", 7),
         (('"out.csv"', '"region.hrc"'), "'region.hrc' is read by the batch", 7),
-        (('"out.csv"', '"no/out.csv"'), "there is no folder for 'out.csv'", 7),
-        (('"out.csv"', r'"C:\out.csv"'), "is a place on Windows", 7),
+        (('"out.csv"', '"no/out.csv"'), "no folder for 'out.csv'", 7),
+        (('"out.csv"', r'"C:\out.csv"'), "is a path on Windows", 7),
         (('"out.csv"', '"../out.csv"'), "stands outside the folder of the batch", 7),
         (('"out.csv"', '"/tmp/out.csv"'), "stands outside the folder of the batch", 7),
         (("<WRITETABLE>", '<WRITETABLE> (1,3,,"out.csv")\n<WRITETABLE>'), "'out.csv' is written twice", 8),
@@ -407,7 +407,7 @@ def test_invalid_parameters_raise(folder):
         run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n", method="gredy")
     (folder / "release").mkdir()
     (folder / "release" / "old").touch()
-    with pytest.raises(OutputError, match="already holds"):
+    with pytest.raises(OutputError, match="is not empty"):
         run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n", out=folder / "release")
 
 
@@ -419,6 +419,6 @@ def test_unused_missing_quantity_is_ignored(folder):
 def test_batch_overwrites_files_only_if_allowed(folder):
     path = arb(folder, START.format(rules="P(10,1)") + "<SUPPRESS> OPT(1,1)\n" + WRITE)
     (folder / "out.csv").write_text("mine")
-    with pytest.raises(DataError, match="is there already"):
+    with pytest.raises(DataError, match="exists already"):
         run_batch(path, overwrite=False)
     assert (folder / "out.csv").read_text() == "mine"

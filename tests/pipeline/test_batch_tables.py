@@ -117,9 +117,9 @@ def test_sole_contributors_are_protected_from_each_other(table):
     ("rules", "what"),
     [
         ("P(10,1)", "the rules look at the 2 largest contributions, the table has 0"),
-        ("REQ(50,50,0,20)", "REQ needs microdata"),
-        ("FREQ(3,20)|FREQ(3,20)", "a rule on holdings needs microdata"),
-        ("WGT(1)", "WGT(1) needs microdata"),
+        ("REQ(50,50,0,20)", "REQ requires microdata"),
+        ("FREQ(3,20)|FREQ(3,20)", "a rule on holdings requires microdata"),
+        ("WGT(1)", "WGT(1) requires microdata"),
     ],
 )
 def test_rules_without_required_columns_raise(table, rules, what):

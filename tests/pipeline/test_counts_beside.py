@@ -244,7 +244,7 @@ def test_verify_proves_the_row_for_both_folders(released):
     for kind, other in (("counts", "amounts"), ("magnitudes", "counts")):
         answer = ht.verify(released / kind)
         assert answer.ok, answer.reason
-        assert f"every witness fits the {other} that leave with them" in answer.reason
+        assert f"every witness is consistent with the {other} released with them" in answer.reason
         row = next(row for row in answer.rows if row.attacker == "tables")
         assert (row.status, row.checked) == ("proved", "proved again here for counts and amounts")
 
@@ -266,14 +266,14 @@ def test_nonzero_value_with_zero_count_raises(released, tmp_path):
     empty = next(i for i, x in enumerate(beside["values"]) if x == 0 and i not in beside["withheld"])
     assert (content["lower"][empty], content["upper"][empty]) == (0, 0)
     content["upper"][empty] = None
-    assert "an amount is possible where nobody is counted" in forged(content, tmp_path).reason
+    assert "an amount is possible without a counted unit" in forged(content, tmp_path).reason
 
 
 def test_zero_count_with_nonzero_value_raises(released, tmp_path):
     content = certificate(released / "counts")
     full = next(i for i, x in enumerate(content["beside"]["values"]) if x != 0)
     content["lower"][full] = 0
-    assert "nobody need be counted where an amount is" in forged(content, tmp_path).reason
+    assert "a positive amount is possible without a counted unit" in forged(content, tmp_path).reason
 
 
 def test_companion_of_another_table_raises(released, tmp_path):
@@ -298,4 +298,4 @@ def test_companion_of_another_table_raises(released, tmp_path):
 def test_row_is_not_proved_without_other_measure(released, tmp_path):
     content = certificate(released / "magnitudes")
     del content["beside"]
-    assert "called proved, and there is no proof of it" in forged(content, tmp_path).reason
+    assert "called proved, but without a proof" in forged(content, tmp_path).reason

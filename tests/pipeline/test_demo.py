@@ -48,6 +48,6 @@ def test_methods_are_compared_on_request(tmp_path):
 def test_occupied_folder_raises_before_work(tmp_path):
     (tmp_path / "old.txt").write_text("old")
     told = []
-    with pytest.raises(OutputError, match="already holds something"):
+    with pytest.raises(OutputError, match="is not empty"):
         run_demo(tmp_path, records=400, seed=3, by=["region"], report=told.append)
     assert told == []

@@ -9,7 +9,7 @@ import pytest
 from joblib import parallel_config
 from tests.oracles import blocks as oracle
 
-from hitoku.attacks.matching import Matching, Suppressor, random_cycle, walked
+from hitoku.attacks.matching import Matching, Suppressor, random_cycle, walk_tables
 from hitoku.attacks.matching.matching import MANY_CELLS
 from hitoku.errors import ParameterError
 from hitoku.methods import Blocks, Greedy, Optimal, Randomised
@@ -97,7 +97,7 @@ def seen_from(table, need, release, method, steps):
         return Suppressor(method, RULES, WIDTH).reproduces(release, values)
 
     wanted = np.where(need.unsafe, need.width, 0)
-    return walked(release, same, table.value.astype(int), wanted, steps=steps, seed=1)
+    return walk_tables(release, same, table.value.astype(int), wanted, steps=steps, seed=1)
 
 
 def test_walk_visits_only_tables_with_same_release():

@@ -507,7 +507,7 @@ def test_occupied_folder_raises_before_work(kitchen):
     (path.parent / "release").mkdir()
     (path.parent / "release" / "letter.txt").write_text("keep me", encoding="utf-8")
     stages = []
-    with pytest.raises(OutputError, match="already holds"):
+    with pytest.raises(OutputError, match="is not empty"):
         run_recipe(path, report=stages.append)
     assert stages == []
     assert (path.parent / "release" / "letter.txt").read_text("utf-8") == "keep me"

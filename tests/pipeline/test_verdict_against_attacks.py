@@ -19,7 +19,7 @@ from hitoku.coalitions import contributions_in
 from hitoku.errors import HitokuError
 from hitoku.evidence import AdjustedAudit, judge_attack
 from hitoku.methods import METHODS
-from hitoku.metrics import known
+from hitoku.metrics import attacker_knowledge
 from hitoku.model import Colour, Severity, Status, counts_units
 from hitoku.rules import RULES
 
@@ -75,7 +75,7 @@ def attacks_in_scope(outcome, rules):
             method=made.method, rules=made.rules, width=made.width, groups=made.groups, limit=MATCHED
         )
     if "method" in scope and adjusted:
-        facts = known(table, outcome.need, outcome.release)
+        facts = attacker_knowledge(table, outcome.need, outcome.release)
         yield Adjustment(known=facts)
 
 

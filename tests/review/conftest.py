@@ -35,11 +35,11 @@ from hitoku.review import (
     check_done,
     checking,
     copy_folder,
-    known,
     make_app,
     migrate,
     new_request,
     open_database,
+    user_by_login,
     users,
     write_settings,
     writing,
@@ -242,14 +242,14 @@ class Centre:
 
     def person(self, login):
         with writing(self.context.engine) as connection:
-            return known(connection, login)
+            return user_by_login(connection, login)
 
     def browser(self, login=None, **options):
         """Return a browser with a session of somebody."""
         client = TestClient(self.app, base_url="http://127.0.0.1", follow_redirects=False, **options)
         if login is not None:
             with writing(self.context.engine) as connection:
-                token = users.begin_session(connection, known(connection, login).id)
+                token = users.begin_session(connection, user_by_login(connection, login).id)
             client.cookies.set(COOKIE, token)
             client.headers["x-form-token"] = users.form_token(token)
         return client
@@ -263,7 +263,7 @@ class Centre:
             number = new_request(
                 connection,
                 self.context,
-                known(connection, login),
+                user_by_login(connection, login),
                 project_id=1,
                 title=title,
                 context="people of three regions",

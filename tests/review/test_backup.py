@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from hitoku.errors import DataError, OutputError
 from hitoku.files import sha256
-from hitoku.review import Context, back_up, metadata, reading, restored, verified, writing
+from hitoku.review import Context, back_up, metadata, reading, restore, verify_log, writing
 
 MOMENT = "2026-11-16T10:00:00Z"
 
@@ -31,10 +31,10 @@ def worked(centre):
 def test_restored_backup_is_complete_and_usable(worked, tmp_path):
     kept = back_up(worked.context, tmp_path / "backup")
     assert kept.entries > 10
-    restored(tmp_path / "backup", tmp_path / "again")
+    restore(tmp_path / "backup", tmp_path / "again")
     again = Context.open(tmp_path / "again")
     assert content(again) == content(worked.context)
-    assert verified(again.engine)[1] == []
+    assert verify_log(again.engine)[1] == []
     assert (again.submitted(1) / "manifest.json").read_bytes() == (
         worked.context.submitted(1) / "manifest.json"
     ).read_bytes()
@@ -47,7 +47,7 @@ def test_modified_backup_raises(worked, tmp_path):
     back_up(worked.context, tmp_path / "backup")
     (tmp_path / "backup" / "submissions" / "000001" / "manifest.json").write_text("{}", "utf-8")
     with pytest.raises(DataError, match="was changed"):
-        restored(tmp_path / "backup", tmp_path / "again")
+        restore(tmp_path / "backup", tmp_path / "again")
     assert not (tmp_path / "again").exists()
 
 
@@ -56,7 +56,7 @@ def test_backup_does_not_overwrite_files(worked, tmp_path):
     with pytest.raises(OutputError):
         back_up(worked.context, tmp_path / "backup")
     with pytest.raises(OutputError):
-        restored(tmp_path / "backup", worked.context.folder)
+        restore(tmp_path / "backup", worked.context.folder)
 
 
 def changed_backup(worked, folder, change):
@@ -76,12 +76,12 @@ def test_backup_with_unlogged_decision_raises(worked, tmp_path):
         return whole
 
     with pytest.raises(DataError, match="decisions are not those of the log"):
-        restored(changed_backup(worked, tmp_path / "backup", change), tmp_path / "again")
+        restore(changed_backup(worked, tmp_path / "backup", change), tmp_path / "again")
     assert not (tmp_path / "again").exists(), "half of an application"
 
 
 def test_backup_of_unknown_format_raises(worked, tmp_path):
     backup = changed_backup(worked, tmp_path / "backup", lambda whole: {**whole, "form": "9999"})
     with pytest.raises(DataError, match="form 9999"):
-        restored(backup, tmp_path / "again")
+        restore(backup, tmp_path / "again")
     assert not (tmp_path / "again").exists()

@@ -42,9 +42,9 @@ def test_administrator_resets_a_password(centre):
 
     for login in ("yui", "haru"):
         assert [sign_in(login, "wrong") for _ in range(6)] == [422] * 5 + [429]
-    assert "5 wrong password(s) forgotten" in run("unlock", centre.context.folder, "yui").stdout
+    assert "5 failed sign-in(s) reset" in run("unlock", centre.context.folder, "yui").stdout
     assert (sign_in("yui", PASSWORD), sign_in("haru", PASSWORD)) == (303, 429)
-    assert "5 wrong password(s) forgotten" in run("unlock", centre.context.folder).stdout
+    assert "5 failed sign-in(s) reset" in run("unlock", centre.context.folder).stdout
     assert sign_in("haru", PASSWORD) == 303
     with reading(centre.context.engine) as connection:
         events = [(each["who"], each["event"]) for each in log.entries(connection)]
@@ -66,7 +66,7 @@ def test_team_name_round_trips(tmp_path, team):
         (("add-project", "FOLDER", "p", "--member", "nobody"), "nobody"),
         (("set-password", "FOLDER", "nobody"), "no person 'nobody'"),
         (("unlock", "FOLDER", "nobody"), "no person 'nobody'"),
-        (("--folder", "FOLDER", "--demo"), "what should be served"),
+        (("--folder", "FOLDER", "--demo"), "nothing to serve"),
         (("--demo", "--host", "0.0.0.0"), "stays on this machine"),  # noqa: S104 - refused
         (("migrate", "NOTHING"), "no review.toml"),
     ],

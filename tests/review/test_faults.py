@@ -29,13 +29,13 @@ from hitoku.review import (
     COOKIE,
     Worker,
     differences,
-    known,
     log,
     moment,
     read_moment,
     reading,
+    user_by_login,
     users,
-    verified,
+    verify_log,
     writing,
 )
 
@@ -62,7 +62,7 @@ def is_whole(context):
     with reading(context.engine) as connection:
         found = list(log.entries(connection))
         assert differences(connection, found) == []
-    assert verified(context.engine)[1] == []
+    assert verify_log(context.engine)[1] == []
 
 
 def votes_of(context):
@@ -195,7 +195,7 @@ class Process:
 
 def token_of(context, login):
     with writing(context.engine) as connection:
-        return users.begin_session(connection, known(connection, login).id)
+        return users.begin_session(connection, user_by_login(connection, login).id)
 
 
 @pytest.mark.long

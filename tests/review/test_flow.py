@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from tests.review.conftest import packed
 
 from hitoku.checks.submission import recheck
-from hitoku.review import differences, log, reading, replay, stored, verified
+from hitoku.review import differences, log, reading, replay, stored_state, verify_log
 
 
 def text_of(response):
@@ -254,7 +254,7 @@ def test_state_can_be_replayed_from_the_log(centre, resubmitted):
     with reading(centre.context.engine) as connection:
         entries = list(log.entries(connection))
         told = replay(entries)
-        assert told == stored(connection)
+        assert told == stored_state(connection)
         assert differences(connection, entries) == []
     assert set(told.states) == {resubmitted, number}
     assert len(told.votes) == 6 + 4 + 6
@@ -262,7 +262,7 @@ def test_state_can_be_replayed_from_the_log(centre, resubmitted):
     # A vote that somebody put into the table shows.
     with centre.context.engine.begin() as connection:
         connection.execute(sa.text("UPDATE vote SET choice = 'change' WHERE output = 1"))
-    assert verified(centre.context.engine)[1] == ["votes are not those of the log"]
+    assert verify_log(centre.context.engine)[1] == ["votes are not those of the log"]
 
 
 def test_repeated_form_is_ignored(centre):

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 import sqlalchemy as sa
 
-from hitoku.review import Worker, checking, differences, log, reading, release_task, verified
+from hitoku.review import Worker, checking, differences, log, reading, release_task, verify_log
 
 
 class Here(Worker):
@@ -50,8 +50,8 @@ def test_release_writes_receipt_ledger_log_and_letter(centre, approved):
     assert "people: merge N with S" in content["letter.txt"].decode()
     # Its head is in the log, and a log without it is not whole.
     head = json.loads(content["log.json"])
-    assert verified(centre.context.engine, [head])[1] == []
-    assert verified(centre.context.engine, [{**head, "entries": head["entries"] + 9}])[1] != []
+    assert verify_log(centre.context.engine, [head])[1] == []
+    assert verify_log(centre.context.engine, [{**head, "entries": head["entries"] + 9}])[1] != []
     with reading(centre.context.engine) as connection:
         assert differences(connection, list(log.entries(connection))) == []
     assert centre.browser("mio").get(f"/requests/{approved}/release.zip").status_code == 404

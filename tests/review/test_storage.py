@@ -11,7 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from hitoku.errors import DataError, ParameterError
 from hitoku.review import (
     add_person,
-    found,
+    create_folder,
     log,
     metadata,
     migrate,
@@ -89,17 +89,17 @@ def test_failed_transaction_is_rolled_back(context):
 def test_setup_is_repeated_after_killed_run(tmp_path):
     """Its commit may outlive the folder; a database with people in it is somebody's."""
     elsewhere = {"database": f"sqlite:///{tmp_path / 'elsewhere.db'}"}
-    first = found(tmp_path / "killed", **elsewhere)
+    first = create_folder(tmp_path / "killed", **elsewhere)
     with first.engine.connect() as connection:
         begun = [row.text for row in versions(connection)]
     first.engine.dispose()
     shutil.rmtree(tmp_path / "killed")
-    context = found(tmp_path / "again", **elsewhere)
+    context = create_folder(tmp_path / "again", **elsewhere)
     with context.engine.connect() as connection:
         assert [row.text for row in versions(connection)] == begun
     with writing(context.engine) as connection:
         add_person(connection, "yui", "Yui Tanaka", ["checker"], None, by="test")
     context.engine.dispose()
-    with pytest.raises(ParameterError, match="belongs to a centre already"):
-        found(tmp_path / "second", **elsewhere)
+    with pytest.raises(ParameterError, match="in use by another application"):
+        create_folder(tmp_path / "second", **elsewhere)
     assert not (tmp_path / "second").exists()

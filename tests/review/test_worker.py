@@ -18,9 +18,9 @@ from hitoku.review import (
     check_done,
     copy_folder,
     jobs,
-    known,
     new_request,
     reading,
+    user_by_login,
     worker,
     writing,
 )
@@ -41,7 +41,7 @@ def hand_in(centre, folder=None):
         return new_request(
             connection,
             centre.context,
-            known(connection, "ren"),
+            user_by_login(connection, "ren"),
             project_id=1,
             title="Wages",
             context="c",

@@ -56,7 +56,7 @@ def test_rule_states_required_number_of_largest():
 
 def test_negative_contributions_require_a_ranking():
     below = replace(TABLE.units, negative=True)
-    with pytest.raises(RuleError, match="nobody has said how to rank them"):
+    with pytest.raises(RuleError, match="no ranking was chosen"):
         ranked_at(replace(TABLE, units=below), "unit", 2, "p_percent")
     said = replace(below, magnitude="signed")
     assert ranked_at(replace(TABLE, units=said), "unit", 2, "p_percent") is not None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hitoku.model import Contributors, Table
-from hitoku.rules import from_distance, needed, parts_of, percent_of_value, structural_zero
+from hitoku.rules import from_distance, need_of_rule, parts_of, percent_of_value, structural_zero
 
 
 def cell(value, total, *, integer=False):
@@ -40,7 +40,7 @@ def test_structural_zeros_are_empty_and_fixed():
     fixed = [True, True, False, False, False, False, False, False, False]
     table = Table.from_array([[0, 5], [0, 9]], fixed=fixed)
     assert structural_zero(table).nonzero()[0].tolist() == [0]
-    need = needed(table, "given", np.ones(9, dtype=bool))
+    need = need_of_rule(table, "given", np.ones(9, dtype=bool))
     assert need.unsafe.tolist() == [False] + [True] * 8
 
 

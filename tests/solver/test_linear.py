@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from hitoku.errors import ParameterError, SolverError
 from hitoku.solver.highs import power_of_two
-from hitoku.solver.linear import BASIC, LOWER, UPPER, LinearProgram, SolverStatus, opened, solve
+from hitoku.solver.linear import BASIC, LOWER, UPPER, LinearProgram, SolverStatus, open_program, solve
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_extreme_scales_are_solved():
     for size in (1e-11, 1e12):
         relations = [[1, 1, 0], [0, 1, 1]]
         program = LinearProgram([0, 0, 0], relations, [3 * size, 5 * size], lower=0, upper=4 * size)
-        with opened(program) as warm:
+        with open_program(program) as warm:
             assert warm.maximise(2).value == pytest.approx(4 * size, rel=1e-12)
             assert warm.minimise(2).value == pytest.approx(2 * size, rel=1e-12)
 
@@ -79,14 +79,14 @@ def test_fractional_vertices_are_additive():
     rng = np.random.default_rng(3)
     relations = (rng.random((12, 40)) < 0.2).astype(float)
     rhs = relations @ rng.integers(0, 1000, 40)
-    with opened(LinearProgram(0, sparse.coo_array(relations), rhs, upper=1000)) as warm:
+    with open_program(LinearProgram(0, sparse.coo_array(relations), rhs, upper=1000)) as warm:
         x = warm.maximise(0).x
     assert np.abs(relations @ x - rhs).max() <= 1e-9
 
 
 def test_maximising_reports_duals_of_the_objective_as_given():
     program = LinearProgram(0, [[1, 1, 1]], [10], upper=[4, 5, 6])
-    with opened(program) as warm:
+    with open_program(program) as warm:
         solution = warm.solve([3, 2, 1], maximise=True)
     assert solution.value == 3 * 4 + 2 * 5 + 1 * 1
     assert solution.duals.tolist() == [1.0]
@@ -96,7 +96,7 @@ def test_maximising_reports_duals_of_the_objective_as_given():
 
 
 def test_bounds_of_open_program_can_change():
-    with opened(LinearProgram(0, [[1, 1]], [10])) as warm:
+    with open_program(LinearProgram(0, [[1, 1]], [10])) as warm:
         assert warm.maximise(0).value == 10
         warm.bounds([0, 3], [np.inf, 5])
         assert (warm.minimise(0).value, warm.maximise(0).value) == (5, 7)
@@ -113,7 +113,7 @@ def test_reset_solver_answers_like_a_new_one(dual):
     # All points cost the same, so where a search ends depends on where it began.
     program = LinearProgram(np.zeros(50), relations, relations @ rng.integers(1, 9, 50), upper=9)
     fresh = solve(program, dual=dual).x
-    with opened(program, dual=dual) as warm:
+    with open_program(program, dual=dual) as warm:
         warm.solve(rng.random(50), maximise=True)
         assert not np.array_equal(warm.solve(program.cost).x, fresh)
         warm.forget()
@@ -121,14 +121,16 @@ def test_reset_solver_answers_like_a_new_one(dual):
 
 
 def test_program_without_columns_can_be_reset():
-    with opened(LinearProgram([], np.zeros((1, 0)), [0])) as warm:
+    with open_program(LinearProgram([], np.zeros((1, 0)), [0])) as warm:
         warm.bounds([], [])
         warm.forget()
         assert warm.solve([]).value == 0
 
 
 def test_objective_after_unbounded_one_is_solved():
-    with opened(LinearProgram(0, [[1, -1, 0], [0, 1, 1]], [0, 5], lower=[-np.inf, -np.inf, -3])) as warm:
+    with open_program(
+        LinearProgram(0, [[1, -1, 0], [0, 1, 1]], [0, 5], lower=[-np.inf, -np.inf, -3])
+    ) as warm:
         assert warm.maximise(0).value == 8
         assert warm.minimise(0).status is SolverStatus.UNBOUNDED
         assert warm.minimise(0).value == -np.inf
@@ -170,7 +172,7 @@ def test_malformed_programs_raise(parts):
 
 
 def test_answer_failing_recomputation_raises(monkeypatch):
-    with opened(LinearProgram(0, [[1, 1]], [10])) as warm:
+    with open_program(LinearProgram(0, [[1, 1]], [10])) as warm:
         monkeypatch.setattr(type(warm), "_meets", lambda _self, _x: False)
         with pytest.raises(SolverError, match="no trustworthy answer"):
             warm.minimise(0)
@@ -193,7 +195,7 @@ def test_warm_solutions_match_scipy(seed, size):
     lower = np.where(rng.random(n_columns) < 0.2, -np.inf, 0.0)
     upper = np.where(rng.random(n_columns) < 0.5, np.inf, truth + rng.integers(0, 5, n_columns) * size)
     program = LinearProgram(0, relations, relations @ truth, lower, upper)
-    with opened(program) as warm:
+    with open_program(program) as warm:
         for cost in rng.integers(-3, 4, (4, n_columns)).astype(float):
             cold = linprog(cost, A_eq=relations, b_eq=relations @ truth, bounds=np.c_[lower, upper])
             ours = warm.solve(cost)

@@ -116,8 +116,8 @@ class Liar:
 )
 @pytest.mark.parametrize("curvature", [0.0, 1.0], ids=["linear", "squares"])
 def test_wrong_optimum_of_solver_is_detected(monkeypatch, shift, curvature):
-    opened = quadratic.opened
-    monkeypatch.setattr(quadratic, "opened", lambda *parts: Liar(opened(*parts), shift))
+    opened = quadratic.open_quadratic
+    monkeypatch.setattr(quadratic, "open_quadratic", lambda *parts: Liar(opened(*parts), shift))
     monkeypatch.setattr(quadratic, "_can_be_polished", lambda _program: False)
     program = QuadraticProgram([1.0, 2.0], [[1, 1]], [10], upper=[8, 8], curvature=curvature)
     with pytest.raises(SolverError, match="no trustworthy answer"):

@@ -150,7 +150,7 @@ class TestCodesAndRefusals:
         here = tabulate(path, **options)
         assert_same_bytes(here, tabulate(path, engine="spark", **options))
         assert_same_bytes(here, tabulate(str(path), engine=session, **options))
-        with pytest.raises(HitokuError, match="no Parquet file"):
+        with pytest.raises(HitokuError, match="not that of a Parquet file"):
             tabulate(tmp_path / "r.csv", engine="spark", **options)
         with pytest.raises(HitokuError, match=r"could not read 'none\.parquet'"):
             tabulate(tmp_path / "none.parquet", engine="spark", **options)
@@ -276,7 +276,7 @@ def test_engines_elsewhere_are_not_imported_for_others():
 
 
 def test_spark_address_requires_the_spark_engine():
-    with pytest.raises(HitokuError, match="address of no engine"):
+    with pytest.raises(HitokuError, match="must be the address of an engine"):
         Recipe.of({"data": "a.parquet", "by": ["g"], "rules": ["min_frequency:n=3"], "spark": "local[2]"})
 
 
@@ -297,8 +297,8 @@ def test_local_frame_is_not_sent_to_cluster():
         ("sparkk://host:7077", "no master of Spark"),
         ("localhost", "no master of Spark"),
         ("local[two]", "no master of Spark"),
-        ("spark://127.0.0.1:1", "nobody answers"),
-        ("sc://127.0.0.1:1/;token=x", "nobody answers"),
+        ("spark://127.0.0.1:1", "cannot connect"),
+        ("sc://127.0.0.1:1/;token=x", "cannot connect"),
     ],
 )
 def test_address_without_spark_raises_at_once(address, told):

@@ -17,7 +17,7 @@ import numpy as np
 from hitoku.attacks.adjustment import SCENARIOS, Adjustment, Scenario
 from hitoku.errors import HitokuError
 from hitoku.methods.adjust import Adjust
-from hitoku.metrics import errors, known
+from hitoku.metrics import attacker_knowledge, errors
 from hitoku.model import Release
 from hitoku.solver.closest import Norm
 from hitoku_papers.castro_2012.instances import TableInstance
@@ -200,7 +200,7 @@ def attack(
     table, need = instance.table, instance.need
     release = release_of(instance, published)
     attacker = Adjustment(scenario=ATTACKERS[scenario], norm=norm, seed=seed, **reading._asdict())
-    knowledge = known(table, need, release, norm=norm, delta=attacker.delta)
+    knowledge = attacker_knowledge(table, need, release, norm=norm, delta=attacker.delta)
     started = time.process_time()
     try:
         estimates = attacker.estimate_once(release, knowledge, replication)

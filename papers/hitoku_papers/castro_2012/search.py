@@ -18,7 +18,7 @@ from scipy import sparse
 
 from hitoku.attacks.adjustment import DELTA, Adjustment, AttackerKnowledge, soften
 from hitoku.errors import SolverError
-from hitoku.metrics import EXACT, errors, known
+from hitoku.metrics import EXACT, attacker_knowledge, errors
 from hitoku.model import Estimates, Floats, Release
 from hitoku.solver.closest import PENALTY, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.quadratic import QuadraticProgram, solve
@@ -179,7 +179,7 @@ def _knowledge(
     instance: TableInstance, release: Release, norm: Norm, reading: AttackReading
 ) -> AttackerKnowledge:
     table = instance.table
-    knowledge = known(table, instance.need, release, norm=norm, delta=reading.delta)
+    knowledge = attacker_knowledge(table, instance.need, release, norm=norm, delta=reading.delta)
     if reading.scatter == "unsafe":
         return knowledge
     least = np.minimum(np.abs(table.value), np.abs(release.published))

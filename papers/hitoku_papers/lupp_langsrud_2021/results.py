@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from hitoku.attacks import Group, exposed
+from hitoku.attacks import Group, derivable_cells
 from hitoku.errors import HitokuError
 from hitoku.evidence import audit
 from hitoku.methods import Auto, Method
@@ -165,7 +165,7 @@ def _figure_1() -> Iterator[Reproduction]:
         )
         printed = withheld & ~sums(table)
         if printed.any():
-            known = int((exposed(release) & printed).sum())
+            known = int((derivable_cells(release) & printed).sum())
             yield same(f"Figure 1, {name}", "withheld cells that can be recalculated", "0", str(known))
     small = Need(unsafe=MinFrequency(3, zeros=False).assess(table).unsafe & ~sums(table))
     found = Gauss(zeros="withhold", hidden=sums(table)).protect(table, small).withheld[5:10]

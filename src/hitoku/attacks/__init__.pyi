@@ -8,14 +8,14 @@ from hitoku.attacks.attack import Inference as Inference
 from hitoku.attacks.contribution import Coalition as Coalition
 from hitoku.attacks.contribution import Contribution as Contribution
 from hitoku.attacks.contribution import Share as Share
-from hitoku.attacks.contribution import pooled as pooled
+from hitoku.attacks.contribution import pool_contributions as pool_contributions
 from hitoku.attacks.contribution import shares_of as shares_of
 from hitoku.attacks.group import Group as Group
 from hitoku.attacks.group import Pinned as Pinned
 from hitoku.attacks.insider import MAX_COALITIONS as MAX_COALITIONS
 from hitoku.attacks.insider import Insider as Insider
 from hitoku.attacks.interval import Interval as Interval
-from hitoku.attacks.interval import exposed as exposed
+from hitoku.attacks.interval import derivable_cells as derivable_cells
 from hitoku.attacks.interval import null_dimension as null_dimension
 from hitoku.attacks.matching import Bayes as Bayes
 from hitoku.attacks.matching import Likelihood as Likelihood

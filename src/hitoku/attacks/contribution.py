@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import ParameterError
-from hitoku.model import numbers, opened, texts, whole_numbers
+from hitoku.model import numbers, open_frame, texts, whole_numbers
 
 # Contribution to a cell, whether it is the only one, and the public number of contributors, if known.
 Share = tuple[float, bool, int | None]
@@ -77,12 +77,12 @@ def contributions_of(given: Any) -> tuple[Contribution, ...]:
         if not all(isinstance(item, Contribution) for item in listed):
             raise ParameterError(
                 "contributions_wrong_kind",
-                "contributions hold something else",
+                "contributions must be Contribution objects",
                 where="Insider(contributions=...)",
                 fix="give Contribution objects, or a data frame",
             )
         return listed
-    frame = opened(given)
+    frame = open_frame(given)
     who = texts(frame, "contributor", "contributions")
     cell = whole_numbers(frame, "cell", "contributions")
     amount = numbers(frame, "amount", "contributions")
@@ -104,7 +104,7 @@ def shares_of(contributions: Sequence[Contribution], n_cells: int) -> list[dict[
         if item.cell >= n_cells:
             raise ParameterError(
                 "contribution_cell_range",
-                "a contribution is to cell {cell} of a release of {n_cells} cells",
+                "a contribution to cell {cell}, but the release has {n_cells} cells",
                 where="contributions",
                 fix="cells are numbered as in release.cells, from 0",
                 cell=item.cell,
@@ -118,12 +118,12 @@ def shares_of(contributions: Sequence[Contribution], n_cells: int) -> list[dict[
     return shares
 
 
-def pooled(shares: Sequence[Mapping[int, Share]]) -> Iterator[tuple[int, float, bool]]:
+def pool_contributions(shares: Sequence[Mapping[int, Share]]) -> Iterator[tuple[int, float, bool]]:
     """Return the cells of several contributors, their joint contribution, and whether it is the whole cell.
 
     Examples
     --------
-    >>> list(pooled([{3: (5.0, False, 2)}, {3: (2.0, False, 2), 7: (1.0, False, None)}]))
+    >>> list(pool_contributions([{3: (5.0, False, 2)}, {3: (2.0, False, 2), 7: (1.0, False, None)}]))
     [(3, 7.0, True), (7, 1.0, False)]
     """
     for cell in sorted({cell for share in shares for cell in share}):

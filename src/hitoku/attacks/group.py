@@ -127,9 +127,9 @@ class Group:
     def _search(self, release: Release, deadline: Deadline) -> tuple[Pinned, ...]:
         """Return the groups that are pinned; after the deadline, undecided ones, too."""
         if self.share is not None:
-            return self._crowded(release, self.share, deadline)
+            return self._find_crowded(release, self.share, deadline)
         groups = sorted(self._groups(release), key=lambda group: (group.total, group.inside))
-        return tuple(groups[i] for i in np.flatnonzero(self._pinned(release, groups, deadline)))
+        return tuple(groups[i] for i in np.flatnonzero(self._find_pinned(release, groups, deadline)))
 
     def bounds(self, release: Release) -> Bounds:
         """Return the intervals of all cells; pinned groups imply nothing more about counts."""
@@ -171,7 +171,7 @@ class Group:
         )
         return f"{name}={' or '.join(code[place] for code in codes)}"
 
-    def _pinned(self, release: Release, groups: Sequence[Pinned], deadline: Deadline) -> Mask:
+    def _find_pinned(self, release: Release, groups: Sequence[Pinned], deadline: Deadline) -> Mask:
         """Return which nonempty groups can have no more than k people elsewhere."""
         if not groups:
             return np.zeros(0, dtype=bool)
@@ -195,7 +195,7 @@ class Group:
             pinned &= ~(open_total & decided) | (most > most_outside + slack(most_outside))
         return pinned
 
-    def _crowded(self, release: Release, share: float, deadline: Deadline) -> tuple[Pinned, ...]:
+    def _find_crowded(self, release: Release, share: float, deadline: Deadline) -> tuple[Pinned, ...]:
         """Return groups of which more than a share is in one cell, in every feasible table."""
         labels, sums, exact = release.labels, _Sums.of(release), rational(share)
         harmless = self._carries(labels, self.harmless, "harmless")

@@ -11,7 +11,13 @@ from typing import ClassVar
 import numpy as np
 
 from hitoku.attacks.attack import Inference
-from hitoku.attacks.contribution import Coalition, Contribution, contributions_of, pooled, shares_of
+from hitoku.attacks.contribution import (
+    Coalition,
+    Contribution,
+    contributions_of,
+    pool_contributions,
+    shares_of,
+)
 from hitoku.errors import ParameterError, TableError
 from hitoku.feasibility import EndSearch, Problem, parts_of, settle
 from hitoku.model import BOUND, ROUNDING, Bounds, Floats, Integers, Mask, Release
@@ -130,7 +136,7 @@ class Insider:
             except TableError as error:
                 raise ParameterError(
                     "contributions_do_not_fit_release",
-                    "contributions do not fit the release: no table has them",
+                    "contributions are inconsistent with the release",
                     where="contributors number {number}",
                     fix="check cells and amounts, and that sole contributors are alone",
                     number=", ".join(str(member + 1) for member in coalition),
@@ -188,7 +194,7 @@ class _Knowledge:
                 "too_many_coalitions",
                 "{n} coalitions to try, the limit is {limit}",
                 where="coalitions of up to {coalition} contributors",
-                fix="take a smaller coalition, name fewer contributors, or raise limit",
+                fix="use a smaller coalition, name fewer contributors, or raise limit",
                 n=n,
                 limit=self.attack.limit,
                 coalition=self.attack.coalition,
@@ -202,12 +208,12 @@ class _Knowledge:
     def _news(self, coalition: Coalition, group: int, low: Floats) -> bool:
         """Return whether a coalition knows more than an outsider infers."""
         return any(
-            known or amount > low[self.open[place]] for place, amount, known in self._known(coalition, group)
+            known or amount > low[self.open[place]] for place, amount, known in self._shares(coalition, group)
         )
 
-    def _known(self, coalition: Coalition, group: int) -> Iterator[tuple[int, float, bool]]:
+    def _shares(self, coalition: Coalition, group: int) -> Iterator[tuple[int, float, bool]]:
         """Yield open cells of a coalition, its contribution, and whether that is the whole cell."""
-        for place, amount, known in pooled([self.own[member] for member in coalition]):
+        for place, amount, known in pool_contributions([self.own[member] for member in coalition]):
             if self.group[place] == group:
                 # In an integer table the rest of the cell is an integer too.
                 rounded = self.attack.integer and not known
@@ -218,7 +224,7 @@ class _Knowledge:
         cells = self.open[self.cells[group]]
         lower, upper = self.equations.lower[cells].copy(), self.equations.upper[cells].copy()
         own = np.zeros(len(cells), dtype=np.bool_)
-        for place, amount, known in self._known(coalition, group):
+        for place, amount, known in self._shares(coalition, group):
             rank = self.rank[place]
             if known:
                 lower[rank] = upper[rank] = amount

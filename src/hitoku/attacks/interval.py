@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from hitoku.attacks.attack import Inference
-from hitoku.feasibility import EndSearch, Problem, fixed
+from hitoku.feasibility import EndSearch, Problem, fixed_columns
 from hitoku.model import BOUND, Bounds, Mask, Release, frozen
 from hitoku.parameters import Count, LimitOrZero, check_parameters
 from hitoku.solver.solution import Deadline
@@ -103,7 +103,7 @@ class Interval:
         Parameters
         ----------
         release
-            What is published.
+            Published table.
         low, high
             Targets for every cell; NaN for none.
         deadline
@@ -147,8 +147,18 @@ class Interval:
         return Deadline.of(self.time_limit_s, self.work_limit)
 
 
-def exposed(release: Release) -> Mask:
+def derivable_cells(release: Release) -> Mask:
     """Return the suppressed cells that can be derived by adding and subtracting published ones.
+
+    Parameters
+    ----------
+    release
+        Published table.
+
+    Returns
+    -------
+    Mask
+        True for suppressed cells that follow exactly, computed without rounding.
 
     Examples
     --------
@@ -156,12 +166,12 @@ def exposed(release: Release) -> Mask:
     >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> release = Release.of(table, Protection.withhold(table, table.value == 1))
-    >>> [release.describe(cell) for cell in np.flatnonzero(exposed(release))]
+    >>> [release.describe(cell) for cell in np.flatnonzero(derivable_cells(release))]
     ['row=2, column=2']
     """
     cells = np.flatnonzero(release.withheld)
     mask = np.zeros(release.n_cells, dtype=np.bool_)
-    mask[cells], _ = fixed(sparse.csr_array(release.relations[:, cells]))
+    mask[cells], _ = fixed_columns(sparse.csr_array(release.relations[:, cells]))
     return mask
 
 
@@ -169,6 +179,16 @@ def null_dimension(release: Release) -> int:
     """Return the null-space dimension of the suppressed cells: their number minus the rank of the relations.
 
     The smaller it is, the easier a release is attacked; zero means that every suppressed cell is exposed.
+
+    Parameters
+    ----------
+    release
+        Published table.
+
+    Returns
+    -------
+    int
+        Number of independent deviations of the suppressed cells that keep all relations.
 
     Examples
     --------
@@ -179,5 +199,5 @@ def null_dimension(release: Release) -> int:
     1
     """
     cells = np.flatnonzero(release.withheld)
-    _, rank = fixed(sparse.csr_array(release.relations[:, cells]))
+    _, rank = fixed_columns(sparse.csr_array(release.relations[:, cells]))
     return len(cells) - rank

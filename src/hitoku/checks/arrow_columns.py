@@ -80,7 +80,7 @@ def arrow_table(data: Any) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise DataError(
             "mixed_column",
-            "a column mixes several kinds of things",
+            "a column mixes several types",
             where="data",
             fix="text for codes, numbers for values",
         ) from error

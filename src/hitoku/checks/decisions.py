@@ -24,7 +24,7 @@ from hitoku.errors import ParameterError
 from hitoku.evidence import audit
 from hitoku.files import read_file
 from hitoku.model import Mask, Need
-from hitoku.toml import load_toml, validated
+from hitoku.toml import load_toml, validate_keys
 
 NonEmpty = Annotated[str, Field(min_length=1, max_length=10_000)]
 # A cell by its codes; an omitted variable is summed over. An output without groups has the single cell {}.
@@ -84,7 +84,9 @@ class ExceptionRequest(_Frozen):
     facts: Facts = Facts()
 
     def __str__(self) -> str:
-        return f"asked for: {self.principle}{_named(self.cells)}: {_joined(self.reason, self.facts)}"
+        return (
+            f"asked for: {self.principle}{_cell_names(self.cells)}: {_join_reason(self.reason, self.facts)}"
+        )
 
 
 class Decision(_Frozen):
@@ -133,8 +135,8 @@ class Decision(_Frozen):
         word = "exception granted" if self.decision == "release" else "refused"
         about = "everything" if self.principle is None else str(self.principle)
         until = f", until {self.expires}" if self.expires else ""
-        why = _joined(self.reason, self.facts)
-        return f"{word}: {about}{_named(self.cells)}: {why}, decided by {self.who} on {self.when}{until}"
+        why = _join_reason(self.reason, self.facts)
+        return f"{word}: {about}{_cell_names(self.cells)}: {why}, decided by {self.who} on {self.when}{until}"
 
 
 def cell_name(cell: Mapping[str, str]) -> str:
@@ -148,13 +150,13 @@ def cell_name(cell: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={code}" for name, code in cell.items()) or "all"
 
 
-def _named(cells: tuple[Cell, ...] | str) -> str:
+def _cell_names(cells: tuple[Cell, ...] | str) -> str:
     if isinstance(cells, str):
         return " in every cell"
     return f" in {'; '.join(map(cell_name, cells))}" if cells else ""
 
 
-def _joined(reason: str, facts: Facts) -> str:
+def _join_reason(reason: str, facts: Facts) -> str:
     said = str(facts)
     return f"{reason} ({said})" if said and said != reason else reason
 
@@ -203,7 +205,7 @@ def parse_decisions(text: str, where: str) -> tuple[Decision, ...]:
     """
     try:
         given, origin = load_toml(text, where, "file of decisions")
-        return validated(_File, given, origin, otherwise=SEE).decision
+        return validate_keys(_File, given, origin, otherwise=SEE).decision
     except RecursionError:
         raise ParameterError(
             "nested_too_deeply", "it is nested too deeply", where=where, fix="give a list of decisions"
@@ -226,7 +228,7 @@ def open_cells(output: Output, decisions: Sequence[Decision]) -> Output:
     return _withholding(output, output.evidence.withheld & ~named)
 
 
-def excused(
+def excused_principles(
     output: Output,
     verdicts: Sequence[PrincipleVerdict],
     decisions: Sequence[Decision],

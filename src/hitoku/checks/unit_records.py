@@ -136,7 +136,7 @@ class Records:
             )
         mask = np.ones(len(self), dtype=np.bool_)
         for name, values in kept.items():
-            mask &= np.asarray(pc.is_in(self.column(name), value_set=self._wanted(name, values)))
+            mask &= np.asarray(pc.is_in(self.column(name), value_set=self._typed_filter(name, values)))
         if not mask.any():
             raise ParameterError(
                 "filter_keeps_no_record", "the filter keeps no record", where="where", fix=self._nearest(kept)
@@ -219,16 +219,16 @@ class Records:
             if name == self.unit_column or not _is_text(column.type):
                 continue
             known = [code for code in column.unique().to_pylist() if code is not None]
-            for wanted in self._wanted(name, values).to_pylist():
+            for wanted in self._typed_filter(name, values).to_pylist():
                 if wanted is not None and wanted not in known:
                     return did_you_mean(wanted, sorted(known), otherwise="check its values")
         return "check its values"
 
     def filter_codes(self, kept: Mapping[str, Any]) -> dict[str, list[str | None]]:
         """Return the values of a filter as codes; None stands for a missing value."""
-        return {name: list_values(self._wanted(name, values))[0] for name, values in kept.items()}
+        return {name: list_values(self._typed_filter(name, values))[0] for name, values in kept.items()}
 
-    def _wanted(self, name: str, values: Any) -> Any:
+    def _typed_filter(self, name: str, values: Any) -> Any:
         """Return the values of a filter in the type of their column."""
         column = self.column(name)
         several = isinstance(values, Iterable) and not isinstance(values, str | bytes)
@@ -340,7 +340,7 @@ class Records:
                 "weights_not_positive",
                 "column {column!r} has {n} weight(s) of zero or below",
                 where="data",
-                fix="drop these records: they stand for nobody, and would be counted as units",
+                fix="drop these records: they represent no unit, but would be counted as units",
                 column=name,
                 n=nothing,
             )

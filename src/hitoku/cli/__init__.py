@@ -42,14 +42,14 @@ def guarded(command: Callable[[], object]) -> int:
     except SystemExit as leaving:
         stopped = _interrupt_behind(leaving)
         if stopped is not None:
-            return _interrupted(stopped)
+            return _report_interrupt(stopped)
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except HitokuError as error:
-        told = "\n  ".join(map(visible, lines(error)))  # names may contain control characters
-        sys.stderr.write(f"{type(error).__name__}: {told}\n")
+        text = "\n  ".join(map(visible, lines(error)))  # names may contain control characters
+        sys.stderr.write(f"{type(error).__name__}: {text}\n")
         return BAD_INPUT
     except KeyboardInterrupt as stopped:
-        return _interrupted(stopped)
+        return _report_interrupt(stopped)
     except Exception as error:  # noqa: BLE001 - the traceback is printed
         return _full_disk(error) if _is_full(error) else _our_bug()
     return 0
@@ -61,9 +61,9 @@ def _interrupt_behind(leaving: SystemExit) -> KeyboardInterrupt | None:
     return cause if isinstance(cause, KeyboardInterrupt) else None
 
 
-def _interrupted(stopped: KeyboardInterrupt) -> int:
-    told = f"{stopped}; " if str(stopped) else ""
-    sys.stderr.write(f"interrupted: {told}nothing was written\n")
+def _report_interrupt(stopped: KeyboardInterrupt) -> int:
+    text = f"{stopped}; " if str(stopped) else ""
+    sys.stderr.write(f"interrupted: {text}nothing was written\n")
     return INTERRUPTED
 
 

@@ -75,11 +75,13 @@ def attack(
             folder = AttackedFolder.read(each)
             for word in attack:
                 step(f"attacking: {word}")
-                findings[word] += _named(attack_folder(folder, word), each if len(folders) > 1 else None)
+                findings[word] += _with_release_name(
+                    attack_folder(folder, word), each if len(folders) > 1 else None
+                )
     failed = {word: [f for f in found if f.severity is Severity.FAIL] for word, found in findings.items()}
     if as_json:
-        told = {word: [str(finding) for finding in found] for word, found in findings.items()}
-        print_json({"path": str(release), "found": sum(map(len, failed.values())), "attacks": told})
+        listed = {word: [str(finding) for finding in found] for word, found in findings.items()}
+        print_json({"path": str(release), "found": sum(map(len, failed.values())), "attacks": listed})
     else:
         for word, found in findings.items():
             typer.echo(f"{word}: {f'{len(failed[word]):,} found' if failed[word] else 'nothing found'}")
@@ -91,7 +93,7 @@ def attack(
         raise typer.Exit(FOUND)
 
 
-def _named(findings: Sequence[Finding], folder: Path | None) -> list[Finding]:
+def _with_release_name(findings: Sequence[Finding], folder: Path | None) -> list[Finding]:
     """Return the findings with the name of their release."""
     if folder is None:
         return list(findings)

@@ -101,7 +101,7 @@ def check(
 
     by_hand = require_path(path).suffix.lower() == ".csv"
     if not by_hand and _is_release(path):
-        _audited(path, as_json=as_json)
+        _audit_release(path, as_json=as_json)
         return
     folder = _report_folder(path, out, by_hand=by_hand)
     before = None if since is None or by_hand else read_submission(require_path(since))
@@ -143,8 +143,10 @@ def check(
     report, _ = write_report(folder, found, before=before, lang=spoken(lang))
     different = {} if before is None else changes(found.submission.outputs, before.outputs)
     if as_json:
-        told = {"changes": different} if before is not None else {}
-        print_json({"path": str(path), "report": str(report), **_left(gone), **found.to_dict(), **told})
+        entry = {"changes": different} if before is not None else {}
+        print_json(
+            {"path": str(path), "report": str(report), **_release_facts(gone), **found.to_dict(), **entry}
+        )
     else:
         _print(found)
         for name, what in different.items():
@@ -169,7 +171,7 @@ def _report_folder(path: Path, out: Path | None, *, by_hand: bool) -> Path:
     return folder
 
 
-def _left(gone: Released | None) -> dict[str, Any]:
+def _release_facts(gone: Released | None) -> dict[str, Any]:
     if gone is None:
         return {}
     return {
@@ -201,7 +203,7 @@ def _is_release(path: Path) -> bool:
     return not path.is_dir() or ((path / "checker" / "summary.json").is_file() and not is_submission(path))
 
 
-def _audited(path: Path, *, as_json: bool) -> None:
+def _audit_release(path: Path, *, as_json: bool) -> None:
     """Audit a release."""
     from hitoku.cli.audit import audit
 

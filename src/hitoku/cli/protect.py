@@ -224,8 +224,10 @@ def _share(done: float, total: float) -> str:
 def _print_counts(run: Run, read: Sequence[str]) -> None:
     from hitoku.cli.summary import counts
 
-    told = {kind: counts(outcome) for kind, outcome in run.outcomes.items()}
-    facts: dict[str, Any] = dict(told) if len(told) > 1 else next(iter(told.values()))
+    facts_by_kind = {kind: counts(outcome) for kind, outcome in run.outcomes.items()}
+    facts: dict[str, Any] = (
+        dict(facts_by_kind) if len(facts_by_kind) > 1 else next(iter(facts_by_kind.values()))
+    )
     print_json(
         {
             **facts,

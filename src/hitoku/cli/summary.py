@@ -132,8 +132,10 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         *((str(remark.severity), f"{remark.place}: {remark.reason}") for remark in outcome.remarks),
     ]
     if n["changed"]:
-        told = {"protected": f"{n['changed']:,} cells are published with adjusted values, by {n['method']}"}
-        lines = [(name, told.get(name, text)) for name, text in lines]
+        replaced = {
+            "protected": f"{n['changed']:,} cells are published with adjusted values, by {n['method']}"
+        }
+        lines = [(name, replaced.get(name, text)) for name, text in lines]
     grid = Grid.grid(padding=(0, 2))
     grid.add_column(style="bold cyan", justify="right", no_wrap=True)
     for name, text in lines:

@@ -151,9 +151,9 @@ def lines(error: HitokuError) -> list[str]:
     """Return the lines of an error message in the language of the command."""
     if spoken() == ENGLISH:
         return str(error).split("\n  ")
-    from hitoku.io import told
+    from hitoku.io import error_lines
 
-    return told(error, spoken())
+    return error_lines(error, spoken())
 
 
 Lang = Annotated[str | None, typer.Option("--lang", help="Language of report.html: en, ja.", callback=speak)]

@@ -44,12 +44,12 @@ def verify(
     if len(paths) == 1:
         for each, answer in answers.items():
             if answer.code == 2:
-                raise _unproved(each, answer.reason)
+                raise _no_certificate_error(each, answer.reason)
     if as_json:
-        told = [_facts(each, answer) for each, answer in answers.items()]
-        proved = all(one["proved"] for one in told)
+        facts = [_facts(each, answer) for each, answer in answers.items()]
+        proved = all(one["proved"] for one in facts)
         whole = {"path": str(paths[0])} if len(paths) == 1 else {"paths": [str(path) for path in paths]}
-        print_json(told[0] if len(folders) == 1 else {**whole, "proved": proved, "releases": told})
+        print_json(facts[0] if len(folders) == 1 else {**whole, "proved": proved, "releases": facts})
     else:
         _show(answers)
     raise typer.Exit(max(answer.code for answer in answers.values()))
@@ -83,7 +83,7 @@ def _show(answers: Mapping[Path, Verification]) -> None:
         echo(f"all {len(answers)} hold")
 
 
-def _unproved(path: Path, reason: str) -> CertificateError:
+def _no_certificate_error(path: Path, reason: str) -> CertificateError:
     """Return the error for a folder without a valid certificate."""
     checker = path / "checker"
     if (checker / "summary.json").is_file() and not any(checker.glob("certificate.json*")):

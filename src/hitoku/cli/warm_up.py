@@ -36,14 +36,14 @@ def attack_a_little() -> None:
     """Compute feasibility intervals by flows (two dimensions) and by elimination (three dimensions)."""
     import numpy as np
 
-    from hitoku.attacks import Interval, exposed
+    from hitoku.attacks import Interval, derivable_cells
     from hitoku.model import Protection, Release, Table
 
     for shape in ((3, 3), (3, 3, 3)):
         table = Table.from_array(np.arange(1, 1 + np.prod(shape)).reshape(shape))
         release = Release.of(table, Protection.withhold(table, table.inner))
         Interval().bounds(release)
-        exposed(release)
+        derivable_cells(release)
 
 
 def eliminate_a_little() -> None:

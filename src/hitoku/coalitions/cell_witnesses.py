@@ -73,7 +73,7 @@ class SortedWitnesses:
     Parameters
     ----------
     deviations
-        The witnesses.
+        Witnesses by number.
     by_cell
         Start of each cell; numbers of the witnesses that move it, the shortest first; distances.
     """
@@ -201,7 +201,7 @@ class CellWitnesses:
         Parameters
         ----------
         cells
-            The cells.
+            Indices of the cells.
         scale
             Witnesses that exceed slacks, and the feasible share of each.
         room
@@ -295,7 +295,7 @@ class HypercubeDeviations:
     Parameters
     ----------
     table
-        The true table.
+        True table.
     movable
         Cells that may move.
     price
@@ -328,11 +328,11 @@ class HypercubeDeviations:
         for effort in EFFORTS:
             wanted = [one for one in wanted if len(one.cells)]
             if wanted:
-                more, wanted = self._found(self._cross_table, wanted, effort)
+                more, wanted = self._search(self._cross_table, wanted, effort)
                 found = found.and_then(more)
         return found
 
-    def _found(
+    def _search(
         self, cross_table: EnclosingTable, wanted: Sequence[AttackerView], effort: tuple[int, int, int]
     ) -> tuple[CoalitionDeviations, Sequence[AttackerView]]:
         """Search with a given effort; return deviations, and the cells that remain open."""
@@ -353,7 +353,7 @@ class HypercubeDeviations:
         n = len(whose)
         lacking = (requirements.amount > 0) & ~hidden
         open_places = place[lacking[:n] | lacking[n:]]
-        return self._written(hypercubes, hidden), _restricted(wanted, open_places)
+        return self._witnesses_of(hypercubes, hidden), _restrict_views(wanted, open_places)
 
     def _requirements(self, wanted: Sequence[AttackerView]) -> tuple[Requirements, Integers, Integers]:
         """Return the feasible requirements, the indices of their cells in all views, and their views."""
@@ -414,7 +414,7 @@ class HypercubeDeviations:
             (np.bincount(requirement, seen, 2 * n) == 0) & (np.bincount(requirement, minlength=2 * n) > 0)
         )
 
-    def _written(self, hypercubes: HypercubeSearch, which: Mask) -> CoalitionDeviations:
+    def _witnesses_of(self, hypercubes: HypercubeSearch, which: Mask) -> CoalitionDeviations:
         """Return the witnesses of some requirements, and their opposites where these are feasible, too."""
         requirement, cell, amount = hypercubes.shown_entries()
         lengths = np.bincount(requirement, minlength=len(which))[which]
@@ -428,7 +428,7 @@ class HypercubeDeviations:
         return found.and_then(found.opposite(requirements.even[which]))
 
 
-def _restricted(wanted: Sequence[AttackerView], places: Integers) -> list[AttackerView]:
+def _restrict_views(wanted: Sequence[AttackerView], places: Integers) -> list[AttackerView]:
     """Restrict views to the cells at some indices, counted over all views."""
     kept = np.zeros(sum(len(one.cells) for one in wanted), dtype=np.bool_)
     kept[places] = True

@@ -55,7 +55,7 @@ class CoalitionSearch:
     need
         Levels of the unsafe cells. What a coalition knows without any release is not counted against it.
     release
-        The published table.
+        Published table.
     attack
         Contributions, largest size of coalitions, and limits of the search.
     before
@@ -173,7 +173,7 @@ class CoalitionSearch:
                 "too_many_coalitions",
                 "{n} coalitions to try, the limit is {limit}",
                 where="coalitions of up to {size} contributors",
-                fix="take a smaller coalition, name fewer contributors, or raise limit",
+                fix="use a smaller coalition, name fewer contributors, or raise limit",
                 n=n,
                 limit=self._limit,
                 size=self._size,
@@ -258,7 +258,7 @@ class CoalitionSearch:
         if self._deadline.over:
             raise SolverError(
                 "time_over_before_every_contributor",
-                "time was over before every contributor had been tried",
+                "the time limit was reached before every contributor had been tried",
                 where="attack insider",
                 fix="raise time_limit_s, or leave it out",
             )

@@ -75,7 +75,7 @@ class InsiderVerdict:
             Finding(
                 severity=Severity.FAIL,
                 place=describe(cell),
-                reason="what a contributor can infer who knows their own amounts is closer than required",
+                reason="a contributor who knows their own amounts can infer it more closely than required",
                 advice="withhold more cells in its relations, those of several contributors",
             )
             for cell in self.cells

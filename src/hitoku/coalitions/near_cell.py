@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.attacks import Share, pooled
+from hitoku.attacks import Share, pool_contributions
 from hitoku.coalitions.cell_witnesses import CellRange, CoalitionRange
 from hitoku.errors import ParameterError
 from hitoku.feasibility import NEARBY_CELLS, DeviationSearch, Incidence, Propagation, push_engine
@@ -86,7 +86,7 @@ class Knowledge:
     def refuse_strangers(self, shares: Shares) -> None:
         """Raise ParameterError if a contribution contradicts the true table."""
         for number, share in enumerate(shares):
-            for cell, amount, known in pooled([share]):
+            for cell, amount, known in pool_contributions([share]):
                 off = amount - self._truth[cell]
                 bounded = self._release.lower[cell] >= 0
                 if (known and abs(off) > self._slack[cell]) or (bounded and off > self._slack[cell]):
@@ -101,7 +101,7 @@ class Knowledge:
 
     def sight(self, shares: Shares) -> Iterator[CellRange]:
         """Yield the cells to which a coalition contributed, with their slacks down and up."""
-        for cell, amount, known in pooled(shares):
+        for cell, amount, known in pool_contributions(shares):
             if known:
                 yield cell, 0.0, 0.0
             elif self._release.lower[cell] >= 0:
@@ -111,7 +111,7 @@ class Knowledge:
         """Return the bounds that a coalition knows."""
         lower, upper = self._slate
         own = []
-        for cell, amount, known in pooled(shares):
+        for cell, amount, known in pool_contributions(shares):
             own.append(cell)
             if known:
                 lower[cell] = upper[cell] = self._truth[cell]

@@ -49,7 +49,7 @@ REASONS = {
 }
 LOOK_ROUNDED = "the values look rounded; the ranges that rounding leaves are not considered"
 SHARES = (0.5, 0.9, 0.99)
-FRACTIONS, DECIMALS = "whole numbers became fractions", "there are more decimals than in the table"
+FRACTIONS, DECIMALS = "integers became fractions", "there are more decimals than in the table"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -237,7 +237,7 @@ class AdjustedAudit(Audit):
                 Finding(
                     severity=Severity.REVIEW,
                     place="published table",
-                    reason="the values do not add up to the last digit, so there is no certificate",
+                    reason="no certificate, because the values do not add up to the last digit",
                     advice="round the inner cells to at most six decimals and add them up again",
                 )
             )
@@ -258,7 +258,7 @@ class AdjustedAudit(Audit):
                     severity=Severity.REVIEW,
                     place="published table",
                     reason=Text(
-                        "{change}: readers see which cells kept their form",
+                        "{change}: the format shows which cells were not changed",
                         change=Text(FRACTIONS if whole else DECIMALS),
                     ),
                     advice="adjust with integer=True"
@@ -302,7 +302,7 @@ def audit_adjusted(
             "insiders_need_withheld_cells",
             "insiders subtract what they know from withheld cells, and nothing is withheld",
             where="insiders",
-            fix="leave insiders out for an adjusted release; attack it with adjustment instead",
+            fix="omit insiders for an adjusted release; attack it with adjustment instead",
         )
     shown = Grid.of(release.published)
     levels = {cell: _levels(need, cell) for cell in np.flatnonzero(need.unsafe).tolist()}

@@ -25,7 +25,7 @@ from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.evidence.witness_search import Proof
-from hitoku.feasibility import fixed
+from hitoku.feasibility import fixed_columns
 from hitoku.messages import Text, join
 from hitoku.metrics import errors
 from hitoku.model import (
@@ -51,7 +51,7 @@ def judge_attack(attack: Attack, table: Table, need: Need, release: Release) -> 
     Parameters
     ----------
     attack
-        The attack.
+        Attack that was run.
     table, need
         True values, and the required protection of each unsafe cell.
     release
@@ -72,7 +72,7 @@ def judge_attack(attack: Attack, table: Table, need: Need, release: Release) -> 
     if inferred.bounds is not None:
         found += _narrow(attack.name, inferred.bounds, table, need, release)
     if inferred.estimates is not None:
-        found += _recovered(inferred.estimates, table, need, release)
+        found += _recovered_findings(inferred.estimates, table, need, release)
     return found
 
 
@@ -100,7 +100,7 @@ def _narrow(name: str, bounds: Bounds, table: Table, need: Need, release: Releas
     return found
 
 
-def _recovered(estimates: Estimates, table: Table, need: Need, release: Release) -> list[Finding]:
+def _recovered_findings(estimates: Estimates, table: Table, need: Need, release: Release) -> list[Finding]:
     """Return findings for true values that are recovered in most replications."""
     found = errors(table, need, estimates)
     hits = np.count_nonzero(found.error <= 100 * found.tolerance, axis=0)
@@ -119,7 +119,7 @@ def _recovered(estimates: Estimates, table: Table, need: Need, release: Release)
             severity=Severity.FAIL,
             place=release.describe(int(cell)),
             reason=Text("the true value is recovered in {n} of {draws} replications", n=n, draws=draws),
-            advice="adjust further, or choose senses that nobody can guess",
+            advice="adjust further, or choose senses that cannot be guessed",
         )
         for cell, n in zip(np.flatnonzero(need.unsafe), hits.tolist(), strict=True)
         if 2 * n > draws
@@ -135,7 +135,7 @@ def _too_close(name: str, release: Release, cell: int) -> Finding:
     )
 
 
-REASON = "what is published tells where all but a few of the group are"
+REASON = "the published table shows where all but a few of the group are"
 ADVICE = "withhold another cell of the group, so that more of its people could be elsewhere"
 
 
@@ -245,7 +245,7 @@ def open_groups(table: Table, need: Need, release: Release) -> tuple[Attribution
     return learnt, learnt.asked(table.value, release.withheld)
 
 
-def attributed(
+def decide_groups(
     table: Table, need: Need, release: Release, proof: Proof, cells: list[int]
 ) -> Attributed | None:
     """Decide for every group of a need whether its members could be elsewhere; None without groups.
@@ -267,7 +267,7 @@ def attributed(
     required = Need(unsafe=unsafe, upper=np.append(np.zeros(n), asked - sums))
     problem = AuditProblem.of(grid, required, wider)
     deviations = [_with_sums(w.differences, cells, learnt) for w in proof.witnesses]
-    found = prove(problem, np.flatnonzero(fixed(problem.matrix)[0]).tolist(), deviations)
+    found = prove(problem, np.flatnonzero(fixed_columns(problem.matrix)[0]).tolist(), deviations)
     place = {int(cell): number for number, cell in enumerate(problem.cells.tolist())}
     safe = [
         place[n + i] not in found.failed and place[n + i] not in found.undecided for i in range(len(learnt))

@@ -15,13 +15,13 @@ from hitoku.attacks import Insider, Interval
 from hitoku.coalitions import CoalitionSearch
 from hitoku.errors import ProtectionError, TableError, must_be
 from hitoku.evidence.adjusted import audit_adjusted
-from hitoku.evidence.attributed import attributed
+from hitoku.evidence.attributed import decide_groups
 from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.evidence.witness_search import Progress, Proof
-from hitoku.feasibility import fixed
+from hitoku.feasibility import fixed_columns
 from hitoku.model import Bounds, Need, Release, Table
 
 
@@ -64,6 +64,19 @@ def audit(
     progress
         Called with the number of unsafe cells that are settled, and their total, if that takes long.
 
+    Returns
+    -------
+    Audit
+        Outcome of every unsafe cell, findings, and the certificate; for an adjusted release, an
+        :class:`hitoku.evidence.AdjustedAudit`.
+
+    Raises
+    ------
+    NeedError, ProtectionError
+        If the need or the release belongs to another table.
+    TableError
+        If the release claims integers, and the table has other values.
+
     Examples
     --------
     >>> from hitoku.model import Protection
@@ -91,7 +104,7 @@ def audit(
             fix="make the release from this table",
         )
     problem = AuditProblem.of(grid, need, release)
-    given_away, rank = fixed(problem.matrix)
+    given_away, rank = fixed_columns(problem.matrix)
     proof = prove(problem, np.flatnonzero(given_away).tolist(), deviations, release, progress)
     place = {int(cell): number for number, cell in enumerate(problem.cells.tolist())}
     outcomes = {cell: _outcome(place.get(cell), proof) for cell in np.flatnonzero(need.unsafe).tolist()}
@@ -107,7 +120,7 @@ def audit(
         null_dimension=len(problem.cells) - rank,
         additive=table.additive and grid.adds_up(release.relations),
         intervals=_intervals(release, intervals),
-        groups=attributed(table, need, release, proof, problem.cells.tolist()),
+        groups=decide_groups(table, need, release, proof, problem.cells.tolist()),
         insiders=None if insiders is None else CoalitionSearch(table, need, release, insiders).verdict(),
         known_method=known_method,
     )
@@ -137,7 +150,7 @@ def _refuse_strangers(table: Table, need: Need, release: Release, grid: Grid) ->
     if release.n_cells != table.n_cells:
         raise ProtectionError(
             "release_size_differs",
-            "a release of {n_release} cells for a table of {n_table}",
+            "release has {n_release} cells, table has {n_table}",
             fix="audit its own table",
             n_release=release.n_cells,
             n_table=table.n_cells,

@@ -50,14 +50,14 @@ REASONS = {
     CellOutcome.PUBLISHED: ("unsafe, and published", "withhold it"),
     CellOutcome.RECOMPUTABLE: (
         "recomputable from published cells by adding and subtracting",
-        "withhold another cell in each relation that gives it away; the arithmetic shows which",
+        "suppress another cell in each relation that discloses it; the arithmetic shows which",
     ),
     CellOutcome.NARROW: (
-        "what an outsider can infer is closer than required",
+        "an outsider can infer it more closely than required",
         "withhold more, or larger, cells in its relations; the arithmetic shows which",
     ),
     CellOutcome.UNDECIDED: (
-        "neither safety nor its opposite could be proved exactly",
+        "safety could neither be proved nor refuted exactly",
         "round the values to fewer digits, or audit a smaller part",
     ),
 }
@@ -70,7 +70,7 @@ class Audit:
     Parameters
     ----------
     table, need, release
-        The audited objects.
+        Audited objects.
     grid, problem, proof
         The same in exact numbers, and the proof.
     outcomes
@@ -220,7 +220,7 @@ class Audit:
                 Finding(
                     severity=Severity.REVIEW,
                     place="table",
-                    reason="the values do not add up exactly, so there is no certificate",
+                    reason="no certificate, because the values do not add up exactly",
                     advice="round the inner cells to at most six decimals and add them up again",
                 )
             )

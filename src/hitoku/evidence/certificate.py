@@ -61,13 +61,13 @@ def pieces(content: Mapping[str, Any]) -> Iterator[bytes]:
             yield f"{begin}{_plain(part)}".encode()
         else:
             yield f"{begin}[".encode()
-            yield from _listed(part)
+            yield from _list_chunks(part)
             yield b"]"
         begin = ","
     yield b"{}" if begin == "{" else b"}"
 
 
-def _listed(stream: Stream) -> Iterator[bytes]:
+def _list_chunks(stream: Stream) -> Iterator[bytes]:
     items, between = iter(stream), ""
     while part := list(islice(items, stream.at_once)):
         yield f"{between}{_plain(part)[1:-1]}".encode()
@@ -113,7 +113,7 @@ class Certificate:
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Complete content, in exact numbers; see ``docs/reference/evidence.md``."""
-        return {**_held(self._parts()), "sha256": self.digest}
+        return {**_load_streams(self._parts()), "sha256": self.digest}
 
     def _parts(self) -> dict[str, Any]:
         """Return everything except the fingerprint, long lists as streams."""
@@ -121,7 +121,7 @@ class Certificate:
         parts = {**_claim(self.release, self.grid, self.problem, groups), **self._proof()}
         parts |= {"hidden": list(self.hidden)} if self.hidden else {}
         parts |= {"remarks": list(self.remarks)} if self.remarks else {}
-        tables = {name: _written(labels, cells) for name, (labels, cells) in self.tables.items()}
+        tables = {name: _describe_table(labels, cells) for name, (labels, cells) in self.tables.items()}
         parts |= {"tables": tables} if tables else {}
         parts |= {} if self.beside is None else {"beside": self.beside.written()}
         parts |= {"files": dict(self.files)} if self.files else {}
@@ -139,7 +139,7 @@ class Certificate:
 
     def _unsafe(self) -> Iterator[dict[str, Any]]:
         attained = (self.proof.attained[place] for place in self.problem.demands)
-        for need, each in zip(_required(self.problem), attained, strict=True):
+        for need, each in zip(_requirements(self.problem), attained, strict=True):
             yield {**need, "low": each.low_witness, "high": each.high_witness}
 
     def _witnesses(self) -> Iterator[dict[str, Any]]:
@@ -234,7 +234,7 @@ def claim(
     groups
         Requirements of groups, as returned by :func:`hitoku.evidence.attributed.required_of`.
     """
-    return _held(_claim(release, grid, problem, groups))
+    return _load_streams(_claim(release, grid, problem, groups))
 
 
 def _claim(
@@ -253,12 +253,12 @@ def _claim(
         "upper": Stream(lambda: _bounds(release.upper, grid, low=False)),
         "withheld": problem.cells.tolist(),
         "relations": Stream(lambda: _relations(release.relations)),
-        "unsafe": Stream(lambda: _required(problem)),
+        "unsafe": Stream(lambda: _requirements(problem)),
         **({"groups": list(groups)} if groups else {}),
     }
 
 
-def _held(parts: Mapping[str, Any]) -> dict[str, Any]:
+def _load_streams(parts: Mapping[str, Any]) -> dict[str, Any]:
     """Load streams into memory."""
     return {name: list(part) if isinstance(part, Stream) else part for name, part in parts.items()}
 
@@ -276,7 +276,7 @@ def _relations(relations: Any) -> Iterator[list[list[int]]]:
         yield from ([*row] for row in exact_rows(relations[first : first + AT_ONCE]))
 
 
-def _written(labels: Labels, cells: Sequence[int]) -> dict[str, Any]:
+def _describe_table(labels: Labels, cells: Sequence[int]) -> dict[str, Any]:
     """Describe the cells that one of several linked tables shows."""
     return {
         "variables": list(labels.names),
@@ -338,7 +338,7 @@ def _claimed_by(content: Mapping[str, Any]) -> dict[str, Any]:
     return own
 
 
-def _required(problem: AuditProblem) -> Iterator[dict[str, Any]]:
+def _requirements(problem: AuditProblem) -> Iterator[dict[str, Any]]:
     """Return the requirement of every unsafe cell that is suppressed."""
     for place, demand in problem.demands.items():
         yield {

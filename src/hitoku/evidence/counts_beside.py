@@ -106,7 +106,7 @@ def checked_contribution(amounts: Table, counts: Table, given: tuple[float, floa
             "contribution_bounds_invalid",
             "bounds of a contribution must be 0 <= lower <= upper",
             where="contribution_bounds",
-            fix="write (0, inf) where readers know nothing of single contributions",
+            fix="write (0, inf) if attackers know nothing about single contributions",
         )
     if (low, high) == ANY_CONTRIBUTION:
         return low, high
@@ -119,7 +119,7 @@ def checked_contribution(amounts: Table, counts: Table, given: tuple[float, floa
             "contribution_bounds_do_not_fit",
             "{n} cell(s) have amounts beyond what their contributors could add up to",
             where="contribution_bounds",
-            fix="take bounds that every contribution keeps; of amounts below zero none are known",
+            fix="use bounds that hold for every contribution; for negative amounts there are none",
             n=int(np.sum(beyond)),
         )
     return low, high
@@ -134,7 +134,7 @@ def companion_of(counts: Table, release: Release) -> Floats:
     Parameters
     ----------
     counts
-        The true counts.
+        True counts.
     release
         Release of the counts.
 

@@ -124,6 +124,11 @@ def derivable_groups(
         Deviations of numbers of units that an audit tries first as witnesses; the result does not depend on
         them.
 
+    Returns
+    -------
+    DerivableGroups
+        Status, and the small cells that fail; "not considered" if no rule requires a number of units.
+
     Examples
     --------
     Two people and one are suppressed, and the total of three can be derived.

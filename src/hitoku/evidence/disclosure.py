@@ -21,7 +21,7 @@ from hitoku.evidence.grid import Grid, Row, exact_rows, solve, text
 from hitoku.evidence.problem import AuditProblem
 from hitoku.messages import Text, join
 from hitoku.model import SOLVED, Floats, Release
-from hitoku.solver.linear import BASIC, LinearProgram, Solution, opened
+from hitoku.solver.linear import BASIC, LinearProgram, Solution, open_program
 from hitoku.solver.linear import solve as solve_linear
 from hitoku.solver.solution import CountedWork
 
@@ -128,7 +128,7 @@ def _guesses(
 ) -> Iterator[Mapping[int, Fraction]]:
     for number in problem.users[place]:
         yield {number: Fraction(1)}
-    yield from _rounded(solution.duals)
+    yield from _guess_fractions(solution.duals)
     exact = _from_basis(problem, place, solution, work)
     if exact is not None:
         yield exact
@@ -138,7 +138,7 @@ def shorten(problem: AuditProblem, reason: Disclosure) -> Disclosure:
     """Search for fewer relations that prove the same."""
     if len(reason.multipliers) < 2 or len(problem.cells) > SHORT_CELLS:
         return reason
-    for guess in _rounded(_shortest(problem, reason)):
+    for guess in _guess_fractions(_shortest(problem, reason)):
         other = bound_from(problem, reason.place, guess, up=reason.up)
         same = other is not None and other.difference == reason.difference
         if same and other is not None and len(other.multipliers) < len(reason.multipliers):
@@ -165,11 +165,13 @@ def explain_recomputable(problem: AuditProblem, places: Iterable[int]) -> dict[i
     matrix = problem.matrix
     no_bound = np.full(matrix.shape[1], np.inf)
     free = LinearProgram(np.zeros(matrix.shape[1]), matrix, np.zeros(matrix.shape[0]), -no_bound, no_bound)
-    with opened(free) as warm:
+    with open_program(free) as warm:
         for place in left:
-            reasons = (bound_from(problem, place, g, up=True) for g in _rounded(warm.maximise(place).duals))
+            reasons = (
+                bound_from(problem, place, g, up=True) for g in _guess_fractions(warm.maximise(place).duals)
+            )
             plain = next((reason for reason in reasons if reason is not None and reason.linear), None)
-            found[place] = plain or _combined(problem, place)
+            found[place] = plain or _solve_combination(problem, place)
     return found
 
 
@@ -199,7 +201,7 @@ def _chains(problem: AuditProblem, wanted: set[int]) -> dict[int, dict[int, Frac
     return {place: times for place, times in known.items() if place in wanted}
 
 
-def _combined(problem: AuditProblem, place: int) -> Disclosure:
+def _solve_combination(problem: AuditProblem, place: int) -> Disclosure:
     """Solve exactly for a combination of rows that isolates one cell."""
     rows: list[Row] = [
         {number: problem.rows[number][cell] for number in users} for cell, users in enumerate(problem.users)
@@ -209,7 +211,7 @@ def _combined(problem: AuditProblem, place: int) -> Disclosure:
     return bound_from(problem, place, multipliers, up=True) or Disclosure(place, True, Fraction(0))
 
 
-def _rounded(duals: Floats | None) -> Iterator[dict[int, Fraction]]:
+def _guess_fractions(duals: Floats | None) -> Iterator[dict[int, Fraction]]:
     """Guess the fractions behind doubles, simple ones first."""
     if duals is None:
         return
@@ -342,7 +344,7 @@ def write_arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason
     if reason.whole:
         return Text("{limit}: no table of whole numbers goes further", limit=limit)
     if not reason.multipliers:
-        return Text("{limit}: known before reading", limit=limit)
+        return Text("{limit}: known beforehand", limit=limit)
     names = join((f"[{release.describe(total)}]" for total in found.totals), AND)
     ends = (Text(ENDS[term.bound], cell=release.describe(term.cell)) for term in found.terms if term.bound)
     known = join(ends, AND)

@@ -159,8 +159,8 @@ def _scale_back(problem: AuditProblem, deviations: dict[int, Fraction]) -> Witne
 
 def _usual(problem: AuditProblem) -> Fraction:
     """Return the usual movement of cells: the median of the finite nonzero slacks."""
-    room = sorted(abs(float(end)) for ends in (problem.lower, problem.upper) for end in ends if end)
-    return Fraction(room[len(room) // 2]) if room else Fraction(0)
+    sizes = sorted(abs(float(end)) for ends in (problem.lower, problem.upper) for end in ends if end)
+    return Fraction(sizes[len(sizes) // 2]) if sizes else Fraction(0)
 
 
 def _outwards(level: Fraction, scale: int) -> Fraction:

@@ -214,7 +214,7 @@ def solve(
         system.count(row, rest)
         if system.work.over:
             return None
-        solution[column] = _divided(rest, own[column])
+        solution[column] = _divide(rest, own[column])
     return solution
 
 
@@ -304,10 +304,10 @@ class _System:
         if common > 1:
             for column in entries:
                 entries[column] //= common
-            self.right[row] = _divided(self.right[row], common)
+            self.right[row] = _divide(self.right[row], common)
 
 
-def _divided(number: Number, divisor: int) -> Number:
+def _divide(number: Number, divisor: int) -> Number:
     if isinstance(number, int) and number % divisor == 0:
         return number // divisor
     quotient = Fraction(number) / divisor

@@ -18,7 +18,7 @@ from hitoku.feasibility.hypercubes import (
     Requirements,
     Slacks,
     cross_table_of,
-    packed,
+    pack_witnesses,
 )
 from hitoku.model import EXACT_SUMS, Deviations, Floats, Integers, Mask, Release
 
@@ -48,35 +48,39 @@ def hypercube_witnesses(release: Release, problem: AuditProblem, places: Integer
     withheld, steps = release.withheld, problem.in_doubles
     down, up = np.zeros(release.n_cells), np.zeros(release.n_cells)
     down[problem.cells], up[problem.cells] = -steps.lower, steps.upper
-    rooms = Slacks(float(problem.scale), np.maximum(down, 0.0), np.maximum(up, 0.0))
+    slacks = Slacks(float(problem.scale), np.maximum(down, 0.0), np.maximum(up, 0.0))
     levels = problem.levels().take(places)
     lower, upper, width = levels.down, levels.up, levels.width
     width = np.maximum(width, 1.0)  # a single point never protects
     cells = problem.cells[places]
-    down, up = rooms.down[cells], rooms.up[cells]
+    down, up = slacks.down[cells], slacks.up[cells]
     possible = (lower <= down) & (upper <= up) & (width <= down + up)
     possible &= np.maximum(np.maximum(lower, upper), width) < EXACT_SUMS
     wanted = np.array([cells, lower, upper, width])[:, possible]
-    through = Slacks(rooms.scale, *(np.where(withheld, room, np.inf) for room in (rooms.down, rooms.up)))
+    through = Slacks(slacks.scale, *(np.where(withheld, slack, np.inf) for slack in (slacks.down, slacks.up)))
     price = np.where(withheld, 0.0, 1.0)
-    for room, effort, apart in ((rooms, WITHIN, False), (through, THROUGH, False), (through, THROUGH, True)):
+    for slack, effort, apart in (
+        (slacks, WITHIN, False),
+        (through, THROUGH, False),
+        (through, THROUGH, True),
+    ):
         if wanted.shape[1] == 0:
             return
-        hypercubes = HypercubeSearch(cross_table, room, _requirements(wanted, room, apart=apart), price)
+        hypercubes = HypercubeSearch(cross_table, slack, _requirements(wanted, slack, apart=apart), price)
         hypercubes.route(hypercubes.by_size(hypercubes.requirements.made), effort=effort)
         _forget_visible(hypercubes, cross_table, withheld)
-        yield packed(hypercubes, rooms)[0]
+        yield pack_witnesses(hypercubes, slacks)[0]
         lacking = np.zeros(wanted.shape[1], dtype=np.bool_)
         lacking[hypercubes.open() % len(lacking)] = True
         wanted = wanted[:, lacking]
 
 
-def _requirements(wanted: Floats, rooms: Slacks, *, apart: bool) -> Requirements:
+def _requirements(wanted: Floats, slacks: Slacks, *, apart: bool) -> Requirements:
     """Return requirements for both directions at once, or for each separately."""
     cells, (lower, upper, width) = wanted[0].astype(np.int64), wanted[1:]
-    requirements = Requirements.within(cells, lower, upper, width, rooms.down[cells], rooms.up[cells])
+    requirements = Requirements.within(cells, lower, upper, width, slacks.down[cells], slacks.up[cells])
     for place, cell in enumerate(cells.tolist() if apart else ()):
-        requirements.split(place, float(rooms.down[cell]), float(rooms.up[cell]))
+        requirements.split(place, float(slacks.down[cell]), float(slacks.up[cell]))
     return requirements
 
 

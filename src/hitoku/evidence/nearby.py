@@ -16,7 +16,7 @@ from hitoku.evidence.surroundings import CellSurroundings, ProblemPart
 from hitoku.evidence.witness_search import WitnessSearch
 from hitoku.feasibility import NEARBY_CELLS, LeastDeviation
 from hitoku.model import EXACT_SUMS, Integers
-from hitoku.solver.linear import opened
+from hitoku.solver.linear import open_program
 
 # Nodes of integer programs near one cell.
 NEARBY_NODES = 200
@@ -89,7 +89,7 @@ def _rule_out(search: WitnessSearch, place: int, part: ProblemPart) -> bool:
     """Return whether a few relations alone exclude the requirement of a cell; store the reasons."""
     own, found, demand = part.place(place), dict[bool, Disclosure](), search.problem.demands[place]
     within = WitnessSearch(part.problem, frozenset())
-    with opened(within.split.program) as warm:
+    with open_program(within.split.program) as warm:
         for up in (True, False):
             search.n_programs += 1
             solution = warm.solve(within.reward([own], np.ones(1), up=up), maximise=up)
@@ -108,7 +108,7 @@ def _rule_out(search: WitnessSearch, place: int, part: ProblemPart) -> bool:
 def _reach_within(search: WitnessSearch, place: int, part: ProblemPart) -> None:
     """Push a cell, and other open cells, moving only cells near it."""
     own, within = part.place(place), WitnessSearch(part.problem, frozenset())
-    with opened(within.split.program) as within.warm:
+    with open_program(within.split.program) as within.warm:
         within.push_all()
         for up in (True, False):
             if own in within.lacking[up] and place in search.lacking[up]:

@@ -172,7 +172,7 @@ class Outcome:
         if not self.protection.withheld.any() or left >= LITTLE:
             return ""
         return (
-            f"{left:.0%} of the value is published in single cells: merge codes, ask for less, "
+            f"{left:.0%} of the value is published in single cells: merge codes, require less, "
             "or protect from fewer insiders"
         )
 

@@ -124,11 +124,11 @@ class AuditProblem:
         ends = [end for ends in (self.lower, self.upper) for end in ends if end is not None]
         for group, far in groups_by_size(level, float(max(map(abs, ends), default=0))):
             if np.isfinite(far):
-                room = Fraction(ceil(far))
+                farthest = Fraction(ceil(far))
                 yield replace(
                     self,
-                    lower=[-room if end is None else max(end, -room) for end in self.lower],
-                    upper=[room if end is None else min(end, room) for end in self.upper],
+                    lower=[-farthest if end is None else max(end, -farthest) for end in self.lower],
+                    upper=[farthest if end is None else min(end, farthest) for end in self.upper],
                     demands={
                         place: self.demands[place] for place, own in zip(places, group, strict=True) if own
                     },

@@ -94,7 +94,7 @@ class BoundPropagation:
         for number in reversed(range(len(self.history))):
             for (cell, end, row), share in shares[number].items():
                 entries = self.problem.rows[row]
-                times = _divided(share, entries[cell])
+                times = _divide(share, entries[cell])
                 rows[row] = rows.get(row, 0) + times
                 if len(rows) > MAX_RELATIONS:
                     return None
@@ -120,7 +120,7 @@ class BoundPropagation:
         return None
 
 
-def _divided(share: Fraction | int, by: int) -> Fraction | int:
+def _divide(share: Fraction | int, by: int) -> Fraction | int:
     return share * by if by in (1, -1) else Fraction(share) / by
 
 

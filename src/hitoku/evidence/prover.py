@@ -14,7 +14,7 @@ from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.witness_search import Progress, Proof, WitnessSearch
 from hitoku.feasibility import SMALL
 from hitoku.model import Release
-from hitoku.solver.linear import opened
+from hitoku.solver.linear import open_program
 
 
 def prove(
@@ -53,7 +53,7 @@ def prove(
             for witness in prove(near, search.exposed).witnesses:
                 search.add(witness)
     if search.open(up=True) or search.open(up=False):
-        with opened(search.split.program, work=search.work) as warm:
+        with open_program(search.split.program, work=search.work) as warm:
             search.warm = warm
             search.push_all()
             search.push_each()

@@ -64,7 +64,7 @@ class CellSurroundings:
         Parameters
         ----------
         place
-            The cell.
+            Index of the cell.
         way
             Distance in steps; negative for downwards.
         least

@@ -189,10 +189,10 @@ def _outsider(audit: Audit) -> Row:
             ),
             fix="withhold cells, or adjust them by another method",
         )
-    return _held(audit, n)
+    return _protected_row(audit, n)
 
 
-def _held(audit: Audit, n: int) -> Row:
+def _protected_row(audit: Audit, n: int) -> Row:
     """Return the row of an outsider if every unsafe cell is protected."""
     if isinstance(audit, AdjustedAudit):
         how = Text("{n:,} unsafe cells are published far enough from their values", n=n)
@@ -202,7 +202,7 @@ def _held(audit: Audit, n: int) -> Row:
         exact = audit.additive
     if audit.certificate is not None:
         return Row(attacker="outsider", status=Status.PROVED, reason=join([how, PROVED]))
-    why = Text("there is no certificate because another row fails") if exact else WITHOUT_PROOF
+    why = Text("no certificate, because another row fails") if exact else WITHOUT_PROOF
     fix = "" if exact else GIVE_DECIMALS
     return Row(attacker="outsider", status=Status.PASSED, reason=join([how, why]), fix=fix)
 
@@ -508,7 +508,7 @@ def _beside(kind: str, audit: Audit) -> Row:
             attacker="tables",
             status=Status.PROVED if proved else Status.PASSED,
             reason=Text(
-                "judged together with the {kind} that leave with it; {how}", kind=Text(kind), how=Text(how)
+                "audited together with the {kind} released with it; {how}", kind=Text(kind), how=Text(how)
             ),
         )
     decided = CellOutcome.UNDECIDED not in outcomes
@@ -516,7 +516,8 @@ def _beside(kind: str, audit: Audit) -> Row:
         attacker="tables",
         status=Status.FAILED if decided else Status.NOT_DECIDED,
         reason=Text(
-            "some unsafe cells are closer than required, or not decided, beside the {kind}", kind=Text(kind)
+            "some unsafe cells are closer than required, or not decided, when combined with the {kind}",
+            kind=Text(kind),
         ),
         fix="let a method choose the withheld cells of both tables: auto, optimal, circulation, greedy",
     )

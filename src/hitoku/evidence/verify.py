@@ -160,7 +160,7 @@ def inexact(_: str) -> None:
     demand(False, "a number is floating point, NaN or infinite", 2)
 
 
-def unpacked(path: Path) -> str:
+def unpack(path: Path) -> str:
     """Return the text of a file, plain or compressed; a decompression bomb is rejected."""
     raw = path.read_bytes()
     most = 200 * len(raw) + 10_000_000
@@ -172,7 +172,7 @@ def unpacked(path: Path) -> str:
 def read(path: Path) -> dict[str, Any]:
     """Read a certificate, independently of what it proves."""
     hooks: Any = {"object_pairs_hook": once, "parse_float": inexact, "parse_constant": inexact}
-    content: dict[str, Any] = json.loads(unpacked(path), **hooks)
+    content: dict[str, Any] = json.loads(unpack(path), **hooks)
     known = ANY_VERSION.fullmatch(content["format"])
     demand(known is not None, "not in the format of a certificate", 2)
     version = int(known[1])  # type: ignore[index]  # demanded above
@@ -185,7 +185,7 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
-def written(thing: Any) -> str:
+def canonical_text(thing: Any) -> str:
     """Write something in the canonical form of fingerprints."""
     return json.dumps(thing, sort_keys=True, separators=(",", ":"))
 
@@ -195,14 +195,14 @@ def fingerprint(content: dict[str, Any]) -> str:
     found, between = hashlib.sha256(b"{"), ""
     for name in sorted(content.keys() - {"sha256"}):
         part = content[name]
-        found.update(f"{between}{written(name)}:".encode())
+        found.update(f"{between}{canonical_text(name)}:".encode())
         if isinstance(part, list):  # in parts: a whole copy is large
             for first in range(0, len(part), 10_000):
-                items = written(part[first : first + 10_000])
+                items = canonical_text(part[first : first + 10_000])
                 found.update((("," if first else "[") + items[1:-1]).encode())
             found.update(b"]" if part else b"[]")
         else:
-            found.update(written(part).encode())
+            found.update(canonical_text(part).encode())
         between = ","
     found.update(b"}")
     return found.hexdigest()
@@ -269,7 +269,7 @@ class CertifiedTable:
         return self.inside(cell, x) and (x.denominator == 1 or not self.whole)
 
 
-def divided(move: Fraction, below: int) -> Fraction:
+def divide(move: Fraction, below: int) -> Fraction:
     """Divide exactly; integers stay integers, which are faster and smaller."""
     return move // below if move % below == 0 else Fraction(move, below)  # type: ignore[return-value]
 
@@ -281,7 +281,7 @@ def witness(
     below, deviations = parts["denominator"], sparse(parts["cells"], parts["differences"], table.size, what)
     demand(type(below) is int and below > 0, f"{what}: its denominator is not a positive whole number", 2)
     demand(withheld.issuperset(deviations), f"{what}: it changes a cell that is published")
-    values = {cell: table.value[cell] + divided(move, below) for cell, move in deviations.items()}
+    values = {cell: table.value[cell] + divide(move, below) for cell, move in deviations.items()}
     for cell, x in values.items():
         demand(
             table.allows(cell, x),
@@ -296,7 +296,7 @@ def witness(
     return values
 
 
-def protected(
+def check_cell(
     need: dict[str, Any], table: CertifiedTable, withheld: set[int], witnesses: list[dict[int, Fraction]]
 ) -> int:
     """Check 4: one unsafe cell; return it."""
@@ -336,10 +336,10 @@ def elsewhere(
     total = sum(weight * shown.get(cell, table.value[cell]) for cell, weight in weights.items())
     demand(total >= goal, f"{what}: its witness has too few people elsewhere")
     nonempty = shown.get(whole, table.value[whole]) > 0
-    demand(nonempty or may_be_empty, f"{what}: its witness has nobody in the group")
+    demand(nonempty or may_be_empty, f"{what}: its witness has no member in the group")
 
 
-def moved(need: dict[str, Any], table: CertifiedTable, shown: list[Fraction]) -> int:
+def check_adjusted_cell(need: dict[str, Any], table: CertifiedTable, shown: list[Fraction]) -> int:
     """Check 4 of an adjusted release: one unsafe cell; return it."""
     (cell,) = positions([need["cell"]], table.size, "an unsafe cell")
     what, away = f"unsafe cell {table.name(cell)}", shown[cell] - table.value[cell]
@@ -359,7 +359,7 @@ def prove(content: dict[str, Any]) -> str:
     if content["format"] == ADJUSTED:
         demand(content["withheld"] == [], "a cell of an adjusted release is withheld")
         shown = table.adjusted(content["published"])
-        unsafe = [moved(need, table, shown) for need in content["unsafe"]]
+        unsafe = [check_adjusted_cell(need, table, shown) for need in content["unsafe"]]
         positions(unsafe, table.size, "unsafe cells")
         for group in content.get("groups", []):
             # A published empty group is taken to be empty, and reveals nothing about anyone.
@@ -370,7 +370,7 @@ def prove(content: dict[str, Any]) -> str:
     withheld = set(positions(content["withheld"], table.size, "withheld cells"))
     table.find_terms(withheld)
     witnesses = [witness(w, table, withheld, f"witness {i}") for i, w in enumerate(content["witnesses"])]
-    unsafe = [protected(need, table, withheld, witnesses) for need in content["unsafe"]]
+    unsafe = [check_cell(need, table, withheld, witnesses) for need in content["unsafe"]]
     positions(unsafe, table.size, "unsafe cells")
     for group in content.get("groups", []):
         elsewhere(group, table, witnesses)
@@ -404,7 +404,7 @@ def trusted_alone(content: dict[str, Any]) -> list[str]:
         "the true values, and the bounds that an outsider knows",
         listed if n else "that no cell is a sum of others: not one relation is listed",
         f"that exactly the {len(content['unsafe'])} listed cells are unsafe",
-        "how far each unsafe cell must be blurred",
+        "the required protection of each unsafe cell",
         "that what is published is what the certificate says: the release folder was not given",
     ]
 
@@ -415,7 +415,18 @@ def printable(text: Any) -> str:
 
 
 def verify(path: str | Path) -> Verification:
-    """Check a certificate, or a release folder that contains one."""
+    """Check a certificate, or a release folder that contains one.
+
+    Parameters
+    ----------
+    path
+        Certificate, or release folder with ``checker/certificate.json`` or ``.json.gz``.
+
+    Returns
+    -------
+    Verification
+        Result with its reason; ``ok`` is False, and nothing is raised, if a file is missing or malformed.
+    """
     path = Path(path)
     folder = path if path.is_dir() else None
     places = [path / "checker" / name for name in ("certificate.json", "certificate.json.gz")]
@@ -430,15 +441,15 @@ def verify(path: str | Path) -> Verification:
             trusted = trusted_alone(content)
         else:
             files, premises = beside("verify_files.py"), beside("verify_premises.py")
-            said.append(files.published(content, path / "public", demand, number))
-            note, trusted, again = premises.derived(content, path / "checker", demand, files.plain)
+            said.append(files.check_public_files(content, path / "public", demand, number))
+            note, trusted, again = premises.check_premises(content, path / "checker", demand, files.plain)
             said += [note] if note else []
         left_open = printable("; ".join(content.get("remarks", [])))
         reason = "; ".join(said) + (f". Not covered: {left_open}" if left_open else "")
         headline, rows = "", tuple[CheckedRow, ...]()
         if folder is not None or Path(__file__).with_name("verify_rows.py").is_file():
             verdict = beside("verify_rows.py")
-            listed, taken = verdict.checked(content, again, folder is None, demand, printable)
+            listed, taken = verdict.check_rows(content, again, folder is None, demand, printable)
             headline = printable(content["verdict"]["headline"]) if "verdict" in content else ""
             rows, trusted = tuple(CheckedRow(*row) for row in listed), trusted + taken
         return Verification(True, reason, 0, headline, rows, tuple(map(printable, trusted)))

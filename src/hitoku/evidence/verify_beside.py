@@ -46,23 +46,23 @@ def fits(content: dict[str, Any], table: Any, demand: Demand, number: Exact) -> 
         world[cell] += number(move, f"{kind} beside")
     demand(table.broken(world) is None, f"{kind} beside: the companion does not add up")
     ends = [None if end is None else number(end, "bounds of a contribution") for end in other["contribution"]]
-    demand(len(ends) == 2 and ends[0] is not None, "bounds of a contribution are none", 2)
+    demand(len(ends) == 2 and ends[0] is not None, "bounds of a contribution are invalid", 2)
     low, high = Fraction(ends[0]), ends[1]  # type: ignore[arg-type]  # demanded above
-    demand(low >= 0 and (high is None or low <= high), "bounds of a contribution are none", 2)
+    demand(low >= 0 and (high is None or low <= high), "bounds of a contribution are invalid", 2)
     for cell, x in enumerate(world):
         least, most = table.lower[cell], table.upper[cell]
         of = (least, most, x, low, high)
         wrong = amount_beside(*of) if kind == "counts" else count_beside(*of)
         demand(wrong == "", f"cell {table.name(cell)}: {wrong}")
-    return f"every witness fits the {kind} that leave with them"
+    return f"every witness is consistent with the {kind} released with them"
 
 
 def amount_beside(least: End, most: End, count: Fraction, low: Fraction, high: End) -> str:
     """Return what is wrong with the bounds of a magnitude for a given count; empty if nothing is."""
     if count < 0 or count.denominator != 1:
-        return "the companion is no count"
+        return "the companion is not a count"
     if count == 0:
-        return "" if least == most == 0 else "an amount is possible where nobody is counted"
+        return "" if least == most == 0 else "an amount is possible without a counted unit"
     if low and (least is None or least < low * count):
         return "contributions are too small"
     return (
@@ -73,7 +73,7 @@ def amount_beside(least: End, most: End, count: Fraction, low: Fraction, high: E
 def count_beside(least: End, most: End, amount: Fraction, low: Fraction, high: End) -> str:
     """Return what is wrong with the bounds of a count for a given magnitude; empty if nothing is."""
     if amount and (least is None or least < 1):
-        return "nobody need be counted where an amount is"
+        return "a positive amount is possible without a counted unit"
     if amount and high is not None and (least is None or least * high < abs(amount)):
         return "contributions are too large"
     return "" if not low or (most is not None and most * low <= amount) else "contributions are too small"

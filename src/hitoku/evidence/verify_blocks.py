@@ -204,7 +204,7 @@ def blocks(tree: Node, values: Grid, rule: SmallCounts) -> set[tuple[int, int]]:
     return found
 
 
-def printed(table: Any, rows: int, columns: int, demand: Demand) -> list[list[Fraction]]:
+def check_plain_table(table: Any, rows: int, columns: int, demand: Demand) -> list[list[Fraction]]:
     """Check that a claim is about a plain two-way table with its totals, and return its values."""
     across = columns + 1
     demand(table.size == (rows + 1) * across, "the claim is about another table")
@@ -249,7 +249,7 @@ def withstood(
     rows, columns = claim["rows"], claim["columns"]
     demand(type(rows) is type(columns) is int, "a claim without numbers", 2)
     demand(min(rows, columns) >= 2, "an empty claim", 2)
-    shown = printed(table, rows, columns, demand)
+    shown = check_plain_table(table, rows, columns, demand)
     if claim["version"] == 3:
         values, rule = small_counts(claim, content, shown, table.whole, demand)
         expected = expectation(claim, values, demand)
@@ -336,7 +336,7 @@ def magnitudes(
     demand(right and 0 <= sole[0] <= 1 <= sole[1] and sole[2] >= 0, "a claim without numbers", 2)
     demand(split in ("count", "mass"), "a claim about an unknown split", 2)
     units = [[x * scale for x in line] for line in exact]
-    demand(all(x.denominator == 1 for line in units for x in line), "a value is no whole number of units")
+    demand(all(x.denominator == 1 for line in units for x in line), "a value is not a whole number of units")
     values, across = [[int(x) for x in line[:-1]] for line in units[:-1]], len(units[0])
     rows, columns = len(values), across - 1
     needs = {}

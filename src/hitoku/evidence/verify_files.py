@@ -18,7 +18,7 @@ Demand = Callable[..., None]
 Exact = Callable[[Any, str], Fraction]
 
 
-def published(content: dict[str, Any], public: Path, demand: Demand, number: Exact) -> str:
+def check_public_files(content: dict[str, Any], public: Path, demand: Demand, number: Exact) -> str:
     """Check that public/ is what was certified; return a description of its content."""
     return f"{same_files(content, public, demand)}; {same_tables(content, public, demand, number)}"
 

@@ -35,7 +35,7 @@ UNITS_APART = {"groups": "by hitoku, not checked here"}
 ROUNDING = Fraction(1, 10**9)
 
 
-def derived(
+def check_premises(
     content: dict[str, Any], checker: Path, demand: Demand, plain: Callable[[str], str]
 ) -> tuple[str, list[str], dict[str, str]]:
     """Return a note for the answer, the trusted premises, and what was proved beside the certificate."""
@@ -45,7 +45,7 @@ def derived(
     summary = read(checker / "summary.json")
     rules = [] if summary is None else summary.get("rules", [])
     marked = unsafe_cells(content, columns, rules, demand)
-    trusted += [*marked, "how far each unsafe cell must be blurred"]
+    trusted += [*marked, "the required protection of each unsafe cell"]
     note = ""
     if not content["unsafe"]:
         follows = bool(marked) and all(one.startswith((COUNTS, LARGEST)) for one in marked)
@@ -135,7 +135,7 @@ def unsafe_cells(
             what = f"cell {' / '.join(content['codes'][cell])}"
             demand(cell in needs, f"{what}: unsafe by checker/cells.csv, and not by the certificate")
             for level in needs[cell].keys() & {"lower", "upper", "width"}:
-                asked, given = printed(columns[f"required_{level}"][cell]), exact(needs[cell][level])
+                asked, given = parse_double(columns[f"required_{level}"][cell]), exact(needs[cell][level])
                 enough = given >= asked - slack(asked)
                 demand(enough, f"{what}: checker/cells.csv requires more than the certificate")
     return rules_again(content, columns, rules, needs, listed, demand)
@@ -152,14 +152,14 @@ def rules_again(
     """Apply the rules that can be applied here; return the trusted premises about unsafe cells."""
     # A cell that no table shows is unsafe only if a rule marks it.
     judged = set(range(len(content["codes"]))) - set(content.get("hidden", []))
-    on_trust = [one["rule"] for one in rules if counted(one, columns) is None]
+    on_trust = [one["rule"] for one in rules if counted_numbers(one, columns) is None]
     compared: dict[str, None] = {}
     for rule in rules:
         own = lacks(content, columns, rule)
         if own is not None:
             compared[rule["rule"]] = None
             on_trust.remove(rule["rule"])
-        counts = counted(rule, columns)
+        counts = counted_numbers(rule, columns)
         few = (
             [0 < count < rule["n"] for count in counts] if counts is not None else [x > 0 for x in own or ()]
         )
@@ -177,11 +177,11 @@ def rules_again(
     return found + ([f"which cells are unsafe by {names}, as checker/cells.csv says"] if names else [])
 
 
-def counted(rule: dict[str, Any], columns: dict[str, list[str]]) -> list[Fraction] | None:
+def counted_numbers(rule: dict[str, Any], columns: dict[str, list[str]]) -> list[Fraction] | None:
     """Return the numbers that a rule compares with its minimum; None if it does not only count."""
     column = columns.get(COUNTING.get(rule["rule"], ""))
     other = rule.get("weighted") or rule.get("level", "holding") != "holding"
-    return None if column is None or other else [printed(text) for text in column]
+    return None if column is None or other else [parse_double(text) for text in column]
 
 
 def weights(rule: dict[str, Any]) -> list[Fraction] | None:
@@ -210,7 +210,7 @@ def lacks(
         return None
     found = [-exact(x) for x in content["values"]]
     for weight, column in zip(own, ranks, strict=False):
-        found = [lack + weight * printed(text) for lack, text in zip(found, column or [], strict=True)]
+        found = [lack + weight * parse_double(text) for lack, text in zip(found, column or [], strict=True)]
     # What readers know anyway cannot be protected, and a lack within rounding is none.
     for cell, lack in enumerate(found):
         value, (low, high) = (
@@ -230,7 +230,7 @@ def derivable_groups(
     Then no group whose total follows from published cells has fewer: it contains a cell with units, its total
     is the same in all feasible tables, and that cell alone is large enough in one of them.
     """
-    counting = [(rule, counted(rule, columns)) for rule in rules if rule["rule"] in COUNTING]
+    counting = [(rule, counted_numbers(rule, columns)) for rule in rules if rule["rule"] in COUNTING]
     values = [exact(x) for x in content["values"]]
     tables = [
         (dict(zip(one["cells"], one["differences"], strict=True)), one["denominator"])
@@ -266,7 +266,7 @@ def slack(number: Fraction) -> Fraction:
     return max(ROUNDING, ROUNDING * abs(number))
 
 
-def printed(text: str) -> Fraction:
+def parse_double(text: str) -> Fraction:
     """Read a number that was printed as a double, without evaluating huge exponents."""
     return int(text) if text.isdecimal() else Fraction(float(text))  # type: ignore[return-value]
 

@@ -31,7 +31,7 @@ TRUSTED_SETS = "that the hidden cells are the sets of records that no published 
 TRUSTED_RULES = "that every cell with too few units can hold as many as its rule requires"
 
 
-def checked(
+def check_rows(
     content: dict[str, Any],
     beside: dict[str, str],
     alone: bool,
@@ -39,7 +39,7 @@ def checked(
     printable: Callable[[Any], str],
 ) -> tuple[list[Row], list[str]]:
     """Check 6: rows called proved were proved; return the rows, and their trusted premises."""
-    again = proved(content) | beside
+    again = proved_rows(content) | beside
     if "verdict" not in content:
         on_trust = {NONE_UNSAFE: "on trust"}
         return [(who, LABELS[who], on_trust.get(how, "proved"), "", how) for who, how in again.items()], []
@@ -47,7 +47,7 @@ def checked(
     for row in content["verdict"]["rows"]:
         who, status = row["attacker"], row["status"]
         label, reason = printable(row["label"]), printable(row["reason"])
-        demand(status in STATUSES, f"{label}: a result that is none", 2)
+        demand(status in STATUSES, f"{label}: an unknown result", 2)
         demand(status != "failed" or not row["in_scope"], f"hitoku itself refuses it: {label}: {reason}")
         how = ""
         if status in {"proved", "passed"} and row["applies"]:
@@ -55,7 +55,7 @@ def checked(
             if who not in again and status == "proved":
                 several = who == "tables" and len(content.get("tables", {})) > 1
                 known = alone and (who == "groups" or several)
-                demand(known, f"{label}: called proved, and there is no proof of it")
+                demand(known, f"{label}: called proved, but without a proof")
                 how, trusted = WITHOUT_RULES, [TRUSTED_RULES]
             if who == "tables" and "beside" not in content:
                 trusted = [*trusted, TRUSTED_SETS]
@@ -64,7 +64,7 @@ def checked(
     return rows, trusted
 
 
-def proved(content: dict[str, Any]) -> dict[str, str]:
+def proved_rows(content: dict[str, Any]) -> dict[str, str]:
     """Return for each attacker in the certificate what checks 1 to 4 proved."""
     n_unsafe, n_groups = len(content["unsafe"]), len(content.get("groups", []))
     found = {"outsider": f"proved again here for {n_unsafe} unsafe cells" if n_unsafe else NONE_UNSAFE}

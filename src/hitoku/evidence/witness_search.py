@@ -328,7 +328,7 @@ class WitnessSearch:
         for place in sorted(self.lacking[True] | self.lacking[False]):
             known = tuple(self.reasons[place, up] for up in (False, True) if (place, up) in self.reasons)
             known = known[:1] if known and known[0].linear else known
-            if place in self.exposed or self._excluded(place):
+            if place in self.exposed or self._is_excluded(place):
                 failed[place] = known
             else:
                 undecided.append(place)
@@ -344,7 +344,7 @@ class WitnessSearch:
         witnesses = tuple(self.witnesses[number] for number in kept)
         return Proof(witnesses, attained, failed, self.exposed, tuple(undecided), self.n_programs)
 
-    def _excluded(self, place: int) -> bool:
+    def _is_excluded(self, place: int) -> bool:
         """Return whether the bounds found exclude the requirement of a cell."""
         low, high = self.reasons.get((place, False)), self.reasons.get((place, True))
         return _excludes(self.problem.demands[place], low, high)

@@ -1,6 +1,6 @@
 from hitoku.feasibility.bound_propagation import Propagation as Propagation
 from hitoku.feasibility.bound_propagation import Settled as Settled
-from hitoku.feasibility.bound_propagation import fixed as fixed
+from hitoku.feasibility.bound_propagation import fixed_columns as fixed_columns
 from hitoku.feasibility.bound_propagation import settle as settle
 from hitoku.feasibility.ends import EndSearch as EndSearch
 from hitoku.feasibility.ends import any_point as any_point
@@ -23,4 +23,4 @@ from hitoku.feasibility.push import PUSH_WORK_LIMIT as PUSH_WORK_LIMIT
 from hitoku.feasibility.push import FlowPush as FlowPush
 from hitoku.feasibility.push import LinearPush as LinearPush
 from hitoku.feasibility.push import push_engine as push_engine
-from hitoku.feasibility.push import tied as tied
+from hitoku.feasibility.push import tie_cells as tie_cells

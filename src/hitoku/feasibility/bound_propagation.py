@@ -115,7 +115,7 @@ def settle(equations: Problem) -> Settled:
     return Settled(known, value, lower, upper, cells, rest)
 
 
-def fixed(matrix: sparse.csr_array) -> tuple[Mask, int]:
+def fixed_columns(matrix: sparse.csr_array) -> tuple[Mask, int]:
     """Return the columns that are zero in every null vector of the matrix, and the rank of the matrix.
 
     Computed modulo two primes of 61 bits, with two random null vectors each. A prime is wrong only if it

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hitoku.feasibility.bound_propagation import Settled, fixed, settle
+from hitoku.feasibility.bound_propagation import Settled, fixed_columns, settle
 from hitoku.feasibility.network import stretch_network
 from hitoku.feasibility.pattern import parts_of
 from hitoku.feasibility.problem import Problem, contradiction
-from hitoku.feasibility.push import Tied, tied
+from hitoku.feasibility.push import Tied, tie_cells
 from hitoku.model import ADDITIVITY, ROUNDING, SOLVED, WHOLE, Floats, Integers, Mask
 from hitoku.solver.integer import IntegerProgram, solve
-from hitoku.solver.linear import LinearProgram, SolverStatus, Warm, opened
+from hitoku.solver.linear import LinearProgram, SolverStatus, Warm, open_program
 from hitoku.solver.solution import Deadline
 
 
@@ -73,7 +73,7 @@ def stretch_linear(
     Parameters
     ----------
     equations
-        The polyhedron.
+        Polyhedron of feasible values.
     implied
         Bounds that hold for all its points.
     goals
@@ -83,24 +83,24 @@ def stretch_linear(
     sums
         Push all open cells together before each on its own, which pays if goals are nearer than the ends.
     """
-    fewer = tied(equations)
+    fewer = tie_cells(equations)
     if fewer is not None:
         inner = fewer.inner(*implied)
         farthest = fewer.farthest(*goals)
         # Goals beyond the implied bounds cannot be reached.
         asked = np.maximum(farthest[0], inner[0]), np.minimum(farthest[1], inner[1])
-        met = _stretched(_programs(fewer.equations)[0], fewer.equations, inner, asked, deadline, sums=sums)
+        met = _push_all(_programs(fewer.equations)[0], fewer.equations, inner, asked, deadline, sums=sums)
         if met is not None:
             return met.of_members(fewer)
     # If numbers contradict each other by rounding, rows get a tolerance.
     for program in _programs(equations):
-        met = _stretched(program, equations, implied, goals, deadline, sums=sums)
+        met = _push_all(program, equations, implied, goals, deadline, sums=sums)
         if met is not None:
             return met
     raise contradiction()
 
 
-def _stretched(
+def _push_all(
     program: LinearProgram,
     equations: Problem,
     implied: tuple[Floats, Floats],
@@ -110,7 +110,7 @@ def _stretched(
     sums: bool,
 ) -> Met | None:
     """Push every cell in one program; None if it is infeasible."""
-    with opened(program, time_limit_s=deadline.left, work=deadline.work) as warm:
+    with open_program(program, time_limit_s=deadline.left, work=deadline.work) as warm:
         push = Pushes(warm, equations, implied, goals, Met.nothing(equations.n_cells))
         if push(np.zeros(equations.n_cells), maximise=False) is SolverStatus.INFEASIBLE:
             return None
@@ -120,14 +120,14 @@ def _stretched(
 def any_point(equations: Problem, deadline: Deadline) -> Floats | None:
     """Return a point of the polyhedron; None if a limit was reached."""
     for program in _programs(equations):
-        with opened(program, time_limit_s=deadline.left, work=deadline.work) as warm:
+        with open_program(program, time_limit_s=deadline.left, work=deadline.work) as warm:
             solution = warm.solve(program.cost, details=False)
         if solution.status is not SolverStatus.INFEASIBLE:
-            return None if solution.x is None else snapped(solution.x, equations)
+            return None if solution.x is None else snap(solution.x, equations)
     raise contradiction()
 
 
-def snapped(x: Floats, equations: Problem) -> Floats:
+def snap(x: Floats, equations: Problem) -> Floats:
     """Round numbers that are integer up to the solver's tolerance."""
     if not equations.exact:
         return x
@@ -141,8 +141,8 @@ def _programs(equations: Problem) -> tuple[LinearProgram, LinearProgram]:
     program = LinearProgram(
         np.zeros(equations.n_cells), equations.matrix, equations.rhs, equations.lower, equations.upper
     )
-    room = ADDITIVITY * equations.size
-    return program, replace(program, rhs=equations.rhs - room, row_upper=equations.rhs + room)
+    slack = ADDITIVITY * equations.size
+    return program, replace(program, rhs=equations.rhs - slack, row_upper=equations.rhs + slack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ class Pushes:
     def __call__(self, cost: Floats, *, maximise: bool) -> SolverStatus:
         solution = self.warm.solve(cost, maximise=maximise, details=False)
         if solution.x is not None and solution.status is not SolverStatus.INFEASIBLE:
-            x = snapped(np.clip(solution.x, *self.implied), self.equations)
+            x = snap(np.clip(solution.x, *self.implied), self.equations)
             whole = self.equations.exact and np.array_equal(x, np.round(x))
             self.met.note(x, whole=whole and np.array_equal(self.equations.matrix @ x, self.equations.rhs))
         return solution.status
@@ -293,7 +293,7 @@ class _Ends:
             if self.how.most_cells is not None and len(places) > self.how.most_cells:
                 self.unknown[places] = True
                 continue
-            if not self.asked and self._exposed(part, places):
+            if not self.asked and self._determine_cells(part, places):
                 continue
             met = stretch_linear(part, implied, goals, self.deadline, sums=self.asked)
             if not self.how.integer:
@@ -307,9 +307,9 @@ class _Ends:
                 outer = low, high
             self._keep(places, *stretch_whole(part, met, outer, goals, self.deadline))
 
-    def _exposed(self, part: Problem, places: Integers) -> bool:
+    def _determine_cells(self, part: Problem, places: Integers) -> bool:
         """Determine cells by linear algebra, and solve for the others, if any."""
-        mask, _ = fixed(part.matrix)
+        mask, _ = fixed_columns(part.matrix)
         if not mask.any():
             return False
         point = any_point(part, self.deadline)

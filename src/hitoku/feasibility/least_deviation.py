@@ -79,7 +79,7 @@ class DeviationSearch:
         Parameters
         ----------
         place
-            The cell.
+            Index of the cell.
         way
             Distance; negative for down.
         least
@@ -144,9 +144,9 @@ class _Neighbourhood:
     def _let_move(self, cells: Integers) -> None:
         self._column[cells] = np.arange(len(self.cells), len(self.cells) + len(cells))
         self.cells = np.concatenate([self.cells, cells])
-        rooms = -self._changes.low[cells], self._changes.high[cells]
+        slacks = -self._changes.low[cells], self._changes.high[cells]
         # No cell needs to move more than a thousand times as far as this one.
-        down, up = (np.clip(room / abs(self._way), 0.0, 1e3) for room in rooms)
+        down, up = (np.clip(slack / abs(self._way), 0.0, 1e3) for slack in slacks)
         cost = np.ones(len(cells)) if self._weight is None else self._weight[cells]
         own = cells == self._place
         # Moving the cell is worth far more than moves of others as far cost, so that it moves if it can.

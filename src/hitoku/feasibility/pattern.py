@@ -145,7 +145,7 @@ class Pattern:
     movable
         Cells whose bounds leave more than one value.
     withheld
-        The initial pattern.
+        Initial pattern.
 
     Attributes
     ----------

@@ -62,14 +62,14 @@ class FlowPush:
     """Push by maximum flows."""
 
     def __init__(
-        self, relations: Incidence, parts: Components, room: tuple[Floats, Floats], work: CountedWork
+        self, relations: Incidence, parts: Components, slack: tuple[Floats, Floats], work: CountedWork
     ) -> None:
         from hitoku.kernels.flow import graph_of  # noqa: PLC0415 - loads numba
 
         tail, head, outside = arcs(relations, parts.row, parts.sign)
         self._graph = graph_of(tail, head, relations.n_rows + int(outside.max(initial=-1)) + 1)
-        self._lower, self._upper, self._work = -room[0], room[1].copy(), work
-        sizes = np.abs(np.concatenate(room))
+        self._lower, self._upper, self._work = -slack[0], slack[1].copy(), work
+        sizes = np.abs(np.concatenate(slack))
         sizes = sizes[np.isfinite(sizes)]
         whole = np.array_equal(sizes, np.rint(sizes))
         self._tiny = 0.0 if whole else ROUNDING * float(sizes.max(initial=0.0))
@@ -78,10 +78,10 @@ class FlowPush:
         self._lower[cell], self._upper[cell] = -down, up
 
     def far(self, cell: int, *, up: bool, cap: float) -> tuple[float, Floats]:
-        distance, x = self._sent(cell, up=up, goal=np.inf)
-        return (distance, x) if np.isfinite(distance) else (np.inf, self._sent(cell, up=up, goal=cap)[1])
+        distance, x = self._send(cell, up=up, goal=np.inf)
+        return (distance, x) if np.isfinite(distance) else (np.inf, self._send(cell, up=up, goal=cap)[1])
 
-    def _sent(self, cell: int, *, up: bool, goal: float) -> tuple[float, Floats]:
+    def _send(self, cell: int, *, up: bool, goal: float) -> tuple[float, Floats]:
         from hitoku.kernels.flow import stretch  # noqa: PLC0415 - loads numba
 
         x, goals = np.zeros(len(self._lower)), np.full((2, len(self._lower)), np.nan)
@@ -114,10 +114,10 @@ class LinearPush:
         if solution.status is not SolverStatus.UNBOUNDED:
             x = _point(solution)
             return abs(float(x[cell])), x
-        room = self._down[cell], self._up[cell]
-        self.bound(cell, min(room[0], cap), min(room[1], cap))
+        slack = self._down[cell], self._up[cell]
+        self.bound(cell, min(slack[0], cap), min(slack[1], cap))
         x = _point(push(cell, details=False))
-        self.bound(cell, *room)
+        self.bound(cell, *slack)
         return np.inf, x
 
     def together(self, cells: Integers, *, up: bool) -> Floats | None:
@@ -165,7 +165,7 @@ class Tied:
         """Turn bounds of cells into bounds of their representatives: the narrowest."""
         n = self.equations.n_cells
         least, most = np.full(n, -np.inf), np.full(n, np.inf)
-        low, high = self._turned(low, high)
+        low, high = self._turn_ends(low, high)
         np.maximum.at(least, self.standing, low)
         np.minimum.at(most, self.standing, high)
         return least, most
@@ -174,12 +174,12 @@ class Tied:
         """Turn goals of cells into goals of their representatives: the farthest; NaN without goals."""
         n = self.equations.n_cells
         least, most = np.full(n, np.nan), np.full(n, np.nan)
-        low, high = self._turned(low, high)
+        low, high = self._turn_ends(low, high)
         np.fmin.at(least, self.standing, low)
         np.fmax.at(most, self.standing, high)
         return least, most
 
-    def _turned(self, low: Floats, high: Floats) -> Pair:
+    def _turn_ends(self, low: Floats, high: Floats) -> Pair:
         same = self.sign > 0
         return (
             np.where(same, low - self.offset, self.offset - high),
@@ -195,7 +195,7 @@ class Tied:
         )
 
 
-def tied(equations: Problem) -> Tied | None:
+def tie_cells(equations: Problem) -> Tied | None:
     """Choose a representative of each set of tied cells; None if numbers are not integer, or contradict.
 
     Examples
@@ -204,7 +204,7 @@ def tied(equations: Problem) -> Tied | None:
 
     >>> matrix = sparse.csr_array(np.array([[1.0, 1, 0, 0], [0, 1, 1, 1]]))
     >>> rows, cells = np.array([10.0, 30.0]), np.zeros(4)
-    >>> found = tied(Problem(matrix, rows, cells, cells + 99, rows, exact=True))
+    >>> found = tie_cells(Problem(matrix, rows, cells, cells + 99, rows, exact=True))
     >>> found.standing.tolist(), found.sign.tolist(), found.offset.tolist()
     ([0, 0, 1, 2], [-1.0, 1.0, 1.0, 1.0], [10.0, 0.0, 0.0, 0.0])
     >>> found.equations.matrix.toarray().tolist(), found.equations.upper.tolist()
@@ -216,7 +216,7 @@ def tied(equations: Problem) -> Tied | None:
     found = Tied(equations, np.arange(n), np.ones(n), np.zeros(n))
     while True:
         left = found.equations
-        place, sign, offset = _followed(left)
+        place, sign, offset = _follow_relations(left)
         if len(place) == left.n_cells and np.array_equal(place, np.arange(len(place))):
             return found
         onto = sparse.csr_array((sign, (np.arange(len(place)), place)), (len(place), int(place.max()) + 1))
@@ -239,7 +239,7 @@ def tied(equations: Problem) -> Tied | None:
         )
 
 
-def _followed(equations: Problem) -> tuple[Integers, Floats, Floats]:
+def _follow_relations(equations: Problem) -> tuple[Integers, Floats, Floats]:
     """Follow relations with two cells; return the representative, sign and offset of every cell."""
     matrix = equations.matrix
     above: dict[int, tuple[int, float, float]] = {}

@@ -10,12 +10,12 @@ from hitoku.io.jj import write_jj as write_jj
 from hitoku.io.language import ENGLISH as ENGLISH
 from hitoku.io.language import FOLDER as FOLDER
 from hitoku.io.language import catalogue as catalogue
+from hitoku.io.language import error_lines as error_lines
 from hitoku.io.language import languages as languages
 from hitoku.io.language import preferred_language as preferred_language
 from hitoku.io.language import read_po as read_po
 from hitoku.io.language import speak as speak
 from hitoku.io.language import speaker as speaker
-from hitoku.io.language import told as told
 from hitoku.io.layout import LayoutSection as LayoutSection
 from hitoku.io.layout import cross_codes as cross_codes
 from hitoku.io.layout import list_rows as list_rows
@@ -27,10 +27,10 @@ from hitoku.io.marked_cells import read_marked_cells as read_marked_cells
 from hitoku.io.marked_cells import read_public_cells as read_public_cells
 from hitoku.io.number_texts import bound as bound
 from hitoku.io.number_texts import entry as entry
+from hitoku.io.number_texts import format_numbers as format_numbers
 from hitoku.io.number_texts import interval as interval
 from hitoku.io.number_texts import number as number
 from hitoku.io.number_texts import percent as percent
-from hitoku.io.number_texts import printed as printed
 from hitoku.io.number_texts import times as times
 from hitoku.io.output_cells import OutputCells as OutputCells
 from hitoku.io.output_cells import asked_for as asked_for

@@ -44,10 +44,10 @@ MAX_COLUMNS = 12
 SIGNS = {"pass": "✓", "fail": "✗", "review": "?", "exception granted": "!", "-": ""}
 STATES = {
     OutputState.UNDECIDED: "undecided",
-    OutputState.LEAVES: "leaves",
-    OutputState.REFUSED: "stays: refused",
-    OutputState.BROKEN: "stays: what was submitted is wrong",
-    OutputState.RELEASED: "has left",
+    OutputState.RELEASABLE: "to be released",
+    OutputState.REFUSED: "not released: rejected",
+    OutputState.BROKEN: "not released: invalid submission",
+    OutputState.RELEASED: "released",
 }
 CELLS, FILES = "cells", "files"
 HTML, JSON = "report.html", "report.json"
@@ -81,7 +81,7 @@ def write_report(
         Language of the page. Default: "en". Files for programs are in English.
     """
     place = Path(folder)
-    known = [_known(each, check.policy) for each in check.outputs]
+    known = [_cell_facts(each, check.policy) for each in check.outputs]
     with replaced_folder(place, (HTML, JSON, CELLS, FILES)) as draft:
         (draft / CELLS).mkdir()
         for (_, columns), stem in zip(known, check.submission.stems, strict=True):
@@ -107,7 +107,7 @@ def write_report(
 Known = tuple[int, dict[str, list[Any]]]
 
 
-def _known(each: Rechecked, policy: Policy) -> Known:
+def _cell_facts(each: Rechecked, policy: Policy) -> Known:
     """Return the facts about the cells of an output; none for broken evidence."""
     if each.state is OutputState.BROKEN:
         return 0, {}
@@ -128,7 +128,7 @@ def page(
 ) -> str:
     """Render a check as HTML: undecided outputs, released ones, the matrix, and a section per output."""
     say = speaker(lang)
-    facts = [_known(each, check.policy) for each in check.outputs] if known is None else known
+    facts = [_cell_facts(each, check.policy) for each in check.outputs] if known is None else known
     different = {} if before is None else changes(check.submission.outputs, before.outputs)
     sections = [
         _section(check, place, facts[place], different.get(each.output.name, ""), say)
@@ -153,7 +153,7 @@ def page(
         outputs=sections,
         undecided=[each for each in sections if each.state in {"undecided", "broken"}],
         amber=any(each.verdict.colour is Colour.AMBER for each in sections),
-        leaving=[each for each in sections if each.state in {"leaves", "released"}],
+        leaving=[each for each in sections if each.state in {"releasable", "released"}],
         different=different,
         signs=SIGNS,
         row_class=row_class,
@@ -186,7 +186,7 @@ class ShownFile(NamedTuple):
     picture: str = ""
 
 
-def _shown(name: str, content: bytes) -> ShownFile:
+def _show_file(name: str, content: bytes) -> ShownFile:
     kind = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}.get(Path(name).suffix)
     if kind is not None:
         return ShownFile(name, picture=f"data:{kind};base64,{base64.b64encode(content).decode()}")
@@ -245,14 +245,14 @@ def _section(
     asks = [request for request in submission.requests if request.output == each.output.name]
     # Columns of different lengths indicate tampering and cannot be written.
     even = len({len(column) for column in each.output.published.values()}) <= 1
-    leaves = each.state is OutputState.LEAVES and even
+    leaves = each.state is OutputState.RELEASABLE and even
     files = leaving(submission.stems[place], each.output) if leaves else {}
     return OutputSection(
         number=place + 1,
         name=each.output.name,
         status=each.status,
         state=str(each.state),
-        words=Text("has left with receipt {receipt}", receipt=each.receipt)
+        words=Text("released with receipt {receipt}", receipt=each.receipt)
         if each.receipt
         else STATES[each.state],
         asked=asked_for(each.output),
@@ -268,10 +268,10 @@ def _section(
         light=LIGHTS[verdict.colour],
         stopped=[v for v in each.verdicts if v.principle in undecided and v.status is not Clearance.PASS],
         files={name: sha256(content) for name, content in files.items()},
-        table=_crossed(each.output) or _listed(each.output.published),
-        others={name: _listed(published) for name, published in check.other_sides(each).items()},
+        table=_cross_table(each.output) or _output_rows(each.output.published),
+        others={name: _output_rows(published) for name, published in check.other_sides(each).items()},
         shown=[
-            _shown(f"{submission.stems[place]}{suffix}", content)
+            _show_file(f"{submission.stems[place]}{suffix}", content)
             for suffix, content in each.output.evidence.files.items()
         ],
         variables=list(known[1])[: known[0]],
@@ -315,7 +315,7 @@ class Leaving(NamedTuple):
     more: str = ""
 
 
-def _listed(published: Mapping[str, list[Any]]) -> Leaving:
+def _output_rows(published: Mapping[str, list[Any]]) -> Leaving:
     """Return the published output row by row; a tampered one may have any shape."""
     rows = list(zip(*published.values(), strict=False))
     more = (
@@ -326,7 +326,7 @@ def _listed(published: Mapping[str, list[Any]]) -> Leaving:
     return Leaving(section, [value for row in rows for value in row], more=more)
 
 
-def _crossed(output: Output) -> Leaving | None:
+def _cross_table(output: Output) -> Leaving | None:
     """Return a small two-way table crossed; None for anything else."""
     columns = output.published
     *by, measure = columns or [""]

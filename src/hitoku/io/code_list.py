@@ -64,6 +64,18 @@ def read_code_list(path: str | Path, total: str = TOTAL) -> CodeList:
     total
         Code of the total. An empty parent means the total.
 
+    Returns
+    -------
+    CodeList
+        Hierarchy of the codes, and their labels.
+
+    Raises
+    ------
+    HierarchyError
+        If columns are missing, or the codes do not form a tree; problems are listed with their lines.
+    DataError
+        If the file cannot be read.
+
     Examples
     --------
     >>> import tempfile

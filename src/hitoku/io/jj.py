@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import DataError, ProtectionError
-from hitoku.files import new_file, unpacked
+from hitoku.files import new_file, unpack
 from hitoku.model import INT64_DIGITS, Floats, Labels, Mask, Need, Protection, Table, broken
 
 # JJ readers do not support infinity; this value stands for no bound.
@@ -55,6 +55,26 @@ def read_jj(path: str | Path, *, integer: bool = False) -> tuple[Table, Need]:
         Path of the file.
     integer
         Whether the values are known to be integers; the format does not say. Default: False.
+
+    Returns
+    -------
+    tuple[Table, Need]
+        Table, and the protection levels of its unsafe cells.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read; the error names the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> path = Path(tempfile.mkdtemp()) / "table.jj"
+    >>> write_jj(path, table, Need(unsafe=table.value == 1, width=9))
+    >>> read, need = read_jj(path, integer=True)
+    >>> read, need.width.max()
+    (Table(9 cells, 6 relations), 9.0)
     """
     file = _read(Path(path))
     value, cost, lower, upper, *levels = file.columns.T
@@ -87,7 +107,23 @@ def read_jj(path: str | Path, *, integer: bool = False) -> tuple[Table, Need]:
 
 
 def read_jj_pattern(path: str | Path) -> Mask:
-    """Return the cells that a JJ file marks as suppressed: unsafe (``u``) or secondary (``m``)."""
+    """Return the cells that a JJ file marks as suppressed: unsafe (``u``) or secondary (``m``).
+
+    Parameters
+    ----------
+    path
+        Path of the file.
+
+    Returns
+    -------
+    Mask
+        One entry per cell of the table returned by :func:`read_jj`.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read; the error names the line.
+    """
     file = _read(Path(path))
     withheld = np.isin(np.array(file.status), ["u", "m"])
     return np.append(withheld, False) if np.any(file.rhs) else withheld
@@ -107,6 +143,13 @@ def write_jj(path: str | Path, table: Table, need: Need, protection: Protection 
         The table, and its protection requirements.
     protection
         Protection whose secondary cells get status ``m``. Default: none.
+
+    Raises
+    ------
+    NeedError, ProtectionError
+        If the need or the protection belongs to a table of another size.
+    OutputError
+        If the file cannot be written.
     """
     need.require_size(table.n_cells)
     secondary = np.zeros(table.n_cells, dtype=bool)
@@ -183,9 +226,9 @@ class _Lines:
         if self.place == len(self.lines):
             raise DataError(
                 "jj_file_ends_early",
-                "the file ends where {expected} is due",
+                "the file ends before {expected}",
                 where=self.name,
-                fix="the file is cut off: get it again",
+                fix="the file is incomplete: copy it again",
                 expected=due,
             )
         self.place += 1
@@ -217,14 +260,14 @@ class _Lines:
         words = self.next(due)
         found = _whole(words[0]) if len(words) == 1 else None
         if found is None:
-            self.refuse("jj_count_missing", "{what} is due, one whole number on a line", what=due)
+            self.refuse("jj_count_missing", "{what} expected, one integer per line", what=due)
         left = len(self.lines) - self.place
         if found > left:
             # Checked before memory is allocated: a small file could announce huge numbers.
             self.refuse(
                 "jj_lines_missing",
-                "{announced} are announced, {n} lines follow",
-                "the file is cut off: get it again",
+                "{announced} announced, but {n} lines follow",
+                "the file is incomplete: copy it again",
                 announced=found,
                 n=left,
             )
@@ -239,7 +282,7 @@ def _whole(word: str) -> int | None:
 def _read(path: Path) -> _File:
     try:
         raw = path.read_bytes()
-        lines = _Lines(path.name, unpacked(raw).decode("ascii").splitlines())
+        lines = _Lines(path.name, unpack(raw).decode("ascii").splitlines())
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise DataError(
             "jj_file_unreadable",
@@ -282,7 +325,7 @@ def _cells(lines: _Lines, n_cells: int) -> tuple[list[str], Floats]:
         if status[index]:
             lines.refuse("jj_cell_repeated", "cell {cell} occurs twice", "give each cell once", cell=index)
         if words[3] not in {"s", "z", "u", "m"}:
-            lines.refuse("jj_cell_status", "the cell's status is none of s, z, u, m")
+            lines.refuse("jj_cell_status", "the cell's status must be s, z, u or m")
         status[index] = words[3]
         columns[index] = [
             lines.number(word, what) for word, what in zip([*words[1:3], *words[4:]], NUMBERS, strict=True)
@@ -325,7 +368,7 @@ def _relations(lines: _Lines, n_cells: int) -> tuple[sparse.csr_array, Floats]:
         if TERM.sub("", rest).strip() or len(terms) != n_terms:
             lines.refuse(
                 "jj_terms_missing",
-                "{announced} terms are announced, {n} are there",
+                "{announced} terms announced, found {n}",
                 announced=n_terms,
                 n=len(terms),
             )

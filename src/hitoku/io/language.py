@@ -86,14 +86,14 @@ def speak(words: Mapping[str, str]) -> Callable[..., str]:
     return say
 
 
-def told(error: HitokuError, lang: str = ENGLISH) -> list[str]:
+def error_lines(error: HitokuError, lang: str = ENGLISH) -> list[str]:
     """Return the lines of an error: what is wrong, where, how to fix it.
 
     Examples
     --------
     >>> fix = did_you_mean("turnver", ["turnover"])
     >>> error = ParameterError("unknown_column", "no column {column!r}", fix=fix, column="turnver")
-    >>> told(error, "ja")
+    >>> error_lines(error, "ja")
     ["列 'turnver' はありません", "対処: 'turnover' ではありませんか"]
     """
     say = speaker(lang)

@@ -151,7 +151,7 @@ def sections(table: Table) -> tuple[LayoutSection, ...]:
     if table.labels.positions is not None:
         return (listing(table, np.flatnonzero(table.shown).tolist()),)
     # Maximum number of columns that fit side by side on paper.
-    return _crossed(table, 14)
+    return _cross_sections(table, 14)
 
 
 def sheets_of(release: Release) -> tuple[LayoutSection, ...]:
@@ -167,7 +167,7 @@ def sheets_of(release: Release) -> tuple[LayoutSection, ...]:
     """
     if release.labels.positions is not None:
         return (listing(release, range(len(release.labels))),)
-    found = _crossed(release)
+    found = _cross_sections(release)
     if len(found) <= MAX_SHEETS:
         return found
     layers = tuple(name for name, _ in found[0].further)
@@ -179,7 +179,7 @@ def sheets_of(release: Release) -> tuple[LayoutSection, ...]:
     return (replace(found[0], stubs=(*layers, *found[0].stubs), rows=rows, further=()),)
 
 
-def _crossed(shown: Table | Release, most_across: int | None = None) -> tuple[LayoutSection, ...]:
+def _cross_sections(shown: Table | Release, most_across: int | None = None) -> tuple[LayoutSection, ...]:
     """Cross two variables for every combination of the others; list a single variable."""
     labels = shown.labels
     lines = [lines_of(labels, variable, shown.dimensions) for variable in range(len(labels.names))]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import DataError, join_errors, some
-from hitoku.model import TOTAL, Floats, Labels, Mask, Table, opened, texts
+from hitoku.model import TOTAL, Floats, Labels, Mask, Table, open_frame, texts
 from hitoku.tabulation import (
     READING,
     FileFormat,
@@ -83,7 +83,7 @@ def read_cell_file(
 
     path = Path(path)
     numbers = [name for name in dict.fromkeys(numbers) if name not in by]
-    text, told = look_at_cells(path, by, numbers[0] if numbers else "", total, file)
+    text, layout = look_at_cells(path, by, numbers[0] if numbers else "", total, file)
     beside = [name for name in (*numbers, mark) if name is not None and name.startswith("#")]
     text.require([name for name in (*by, *numbers, mark) if name is not None and name not in beside])
     rows = list(text.rows())
@@ -103,7 +103,7 @@ def read_cell_file(
         problems += [] if problem is None else [problem]
     if problems:
         raise join_errors(problems)
-    READING.info("%s: read as %s", path.name, ", ".join([told, *styles]))
+    READING.info("%s: read as %s", path.name, ", ".join([layout, *styles]))
     return frame
 
 
@@ -118,7 +118,7 @@ def read_public_cells(
     """Read a published table: its codes, and its values with NaN where an entry is not a number."""
     import pandas as pd  # noqa: PLC0415 - loaded when a file is read
 
-    text, told = look_at_cells(Path(path), by, value, total, file)
+    text, layout = look_at_cells(Path(path), by, value, total, file)
     text.require([*by, value])
     places = [text.header.index(name) for name in (*by, value)]
     rows = [[row[place] for place in places] for row in text.rows()]
@@ -128,7 +128,7 @@ def read_public_cells(
     plain = [style.plain(entry) if entry and style else "nan" for entry in entries]
     marks = Counter(row[-1].strip() for row, entry in zip(rows, entries, strict=True) if not entry)
     suppressed = some((f"{mark!r} ({n:,})" for mark, n in marks.most_common()), 5) or "none"
-    READING.info("%s: read as %s; suppressed: %s", text.path.name, told, suppressed)
+    READING.info("%s: read as %s; suppressed: %s", text.path.name, layout, suppressed)
     frame = pd.DataFrame([row[:-1] for row in rows], columns=list(by))
     return frame, np.array(plain, dtype=np.float64)
 
@@ -157,7 +157,7 @@ def marked_cells(frame: Any, labels: Labels, mark: str | None, where: str) -> Ma
     withheld = np.zeros(len(labels), dtype=bool)
     if mark is None:
         return withheld
-    wrapped = opened(frame)
+    wrapped = open_frame(frame)
     words = np.char.lower(np.char.strip(texts(wrapped, mark)))
     strange = sorted(set(words.tolist()) - WITHHELD - PUBLISHED)
     if strange:

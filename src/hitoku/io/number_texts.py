@@ -33,7 +33,7 @@ def number(value: float) -> str:
     sign, size = MINUS if value < 0 else "", abs(value)
     if math.isinf(size):
         return sign + INFINITY
-    return _printed(sign, size, DIGITS - 1 - _magnitude(size))
+    return _format_size(sign, size, DIGITS - 1 - _magnitude(size))
 
 
 def entry(value: object) -> str:
@@ -60,7 +60,7 @@ def bound(value: float) -> str:
     """
     if not math.isfinite(value):
         return number(value)
-    return _printed(MINUS if value < 0 else "", abs(value), max(2, 3 - _magnitude(value)))
+    return _format_size(MINUS if value < 0 else "", abs(value), max(2, 3 - _magnitude(value)))
 
 
 def _magnitude(size: float) -> int:
@@ -68,7 +68,7 @@ def _magnitude(size: float) -> int:
     return math.floor(math.log10(abs(size))) if size else 0
 
 
-def _printed(sign: str, size: float, decimals: int) -> str:
+def _format_size(sign: str, size: float, decimals: int) -> str:
     text = f"{size:,.{min(max(decimals, 0), 15)}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return sign + text if text != "0" else text
@@ -112,13 +112,15 @@ def times(quotient: float) -> str:
     return f"{shown:,.2f}\N{MULTIPLICATION SIGN}"
 
 
-def printed(value: Floats, *, integer: bool) -> list[str]:
+def format_numbers(value: Floats, *, integer: bool) -> list[str]:
     """Format numbers so that they are read back unchanged; NaN is empty.
 
     Examples
     --------
-    >>> printed(np.array([3.0, np.nan, np.inf]), integer=True), printed(np.array([0.1]), integer=False)
-    (['3', '', 'inf'], ['0.1'])
+    >>> format_numbers(np.array([3.0, np.nan, np.inf]), integer=True)
+    ['3', '', 'inf']
+    >>> format_numbers(np.array([0.1]), integer=False)
+    ['0.1']
     """
     return [_exact(float(v), integer=integer) for v in value]
 

@@ -26,7 +26,7 @@ from hitoku.messages import Text, join
 from hitoku.model import Floats, Protection, Table
 from hitoku.solver.solution import MINUTES
 
-# What was asked for, by parameter.
+# Recipe, by parameter.
 PARTS = {
     "by": "by {value}",
     "value": "value {value}",

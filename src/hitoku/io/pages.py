@@ -35,15 +35,15 @@ def content_policy(style: str, script: str = "", *, pictures: bool = False) -> s
     >>> content_policy("")
     "default-src 'none'; style-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; base-uri 'none'; form-action 'none'"
     """  # noqa: E501 - a policy is one line
-    allowed = ["default-src 'none'", f"style-src {_named(style)}"]
+    allowed = ["default-src 'none'", f"style-src {_csp_hash(style)}"]
     if script:
-        allowed.append(f"script-src {_named(script)}")
+        allowed.append(f"script-src {_csp_hash(script)}")
     if pictures:
         allowed.append("img-src data:")
     return "; ".join([*allowed, "base-uri 'none'", "form-action 'none'"])
 
 
-def _named(text: str) -> str:
+def _csp_hash(text: str) -> str:
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"'sha256-{digest}'"
 

@@ -72,13 +72,13 @@ class Publication:
     def remarks(self) -> tuple[str, ...]:
         """Remarks on confidentiality for readers."""
         withheld = int(self.release.withheld.sum())
-        told: list[str] = []
+        notes: list[str] = []
         if withheld:
             verb = "is" if withheld == 1 else "are"
-            told += [f"{withheld:,} of {self.release.n_cells:,} cells {verb} withheld.", LEGEND, CHOSEN]
+            notes += [f"{withheld:,} of {self.release.n_cells:,} cells {verb} withheld.", LEGEND, CHOSEN]
         if self.adjusted:
-            told.append(ADJUSTED)
-        return tuple(told) or ("No cell is withheld.",)
+            notes.append(ADJUSTED)
+        return tuple(notes) or ("No cell is withheld.",)
 
     @cached_property
     def texts(self) -> list[str]:

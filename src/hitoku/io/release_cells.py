@@ -11,10 +11,10 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.evidence import AdjustedAudit, Audit, CellOutcome, DerivableGroups, Outcome
-from hitoku.io.number_texts import MINUS, bound, printed
+from hitoku.io.number_texts import MINUS, bound, format_numbers
 from hitoku.io.report import Bar, adjusted_bar, interval_bar
 from hitoku.messages import Text, join
-from hitoku.metrics import reached
+from hitoku.metrics import protection_ratio
 from hitoku.model import BOUND, Bounds, Finding, Floats, Integers, Mask, Need, Protection, Table
 
 # Sign and text of each verdict, so that colour is not the only difference.
@@ -140,7 +140,7 @@ class Cells:
             known = np.zeros_like(withheld)
         if self.adjusted is None and not known[withheld & self.need.unsafe].all():
             # Lower bounds on the range, from witnesses.
-            for cell, row in self._audited.items():
+            for cell, row in self._audit_rows.items():
                 if withheld[cell] and not known[cell]:
                     low[cell], high[cell] = row["low"], row["high"]
         return low, high
@@ -155,13 +155,13 @@ class Cells:
             low, high = self.ends
             known, value = ~np.isnan(low), self.table.value
             bounds = Bounds(lower=np.where(known, low, value), upper=np.where(known, high, value))
-            found[unsafe] = reached(self.table, self.need, bounds)
+            found[unsafe] = protection_ratio(self.table, self.need, bounds)
         # Rounding must not take a cell that the audit proved safe below one.
         barely = unsafe & ~self.failing & (found >= 1 - BOUND)
         return np.where(barely, np.maximum(np.round(found, 9), 1.0), found)
 
     @cached_property
-    def _audited(self) -> dict[int, dict[str, Any]]:
+    def _audit_rows(self) -> dict[int, dict[str, Any]]:
         """Rows of the audit by cell. Codes come first, so other columns are counted from the right."""
         frame = nw.from_native(self.audit.cells, eager_only=True)
         n_codes = len(self.table.labels.names)
@@ -172,16 +172,16 @@ class Cells:
     @cached_property
     def _steps(self) -> dict[int, str]:
         """Reason for suppressing each cell, for methods that decide cell by cell."""
-        told: dict[int, str] = {}
+        derivations: dict[int, str] = {}
         for step in self.protection.steps:
             whom = step.protects
             reason = Text(step.reason)
-            told[step.cell] = (
+            derivations[step.cell] = (
                 Text("For [{cell}]: {reason}", cell=self.table.describe(whom), reason=reason)
                 if whom >= 0
                 else reason
             )
-        return told
+        return derivations
 
     def codes(self, cell: int) -> str:
         """Return the displayed codes of a cell."""
@@ -244,7 +244,7 @@ class Cells:
     def columns(self) -> dict[str, Any]:
         """Return the columns of ``cells.csv``."""
         table, need, who = self.table, self.need, self.table.contributors
-        columns: dict[str, Any] = {"value": self._printed(table.value)}
+        columns: dict[str, Any] = {"value": self._format_number(table.value)}
         if table.frequency is not None:
             columns["respondents"] = table.frequency.tolist()
         if who is not None and self.share is not None:
@@ -253,31 +253,31 @@ class Cells:
             if not who.negative and np.array_equal(who.total, table.value):
                 # Contributors know that the cell is at least their own contribution.
                 for name, rank in zip(("largest", "second"), who.largest.T, strict=False):
-                    columns[name] = self._printed(rank)
+                    columns[name] = self._format_number(rank)
         columns["rules"] = [
             "; ".join(need.why(cell)) if need.unsafe[cell] else "" for cell in range(len(need))
         ]
-        return {**columns, **self._required(slice(None)), "decision": self.decision}
+        return {**columns, **self._format_levels(slice(None)), "decision": self.decision}
 
     def interval_columns(self, bounds: Bounds) -> tuple[dict[str, Any], Integers]:
         """Return the columns of ``intervals.csv``, and the suppressed cells they describe."""
         cells = np.flatnonzero(self.protection.withheld)
         low, high = (np.where(bounds.unknown, np.nan, end)[cells] for end in (bounds.lower, bounds.upper))
         columns: dict[str, Any] = {
-            "value": self._printed(self.table.value[cells]),
-            "low": self._printed(low),
-            "high": self._printed(high),
-            "width": self._printed(high - low),
+            "value": self._format_number(self.table.value[cells]),
+            "low": self._format_number(low),
+            "high": self._format_number(high),
+            "width": self._format_number(high - low),
             "decision": [self.decision[cell] for cell in cells],
         }
-        return columns | self._required(cells), cells
+        return columns | self._format_levels(cells), cells
 
-    def _required(self, cells: Any) -> dict[str, list[str]]:
+    def _format_levels(self, cells: Any) -> dict[str, list[str]]:
         """Return the required levels of some cells, formatted for files."""
         return {
-            f"required_{name}": self._printed(getattr(self.need, name)[cells])
+            f"required_{name}": self._format_number(getattr(self.need, name)[cells])
             for name in ("lower", "upper", "width")
         }
 
-    def _printed(self, value: Floats) -> list[str]:
-        return printed(value, integer=self.table.integer)
+    def _format_number(self, value: Floats) -> list[str]:
+        return format_numbers(value, integer=self.table.integer)

@@ -122,7 +122,7 @@ def branch_on_line(rows: int, wants: Integers, tries: Integers) -> None:
 
 @compiled
 def judge(
-    rows: int, columns: int, problem: Problem, levels: Levels, depth: int, room: int, space: Space
+    rows: int, columns: int, problem: Problem, levels: Levels, depth: int, budget: int, space: Space
 ) -> int:
     """Classify the pattern at a level: dead end, acceptable, or lacking one of the cells in ``tries``."""
     patterns, opens, met, tries, held, most = levels
@@ -130,22 +130,24 @@ def judge(
     n_rows, n_columns = deficient_lines(
         rows, held[depth], most[depth], patterns[depth], opens[depth], problem[4], wants
     )  # fmt: skip
-    if n_rows == DEAD or max(n_rows, n_columns) > room:
+    if n_rows == DEAD or max(n_rows, n_columns) > budget:
         return DEAD
     n_lines = n_rows + n_columns
     if n_lines > 0:
         # One cell serves at most one row and one column.
-        if n_lines > room and n_lines - maximum_matching(rows, wants, chains[0], chains[1], chains[2]) > room:
-            return DEAD
+        if n_lines > budget:
+            matched = maximum_matching(rows, wants, chains[0], chains[1], chains[2])
+            if n_lines - matched > budget:
+                return DEAD
         branch_on_line(rows, wants, tries[depth])
         return LACKING
     value, up, need, up_lines, positive = problem
     # For a pattern that may not grow, the first narrow interval decides.
     if smallest_cut(
         rows, columns, up, value, up_lines, positive, need, patterns[depth], patterns[depth], opens[depth],
-        met[depth], room == 0, tries[depth], space[1], space[2], space[3],
+        met[depth], budget == 0, tries[depth], space[1], space[2], space[3],
     ):  # fmt: skip
-        return DEAD if room == 0 else LACKING
+        return DEAD if budget == 0 else LACKING
     return ACCEPTABLE
 
 
@@ -247,8 +249,8 @@ def survey(
             left[0] -= 1
             if left[0] < 0:
                 break
-            room = most_cells - least - depth
-            verdict = judge(rows, columns, problem, levels, depth, room, space)
+            budget = most_cells - least - depth
+            verdict = judge(rows, columns, problem, levels, depth, budget, space)
             if verdict == ACCEPTABLE:
                 if least + depth == wanted and tally[wanted] == number:
                     break
@@ -256,7 +258,7 @@ def survey(
                 if worth_of(tally, worth) > enough:
                     break
                 tries[depth] = opens[depth, :rows]
-            if verdict == DEAD or room == 0:
+            if verdict == DEAD or budget == 0:
                 tries[depth] = 0
         fresh = descend(rows, columns, problem, levels, depth)
         depth += 1 if fresh else -1

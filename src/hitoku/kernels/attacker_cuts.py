@@ -78,8 +78,9 @@ def echelon(rows: Integers, order: Integers, pivots: Integers) -> int:
 
 @compiled
 def recompute(
-    row: Floats, whole: bool, echelon_rows: Any, p: int, sense: int, rooms: Floats, amount: float, out: Floats
-) -> float:
+    row: Floats, whole: bool, echelon_rows: Any, p: int, sense: int, slacks: Floats, amount: float,
+    out: Floats,
+) -> float:  # fmt: skip
     """Write each cell's coefficient in the cut of cell p, at most ``amount``; return an allowance.
 
     ``row`` holds the multipliers of the echelon rows. Rounded to multiples of ``1 / GRID``, all sums are
@@ -106,14 +107,14 @@ def recompute(
             if abs(g) < FEASIBLE:
                 hidden += abs(g)
                 g = 0.0
-            allowance += hidden * max(rooms[0, j], rooms[1, j])
-        room = rooms[0, j] if g > 0 else rooms[1, j]
-        out[j] = min(room * abs(g), amount) if g != 0.0 and room > 0 else 0.0
+            allowance += hidden * max(slacks[0, j], slacks[1, j])
+        slack = slacks[0, j] if g > 0 else slacks[1, j]
+        out[j] = min(slack * abs(g), amount) if g != 0.0 and slack > 0 else 0.0
     return allowance
 
 
 @compiled
-def reached(cut: Floats, forced: Mask, x: Floats) -> float:
+def cut_value(cut: Floats, forced: Mask, x: Floats) -> float:
     """Return the value of a cut at a point: the distance that its cell can move at most."""
     total = 0.0
     for j in range(len(x)):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.kernels.attacker_cuts import ALLOWED, echelon, reached, recompute, write_cut
+from hitoku.kernels.attacker_cuts import ALLOWED, cut_value, echelon, recompute, write_cut
 from hitoku.kernels.compiled import compiled
 from hitoku.kernels.pivoting import FEASIBLE, PIVOT, TINY, pivot_rows
 
@@ -108,9 +108,9 @@ def first_point(
         for j in range(len(nonbasic)):
             total += small[i, j] * at_nonbasic[j]
         at_basic[i] = total
-        room = high[basic[i]] if total > 0 else low[basic[i]]
-        if i != row and abs(total) * share > room:
-            share = room / abs(total)
+        slack = high[basic[i]] if total > 0 else low[basic[i]]
+        if i != row and abs(total) * share > slack:
+            share = slack / abs(total)
     for j in range(len(nonbasic)):
         at_nonbasic[j] *= share
     for i in range(len(basic)):
@@ -125,8 +125,8 @@ def entering(
     enter, best = -1, FEASIBLE
     for j in range(len(nonbasic)):
         slope = sense * slopes[j]
-        room = high[nonbasic[j]] - at[j] if slope > 0 else at[j] + low[nonbasic[j]]
-        if abs(slope) <= FEASIBLE or room <= FEASIBLE:
+        slack = high[nonbasic[j]] - at[j] if slope > 0 else at[j] + low[nonbasic[j]]
+        if abs(slope) <= FEASIBLE or slack <= FEASIBLE:
             continue
         if careful:
             if enter < 0 or nonbasic[j] < nonbasic[enter]:
@@ -147,8 +147,8 @@ def leaving(
         rate = way * small[i, enter]
         if i == row or abs(rate) < PIVOT:
             continue
-        room = high[basic[i]] - at[i] if rate > 0 else at[i] + low[basic[i]]
-        limit = max(room, 0.0) / abs(rate)
+        slack = high[basic[i]] - at[i] if rate > 0 else at[i] + low[basic[i]]
+        limit = max(slack, 0.0) / abs(rate)
         tie = leave >= 0 and limit <= far + TINY
         if tie:
             tie = basic[i] < basic[leave] if careful else abs(rate) > abs(small[leave, enter])
@@ -249,7 +249,9 @@ def small_tableau(tableau: Floats, basic: Integers, nonbasic: Integers, x: Float
 
 
 @compiled
-def known(before: Floats, used: Floats, n_kept: int, p: int, sense: int, wanted: float, most: float) -> bool:
+def is_known(
+    before: Floats, used: Floats, n_kept: int, p: int, sense: int, wanted: float, most: float
+) -> bool:
     """Return whether an earlier deviation within these slacks moves cell p far enough."""
     for b in range(n_kept):
         if sense * before[b, p] >= wanted * (1 - FEASIBLE) and used[b] <= most * (1 + FEASIBLE):
@@ -261,7 +263,7 @@ def known(before: Floats, used: Floats, n_kept: int, p: int, sense: int, wanted:
 def set_rooms(
     low: Floats,
     high: Floats,
-    rooms: Floats,
+    slacks: Floats,
     x: Floats,
     forced: Mask,
     some: Integers,
@@ -271,15 +273,15 @@ def set_rooms(
     """Set the slack of every suppressed cell in units of ``wanted``; free cells have at most ``most``."""
     for a in range(len(some)):
         limit = FAR if forced[some[a]] else most
-        high[a] = min(rooms[0, some[a]] / wanted, limit) * x[some[a]]
-        low[a] = min(rooms[1, some[a]] / wanted, limit) * x[some[a]]
+        high[a] = min(slacks[0, some[a]] / wanted, limit) * x[some[a]]
+        low[a] = min(slacks[1, some[a]] / wanted, limit) * x[some[a]]
 
 
 @compiled
 def move_cell(
     work: Any,
     x: Floats,
-    rooms: Floats,
+    slacks: Floats,
     forced: Mask,
     some: Integers,
     p: int,
@@ -289,7 +291,7 @@ def move_cell(
 ) -> Any:
     """Move cell p and write the deviation; return its distance, its row, and whether that is final."""
     small, rows, columns, at_basic, at_nonbasic, low, high, moved = work
-    set_rooms(low, high, rooms, x, forced, some, wanted, most)
+    set_rooms(low, high, slacks, x, forced, some, wanted, most)
     # More than any movement of it: the cell never stops itself.
     low[p], high[p] = 4.0, 4.0
     far, row, sure = climb(small, rows, columns, low, high, p, sense, at_basic, at_nonbasic)
@@ -314,7 +316,7 @@ def largest_share(moved: Floats, x: Floats, forced: Mask, some: Integers) -> flo
 
 @compiled
 def add_cut(
-    state: Any, relations: Any, x: Floats, rooms: Floats, forced: Mask, row: Floats, columns: Integers,
+    state: Any, relations: Any, x: Floats, slacks: Floats, forced: Mask, row: Floats, columns: Integers,
     some: Integers, cell: int, sense: int, want: float, far: float, space: Any,
 ) -> Any:  # fmt: skip
     """Add the bound of a cell in one direction to a cut; return the allowance."""
@@ -324,9 +326,9 @@ def add_cut(
     extend(tableau, basic, nonbasic, x, row, columns, some, cell, sense, extended)
     for r in range(len(pivots)):
         multipliers[r] = extended[pivots[r]]
-    allowance = recompute(multipliers, True, echelon_rows, cell, sense, rooms, want, one)
-    if reached(one, forced, x) > far + ALLOWED * want:
-        allowance = recompute(multipliers, False, echelon_rows, cell, sense, rooms, want, one)
+    allowance = recompute(multipliers, True, echelon_rows, cell, sense, slacks, want, one)
+    if cut_value(one, forced, x) > far + ALLOWED * want:
+        allowance = recompute(multipliers, False, echelon_rows, cell, sense, slacks, want, one)
     for j in range(len(x)):
         cut[j] += one[j]
     return allowance
@@ -334,7 +336,7 @@ def add_cut(
 
 @compiled
 def push_levels(
-    state: Any, relations: Any, x: Floats, rooms: Floats, forced: Mask, some: Integers,
+    state: Any, relations: Any, x: Floats, slacks: Floats, forced: Mask, some: Integers,
     levels: Any, exact: bool, least: float, flows: Floats, reach: Floats, settled: Mask, cuts: Any,
 ) -> Any:  # fmt: skip
     """Push cells towards their levels; write the distances, and violated cuts for levels out of reach.
@@ -345,10 +347,10 @@ def push_levels(
         Tableau, basic and nonbasic cells: kept between calls, pivoted in place.
     relations
         In integers: CSR arrays of the echelon form, and the basic cell of each row.
-    x, rooms, forced
+    x, slacks, forced
         By cell: the suppressed share, the slacks up and down, and whether it must be suppressed.
     some
-        The suppressed cells.
+        Suppressed cells.
     levels
         Cell, side and amount of each: 1 for up, -1 for down, 0 for both together.
     exact
@@ -387,11 +389,11 @@ def push_levels(
             sense = 1 - 2 * turn
             if side[k] == -sense:
                 continue
-            wanted = min(rooms[turn, cell[k]], want)
+            wanted = min(slacks[turn, cell[k]], want)
             most = FAR * want if exact else want
             far, row = 1.0, -1
-            if wanted > 0.0 and (len(flows) or not known(before, used, n_kept, p, sense, wanted, most)):
-                far, row, sure = move_cell(work, x, rooms, forced, some, p, sense, wanted, most / wanted)
+            if wanted > 0.0 and (len(flows) or not is_known(before, used, n_kept, p, sense, wanted, most)):
+                far, row, sure = move_cell(work, x, slacks, forced, some, p, sense, wanted, most / wanted)
                 settled[k] = settled[k] and sure
                 solved += 1
                 if len(flows):
@@ -406,7 +408,7 @@ def push_levels(
                 cut[cell[k]] += wanted
             elif least <= 1.0:
                 hidden += add_cut(
-                    state, relations, x, rooms, forced, small[row], columns, some, cell[k], sense, want,
+                    state, relations, x, slacks, forced, small[row], columns, some, cell[k], sense, want,
                     reach[k, turn], space,
                 )  # fmt: skip
         if total < want * (1 - FEASIBLE) and least <= 1.0:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.residues import _mixed, inverse, multiplied
+from hitoku.kernels.residues import _mix, inverse, multiply
 
 Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]
@@ -105,7 +105,7 @@ def append_column(
         keys[1, filled] = head[row]
         keys[2, filled] = j
         head[row] = filled
-        entries[filled] = multiplied(values[k], factor, c)
+        entries[filled] = multiply(values[k], factor, c)
         filled += 1
     ptr[j + 1] = filled
     return ptr, keys, entries, head
@@ -147,7 +147,7 @@ def reduce_column(element: int, columns: Any, rows: Any, lower: Any, space: Any,
         n_found += 1
         for k in range(ptr[j], ptr[j + 1]):
             row = keys[0, k]
-            work[row] = less(work[row], multiplied(factor, entries[k], c), prime)
+            work[row] = less(work[row], multiply(factor, entries[k], c), prime)
             if not mark[row]:
                 mark[row] = True
                 if basis_at[row] >= 0:
@@ -185,13 +185,13 @@ def express_column(n_found: int, upper: Any, inverses: Residues, sums: Any, spac
         total[j] = _ZERO
         if value == _ZERO:
             continue
-        value = multiplied(value, inverses[j], c)
+        value = multiply(value, inverses[j], c)
         found[n] = j
         coefs[n] = value
         n += 1
         for k in range(ptr[j], ptr[j + 1]):
             i = keys[0, k]
-            total[i] = less(total[i], multiplied(value, entries[k], c), prime)
+            total[i] = less(total[i], multiply(value, entries[k], c), prime)
             if not mark[i]:
                 mark[i] = True
                 size = push(heap, size, -i)
@@ -229,9 +229,9 @@ def propagate_changes(
         while k >= 0:
             i = keys[2, k]
             if one != _ZERO:
-                changes[i, 0] = less(changes[i, 0], multiplied(one, entries[k], c), prime)
+                changes[i, 0] = less(changes[i, 0], multiply(one, entries[k], c), prime)
             if two != _ZERO:
-                changes[i, 1] = less(changes[i, 1], multiplied(two, entries[k], c), prime)
+                changes[i, 1] = less(changes[i, 1], multiply(two, entries[k], c), prime)
             if not mark[i]:
                 mark[i] = True
                 size = push(heap, size, -i)
@@ -259,7 +259,7 @@ def update_products(
         size = pop(heap, size)
         j = heap[size]
         mark[j] = False
-        change = multiplied(total[j], inverses[j], c)
+        change = multiply(total[j], inverses[j], c)
         total[j] = _ZERO
         if change == _ZERO:
             continue
@@ -270,7 +270,7 @@ def update_products(
         k = head[j]
         while k >= 0:
             i = keys[2, k]
-            total[i] = less(total[i], multiplied(change, entries[k], c), prime)
+            total[i] = less(total[i], multiply(change, entries[k], c), prime)
             if not mark[i]:
                 mark[i] = True
                 size = push(heap, size, i)
@@ -325,19 +325,19 @@ def dot(element: int, columns: Any, vectors: Residues, which: int, c: Any) -> An
     for k in range(indptr[element], indptr[element + 1]):
         value = vectors[indices[k], which]
         if value != _ZERO:
-            total = more(total, multiplied(data[k], value, c), prime)
+            total = more(total, multiply(data[k], value, c), prime)
     return total
 
 
 @compiled
-def left(store: Any, j: int, vectors: Residues, which: int, start: Any, c: Any) -> Any:
+def subtract_column(store: Any, j: int, vectors: Residues, which: int, start: Any, c: Any) -> Any:
     """Return ``start`` minus the product of a stored column and one of the vectors."""
     prime = (_ONE << _61) - c
     ptr, keys, entries, _ = store
     for k in range(ptr[j], ptr[j + 1]):
         value = vectors[keys[0, k], which]
         if value != _ZERO:
-            start = less(start, multiplied(entries[k], value, c), prime)
+            start = less(start, multiply(entries[k], value, c), prime)
     return start
 
 
@@ -353,13 +353,13 @@ def solve_with_basis(n: int, basis: Any, vector: Residues, c: Any) -> Residues:
         if factor != _ZERO:
             for k in range(l_ptr[j], l_ptr[j + 1]):
                 row = l_keys[0, k]
-                vector[row] = less(vector[row], multiplied(factor, l_entries[k], c), prime)
+                vector[row] = less(vector[row], multiply(factor, l_entries[k], c), prime)
     for j in range(n - 1, -1, -1):
         if out[j] != _ZERO:
-            out[j] = multiplied(out[j], inverses[j], c)
+            out[j] = multiply(out[j], inverses[j], c)
             for k in range(u_ptr[j], u_ptr[j + 1]):
                 i = u_keys[0, k]
-                out[i] = less(out[i], multiplied(out[j], u_entries[k], c), prime)
+                out[i] = less(out[i], multiply(out[j], u_entries[k], c), prime)
     return out
 
 
@@ -412,7 +412,7 @@ def fixed_basis(
             number[element] = n
             n += 1
         else:
-            weight = _mixed(np.uint64(element + 1) ^ (seed << np.uint64(32))) % prime
+            weight = _mix(np.uint64(element + 1) ^ (seed << np.uint64(32))) % prime
             for k in range(indptr[element], indptr[element + 1]):
-                pool[indices[k]] = more(pool[indices[k]], multiplied(weight, data[k], c), prime)
+                pool[indices[k]] = more(pool[indices[k]], multiply(weight, data[k], c), prime)
     return n, basis, number, crowd, solve_with_basis(n, basis, pool, c)

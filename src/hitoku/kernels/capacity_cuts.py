@@ -61,27 +61,27 @@ def add_push(
 
 @compiled
 def lend(
-    g: Floats, seen: Mask, touched: Integers, grid: float, nothing: float, rooms: Floats, most: float,
+    g: Floats, seen: Mask, touched: Integers, grid: float, nothing: float, slacks: Floats, most: float,
     cut: Floats, used: Integers, n_used: int,
 ) -> int:  # fmt: skip
     """Add each cell's capacity to a cut, and clear the sum; return the number of cells of the cut."""
     for j in touched:
         rate = g[j] / grid
         g[j], seen[j] = 0.0, False
-        room = rooms[0, j] if rate > 0 else rooms[1, j]
-        if rate == 0.0 or abs(rate) < nothing or room <= 0.0:
+        slack = slacks[0, j] if rate > 0 else slacks[1, j]
+        if rate == 0.0 or abs(rate) < nothing or slack <= 0.0:
             continue
         if cut[j] == 0.0:
             used[n_used] = j
             n_used += 1
-        cut[j] += min(room * abs(rate), most)
+        cut[j] += min(slack * abs(rate), most)
     return n_used
 
 
 @compiled
 def capacity_rows(
     multipliers: Any, relations: Any, peeled: Any, pushes: Any, group: Integers, grid: float, nothing: float,
-    rooms: Floats, amount: Floats, forced: Mask, bounds: Any,
+    slacks: Floats, amount: Floats, forced: Mask, bounds: Any,
 ) -> Any:  # fmt: skip
     """Return rows ``coefficients @ x >= 1`` over the free cells as CSR parts, one for each group of pushes.
 
@@ -98,7 +98,7 @@ def capacity_rows(
         Start of each group of pushes whose constraints are added up.
     nothing
         Sums below this are rounding; zero if relations are integer.
-    rooms
+    slacks
         Slack of each cell, up and down.
     amount
         Required distance of every group.
@@ -109,28 +109,28 @@ def capacity_rows(
     """
     cell, sense = pushes
     least_left, least = bounds
-    n_cells = rooms.shape[1]
+    n_cells = slacks.shape[1]
     g, seen, cut = np.zeros(n_cells), np.zeros(n_cells, dtype=np.bool_), np.zeros(n_cells)
     touched, used = np.empty(n_cells, dtype=np.int64), np.empty(n_cells, dtype=np.int64)
     ptr = np.zeros(len(amount) + 1, dtype=np.int64)
-    room = 4096
-    index, data = np.empty(room, dtype=np.int64), np.empty(room)
+    capacity = 4096
+    index, data = np.empty(capacity, dtype=np.int64), np.empty(capacity)
     n_rows = 0
     for k in range(len(amount)):
         n_used, most = 0, amount[k]
         for push in range(group[k], group[k + 1]):
             start = cell[push], sense[push] * grid
             n = add_push(multipliers, relations, peeled, push, start, g, seen, touched)
-            n_used = lend(g, seen, touched[:n], grid, nothing, rooms, most, cut, used, n_used)
+            n_used = lend(g, seen, touched[:n], grid, nothing, slacks, most, cut, used, n_used)
         cells, filled, end = np.sort(used[:n_used]), 0.0, ptr[n_rows]
         for j in cells:
             cut[j] = min(cut[j], most)
             filled += cut[j] if forced[j] else 0.0
         says = most - filled > least_left * most
-        if end + n_used > room:
-            room = 2 * (end + n_used)
-            index = np.append(index[:end], np.empty(room - end, dtype=np.int64))
-            data = np.append(data[:end], np.empty(room - end))
+        if end + n_used > capacity:
+            capacity = 2 * (end + n_used)
+            index = np.append(index[:end], np.empty(capacity - end, dtype=np.int64))
+            data = np.append(data[:end], np.empty(capacity - end))
         for j in cells:
             if says and not forced[j]:
                 index[end], data[end] = j, max(min(cut[j] / (most - filled), 1.0), least)

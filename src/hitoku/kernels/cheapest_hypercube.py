@@ -130,7 +130,7 @@ def best_move(
 
 
 @inlined
-def drawn(state: int) -> int:
+def next_random(state: int) -> int:
     """Return the next of a sequence of pseudo-random integers below 2**31."""
     return (state * 1103515245 + 12345) % 2147483648
 
@@ -190,14 +190,14 @@ def leaves_around(
     place, n_leaves = code_start[v] + code, leaf_start[v + 1] - leaf_start[v]
     below, wider = space[6], space[8][place]
     few = n_leaves <= most
-    state = drawn(state)
+    state = next_random(state)
     falling[v, 0] = -1
     most_below, most_near = n_leaves if few else SAMPLE, n_leaves if few else 3 * SAMPLE
     counts[v, 0] = some_of(below, space[5][place], space[5][place + 1], most_below, state, rising, v, 0)
     counts[v, 2] = near_of(space, place, code_start[v] + wider, most_near, state, falling, v, 1)
     m = 1 + counts[v, 2]
     for k in range(n_leaves if few else SAMPLE):
-        state = drawn(state)
+        state = next_random(state)
         leaf = k if few else (state >> 8) % n_leaves
         listed = False
         for i in range(ends[leaf_start[v] + leaf], ends[leaf_start[v] + leaf + 1]):
@@ -258,9 +258,9 @@ def cheapest_hypercube(
     best = np.inf
     for start in range(starts):
         for v in range(n_variables):
-            state = drawn(state)
+            state = next_random(state)
             trial[v, 0] = rising[v, (state >> 8) % counts[v, 0]]
-            state = drawn(state)
+            state = next_random(state)
             trial[v, 1] = falling[v, 0 if counts[v, 2] == 0 else 1 + (state >> 8) % counts[v, 2]]
         price = np.inf
         for _ in range(4):

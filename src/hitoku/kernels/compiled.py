@@ -31,7 +31,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     cache folder. In a read-only installation with neither, Numba raises at import; then nothing is cached and
     every process compiles for itself.
     """
-    return _cached(function)
+    return _compile_cached(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -40,10 +40,10 @@ def inlined(function: Callable[..., Any]) -> Any:
     A separate function is compiled on its own and optimised again within every kernel that calls it, which
     takes most of the compile time. Inlined functions can still be called from Python.
     """
-    return _cached(function, inline="always")
+    return _compile_cached(function, inline="always")
 
 
-def _cached(function: Callable[..., Any], **options: Any) -> Any:
+def _compile_cached(function: Callable[..., Any], **options: Any) -> Any:
     # Kernels are not passed as C callbacks; the wrapper for that is a twentieth of the compile time.
     compiler = partial(njit, nogil=True, no_cfunc_wrapper=True, **options)
     name = function.__qualname__

@@ -73,7 +73,7 @@ def squeeze(
 
 
 @compiled
-def pour(rows: int, columns: int, pattern: Integers, room: Integers, left: Integers, flow: Integers) -> None:
+def pour(rows: int, columns: int, pattern: Integers, slack: Integers, left: Integers, flow: Integers) -> None:
     """Fill cells one after the other with the smaller remainder of their two lines."""
     flow[:] = 0
     for i in range(rows):
@@ -82,7 +82,7 @@ def pour(rows: int, columns: int, pattern: Integers, room: Integers, left: Integ
             j = lowest(held)
             held &= held - 1
             k = i * columns + j
-            flow[k] = min(left[i], left[rows + j], room[k])
+            flow[k] = min(left[i], left[rows + j], slack[k])
             left[i] -= flow[k]
             left[rows + j] -= flow[k]
 
@@ -93,7 +93,7 @@ def table_in(
     scratch: Integers,
 ) -> bool:  # fmt: skip
     """Write one table of a box; False if there is none."""
-    room, nothing = high - low, np.zeros(len(low), dtype=np.int64)
+    slack, nothing = high - low, np.zeros(len(low), dtype=np.int64)
     left = sums.copy()
     for i in range(rows):
         held = pattern[i]
@@ -104,13 +104,13 @@ def table_in(
             left[rows + j] -= low[i * columns + j]
     if left.min() < 0:
         return False
-    pour(rows, columns, pattern, room, left, x)
-    reopen_residual(rows, columns, room, nothing, pattern, -1, x, scratch)
+    pour(rows, columns, pattern, slack, left, x)
+    reopen_residual(rows, columns, slack, nothing, pattern, -1, x, scratch)
     for source in range(rows):
         for sink in range(columns):
             wanted = min(left[source], left[rows + sink])
             if wanted > 0:
-                sent, _, _ = augment(rows, columns, room, nothing, source, sink, wanted, x, scratch)
+                sent, _, _ = augment(rows, columns, slack, nothing, source, sink, wanted, x, scratch)
                 left[source] -= sent
                 left[rows + sink] -= sent
         if left[source] > 0:

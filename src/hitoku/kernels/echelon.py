@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hitoku.kernels.basis import less, pop, push
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.residues import multiplied
+from hitoku.kernels.residues import multiply
 
 Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]
@@ -29,7 +29,7 @@ def reduce_column(
     Parameters
     ----------
     rows, values
-        The column.
+        Column to reduce.
     leading
         Stored column led by each row, -1 if there is none. Leading entries are one.
     stored
@@ -85,7 +85,7 @@ def _without(row: int, factor: Any, first: int, last: int, stored: Any, space: A
         other = all_rows[k]
         if other == row:
             continue
-        work[other] = less(work[other], multiplied(factor, all_values[k], c), prime)
+        work[other] = less(work[other], multiply(factor, all_values[k], c), prime)
         if not mark[other]:
             mark[other] = True
             size = push(heap, size, other)
@@ -128,7 +128,7 @@ def subtract_multiple(
     for k in range(len(rows)):
         out[k] = rows[k]
     for k in range(len(other)):
-        work[other[k]] = less(work[other[k]], multiplied(factor, other_values[k], c), prime)
+        work[other[k]] = less(work[other[k]], multiply(factor, other_values[k], c), prime)
         out[len(rows) + k] = other[k]
     left_rows = np.empty(n, dtype=np.int64)
     left_values = np.empty(n, dtype=np.uint64)

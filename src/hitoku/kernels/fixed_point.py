@@ -63,7 +63,7 @@ def plus_square(high: Any, low: Any, a: float) -> tuple[Any, Any]:
 
 
 @compiled
-def rounded(high: Any, low: Any) -> float:
+def round_to_double(high: Any, low: Any) -> float:
     """Return the double nearest to an integer of two words; ties to even."""
     negative = high < 0
     if negative:
@@ -133,5 +133,5 @@ def round_all(words: Words, fine: float) -> Floats:
     """Return every sum as the nearest double."""
     found = np.empty(len(words))
     for i in range(len(words)):
-        found[i] = rounded(words[i, 0], words[i, 1]) / fine
+        found[i] = round_to_double(words[i, 0], words[i, 1]) / fine
     return found

@@ -73,10 +73,10 @@ def _levels(
             if k == own:
                 continue
             if head[k] == node:
-                other, room = tail[k], upper[k] - x[k]
+                other, capacity = tail[k], upper[k] - x[k]
             else:
-                other, room = head[k], x[k] - lower[k]
-            if level[other] < 0 and room > tiny:
+                other, capacity = head[k], x[k] - lower[k]
+            if level[other] < 0 and capacity > tiny:
                 level[other] = level[node] + 1
                 queue[last] = other
                 last += 1
@@ -94,17 +94,17 @@ def _step(
         k = arcs[pointer[node]]
         if k != own:
             if tail[k] == node:
-                other, room, forward = head[k], upper[k] - x[k], 1
+                other, capacity, forward = head[k], upper[k] - x[k], 1
             else:
-                other, room, forward = tail[k], x[k] - lower[k], 0
-            if room > tiny and level[other] >= 0 and level[other] == level[node] - 1:
+                other, capacity, forward = tail[k], x[k] - lower[k], 0
+            if capacity > tiny and level[other] >= 0 and level[other] == level[node] - 1:
                 return int(2 * k + forward)
         pointer[node] += 1
     return -1
 
 
 @compiled
-def _room(state: State, path: Integers, depth: int, most: float) -> float:
+def _path_capacity(state: State, path: Integers, depth: int, most: float) -> float:
     """Return the capacity of a path."""
     x, lower, upper, _, _ = state
     for d in range(depth):
@@ -162,7 +162,7 @@ def send(
         node, depth = source, 0
         while sent < wanted:
             if node == sink:
-                amount = _room(state, path, depth, wanted - sent)
+                amount = _path_capacity(state, path, depth, wanted - sent)
                 if np.isinf(amount):
                     return np.inf
                 queue[-1] += depth

@@ -18,16 +18,16 @@ from hitoku.kernels.basis import (
     dot,
     express_column,
     extend_basis,
-    left,
     less,
     longer,
     propagate_changes,
     push,
     reduce_column,
+    subtract_column,
     update_products,
 )
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.residues import _mixed, inverse, multiplied
+from hitoku.kernels.residues import _mix, inverse, multiply
 
 Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]
@@ -89,15 +89,15 @@ def backward(
     # whose product with a dependent column is nonzero if that column covers a watched one.
     vectors = np.zeros((len(spread), 2), dtype=np.uint64)
     for row in range(len(spread)):
-        vectors[row, 0] = _mixed(np.uint64(row + 1) ^ ((seed + _ONE) << np.uint64(32))) % prime
+        vectors[row, 0] = _mix(np.uint64(row + 1) ^ ((seed + _ONE) << np.uint64(32))) % prime
     n_open = _NONE
     for j in range(n):
         n_open += opened[j] != _ZERO
-        weights[j, 0] = multiplied(left(basis[2], j, weights, 0, opened[j], c), basis[3][j], c)
+        weights[j, 0] = multiply(subtract_column(basis[2], j, weights, 0, opened[j], c), basis[3][j], c)
     for j in range(n - 1, -1, -1):
         row = basis[0][0][j]
-        vectors[row, 0] = left(basis[1], j, vectors, 0, _ZERO, c)
-        vectors[row, 1] = left(basis[1], j, vectors, 1, weights[j, 0], c)
+        vectors[row, 0] = subtract_column(basis[1], j, vectors, 0, _ZERO, c)
+        vectors[row, 1] = subtract_column(basis[1], j, vectors, 1, weights[j, 0], c)
     stop = len(order)
     while stop > 0 and (n_open > 0 or free < moves):
         stop -= 1
@@ -107,8 +107,8 @@ def backward(
             basis = extend_basis(n, n_found, n_rest, basis, (crowd, spread), space, c)
             number[element] = n
             row = basis[0][0][n]
-            weights[n, 0] = multiplied(left(basis[2], n, weights, 0, _ZERO, c), basis[3][n], c)
-            changes[n, 0] = less(left(basis[1], n, vectors, 0, _ZERO, c), vectors[row, 0], prime)
+            weights[n, 0] = multiply(subtract_column(basis[2], n, weights, 0, _ZERO, c), basis[3][n], c)
+            changes[n, 0] = less(subtract_column(basis[1], n, vectors, 0, _ZERO, c), vectors[row, 0], prime)
             changes[n, 1] = weights[n, 0]
             size = push(space[2], _NONE, -n)
             propagate_changes(vectors, size, basis[0][0], basis[1], changes, sums[1], space, c)
@@ -128,16 +128,16 @@ def backward(
 @compiled
 def _enter(slot: int, j: int, value: Any, freedom: Any, chains: Any, n_chained: int, end: int) -> Any:
     """Add an entry to row j of the null-space basis; a full row moves behind the others."""
-    start, length, room, slots, values = freedom
+    start, length, capacity, slots, values = freedom
     head, count, following, row_of = chains
-    if length[j] == room[j]:
-        wanted = 2 * room[j] + 2
+    if length[j] == capacity[j]:
+        wanted = 2 * capacity[j] + 2
         if end + wanted > len(slots):
             slots, values = longer(slots, 2 * (end + wanted)), longer(values, 2 * (end + wanted))
         for k in range(length[j]):
             slots[end + k] = slots[start[j] + k]
             values[end + k] = values[start[j] + k]
-        start[j], room[j] = end, wanted
+        start[j], capacity[j] = end, wanted
         end += wanted
     slots[start[j] + length[j]] = slot
     values[start[j] + length[j]] = value
@@ -148,7 +148,7 @@ def _enter(slot: int, j: int, value: Any, freedom: Any, chains: Any, n_chained: 
     row_of[n_chained] = j
     head[slot] = n_chained
     count[slot] += 1
-    return (start, length, room, slots, values), (head, count, following, row_of), n_chained + 1, end
+    return (start, length, capacity, slots, values), (head, count, following, row_of), n_chained + 1, end
 
 
 @compiled
@@ -182,7 +182,7 @@ def _exposes(
             continue
         same = True
         for k in range(start[i], start[i] + length[i]):
-            if values[k] != multiplied(factor, dense[slots[k]], c):
+            if values[k] != multiply(factor, dense[slots[k]], c):
                 same = False
                 break
         if same:
@@ -202,7 +202,7 @@ def _subtract(
         place, value = slots[k], values[k]
         if dense[place] != _ZERO:
             seen[place] = i
-            value = less(value, multiplied(factor, dense[place], c), prime)
+            value = less(value, multiply(factor, dense[place], c), prime)
         if value == _ZERO:
             count[place] -= 1
         else:
@@ -227,7 +227,7 @@ def _publish(j: int, slot: int, own: Integers, state: Any, dense: Residues, seen
         _subtract(i, factor, freedom, chains[1], dense, seen, c)
         for place in own:
             if seen[place] != i:
-                value = less(_ZERO, multiplied(factor, dense[place], c), prime)
+                value = less(_ZERO, multiply(factor, dense[place], c), prime)
                 freedom, chains, n_chained, end = _enter(place, i, value, freedom, chains, n_chained, end)
     for place in own:
         seen[place] = -1
@@ -248,7 +248,7 @@ def _test_candidate(
             best = place
     scale = inverse(_entry(j, best, freedom), c)
     for k in range(start[j], start[j] + length[j]):
-        dense[slots[k]] = multiplied(values[k], scale, c)
+        dense[slots[k]] = multiply(values[k], scale, c)
     given = spare and not _exposes(j, best, pos, freedom, chains, last, dense, c)
     if given:
         state = _publish(j, best, own, state, dense, seen, c)

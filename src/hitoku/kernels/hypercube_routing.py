@@ -166,7 +166,7 @@ def charge(
 @inlined
 def replace(
     space: Any, ground: Floats, witnesses: Any, requirements: Any, requirement: int, prices: Any, effort: Any,
-    pieces: Integers, room: int, scratch: Any,
+    pieces: Integers, capacity: int, scratch: Any,
 ) -> tuple[float, bool]:  # fmt: skip
     """Find another witness of a requirement; return the change of cost, and whether one exists."""
     cells, amounts, begins, lengths = witnesses
@@ -175,7 +175,7 @@ def replace(
     free = begins[-1]
     n = find_witness(
         space, ground[int(even[requirement])], position[requirement], sign[requirement], amount[requirement],
-        effort, pieces, cells[free : free + room], amounts[free : free + room], scratch,
+        effort, pieces, cells[free : free + capacity], amounts[free : free + capacity], scratch,
     )  # fmt: skip
     if n == 0:
         return 0.0, False
@@ -198,7 +198,7 @@ def restore(
 @compiled
 def route(
     space: Any, ground: Floats, witnesses: Any, requirements: Any, order: Integers, prices: Any, effort: Any,
-    pieces: Integers, room: int, scratch: Any,
+    pieces: Integers, capacity: int, scratch: Any,
 ) -> None:  # fmt: skip
     """Find a witness, or a cheaper one, for every requirement of a list."""
     begins, lengths = witnesses[2], witnesses[3]
@@ -209,7 +209,7 @@ def route(
         free = begins[-1]
         freed = charge(witnesses, requirement, np.int64(-1), use, cost, share, ground)
         grown, replaced = replace(
-            space, ground, witnesses, requirements, requirement, prices, effort, pieces, room, scratch
+            space, ground, witnesses, requirements, requirement, prices, effort, pieces, capacity, scratch
         )
         if not replaced or (freed + grown > TINY and old[1] > 0):
             restore(witnesses, requirement, old, replaced, prices, ground)
@@ -232,20 +232,20 @@ def users_of(witnesses: Any, cell: int, listed: Integers) -> Integers:
 
 
 @inlined
-def swap_room(ground: Floats, cell: int, room: Floats) -> None:
-    """Exchange the slack of a cell with ``room``; slices would take seconds to compile."""
+def swap_slack(ground: Floats, cell: int, slack: Floats) -> None:
+    """Exchange the stored slack of a cell with ``slack``. Loops, because slices take seconds to compile."""
     for kind in range(2):
         for way in range(2):
             had = ground[kind, cell, 1 + way]
-            ground[kind, cell, 1 + way] = room[kind, way]
-            room[kind, way] = had
+            ground[kind, cell, 1 + way] = slack[kind, way]
+            slack[kind, way] = had
 
 
 @compiled
 def avoid(
     space: Any, ground: Floats, witnesses: Any, requirements: Any, expensive: Integers, listed: Any,
     prices: Any,
-    effort: Any, pieces: Integers, most: int, room: int, scratch: Any,
+    effort: Any, pieces: Integers, most: int, capacity: int, scratch: Any,
 ) -> None:  # fmt: skip
     """Reroute all witnesses around one cell after the other, where the replacements cost less.
 
@@ -254,7 +254,7 @@ def avoid(
     """
     begins, lengths = witnesses[2], witnesses[3]
     use, cost, share = prices
-    room_before = np.empty((2, 2))
+    slack_before = np.empty((2, 2))
     for place in range(len(expensive)):
         cell = expensive[place]
         if use[cell] == 0 or use[cell] > most:
@@ -267,17 +267,18 @@ def avoid(
         for k in range(len(users)):
             old[k, 0], old[k, 1] = begins[users[k]], lengths[users[k]]
             gain += charge(witnesses, users[k], np.int64(-1), use, cost, share, ground)
-        room_before.fill(-1.0)
-        swap_room(ground, cell, room_before)
+        slack_before.fill(-1.0)
+        swap_slack(ground, cell, slack_before)
         while routed < len(users) and gain < -TINY:
             grown, found = replace(
-                space, ground, witnesses, requirements, users[routed], prices, effort, pieces, room, scratch
-            )
+                space, ground, witnesses, requirements, users[routed], prices, effort, pieces, capacity,
+                scratch,
+            )  # fmt: skip
             if not found:
                 break
             gain += grown
             routed += 1
-        swap_room(ground, cell, room_before)
+        swap_slack(ground, cell, slack_before)
         if routed < len(users) or gain >= -TINY:
             for k in range(len(users)):
                 restore(witnesses, users[k], old[k], k < routed, prices, ground)

@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 @compiled
 def search_residual(
-    tail: Integers, head: Integers, room: Integers, start: Integers, incident: Integers, edge: int,
+    tail: Integers, head: Integers, residual: Integers, start: Integers, incident: Integers, edge: int,
     came: Integers, queue: Integers,
 ) -> int:  # fmt: skip
     """Search breadth first for an augmenting path from the column of an edge to its row, without the edge.
@@ -40,7 +40,7 @@ def search_residual(
         for place in range(start[node], start[node + 1]):
             e = incident[place]
             forward = tail[e] == node
-            if e == edge or not (forward or room[e] > 0):
+            if e == edge or not (forward or residual[e] > 0):
                 continue
             other = head[e] if forward else tail[e]
             if came[other] < 0:
@@ -53,22 +53,22 @@ def search_residual(
 @compiled
 def send_flow(
     tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, edge: int,
-    wanted: int, room: Integers, came: Integers, queue: Integers,
+    wanted: int, residual: Integers, came: Integers, queue: Integers,
 ) -> tuple[int, int]:  # fmt: skip
     """Send a flow of up to ``wanted`` from the column of an edge to its row, without the edge.
 
-    Edges lead from ``tail`` (row) to ``head`` (column). ``room`` is the residual reverse capacity of each; if
-    the flow is smaller than ``wanted``, nodes with ``came >= 0`` are the source's side of a minimum cut.
+    Edges lead from ``tail`` (row) to ``head`` (column). ``residual`` is the reverse capacity of each; if the
+    flow is smaller than ``wanted``, nodes with ``came >= 0`` are the source's side of a minimum cut.
 
     Returns
     -------
     The flow, and the number of nodes and edges visited.
     """
     source, sink = head[edge], tail[edge]
-    room[:] = size
+    residual[:] = size
     sent, work = 0, len(size)
     while sent < wanted:
-        work += search_residual(tail, head, room, start, incident, edge, came, queue)
+        work += search_residual(tail, head, residual, start, incident, edge, came, queue)
         if came[sink] < 0:
             break
         amount = wanted - sent
@@ -77,20 +77,20 @@ def send_flow(
             e = came[node]
             forward = head[e] == node
             if not forward:
-                amount = min(amount, room[e])
+                amount = min(amount, residual[e])
             node = tail[e] if forward else head[e]
         node = sink
         while node != source:
             e = came[node]
             forward = head[e] == node
-            room[e] += amount if forward else -amount
+            residual[e] += amount if forward else -amount
             node = tail[e] if forward else head[e]
         sent += amount
     return sent, work
 
 
 @compiled
-def has_room(
+def has_capacity(
     tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, edge: int,
     wanted: int, hub: Integers, marked: Integers,
 ) -> bool:  # fmt: skip
@@ -222,7 +222,7 @@ def singled_out(
     if n_edges == 0 or size.min() >= threshold:
         return found[:0], work, False
     hub = largest_edges(head, size, n_nodes)
-    room, marked = np.zeros(n_edges, dtype=np.int64), np.full(n_nodes, -1, dtype=np.int64)
+    residual, marked = np.zeros(n_edges, dtype=np.int64), np.full(n_nodes, -1, dtype=np.int64)
     came, queue = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
     own, groups = np.zeros(n_nodes, dtype=np.bool_), np.empty(n_edges, dtype=np.uint64)
     n = 0
@@ -234,9 +234,9 @@ def singled_out(
         wanted = threshold - size[e]
         for row in (tail[e], tail[hub[head[e]]]):
             work += start[row + 1] - start[row]
-        if has_room(tail, head, size, start, incident, e, wanted, hub, marked):
+        if has_capacity(tail, head, size, start, incident, e, wanted, hub, marked):
             continue
-        sent, looked = send_flow(tail, head, size, start, incident, e, wanted, room, came, queue)
+        sent, looked = send_flow(tail, head, size, start, incident, e, wanted, residual, came, queue)
         work += looked
         if sent >= wanted:
             continue
@@ -329,7 +329,7 @@ def bridges(
 
 
 @compiled
-def crossed(
+def new_bridges(
     tail: Integers, head: Integers, start: Integers, incident: Integers, hashes: Hashes, known: Hashes
 ) -> Integers:
     """Return bridges beyond which there is more than one cell, without those whose hash is known."""
@@ -355,7 +355,7 @@ def warm_up() -> None:
     hashes, nodes, own = np.ones(3, dtype=np.uint64), np.empty(3, dtype=np.int64), np.zeros(3, dtype=np.bool_)
     singled_out(*graph, hashes, 1, 3, hashes, np.inf)
     remainders(tail, head, start, hashes, hashes)
-    crossed(tail, head, start, incident, hashes, hashes)
+    new_bridges(tail, head, start, incident, hashes, hashes)
     send_flow(*graph, 0, 1, one.copy(), nodes, nodes.copy())
     take_side(tail, head, start, incident, 0, nodes, own, nodes.copy())
     beyond(tail, head, start, incident, 0, own, nodes)

@@ -57,8 +57,8 @@ def search_residual(
             if came[other] >= 0:
                 continue
             forward = at_tail == ahead
-            room = rise[k] - flow[k] if forward else fall[k] + flow[k]
-            if room > tiny:
+            capacity = rise[k] - flow[k] if forward else fall[k] + flow[k]
+            if capacity > tiny:
                 came[other] = 2 * k + (1 if forward else 0)
                 if other == end:
                     return True
@@ -128,8 +128,8 @@ def push_arcs(
             node = sink
             while node != source:
                 k, forward = came[node] >> 1, came[node] & 1
-                room = high[k] - flow[k] if forward else low[k] + flow[k]
-                amount = min(amount, room)
+                capacity = high[k] - flow[k] if forward else low[k] + flow[k]
+                amount = min(amount, capacity)
                 node = tail[k] if forward else head[k]
             node = sink
             while node != source:
@@ -146,8 +146,8 @@ def push_arcs(
 def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
     one, two = np.zeros(2, dtype=np.int64), np.ones(2, dtype=np.int64)
-    room, cut = np.ones(2), np.zeros((1, 2), dtype=np.bool_)
+    ones, cut = np.ones(2), np.zeros((1, 2), dtype=np.bool_)
     arc, up = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.bool_)
     amount = np.ones(1)
     flows, reach = np.zeros((0, 2)), amount.copy()
-    push_arcs(one, two, 2, room, room, room, arc, up, amount, amount, reach, cut, cut.copy(), flows)
+    push_arcs(one, two, 2, ones, ones, ones, arc, up, amount, amount, reach, cut, cut.copy(), flows)

@@ -15,7 +15,7 @@ Integers = NDArray[np.int64]
 
 @inlined
 def fits(
-    entries: Any, change: int, way: int, owner: int, sign: int, level: float, rooms: Any, promised: Floats,
+    entries: Any, change: int, way: int, owner: int, sign: int, level: float, slacks: Any, promised: Floats,
     sums: Integers, held: NDArray[np.int8],
 ) -> bool:  # fmt: skip
     """Return whether a deviation can be added to a pack, as it is or as its opposite."""
@@ -23,8 +23,8 @@ def fits(
     for k in range(begins[change], begins[change + 1]):
         cell = cells[k]
         total = sums[cell] + way * amounts[k]
-        low = promised[0, cell] if held[cell] > 0 else -rooms[0][cell]
-        high = -promised[1, cell] if held[cell] < 0 else rooms[1][cell]
+        low = promised[0, cell] if held[cell] > 0 else -slacks[0][cell]
+        high = -promised[1, cell] if held[cell] < 0 else slacks[1][cell]
         if total < low or total > high or (cell == owner and way * sign * total < level):
             return False
     return True
@@ -32,7 +32,7 @@ def fits(
 
 @compiled
 def pack(
-    entries: Any, order: Integers, owner: Integers, sign: Integers, level: Floats, rooms: Any, flips: bool,
+    entries: Any, order: Integers, owner: Integers, sign: Integers, level: Floats, slacks: Any, flips: bool,
     spread: float, sums: Integers, held: NDArray[np.int8], numbers: Integers,
 ) -> None:  # fmt: skip
     """Add each deviation, in order, to the first pack where it or its opposite fits.
@@ -44,7 +44,7 @@ def pack(
     ``numbers`` becomes the pack of each deviation, -1 if there is none.
     """
     begins, cells, amounts = entries
-    promised = np.zeros((2, len(rooms[0])))
+    promised = np.zeros((2, len(slacks[0])))
     for change in order:
         side = 0 if sign[change] > 0 else 1
         promised[side, owner[change]] = max(promised[side, owner[change]], level[change])
@@ -58,7 +58,7 @@ def pack(
             number, way = (trial // 2, 1 - 2 * (trial % 2)) if flips else (trial, 1)
             if first[number] > spread * far:
                 continue
-            if fits(entries, change, way, mine, aim, far, rooms, promised, sums[number], held[number]):
+            if fits(entries, change, way, mine, aim, far, slacks, promised, sums[number], held[number]):
                 for k in range(begins[change], begins[change + 1]):
                     sums[number, cells[k]] += way * amounts[k]
                 held[number, mine] = way * aim

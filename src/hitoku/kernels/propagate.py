@@ -245,7 +245,7 @@ def _root(parent: Integers, turn: Integers, row: int) -> tuple[int, int]:
 
 
 @compiled
-def _labelled(parent: Integers, turn: Integers, odd: Mask, columns: Lines) -> Any:
+def _label_components(parent: Integers, turn: Integers, odd: Mask, columns: Lines) -> Any:
     """Label components by their first relation, then cells without one; signs are relative to the first."""
     indptr, indices, _ = columns
     n_rows, n_cells = len(parent), len(indptr) - 1
@@ -302,4 +302,4 @@ def signed_parts(n_rows: int, columns: Lines) -> Any:
                 odd[one] = True
         if not plain:
             odd[_root(parent, turn, indices[begin])[0]] = True
-    return _labelled(parent, turn, odd, columns)
+    return _label_components(parent, turn, odd, columns)

@@ -29,7 +29,7 @@ def beyond(amount: float, low: float, high: float) -> float:
 
 
 @compiled
-def added(witnesses: Any, number: int, factor: float, moved: Floats, listed: Any, n: int) -> int:
+def add_deviation(witnesses: Any, number: int, factor: float, moved: Floats, listed: Any, n: int) -> int:
     """Add a multiple of a deviation to a sum; return the number of listed cells."""
     begins, cells, amounts = witnesses
     touched, on = listed
@@ -44,10 +44,10 @@ def added(witnesses: Any, number: int, factor: float, moved: Floats, listed: Any
 
 
 @compiled
-def worsened(witnesses: Any, number: int, factor: float, moved: Floats, room: Any) -> float:
+def violation_increase(witnesses: Any, number: int, factor: float, moved: Floats, slack: Any) -> float:
     """Return by how much adding a multiple of a deviation increases the total violation of bounds."""
     begins, cells, amounts = witnesses
-    low, high = room
+    low, high = slack
     change = 0.0
     for k in range(begins[number], begins[number + 1]):
         cell = cells[k]
@@ -57,9 +57,9 @@ def worsened(witnesses: Any, number: int, factor: float, moved: Floats, room: An
 
 
 @inlined
-def worst_of(moved: Floats, room: Any, touched: Integers, n: int, rounding: float) -> tuple[int, float]:
+def worst_of(moved: Floats, slack: Any, touched: Integers, n: int, rounding: float) -> tuple[int, float]:
     """Return the cell with the largest violation relative to its move, and the violation; -1 for none."""
-    low, high = room
+    low, high = slack
     worst, most, off = -1, 0.0, 0.0
     for k in range(n):
         cell = touched[k]
@@ -72,7 +72,7 @@ def worst_of(moved: Floats, room: Any, touched: Integers, n: int, rounding: floa
 
 @inlined
 def best_step(
-    witnesses: Any, through: Any, worst: int, off: float, moved: Floats, room: Any, rounding: float
+    witnesses: Any, through: Any, worst: int, off: float, moved: Floats, slack: Any, rounding: float
 ) -> tuple[int, float]:  # fmt: skip
     """Return the best deviation for cancelling the violation of a cell, and its multiple."""
     begins, cells, amounts = witnesses
@@ -83,15 +83,15 @@ def best_step(
         for k in range(begins[other], begins[other + 1]):
             if cells[k] == worst:
                 amount = amounts[k]
-        change = worsened(witnesses, other, -off / amount, moved, room) if amount != 0.0 else 0.0
+        change = violation_increase(witnesses, other, -off / amount, moved, slack) if amount != 0.0 else 0.0
         if change < least:
             best, least, by = other, change, -off / amount
     return best, by
 
 
 @compiled
-def repaired(
-    witnesses: Any, through: Any, number: int, room: Any, moved: Floats, listed: Any
+def repair_deviation(
+    witnesses: Any, through: Any, number: int, slack: Any, moved: Floats, listed: Any
 ) -> tuple[int, bool]:  # fmt: skip
     """Change a deviation until it is within bounds; return the number of listed cells, and whether it is.
 
@@ -102,21 +102,21 @@ def repaired(
     rounding = 0.0
     for k in range(begins[number], begins[number + 1]):
         rounding = max(rounding, TINY * abs(amounts[k]))
-    n = added(witnesses, number, 1.0, moved, listed, 0)
+    n = add_deviation(witnesses, number, 1.0, moved, listed, 0)
     for _ in range(MAX_STEPS):
-        worst, off = worst_of(moved, room, listed[0], n, rounding)
+        worst, off = worst_of(moved, slack, listed[0], n, rounding)
         if worst < 0:
             return n, True
-        best, by = best_step(witnesses, through, worst, off, moved, room, rounding)
+        best, by = best_step(witnesses, through, worst, off, moved, slack, rounding)
         if best < 0:
             break
-        n = added(witnesses, best, by, moved, listed, n)
+        n = add_deviation(witnesses, best, by, moved, listed, n)
     return n, False
 
 
 @compiled
 def repair(
-    witnesses: Any, through: Any, owner: Integers, numbers: Integers, room: Any, slates: Any, done: Any
+    witnesses: Any, through: Any, owner: Integers, numbers: Integers, slack: Any, slates: Any, done: Any
 ) -> None:  # fmt: skip
     """Repair some deviations, so that their owners move as far as before.
 
@@ -128,7 +128,7 @@ def repair(
         Cell for which each deviation is kept.
     numbers
         Deviations to repair.
-    room
+    slack
         Lower and upper bounds of each cell.
     slates
         Scratch space by cell: zeros, space for cells, and False.
@@ -136,7 +136,7 @@ def repair(
         Output: whether each deviation could be repaired.
     """
     begins, cells, amounts = witnesses
-    low, high = room
+    low, high = slack
     moved, touched, on = slates
     for place in range(len(numbers)):
         number = numbers[place]
@@ -153,7 +153,7 @@ def repair(
             low[own] = far
         else:
             high[own] = far
-        n, done[place] = repaired(witnesses, through, number, room, moved, (touched, on))
+        n, done[place] = repair_deviation(witnesses, through, number, slack, moved, (touched, on))
         low[own], high[own] = had
         for k in range(n):
             moved[touched[k]], on[touched[k]] = 0.0, False

@@ -44,7 +44,7 @@ def _fold(high: Any, low: Any, c: Any) -> Any:
 
 
 @compiled
-def multiplied(a: Any, b: Any, c: Any) -> Any:
+def multiply(a: Any, b: Any, c: Any) -> Any:
     """Return the product of two residues modulo ``2**61 - c``, from 31-bit pieces."""
     a1, a0 = a >> _31, a & _LOW31
     b1, b0 = b >> _31, b & _LOW31
@@ -61,14 +61,14 @@ def inverse(a: Any, c: Any) -> Any:
     result, power = _ONE, a
     while exponent > _ZERO:
         if exponent & _ONE:
-            result = multiplied(result, power, c)
-        power = multiplied(power, power, c)
+            result = multiply(result, power, c)
+        power = multiply(power, power, c)
         exponent >>= _ONE
     return result
 
 
 @inlined
-def _mixed(state: Any) -> Any:
+def _mix(state: Any) -> Any:
     """Scramble a counter into 61 bits (the finaliser of splitmix64)."""
     z = state * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> _30)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -105,7 +105,7 @@ def _reduce_row(
             if reducer >= 0:
                 for k in range(start[reducer] + 1, start[reducer + 1]):
                     place = columns[k]
-                    less = row[place] + prime - multiplied(factor, entries[k], c)
+                    less = row[place] + prime - multiply(factor, entries[k], c)
                     row[place] = less - prime if less >= prime else less
                     touched[place // _BLOCK] = True
                 continue
@@ -160,7 +160,7 @@ def null_vector(
         if filled > start[rank]:
             scale = inverse(entries[start[rank]], c)
             for k in range(start[rank], filled):
-                entries[k] = multiplied(entries[k], scale, c)
+                entries[k] = multiply(entries[k], scale, c)
             pivot_row[columns[start[rank]]] = rank
             rank += 1
             start[rank] = filled
@@ -168,11 +168,11 @@ def null_vector(
     for j in range(n_columns - 1, -1, -1):
         reducer = pivot_row[j]
         if reducer < 0:
-            vector[j] = _mixed(np.uint64(j + 1) + seed * np.uint64(n_columns + 1)) % prime
+            vector[j] = _mix(np.uint64(j + 1) + seed * np.uint64(n_columns + 1)) % prime
             continue
         total = _ZERO
         for k in range(start[reducer] + 1, start[reducer + 1]):
-            total += multiplied(entries[k], vector[columns[k]], c)
+            total += multiply(entries[k], vector[columns[k]], c)
             total = total - prime if total >= prime else total
         vector[j] = prime - total if total > _ZERO else _ZERO
     return rank, vector

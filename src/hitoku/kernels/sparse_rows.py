@@ -42,7 +42,7 @@ def down(ptr: Integers, index: Integers, data: Floats, multipliers: Floats, n_co
 
 
 @compiled
-def filled(columns: Integers, data: Floats, x: Floats) -> float:
+def row_products(columns: Integers, data: Floats, x: Floats) -> float:
     """Return ``data @ x[columns]``."""
     total = 0.0
     for e in range(len(columns)):
@@ -65,7 +65,7 @@ def near_one_of(columns: Integers, data: Floats, others: Floats, most: float) ->
     """Return whether a sparse row has a product above ``most`` with one of some dense rows."""
     near = False
     for t in range(len(others)):
-        near = near or filled(columns, data, others[t]) > most
+        near = near or row_products(columns, data, others[t]) > most
     return near
 
 
@@ -86,7 +86,7 @@ def deepest_rows(
     which
         Rows to test.
     x
-        The point.
+        Point to multiply.
     most, parallel
         Maximum number of rows, and largest cosine of two of them.
     """

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hitoku.kernels.cell_rows import COUNT, FIRST, PENDING, SQUARES, insert, insert_weighted
 from hitoku.kernels.compiled import compiled, inlined
-from hitoku.kernels.fixed_point import plus, plus_square, rounded
+from hitoku.kernels.fixed_point import plus, plus_square, round_to_double
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -62,7 +62,7 @@ def _sum(x: Floats, start: int, stop: int, fine: Floats) -> float:
     high, low = np.int64(0), np.int64(0)
     for i in range(start, stop):
         high, low = plus(high, low, x[i] * fine[FINE_AMOUNT])
-    return float(rounded(high, low) / fine[FINE_AMOUNT])
+    return float(round_to_double(high, low) / fine[FINE_AMOUNT])
 
 
 @inlined
@@ -79,7 +79,7 @@ def _add_weighted(x: Floats, w: Floats, start: int, stop: int, fine: Floats, par
             else:
                 term = w[i]
             high, low = plus(high, low, term * fine[which])
-        part[which] = rounded(high, low) / fine[which]
+        part[which] = round_to_double(high, low) / fine[which]
     part[4] = stop - start
 
 

@@ -65,12 +65,12 @@ def spare(game: Game, rival: Integers, withheld: Integers, base: Integers, floor
     """Lower the counts of cells that only the pattern has, as long as the rival is preferred."""
     shape, pattern = game[0], game[1]
     rows, columns = shape[ROWS], shape[COLUMNS]
-    room = -heavier(game, rival, base) - (0 if precedes(rows, rival, pattern) else 1)
+    slack = -heavier(game, rival, base) - (0 if precedes(rows, rival, pattern) else 1)
     for k in withheld:
         if (rival[k // columns] >> (k % columns)) & 1 == 0:
-            less = min(base[k] - floor[k], room // shape[PER_VALUE])
+            less = min(base[k] - floor[k], slack // shape[PER_VALUE])
             base[k] -= less
-            room -= less * shape[PER_VALUE]
+            slack -= less * shape[PER_VALUE]
 
 
 @compiled

@@ -218,7 +218,7 @@ def made_even(total: Floats, columns: Integers, right: int, x: Floats) -> int:
 
 
 @compiled
-def halved(members: Bits, rows: Any, times: Integers, usable: Integers, x: Floats, least: float) -> Any:
+def halve_rows(members: Bits, rows: Any, times: Integers, usable: Integers, x: Floats, least: float) -> Any:
     """Halve combinations of rows and round up; return violated cuts as CSR arrays, and their scores.
 
     Parameters
@@ -232,16 +232,16 @@ def halved(members: Bits, rows: Any, times: Integers, usable: Integers, x: Float
     """
     total, touched = np.zeros(len(x)), np.empty(len(x), dtype=np.int64)
     ptr, score = np.zeros(len(members) + 1, dtype=np.int64), np.empty(len(members))
-    room = 1024
-    index, data = np.empty(room, dtype=np.int64), np.empty(room)
+    capacity = 1024
+    index, data = np.empty(capacity, dtype=np.int64), np.empty(capacity)
     n_found = 0
     for k in range(len(members)):
         n, right = add_up(members[k], rows, times, usable, total, touched)
         half = made_even(total, touched[:n], right, x)
         end, inner, norm = ptr[n_found], 0.0, 0.0
-        if end + n > room:
-            room = 2 * (end + n)
-            more_index, more_data = np.empty(room, dtype=np.int64), np.empty(room)
+        if end + n > capacity:
+            capacity = 2 * (end + n)
+            more_index, more_data = np.empty(capacity, dtype=np.int64), np.empty(capacity)
             more_index[:end], more_data[:end] = index[:end], data[:end]
             index, data = more_index, more_data
         for j in touched[:n]:
@@ -265,4 +265,4 @@ def warm_up() -> None:
     rows = np.array([0, 1]), none, np.ones(1)
     parities(rows, none + 1, none, none, bits.copy(), odd)
     combine(bits, bits.copy(), odd, np.zeros(1), np.zeros(1), none, 0.1, 1)
-    halved(bits, rows, none + 1, none, np.zeros(1), 0.1)
+    halve_rows(bits, rows, none + 1, none, np.zeros(1), 0.1)

@@ -1,8 +1,8 @@
-"""Several tables of the same records: what follows from all of them together.
+"""Several tables of the same records, linked so that they can be protected together.
 
-:func:`link` makes several tables and finds the cells that they share (``linked``). A reader adds and
-subtracts sets of records, not only cells that some table names; ``atoms`` divides the records into the
-classes that no published cell tells apart, so that the rules can be examined for everything that follows.
+:func:`link` makes several tables and finds the cells that they share (``linked``). An attacker can add and
+subtract sets of records, not only cells of a table, so ``atoms`` divides the records into classes that no
+published cell distinguishes. Rules are then checked for every set of records that can be derived.
 """
 
 from hitoku.lazy import facade

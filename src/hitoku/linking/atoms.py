@@ -1,12 +1,12 @@
 """Atoms of a publication: classes of records that lie in the same published cells.
 
-A reader of several tables adds and subtracts sets of records. Every set that can be derived is a union of
-atoms, also one that no table, filter or grouping names. So the cells of all tables are written as sums of
-atoms, and atoms become hidden cells of the linked table. If every atom with fewer units than a rule requires
-can hold as many in a table that agrees with everything published, no derivable set of records has too few
-(docs/explanation/atoms.md has the proof). Which cells are sums of others needs no search.
+An attacker can add and subtract published sets of records. Every set that can be derived in this way is a
+union of atoms, even if no table, filter or grouping defines it. The cells of all tables are therefore
+expressed as sums of atoms, which become hidden cells of the linked table. If every atom with fewer units than
+a rule requires can have the required number in a table that agrees with everything published, then so can
+every derivable set of records (proof in docs/explanation/atoms.md). No search for sums of cells is needed.
 
-Combinations of codes without records are atoms as well, because a reader does not know that they are empty,
+Combinations of codes without records are atoms, too, because an attacker does not know that they are empty,
 unless the codes belong to one classification: see :func:`possible_pairs`.
 """
 
@@ -25,7 +25,7 @@ from hitoku.messages import Text
 from hitoku.model import TABLE, Contributors, Integers, Labels, Table, leaf_cells
 from hitoku.tabulation import Coded, RecordAtoms, TableSpec
 
-# Combinations of codes that are listed, atoms of a table, and cells of a table that is tabulated for them.
+# Limits of memory and time: combinations of codes, atoms, and cells of the cross table of the finest columns.
 MAX_COMBINATIONS, MAX_ATOMS, MAX_TABULATED = 1_000_000, 50_000, 100_000
 ATOMS = "combinations"
 MISSING = "missing"
@@ -37,19 +37,18 @@ TOO_MANY = Text("there are too many combinations of their codes")
 class PublicationAtoms:
     """Atoms of a publication."""
 
-    # A combination of codes for each atom, with its number of records; 0 for combinations that a reader
-    # cannot exclude.
+    # Combination of codes and number of records of each atom; 0 for combinations that cannot be excluded.
     codes: RecordAtoms
-    leaves: tuple[Integers, ...]  # For each table the leaf cell of every atom; -1 where the atom is in none.
-    # An atom has all records of its class. Otherwise it is one combination of codes, and several of them may
-    # be in the same cells: dividing an atom changes no answer.
+    leaves: tuple[Integers, ...]  # For each table, the leaf cell of every atom; -1 if the atom is in none.
+    # Whether an atom consists of all records of its class. Otherwise, each combination of codes is an atom;
+    # several of them may be in the same cells, because dividing atoms does not change results.
     merged: bool
 
     def __len__(self) -> int:
         return len(self.codes.records)
 
     def and_in(self, tables: Sequence[Table], specs: Sequence[TableSpec]) -> PublicationAtoms:
-        """Return the atoms with their leaf cells in further tables, whose cells are sums of these atoms."""
+        """Add leaf cells in further tables, whose cells must be sums of these atoms."""
         if not tables:
             return self
         further = _leaves(self.codes, tables, specs).T.astype(np.int64)
@@ -64,18 +63,23 @@ def atoms_of(
     merged: bool,
     finer: RecordAtoms | None = None,
 ) -> PublicationAtoms | None:
-    """Find the atoms of some tables of the same records; None where there are too many.
+    """Find the atoms of some tables of the same records.
 
     Parameters
     ----------
     records
         Combinations of codes in all columns of the tables and their filters.
     tables, specs
-        The published tables, and how they are made.
+        Published tables and their specifications.
     merged
-        Put combinations of codes together that no table tells apart.
+        Whether to merge combinations of codes that no table distinguishes.
     finer
-        Combinations with further columns that determine several of these; they say what is possible.
+        Combinations with further columns that determine several of these, and so limit possible combinations.
+
+    Returns
+    -------
+    PublicationAtoms | None
+        Atoms that lie in at least one table; None if there are more than ``MAX_ATOMS``.
     """
     combined = _combinations(records if finer is None else finer, tables, specs)
     if combined is None:
@@ -83,7 +87,7 @@ def atoms_of(
     combined = RecordAtoms({name: combined.columns[name] for name in records.columns}, combined.records)
     leaves = _leaves(combined, tables, specs)
     if merged:
-        # The first of each class stands for it: one with records, where there is any.
+        # The first of each class represents it: one with records if there is any.
         order = np.argsort(combined.records == 0, kind="stable")
         signatures, first, number = np.unique(leaves[order], axis=0, return_index=True, return_inverse=True)
         counts = np.zeros(len(signatures), dtype=np.int64)
@@ -96,7 +100,7 @@ def atoms_of(
         both = np.concatenate([own, leaves[empty]])
         _, first = np.unique(both, axis=0, return_index=True)
         chosen = empty[np.sort(first[first >= len(own)]) - len(own)]
-        codes = _joined(records, _taken(combined, chosen, np.zeros(len(chosen), dtype=np.int64)))
+        codes = _concatenate(records, _taken(combined, chosen, np.zeros(len(chosen), dtype=np.int64)))
         leaves = np.concatenate([own, leaves[chosen]])
     inside = np.flatnonzero(np.any(leaves >= 0, axis=1))
     if len(inside) > MAX_ATOMS:
@@ -106,7 +110,7 @@ def atoms_of(
 
 
 def _leaves(atoms: RecordAtoms, tables: Sequence[Table], specs: Sequence[TableSpec]) -> Integers:
-    """Return the leaf cell of every combination in each table: combinations by tables."""
+    """Return the leaf cell of every combination in each table, as combinations by tables."""
     columns = []
     for table, spec in zip(tables, specs, strict=True):
         placement = atoms.place(table, spec.where, spec.outside)
@@ -126,7 +130,7 @@ def _taken(atoms: RecordAtoms, chosen: Integers, counts: Integers) -> RecordAtom
     )
 
 
-def _joined(one: RecordAtoms, other: RecordAtoms) -> RecordAtoms:
+def _concatenate(one: RecordAtoms, other: RecordAtoms) -> RecordAtoms:
     """Return the combinations of two lists; all codes of the second one are in the first."""
     columns = {}
     for name, column in one.columns.items():
@@ -140,15 +144,21 @@ def _joined(one: RecordAtoms, other: RecordAtoms) -> RecordAtoms:
 def _combinations(
     records: RecordAtoms, tables: Sequence[Table], specs: Sequence[TableSpec]
 ) -> RecordAtoms | None:
-    """List the combinations of codes that a reader cannot exclude; codes not told apart are one."""
+    """List the combinations of codes that an attacker cannot exclude, with indistinct codes merged.
+
+    Return None if there are more than ``MAX_COMBINATIONS``.
+    """
     names = finest(list(records.columns), records)
-    told = _told_apart(records, tables, specs)
+    distinguished = _distinctions(records, tables, specs)
     classes: dict[str, Integers] = {}
     example: dict[str, Integers] = {}
     for name in names:
         below = [other for other in records.columns if records.determines(name, other)]
         features = np.stack(
-            [np.zeros(len(records.records), dtype=np.int64), *(f for other in below for f in told[other])]
+            [
+                np.zeros(len(records.records), dtype=np.int64),
+                *(f for other in below for f in distinguished[other]),
+            ]
         )
         _, first, number = np.unique(features, axis=1, return_index=True, return_inverse=True)
         classes[name], example[name] = number.ravel(), first
@@ -168,7 +178,7 @@ def _combinations(
     shape = tuple(len(example[name]) for name in names)
     keys = np.ravel_multi_index(tuple(chosen.values()), shape)
     own = np.ravel_multi_index(tuple(classes[name] for name in names), shape)
-    # Combinations come in the order of their keys.
+    # Keys are sorted.
     counts = np.zeros(len(keys), dtype=np.int64)
     np.add.at(counts, np.searchsorted(keys, own), records.records)
     owner = {
@@ -184,10 +194,10 @@ def _combinations(
     return RecordAtoms(columns, counts)
 
 
-def _told_apart(
+def _distinctions(
     records: RecordAtoms, tables: Sequence[Table], specs: Sequence[TableSpec]
 ) -> dict[str, list[Integers]]:
-    """Return what the tables distinguish by each column: numbers over combinations."""
+    """Return for each column the classes that tables and filters distinguish, as numbers per combination."""
     found: dict[str, list[Integers]] = {name: [] for name in records.columns}
     for table, spec in zip(tables, specs, strict=True):
         for dimension in table.dimensions:
@@ -204,22 +214,27 @@ def among_atoms(
     atoms: PublicationAtoms,
     tabulate: Callable[[], Table],
 ) -> Table:
-    """Return a linked table with its atoms as hidden cells, after its own cells.
+    """Add atoms to a linked table, as hidden cells after its own cells.
 
-    An atom that is alone in a published cell is that cell, and no further one.
+    An atom that is alone in a published cell is identified with that cell.
 
     Parameters
     ----------
     table
-        The linked table.
+        Linked table.
     cells
-        For each of the tables the positions of its cells in ``table``.
+        For each table, the indices of its cells in ``table``.
     tables
-        The tables.
+        Tables that are linked.
     atoms
-        Their atoms.
+        Atoms of these tables.
     tabulate
-        Makes the cross table of the finest columns of the records; not called for counts of records.
+        Function that makes the cross table of the finest columns; not called for counts of records.
+
+    Returns
+    -------
+    Table
+        Table with the relations between cells and atoms.
     """
     whole = [numbers[leaf_cells(one.dimensions)] for numbers, one in zip(cells, tables, strict=True)]
     place = np.full(len(atoms), -1, dtype=np.int64)
@@ -247,10 +262,10 @@ def among_atoms(
         blocks.append(sums[np.diff(sums.indptr) > 0])
     if not len(new):
         return replace(table, relations=sparse.csr_array(sparse.vstack(blocks)))
-    return _extended(table, sparse.csr_array(sparse.vstack(blocks)), atoms, new, tabulate)
+    return _add_atoms(table, sparse.csr_array(sparse.vstack(blocks)), atoms, new, tabulate)
 
 
-def _extended(
+def _add_atoms(
     table: Table, relations: Any, atoms: PublicationAtoms, new: Integers, tabulate: Callable[[], Table]
 ) -> Table:
     """Add atoms to the cells of a table."""
@@ -319,7 +334,7 @@ def _numbers(
 
 
 def _labels(labels: Labels, atoms: PublicationAtoms, new: Integers) -> Labels:
-    """Add the codes of atoms to labels; a cell without a column of the records is at its total."""
+    """Add the codes of atoms to labels; a cell has the total of every column that its table lacks."""
     names, codes, positions = [], [], []
     every = [*labels.names, *(name for name in atoms.codes.columns if name not in labels.names)]
     for name in every:
@@ -329,7 +344,7 @@ def _labels(labels: Labels, atoms: PublicationAtoms, new: Integers) -> Labels:
             written = [ATOMS if name == TABLE else own[-1]] * len(new)
         else:
             written = [MISSING if (code := column.codes[n]) is None else code for n in column.number[new]]
-        # The total stays the last one.
+        # The total remains the last code.
         listed = (*dict.fromkeys([*own[:-1], *(code for code in written if code != own[-1])]), own[-1])
         known = {code: number for number, code in enumerate(listed)}
         before = (

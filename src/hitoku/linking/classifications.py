@@ -1,8 +1,9 @@
-"""Columns of records that belong to one classification, as far as the records show it.
+"""Detection of columns that belong to one classification.
 
-A reader knows which town is in which county and which age bands overlap, but not which of two unrelated
-codes occur together. So combinations of codes that do not occur are excluded for columns of the first kind
-only. Where it is doubtful they are excluded: that a reader knows more never makes a release safer.
+An attacker is assumed to know which town is in which county and which age bands overlap, but not which codes
+of two unrelated columns occur together. Combinations of codes without records are therefore excluded only for
+columns of one classification, and in doubtful cases: assuming that an attacker knows more never makes a
+release look safer.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from scipy import sparse
 from hitoku.model import Integers, Mask
 from hitoku.tabulation import RecordAtoms
 
-# How often two unrelated columns may be taken for one classification.
+# Maximum probability that two unrelated columns are taken for one classification.
 ERROR = 0.05
 RANGE = re.compile(r"\D{0,12}?(\d+)\s*(?:(?:-|\N{EN DASH}|to|\.\.)\s*(\d+)|(\+))?\D{0,12}")
 
 
-def determined(atoms: RecordAtoms) -> dict[str, set[str]]:
-    """Return for each column those that it determines, itself among them."""
+def determined_columns(atoms: RecordAtoms) -> dict[str, set[str]]:
+    """Return, for each column, the columns that it determines, including itself."""
     return {
         name: {other for other in atoms.columns if atoms.determines(name, other)} for name in atoms.columns
     }
 
 
 def finest(names: Sequence[str], atoms: RecordAtoms) -> list[str]:
-    """Leave out columns that others of these determine; of columns that say the same the first stays."""
+    """Return the columns that no other one determines; of equivalent columns, the first."""
     return [
         name
         for place, name in enumerate(names)
@@ -42,20 +43,27 @@ def finest(names: Sequence[str], atoms: RecordAtoms) -> list[str]:
 
 
 def possible_pairs(records: RecordAtoms, names: tuple[str, str], classes: tuple[Integers, Integers]) -> Mask:
-    """Return which codes of two columns a reader takes for possible together.
+    """Return which pairs of codes an attacker cannot exclude.
 
-    All of them for unrelated columns, those that occur for columns of one classification: where all codes are
-    ranges that meet, where the pairs fall into parts that share no code (so both columns have a common
-    grouping), or where a pair is missing that would be expected by chance.
+    All pairs are possible for unrelated columns, and only those that occur for columns of one classification.
+    Columns are considered to belong to one classification if all codes are ranges and occur only with ranges
+    that overlap, if the pairs form components that share no code (a common grouping), or if a pair is missing
+    that would be expected by chance.
 
     Parameters
     ----------
     records
-        Combinations of codes.
+        Combinations of codes, with their numbers of records.
     names
-        The columns.
+        Names of the two columns.
     classes
-        For each combination the number of its code, codes put together that no table tells apart.
+        For each column, the class of its code in every combination; codes that no table distinguishes are one
+        class.
+
+    Returns
+    -------
+    Mask
+        Classes of the first column by classes of the second.
 
     Examples
     --------
@@ -85,7 +93,7 @@ def possible_pairs(records: RecordAtoms, names: tuple[str, str], classes: tuple[
 
 
 def _ranges_meet(records: RecordAtoms, names: tuple[str, str]) -> bool:
-    """Return whether two columns have ranges of numbers for codes, and ranges that occur together meet."""
+    """Return whether the codes of two columns are ranges that occur together only if they overlap."""
     columns = [records.columns[name] for name in names]
     ends = []
     for column in columns:
@@ -99,7 +107,7 @@ def _ranges_meet(records: RecordAtoms, names: tuple[str, str]) -> bool:
 
 
 def _range(code: str) -> tuple[float, float] | None:
-    """Read a code as the ends of a range of whole numbers."""
+    """Return the ends of a range of integers; None if the code is not one."""
     found = RANGE.fullmatch(code.strip())
     if found is None:
         return None

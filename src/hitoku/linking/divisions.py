@@ -1,8 +1,8 @@
-"""Tables that readers can compute from several tables of the same records.
+"""Remainders of filters: tables that follow from several tables of the same records by subtraction.
 
-A reader who has all firms and the small ones subtracts, and has the large ones. Who has the small ones and
-the foreign ones besides, no firm being both, subtracts twice. Every such rest of a filter is judged as if it
-were published, at every level at which it can be computed.
+A table of all firms minus a table of the small ones is a table of the large ones. If a third table has the
+foreign firms, and no foreign firm is small, both can be subtracted. Every such remainder is assessed like a
+published table, at every level at which it can be computed.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from itertools import combinations
 
 import numpy as np
 
-from hitoku.linking.classifications import determined, finest
+from hitoku.linking.classifications import determined_columns, finest
 from hitoku.model import Mask
 from hitoku.tabulation import RecordAtoms, TableSpec
 
-# A rest (None where nothing is left), and the tables, by position, that divide with it a wider filter.
+# A remainder (None if it is empty), and the indices of the tables that, with it, partition a wider filter.
 Division = tuple[TableSpec | None, tuple[int, ...]]
 
 
 def common_filter(specs: Sequence[TableSpec], atoms: RecordAtoms) -> dict[str, Sequence[str]]:
-    """Return the filters that all tables have alike; none where these leave no record."""
+    """Return the filters that all tables share; empty if no record passes them."""
     first, *others = (
         {name: frozenset(map(str, codes)) for name, codes in (spec.where or {}).items()} for spec in specs
     )
@@ -34,19 +34,19 @@ def common_filter(specs: Sequence[TableSpec], atoms: RecordAtoms) -> dict[str, S
 def divide_records(
     specs: Sequence[TableSpec], measures: Sequence[str], atoms: RecordAtoms
 ) -> Iterator[Division]:
-    """Find what readers get who subtract tables under a filter from tables under a wider one.
+    """Yield the remainders of tables under a filter within tables under a wider filter.
 
     Parameters
     ----------
     specs, measures
-        The tables, and what each of them counts.
+        Specification and measure of each table.
     atoms
-        The records.
+        Combinations of codes of the records.
     """
     kept = [atoms.kept(spec.where) for spec in specs]
-    below = determined(atoms)
-    told = [{other for name in spec.by for other in below[name]} for spec in specs]
-    rests: dict[bytes, int] = {}  # where what is left of one filter will stand
+    below = determined_columns(atoms)
+    derived = [{other for name in spec.by for other in below[name]} for spec in specs]
+    remainders: dict[bytes, int] = {}  # index of the remainder of a single filter
     n_made = len(specs)
     for measure in dict.fromkeys(measures):
         own = [place for place, its in enumerate(measures) if its == measure]
@@ -54,12 +54,12 @@ def divide_records(
         inside = {w: [place for place in own if _strictly_within(kept[place], kept[w])] for w in wholes}
         for whole, narrower in inside.items():
             for place in narrower:
-                rests[(kept[whole] & ~kept[place]).tobytes()] = n_made
+                remainders[(kept[whole] & ~kept[place]).tobytes()] = n_made
                 n_made += 1
                 yield _filter_remainder(specs[place], specs[whole], [specs[place]]), (place,)
         for whole, narrower in inside.items():
-            for by in _levels(narrower, told, atoms):
-                able = {kept[place].tobytes(): place for place in narrower if by <= told[place]}
+            for by in _levels(narrower, derived, atoms):
+                able = {kept[place].tobytes(): place for place in narrower if by <= derived[place]}
                 made = _by([specs[place] for place in narrower], by)
                 for parts in _disjoint(list(able.values()), kept):
                     left = kept[whole] & ~np.logical_or.reduce([kept[place] for place in parts])
@@ -67,24 +67,24 @@ def divide_records(
                     without = [specs[place] for place in parts]
                     yield _filter_remainder(made, specs[whole], without) if left.any() else None, parts
                 for one, other in combinations(able.values(), 2):
-                    # Who has both and what is in both has what is in neither.
+                    # Two filters and their intersection give the records that pass neither.
                     common = (kept[one] & kept[other]).tobytes()
-                    rest = rests.get((kept[other] & ~kept[one]).tobytes())
+                    remainder = remainders.get((kept[other] & ~kept[one]).tobytes())
                     left = kept[whole] & ~kept[one] & ~kept[other]
                     if (
                         common in able
                         and able[common] not in {one, other}
-                        and rest is not None
+                        and remainder is not None
                         and left.any()
                     ):
                         n_made += 1
-                        yield _filter_remainder(made, specs[whole], [specs[one], specs[other]]), (rest,)
+                        yield _filter_remainder(made, specs[whole], [specs[one], specs[other]]), (remainder,)
 
 
 def _by(specs: Sequence[TableSpec], by: frozenset[str]) -> TableSpec:
-    """Return how a table by some variables is made, with trees where one of these tables has them.
+    """Return the specification of a table by some variables, with hierarchies if a table has them.
 
-    Without any variable, a table by those of the first, which has what is left in all.
+    Without variables, return one by those of the first table, whose total is the remainder.
     """
     like = [spec for spec in specs if set(spec.by) == by]
     if like or not by:
@@ -92,9 +92,9 @@ def _by(specs: Sequence[TableSpec], by: frozenset[str]) -> TableSpec:
     return replace(specs[0], by=sorted(by), hierarchies={})
 
 
-def _levels(places: Sequence[int], told: Sequence[set[str]], atoms: RecordAtoms) -> list[frozenset[str]]:
-    """Return the variables that one or two of some tables tell about, without what follows from others."""
-    every = [told[one] & told[other] for one in places for other in places if one <= other]
+def _levels(places: Sequence[int], derived: Sequence[set[str]], atoms: RecordAtoms) -> list[frozenset[str]]:
+    """Return the sets of variables common to two tables, without variables that others determine."""
+    every = [derived[one] & derived[other] for one in places for other in places if one <= other]
     return list(dict.fromkeys(frozenset(finest(sorted(columns), atoms)) for columns in every))
 
 
@@ -107,7 +107,7 @@ def _filter_remainder(by: TableSpec, whole: TableSpec, without: Sequence[TableSp
 
 
 def _disjoint(places: Sequence[int], kept: Sequence[Mask]) -> Iterator[tuple[int, ...]]:
-    """Yield filters that share no record, as many as go together with each of them."""
+    """Yield maximal sets of filters that share no record, greedily from each filter."""
     seen: set[tuple[int, ...]] = set()
     widest = sorted(places, key=lambda place: (-int(kept[place].sum()), place))
     for seed in widest:

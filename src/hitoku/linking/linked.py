@@ -1,9 +1,9 @@
-"""Several tables of the same records, put together so that what they say together can be protected.
+"""Linked tables: several tables of the same records as one table.
 
-Tables link where the records behind their cells are the same, whatever the cells are called. What follows
-from all of them by adding and subtracting is examined with their atoms (:mod:`hitoku.linking.atoms`) as
-hidden cells. A table under a filter divides every cell of the unfiltered ones into what it keeps and **the
-rest**: rests are hidden tables, which rules judge like published ones.
+Cells of different tables are the same cell if their records are the same, whatever their codes are. What
+follows from all tables by addition and subtraction is examined with their atoms (:mod:`hitoku.linking.atoms`)
+as hidden cells. A table under a filter divides every cell of an unfiltered one into the records that pass and
+the **remainder**. Remainders are hidden tables, which rules assess like published ones.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from hitoku.tabulation import (
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LinkedTables:
-    """Several tables as one.
+    """Several tables of the same records, as one table.
 
     Parameters
     ----------
     table
-        Every distinct cell once, tied by all relations; cells that no table shows are marked hidden.
+        Every distinct cell once, with the relations of all tables; cells of no published table are hidden.
     parts
-        The tables by name, each with the positions of its cells in ``table``.
+        Tables by name, each with the indices of its cells in ``table``.
     rest
-        Tables of what filters leave out, each with the positions of its cells. Nobody publishes them; rules
-        judge them all the same, for a reader can subtract.
+        Remainders of filters, each with the indices of its cells. They are not published, but rules assess
+        them because they follow by subtraction.
     remarks
-        What a person should know: cells that were found equal in these data only, records that are shared in
-        a way that no sum expresses.
+        Findings for a person: cells that are equal in these data only, and shared records that no sum
+        expresses.
     atoms
-        The same table with its atoms as further hidden cells, so that everything that follows from all tables
-        follows from its relations; None where this is not known.
+        The same table with its atoms as further hidden cells, so that its relations imply everything that
+        follows from all tables. None if the atoms are unknown.
     undecided
-        Why it is not known; empty otherwise.
+        Reason why the atoms are unknown; empty if they are known.
     """
 
     table: Table
@@ -61,7 +61,7 @@ class LinkedTables:
     undecided: str = ""
 
     def __post_init__(self) -> None:
-        # Rules about groups judge each of the tables by itself, too.
+        # Rules about groups also assess each table separately.
         linked = tuple(self.parts.values())
         object.__setattr__(self, "table", replace(self.table, linked=linked))
         if self.atoms is not None:
@@ -69,7 +69,7 @@ class LinkedTables:
 
     @property
     def complete(self) -> bool:
-        """Whatever the tables say together follows from the relations of ``atoms``."""
+        """Whether the relations of ``atoms`` imply everything that follows from all tables."""
         return self.atoms is not None
 
     def __repr__(self) -> str:
@@ -77,16 +77,26 @@ class LinkedTables:
 
 
 def link(data: Any, tables: Mapping[str, Mapping[str, Any]], **options: Any) -> LinkedTables:
-    """Tabulate several tables of the same records, and find out which cells they share.
+    """Tabulate several tables of the same records, and link the cells that they share.
 
     Parameters
     ----------
     data
-        The records, as for :func:`hitoku.tabulate`.
+        Records, as for :func:`hitoku.tabulate`.
     tables
-        By name, the arguments of :func:`hitoku.tabulate` for each: ``by``, ``where``, ``hierarchies``, ...
+        Arguments of :func:`hitoku.tabulate` by name of the table: ``by``, ``where``, ``hierarchies``, ...
     **options
-        The same for all of them.
+        Arguments common to all tables; those of a table take precedence.
+
+    Returns
+    -------
+    LinkedTables
+        All tables with their common cells, to be assessed and protected as one table.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than two tables, or a table has no variables.
 
     Examples
     --------
@@ -122,40 +132,50 @@ def _spec(given: Mapping[str, Any]) -> TableSpec:
 
 
 def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str, Table]) -> LinkedTables:
-    """Link tables made from their specifications; ``data`` are the records of all of them."""
+    """Link tables made from their specifications.
+
+    Parameters
+    ----------
+    data
+        Records of all tables.
+    specs, tables
+        Specifications and tables by name, in the same order.
+    """
     columns = [name for spec in specs.values() for name in (*spec.by, *(spec.where or {}))]
     atoms = RecordAtoms.of(data, columns, next(iter(specs.values())).options.get("file"))
-    # A filter of all tables defines the population, because records outside it cannot be derived.
+    # A filter common to all tables defines the population: records outside it cannot be derived.
     common = common_filter(list(specs.values()), atoms)
     atoms = atoms.only(atoms.kept(common)) if common else atoms
-    made, told = list(tables.values()), [spec.without_filter(common) for spec in specs.values()]
+    made, every = list(tables.values()), [spec.without_filter(common) for spec in specs.values()]
 
     def make(spec: TableSpec) -> Table:
         return replace(spec, where={**common, **(spec.where or {})} or None).make(data)
 
     divisions = []
-    for spec, parts in divide_records(list(told), [table.measure for table in made], atoms):
+    for spec, parts in divide_records(list(every), [table.measure for table in made], atoms):
         divisions.append(parts if spec is None else (*parts, len(made)))
         made += [] if spec is None else [make(spec)]
-        told += [] if spec is None else [spec]
+        every += [] if spec is None else [spec]
     n = len(tables)
-    found = _joined(made, told, divisions, atoms)
+    found = _join_tables(made, every, divisions, atoms)
     names = [*tables, *(f"rest {number}" for number in range(1, len(made) - len(tables) + 1))]
     shown = [place < len(tables) for place in range(len(made))]
     table = whole(made, found, names, shown)
     finer = None
     if isinstance(data, SharedRecords):
-        amounts = [spec.options.get(role) for spec in told for role in ("value", "weight", "unit", "holding")]
+        amounts = [
+            spec.options.get(role) for spec in every for role in ("value", "weight", "unit", "holding")
+        ]
         further = finer_columns(data, list(atoms.columns), [name for name in amounts if name])
         finer = RecordAtoms.of(data, [*columns, *further]) if further else None
         finer = finer.only(finer.kept(common)) if finer and common else finer
-    with_atoms = _among_atoms(table, made, told, n, found.cell, atoms, finer, make)
+    with_atoms = _among_atoms(table, made, every, n, found.cell, atoms, finer, make)
     return LinkedTables(
         table=table,
         atoms=with_atoms,
         undecided="" if with_atoms is not None else TOO_MANY,
         parts={name: (table, found.cell[place]) for place, (name, table) in enumerate(tables.items())},
-        rest=tuple((made[place], found.cell[place]) for place, spec in enumerate(told) if spec.outside),
+        rest=tuple((made[place], found.cell[place]) for place, spec in enumerate(every) if spec.outside),
         remarks=tuple(_remarks(found.in_these_data)),
     )
 
@@ -170,9 +190,9 @@ def _among_atoms(
     finer: RecordAtoms | None,
     make: Callable[[TableSpec], Table],
 ) -> Table | None:
-    """Return the linked table with its atoms; None where there are too many, or several quantities.
+    """Return the linked table with its atoms; None if there are too many, or several quantities.
 
-    Of the tables the first n are published, and the others are rests.
+    The first ``n`` tables are published, the others are remainders of filters.
     """
     counts = all(one.units is None and one.holdings is None and counts_units(one) for one in tables)
     names = finest(list(records.columns), records)
@@ -191,7 +211,7 @@ def _among_atoms(
     return among_atoms(table, cells, tables, atoms, cross)
 
 
-def _joined(
+def _join_tables(
     made: Sequence[Table], specs: Sequence[TableSpec], divisions: Sequence[Sequence[int]], atoms: RecordAtoms
 ) -> Joint:
     places = [atoms.place(table, spec.where, spec.outside) for table, spec in zip(made, specs, strict=True)]

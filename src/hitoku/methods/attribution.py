@@ -130,8 +130,8 @@ def _asked_again(
         more = 1.0 if found.withheld.any() or getattr(method, "integer", False) else MOVED
         asked = Need(
             unsafe=np.append(need.unsafe, np.ones(len(known), dtype=np.bool_)),
-            lower=np.append(_raised(need.lower, more, table.value - table.lower), np.zeros(len(known))),
-            upper=np.append(_raised(need.upper, more, table.upper - table.value), more * missing),
+            lower=np.append(_raise_levels(need.lower, more, table.value - table.lower), np.zeros(len(known))),
+            upper=np.append(_raise_levels(need.upper, more, table.upper - table.value), more * missing),
             width=np.append(need.width, np.zeros(len(known))),
         )
         try:
@@ -151,9 +151,9 @@ def _asked_again(
     return found
 
 
-def _raised(level: Floats, more: float, room: Floats) -> Floats:
+def _raise_levels(level: Floats, more: float, slack: Floats) -> Floats:
     """Raise levels, but not beyond the slack of known bounds."""
-    return np.maximum(level, np.minimum(more * level, room))
+    return np.maximum(level, np.minimum(more * level, slack))
 
 
 def _asked_anyway(table: Table, need: Need, short: Attributions) -> tuple[Attributions, bool]:
@@ -198,7 +198,7 @@ def _added_to(method: Any, table: Table, need: Need, found: Protection) -> Prote
             one = short.take(np.array([place]))
             extra = more.get(_key(one, 0), 0)
             more[_key(one, 0)] = extra + 1
-            moved = None if extra > MAX_MORE else _pushed(table, one, withheld, stay, price, extra)
+            moved = None if extra > MAX_MORE else _cells_moved(table, one, withheld, stay, price, extra)
             if moved is None:
                 raise unreachable(table, one)
             inside = one.inside(0)[0]
@@ -220,7 +220,7 @@ def _added_to(method: Any, table: Table, need: Need, found: Protection) -> Prote
     )
 
 
-def _pushed(
+def _cells_moved(
     table: Table, one: Attributions, withheld: Mask, stay: Mask, price: Floats, extra: int
 ) -> Mask | None:
     """Return the cells that move, at least cost, when the sum of a group reaches its goal; None if it cannot.
@@ -266,7 +266,7 @@ def _refuse_given_away(table: Table, short: Attributions) -> None:
         raise ScopeError(
             "pattern_gives_groups_away",
             "the pattern gives {n} group(s) away, and this method may not add cells to it",
-            where=_named(table, short),
+            where=_describe_groups(table, short),
             fix="protect the table with greedy or optimal, or merge codes",
             n=len(short),
         )
@@ -277,13 +277,13 @@ def unreachable(table: Table, short: Attributions) -> NeedError:
     return NeedError(
         "groups_derivable",
         "{n} group(s) are given away, though everything in reach is withheld that may be",
-        where=_named(table, short),
+        where=_describe_groups(table, short),
         fix="let more be withheld (keep, fixed: margins too), merge codes, take a smaller k, or leave out a "
         "variable of which one code is left",
         n=len(short),
     )
 
 
-def _named(table: Table, short: Attributions) -> str:
+def _describe_groups(table: Table, short: Attributions) -> str:
     names = (short.describe(table.labels, place) for place in range(min(len(short), 4)))
     return f"groups {some(names, 3)}"

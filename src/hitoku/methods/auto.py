@@ -15,7 +15,7 @@ from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.costs import above, costs, least_cost, least_known
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.keep import Keep, by_hand, kept
+from hitoku.methods.keep import Keep, by_hand, kept_cells
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
@@ -103,24 +103,24 @@ class Auto:
             Passed to the chosen method.
         """
         if not self.secret:
-            return self._known(table, need, progress)
+            return self._protect_if_known(table, need, progress)
         if table.n_cells <= AUTO.max_small:
             return self._small(table, need, progress)
         flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
         if flat and table.n_cells <= AUTO.max_flat:
-            start = self._walked(table, need)
+            start = self._walk_greedily(table, need)
             if start is not None:
-                return self._searched(
+                return self._search_cheapest(
                     table, need, start, AUTO.flat_work, "for a flat two-way table", progress
                 )
-        found, why = self._circulated(table, need, progress)
+        found, why = self._run_circulation(table, need, progress)
         return self._with_bound(table, need, found, why)
 
-    def _circulated(self, table: Table, need: Need, progress: Progress | None) -> tuple[Protection, str]:
+    def _run_circulation(self, table: Table, need: Need, progress: Progress | None) -> tuple[Protection, str]:
         """Run Circulation; for cross tables that are not too large, return the cheaper of two patterns."""
         found = self._circulation().protect(table, need, progress)
         if cross_table_of(table) is None:
-            return found, "for relations that are no cross table"
+            return found, "for relations that do not form a cross table"
         # A note means that the search was cut short: then nothing else is searched.
         if table.n_cells <= AUTO.max_compared and not found.note:
             other = self._second(table, need)
@@ -133,7 +133,7 @@ class Auto:
 
     def _with_bound(self, table: Table, need: Need, found: Protection, why: str) -> Protection:
         """Add a note with method, reason and distance from the least cost."""
-        stay = kept(table, self.keep)
+        stay = kept_cells(table, self.keep)
         first = need.unsafe | by_hand(table, self.start, stay)
         least = least_cost(table, need, costs(table, self.cost), stay, first)
         own = f"{found.note}; " if found.note else ""
@@ -143,7 +143,7 @@ class Auto:
             note=f"{found.method}, {why}: {own}{above(found.cost, least)}",
         )
 
-    def _known(self, table: Table, need: Need, progress: Progress | None) -> Protection:
+    def _protect_if_known(self, table: Table, need: Need, progress: Progress | None) -> Protection:
         """Protect with a method that attackers may know."""
         if self.keep is not None or self.start is not None:
             raise ParameterError(
@@ -162,14 +162,14 @@ class Auto:
     def _small(self, table: Table, need: Need, progress: Progress | None) -> Protection:
         """Search for the cheapest pattern; if cut short, continue from a heuristic's better one."""
         why = "for a small table"
-        found = self._searched(table, need, None, AUTO.small_work, why, progress)
+        found = self._search_cheapest(table, need, None, AUTO.small_work, why, progress)
         if not found.proven:
             other = self._second(table, need)
             if other is not None and other.cost < found.cost:
-                found = self._searched(table, need, other, AUTO.small_work, why, progress)
+                found = self._search_cheapest(table, need, other, AUTO.small_work, why, progress)
         return found
 
-    def _searched(
+    def _search_cheapest(
         self,
         table: Table,
         need: Need,
@@ -182,7 +182,7 @@ class Auto:
         found = Optimal(
             cost=self.cost,
             keep=self.keep,
-            withhold=by_hand(table, self.start, kept(table, self.keep)),
+            withhold=by_hand(table, self.start, kept_cells(table, self.keep)),
             start=start,
             work_limit=work,
             time_limit_s=self.time_limit_s,
@@ -193,7 +193,7 @@ class Auto:
             return self._with_bound(table, need, found, why)
         return replace(found, note=f"{found.method}, {why}: {above(found.cost, least_known(found))}")
 
-    def _walked(self, table: Table, need: Need) -> Protection | None:
+    def _walk_greedily(self, table: Table, need: Need) -> Protection | None:
         """Return the tidied greedy pattern, or None if the walk reached its work limit."""
         greedy = Greedy(
             cost=self.cost,
@@ -214,7 +214,7 @@ class Auto:
     def _second(self, table: Table, need: Need) -> Protection | None:
         """Return the greedy pattern as a second candidate; None if it has none or was interrupted."""
         try:
-            return self._walked(table, need)
+            return self._walk_greedily(table, need)
         except KeyboardInterrupt:
             LOGGER.warning("interrupted: the pattern found before is safe and kept")
             return None

@@ -43,7 +43,7 @@ def costs(table: Table, cost: str | ArrayLike, power: float | None = None) -> Fl
     array([2., 3.])
     """
     named = isinstance(cost, str)
-    chosen = _named(table, str(cost)) if named else _given(table, cost)
+    chosen = _standard_cost(table, str(cost)) if named else _checked_array(table, cost)
     if power == 0 or (named and cost == "log"):
         chosen = np.log1p(chosen)
     elif power is not None:
@@ -54,7 +54,7 @@ def costs(table: Table, cost: str | ArrayLike, power: float | None = None) -> Fl
     return chosen
 
 
-def _named(table: Table, name: str) -> Floats:
+def _standard_cost(table: Table, name: str) -> Floats:
     if name == "unit":
         return np.ones(table.n_cells)
     if name in {"value", "log"}:
@@ -76,7 +76,7 @@ def _named(table: Table, name: str) -> Floats:
     return found.astype(np.float64)
 
 
-def _given(table: Table, cost: ArrayLike) -> Floats:
+def _checked_array(table: Table, cost: ArrayLike) -> Floats:
     try:
         array = np.array(cost, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -72,8 +72,8 @@ def against_insiders(
     """
     withheld = np.array(protection.withheld)
     steps = protection.steps
-    search = CoalitionSearch(table, need, _released(table, need, withheld), attack)
-    found = [one for one in _examined(search, search.coalitions(), progress) if len(one.cells)]
+    search = CoalitionSearch(table, need, _release(table, need, withheld), attack)
+    found = [one for one in _examine(search, search.coalitions(), progress) if len(one.cells)]
     # Cells that witnesses move: none of them has a single possible value.
     moving = np.zeros(table.n_cells, dtype=np.bool_)
     if found and traits_of(method).hypercubes and _by_hypercubes(table):
@@ -81,8 +81,8 @@ def against_insiders(
         search.witnesses.add_all(hypercubes)
         moving[hypercubes.cells] = True
         withheld |= moving
-        search = CoalitionSearch(table, need, _released(table, need, withheld), attack, search)
-        found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
+        search = CoalitionSearch(table, need, _release(table, need, withheld), attack, search)
+        found = [one for one in _examine(search, [one.members for one in found]) if len(one.cells)]
     work = CountedWork(MAX_WORK)
     while found and not work.over:
         before = withheld.copy()
@@ -96,20 +96,20 @@ def against_insiders(
             steps += more.steps
         if np.array_equal(withheld, before):
             raise unreachable(table, found[0].cells)
-        search = CoalitionSearch(table, need, _released(table, need, withheld), attack, search)
-        found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
+        search = CoalitionSearch(table, need, _release(table, need, withheld), attack, search)
+        found = [one for one in _examine(search, [one.members for one in found]) if len(one.cells)]
     if np.array_equal(withheld, protection.withheld) and not (work.over or search.undecided):
         return protection
     withheld &= ~redundant_suppressions(
         table, withheld, withheld & ~protection.withheld & ~need.unsafe & ~moving
     )
-    made = extended(table, need, protection, method, withheld, steps=steps, purpose="insiders")
+    made = extend_protection(table, need, protection, method, withheld, steps=steps, purpose="insiders")
     if not (found or search.undecided):
         return made
     return replace(made, note="; ".join(filter(None, (made.note, STOPPED))))
 
 
-def extended(
+def extend_protection(
     table: Table,
     need: Need,
     protection: Protection,
@@ -146,7 +146,7 @@ def extended(
     )
 
 
-def _examined(
+def _examine(
     search: CoalitionSearch, coalitions: Sequence[Coalition], progress: Progress | None = None
 ) -> Iterator[TooClose]:
     for done, found in enumerate(search.examined(coalitions), start=1):
@@ -155,7 +155,7 @@ def _examined(
             progress(done, len(coalitions))
 
 
-def _released(table: Table, need: Need, withheld: Mask) -> Release:
+def _release(table: Table, need: Need, withheld: Mask) -> Release:
     return Release.of(table, Protection.withhold(table, withheld, need))
 
 
@@ -268,7 +268,7 @@ def unreachable(table: Table, cells: Iterable[int]) -> NeedError:
     places = [int(cell) for cell in cells]
     return NeedError(
         "insiders_out_of_reach",
-        "{n} cell(s) cannot be protected from somebody who knows their own contributions",
+        "{n} cell(s) cannot be protected from a contributor who knows their own contributions",
         where="cells {cells}",
         fix="let more be withheld (keep, fixed: margins too), merge codes, or choose insiders none",
         n=len(places),

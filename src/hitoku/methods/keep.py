@@ -20,20 +20,20 @@ from hitoku.model import BOUND, Floats, Mask, Need, Protection, Reason, Release,
 Keep = Literal["margins"]
 
 
-def kept(table: Table, keep: Keep | ArrayLike | None) -> Mask:
+def kept_cells(table: Table, keep: Keep | ArrayLike | None) -> Mask:
     """Return the cells that must not be suppressed: the table's fixed ones and those named by the caller.
 
     Parameters
     ----------
     table
-        The table.
+        Table to protect.
     keep
         A mask; or "margins": every cell that is the total of some relation; or None.
 
     Examples
     --------
     >>> table = Table.from_array([[20, 15], [72, 1]])
-    >>> kept(table, "margins").reshape(3, 3).astype(int)
+    >>> kept_cells(table, "margins").reshape(3, 3).astype(int)
     array([[0, 0, 1],
            [0, 0, 1],
            [1, 1, 1]])
@@ -61,7 +61,7 @@ def by_hand(table: Table, start: ArrayLike | Protection | None, stay: Mask) -> M
     Parameters
     ----------
     table
-        The table.
+        Table to protect.
     start
         A mask, or the protection of an earlier method; or None.
     stay
@@ -87,7 +87,7 @@ def by_hand(table: Table, start: ArrayLike | Protection | None, stay: Mask) -> M
 def staying(table: Table, method: Any) -> Mask:
     """Return the cells that a method never suppresses, by any of its parameters."""
     keeps = traits_of(method).keeps
-    stay = kept(table, method.keep if "keep" in keeps else None)
+    stay = kept_cells(table, method.keep if "keep" in keeps else None)
     forced = np.asarray(method.forced if "forced" in keeps else ())
     if forced.size:
         stay = stay.copy()

@@ -11,7 +11,7 @@ import numpy as np
 
 from hitoku.errors import ParameterError
 from hitoku.model import Need, Protection, Table
-from hitoku.rules import Rule, from_spec, made
+from hitoku.rules import Rule, build_from_spec, from_spec
 
 # Called with the amount of work done and the total; the unit depends on the method.
 Progress = Callable[[float, float], None]
@@ -86,7 +86,7 @@ def requires_groups(method: Method) -> bool:
     return traits.promise is Promise.INTERVALS and traits.adds_cells and traits.secret
 
 
-def promised(method: Any, need: Need) -> Need | None:
+def guaranteed_bounds(method: Any, need: Need) -> Need | None:
     """Return the intervals that a method guarantees, or None if it guarantees none."""
     traits = traits_of(method)
     if traits.promise is Promise.INTERVALS:
@@ -98,14 +98,15 @@ def promised(method: Any, need: Need) -> Need | None:
     return replace(need, width=np.where(need.unsafe, np.maximum(need.width, least), need.width))
 
 
-def informed(method: Method, rules: Sequence[Rule], width: Any) -> Method:
+def with_known_rules(method: Method, rules: Sequence[Rule], width: Any) -> Method:
     """Return a method with the rules and width that it must know, if any.
 
     Examples
     --------
     >>> from hitoku.methods import Greedy, Randomised
     >>> from hitoku.rules import MinFrequency
-    >>> informed(Randomised(), [MinFrequency(5)], 9).width, informed(Greedy(), [MinFrequency(5)], 9)
+    >>> rules = [MinFrequency(5)]
+    >>> with_known_rules(Randomised(), rules, 9).width, with_known_rules(Greedy(), rules, 9)
     (9, Greedy())
     """
     if not traits_of(method).informed:
@@ -160,5 +161,5 @@ def method_from_parts(
     name: str, given: Mapping[str, Any], registry: Mapping[str, type[Method]], *, where: str
 ) -> Method:
     """Make a method from its name and individual parameters."""
-    method: Method = made(name, given, registry, "method", CHOICES, where=where)
+    method: Method = build_from_spec(name, given, registry, "method", CHOICES, where=where)
     return method

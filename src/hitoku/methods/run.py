@@ -16,10 +16,10 @@ import numpy as np
 
 from hitoku.errors import NeedError, SolverError, must_be, some
 from hitoku.methods.attribution import open_groups
-from hitoku.methods.method import Progress, promised, traits_of
+from hitoku.methods.method import Progress, guaranteed_bounds, traits_of
 from hitoku.methods.whole_numbers import close_in_whole_numbers
 from hitoku.model import SUM_ROUNDING, Floats, Integers, Mask, Need, Protection, Table, groups_by_size, slack
-from hitoku.solver.linear import LinearProgram, SolverStatus, opened
+from hitoku.solver.linear import LinearProgram, SolverStatus, open_program
 
 
 def orders_apart(table: Table, need: Need) -> float:
@@ -56,7 +56,9 @@ def refuse_cramped(table: Table, need: Need, withheld: Mask) -> None:
     if orders_apart(table, need) * SUM_ROUNDING <= 1:
         return
     cells = [
-        cell for group, far in _groups(table, need) for cell in _cramped(table, need, withheld, group, far)
+        cell
+        for group, far in _groups(table, need)
+        for cell in _cramped_cells(table, need, withheld, group, far)
     ]
     if cells:
         raise _refusal(table, need, f"cells {some((table.describe(cell) for cell in cells[:4]), 3)}")
@@ -88,8 +90,8 @@ def _groups(table: Table, need: Need) -> list[tuple[Integers, float]]:
     """Return unsafe cells in groups of similar level, small first, with the movement needed for each."""
     asked = np.where(_levels(need) > 0, _levels(need), float(table.integer))
     cells = np.flatnonzero(need.unsafe & (asked > 0))
-    room = float(np.abs(table.value).max(initial=0.0))
-    return [(cells[group], far) for group, far in groups_by_size(asked[cells], room)]
+    largest = float(np.abs(table.value).max(initial=0.0))
+    return [(cells[group], far) for group, far in groups_by_size(asked[cells], largest)]
 
 
 def _nearer(table: Table, far: float) -> Table:
@@ -100,7 +102,7 @@ def _nearer(table: Table, far: float) -> Table:
     )
 
 
-def _cramped(table: Table, need: Need, withheld: Mask, unsafe: Integers, far: float) -> list[int]:
+def _cramped_cells(table: Table, need: Need, withheld: Mask, unsafe: Integers, far: float) -> list[int]:
     """Return the unsafe cells that cannot move as required within the limited slack."""
     cells = np.flatnonzero(withheld & (table.upper > table.lower))
     place = {int(cell): number for number, cell in enumerate(cells)}
@@ -109,7 +111,7 @@ def _cramped(table: Table, need: Need, withheld: Mask, unsafe: Integers, far: fl
     relations = table.relations[:, cells]
     program = LinearProgram(np.zeros(len(cells)), relations, np.zeros(relations.shape[0]), -down, up)
     ends = np.zeros((2, len(unsafe)))
-    with opened(program) as warm:
+    with open_program(program) as warm:
         for number, cell in enumerate(unsafe.tolist()):
             for side, push in enumerate((warm.minimise, warm.maximise) if cell in place else ()):
                 solution = push(place[cell], details=False)
@@ -158,7 +160,7 @@ def run(method: Decides, table: Table, need: Need, progress: Progress | None = N
         if len(need.attributions):
             found = open_groups(method, table, need, found, progress)
         found = close_in_whole_numbers(method, table, need, found)
-        intervals = promised(method, need)
+        intervals = guaranteed_bounds(method, need)
         if intervals is not None:
             refuse_cramped(table, intervals, found.withheld)
     except SolverError as error:

@@ -58,7 +58,7 @@ class BlocksTuning:
     max_decimals: int = 9
     """Magnitudes are worked on as whole numbers of at most this many decimals."""
     fine_total: int = 10**9
-    """Grand total in units, at most, where the totals are no decimal numbers."""
+    """Maximum grand total in units if the totals are not decimal numbers."""
     many_contributors: int = 1_000
     """Number of equal contributors that makes a cell safe by every rule of contributors."""
     family_rounds: int = 3

@@ -19,7 +19,7 @@ from hitoku.errors import NeedError, some
 from hitoku.feasibility import EndSearch, Problem, parts_of, settle
 from hitoku.methods.costs import prices_of
 from hitoku.methods.keep import staying
-from hitoku.methods.method import promised, traits_of
+from hitoku.methods.method import guaranteed_bounds, traits_of
 from hitoku.model import (
     Deviations,
     Floats,
@@ -52,7 +52,7 @@ def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protect
         If a cell stays too narrow although every eligible cell near it is suppressed; the error names the
         cells.
     """
-    asked = promised(method, need)
+    asked = guaranteed_bounds(method, need)
     if asked is None or not table.integer or not (found.withheld & need.unsafe).any():
         return found
     if shown_by_moves(table, asked, found):
@@ -199,7 +199,7 @@ def _unreachable(table: Table, cells: Integers) -> NeedError:
         else "{n} counts cannot be protected over whole numbers, though everything in reach is withheld that "
         "may be",
         where="cells {cells}",
-        fix="let more be withheld (keep, fixed: margins too), merge codes, or ask for a smaller width",
+        fix="allow more suppression (keep, fixed: margins too), merge codes, or require a smaller width",
         n=len(cells),
         cells=some((table.describe(int(cell)) for cell in cells[:4]), 3),
     )

@@ -2,12 +2,12 @@ from hitoku.metrics.loss import Compared as Compared
 from hitoku.metrics.loss import Comparison as Comparison
 from hitoku.metrics.loss import Loss as Loss
 from hitoku.metrics.loss import loss as loss
-from hitoku.metrics.loss import reached as reached
+from hitoku.metrics.loss import protection_ratio as protection_ratio
 from hitoku.metrics.record_risk import RecordRisk as RecordRisk
 from hitoku.metrics.record_risk import risk_per_record as risk_per_record
 from hitoku.metrics.recovery import BINS as BINS
 from hitoku.metrics.recovery import EXACT as EXACT
 from hitoku.metrics.recovery import Recovery as Recovery
+from hitoku.metrics.recovery import attacker_knowledge as attacker_knowledge
 from hitoku.metrics.recovery import errors as errors
-from hitoku.metrics.recovery import known as known
 from hitoku.metrics.recovery import recovery as recovery

@@ -59,6 +59,11 @@ def loss(table: Table, decision: Protection | Release) -> Loss:
     decision
         Protection or release of this table.
 
+    Returns
+    -------
+    Loss
+        Numbers of suppressed cells, and shares of the suppressed value; for adjusted values, their changes.
+
     Raises
     ------
     ProtectionError
@@ -96,7 +101,7 @@ def loss(table: Table, decision: Protection | Release) -> Loss:
     )
 
 
-def reached(table: Table, need: Need, bounds: Bounds) -> Floats:
+def protection_ratio(table: Table, need: Need, bounds: Bounds) -> Floats:
     """Return the protection of each unsafe cell as a multiple of its requirement.
 
     It is the smallest of three quotients of attained and required protection: below the value, above it, and
@@ -120,7 +125,7 @@ def reached(table: Table, need: Need, bounds: Bounds) -> Floats:
     --------
     >>> table = Table.from_array([20, 4, 6])
     >>> need = Need(unsafe=table.value < 20, width=4.0)
-    >>> reached(table, need, Bounds(lower=[20, 0, 4, 30], upper=[20, 6, 6, 30]))
+    >>> protection_ratio(table, need, Bounds(lower=[20, 0, 4, 30], upper=[20, 6, 6, 30]))
     array([1.5, 0.5])
     """
     if len(need) != table.n_cells or len(bounds.lower) != table.n_cells:
@@ -135,12 +140,12 @@ def reached(table: Table, need: Need, bounds: Bounds) -> Floats:
     cells = need.unsafe
     value, low, high = table.value[cells], bounds.lower[cells], bounds.upper[cells]
     found = np.where(high > low, np.inf, 0.0)
-    for room, asked in (
+    for slack, asked in (
         (value - low, need.lower[cells]),
         (high - value, need.upper[cells]),
         (high - low, need.width[cells]),
     ):
-        quotient = np.divide(np.maximum(room, 0.0), asked, out=np.full(len(asked), np.inf), where=asked > 0)
+        quotient = np.divide(np.maximum(slack, 0.0), asked, out=np.full(len(asked), np.inf), where=asked > 0)
         found = np.minimum(found, quotient)
     return found
 

@@ -45,7 +45,7 @@ class RecordRisk:
         counts.
     closest
         Sums: index of the cell with the insider's closest estimate; -1 without an estimate. None for counts.
-    told
+    exposed
         Counts: for each variable, whether the contributor's code follows from their other codes. Empty for
         sums.
     """
@@ -58,7 +58,7 @@ class RecordRisk:
     outsider: Floats | None = None
     insider: Floats | None = None
     closest: Integers | None = None
-    told: Mapping[str, Mask]
+    exposed: Mapping[str, Mask]
 
     @property
     def columns(self) -> dict[str, list[Any]]:
@@ -74,12 +74,12 @@ class RecordRisk:
                 found[f"{name}_percent"] = [None if np.isnan(f) else round(f, 4) for f in far.tolist()]
             found["cell"] = [self.table.describe(cell) if cell >= 0 else "" for cell in self.closest.tolist()]
         else:
-            listed = [np.flatnonzero(mask) for mask in self.told.values()]
+            listed = [np.flatnonzero(mask) for mask in self.exposed.values()]
             words: list[list[str]] = [[] for _ in self.names]
-            for name, places in zip(self.told, listed, strict=True):
+            for name, places in zip(self.exposed, listed, strict=True):
                 for place in places.tolist():
                     words[place].append(name)
-            found["told"] = ["; ".join(each) for each in words]
+            found["exposed"] = ["; ".join(each) for each in words]
         return found
 
     @property
@@ -96,8 +96,8 @@ class RecordRisk:
             for name, far in (("outsider", self.outsider), ("insider", self.insider)):
                 found[f"known_to_{name}"] = int((far == 0).sum())
                 found[f"within_10_percent_of_{name}"] = int((far < 10).sum())
-        for name, mask in self.told.items():
-            found[f"told_{name}"] = int(mask.sum())
+        for name, mask in self.exposed.items():
+            found[f"exposed_{name}"] = int(mask.sum())
         return found
 
     def __repr__(self) -> str:
@@ -152,11 +152,11 @@ def risk_per_record(table: Table, bounds: Bounds, leaves: Shares, *, counts: boo
         "fewest": np.where(fewest > len(who), 0, fewest),
     }
     if counts:
-        told = {}
+        exposed = {}
         for axis, dimension in enumerate(table.dimensions):
             mine = who[_only_place(table, bounds, axis)[cell]]
-            told[dimension.name] = np.isin(np.arange(n), mine)
-        return RecordRisk(**found, told=told)
+            exposed[dimension.name] = np.isin(np.arange(n), mine)
+        return RecordRisk(**found, exposed=exposed)
     positive = amount > 0
     who, cell, amount = who[positive], cell[positive], amount[positive]
     upper = np.maximum(bounds.upper[cell], amount)
@@ -168,7 +168,7 @@ def risk_per_record(table: Table, bounds: Bounds, leaves: Shares, *, counts: boo
     closest[who[first]], near[who[first]] = cell[first], insider[first]
     far[who[first]] = np.inf
     np.fmin.at(far, who, outsider)
-    return RecordRisk(**found, told={}, outsider=far, insider=near, closest=closest)
+    return RecordRisk(**found, exposed={}, outsider=far, insider=near, closest=closest)
 
 
 def _percent(estimate: Floats, amount: Floats) -> Floats:

@@ -77,7 +77,7 @@ class Recovery:
         return f"Recovery({draws} replications of {cells:_} unsafe cells, {self.exact:_} exact{more})"
 
 
-def known(
+def attacker_knowledge(
     table: Table, need: Need, release: Release, *, norm: Norm = "l1", delta: float = DELTA
 ) -> AttackerKnowledge:
     """Return the attacker's knowledge of the adjustment: the largest deviation of each cell.
@@ -116,7 +116,7 @@ def known(
         upper=upper,
         lower_share=_share(lower, size),
         upper_share=_share(upper, size),
-        room=(low, high),
+        slack=(low, high),
         weights=reciprocal(table.value, norm),
     )
 
@@ -166,6 +166,11 @@ def recovery(
     tolerance
         Largest relative error that counts as exact, as a share of the true value.
 
+    Returns
+    -------
+    Recovery
+        Relative errors of the estimates, by replication.
+
     Examples
     --------
     >>> from hitoku.model import Protection
@@ -176,5 +181,5 @@ def recovery(
     >>> recovery(table, need, Release.of(table, adjusted), Adjustment(scenario="B3"))
     Recovery(10 replications of 1 unsafe cells, 10 exact)
     """
-    facts = known(table, need, release, norm=attack.norm, delta=attack.delta)
+    facts = attacker_knowledge(table, need, release, norm=attack.norm, delta=attack.delta)
     return errors(table, need, attack.estimate(release, facts), tolerance=tolerance)

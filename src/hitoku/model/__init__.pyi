@@ -20,7 +20,7 @@ from hitoku.model.frames import infinite as infinite
 from hitoku.model.frames import nearest_code as nearest_code
 from hitoku.model.frames import not_numbers as not_numbers
 from hitoku.model.frames import numbers as numbers
-from hitoku.model.frames import opened as opened
+from hitoku.model.frames import open_frame as open_frame
 from hitoku.model.frames import refuse_nul as refuse_nul
 from hitoku.model.frames import refuse_similar as refuse_similar
 from hitoku.model.frames import require_columns as require_columns

@@ -24,7 +24,7 @@ from hitoku.model.dimension import Labels
 MAX_DIGITS = 300
 
 
-def opened(frame: Any) -> nw.DataFrame[Any]:
+def open_frame(frame: Any) -> nw.DataFrame[Any]:
     """Return a narwhals frame for pandas, polars, pyarrow or a DuckDB relation."""
     try:
         wrapped = nw.from_native(frame)
@@ -224,8 +224,8 @@ def _near_branch(code: str, known: Sequence[str]) -> str:
 def _nearly(codes: Sequence[str], known: Sequence[str]) -> str:
     """Return similar codes that differ only in leading zeros, spaces or letter case."""
     for words, key in (
-        ("in spaces or letter case", folded),
-        ("in zeros at the front", lambda code: folded(code).lstrip("0")),
+        ("in spaces or letter case", fold_code),
+        ("in zeros at the front", lambda code: fold_code(code).lstrip("0")),
     ):
         meant = {key(code): code for code in known}
         pairs = [(code, meant[key(code)]) for code in codes if key(code) in meant]
@@ -235,12 +235,12 @@ def _nearly(codes: Sequence[str], known: Sequence[str]) -> str:
     return ""
 
 
-def folded(code: str) -> str:
+def fold_code(code: str) -> str:
     r"""Return a code without surrounding spaces, in one letter case and one character width.
 
     Examples
     --------
-    >>> folded("tr1 ") == folded("TR1") == folded("\uff54\uff52\uff11")
+    >>> fold_code("tr1 ") == fold_code("TR1") == fold_code("\uff54\uff52\uff11")
     True
     """
     return " ".join(unicodedata.normalize("NFKC", code).split()).casefold()
@@ -256,10 +256,10 @@ def refuse_similar(name: str, counts: Mapping[str, int], where: str) -> None:
     """
     groups: dict[str, list[str]] = {}
     for code in counts:
-        groups.setdefault(folded(code), []).append(code)
+        groups.setdefault(fold_code(code), []).append(code)
     alike = [sorted(codes) for codes in groups.values() if len(codes) > 1]
     if alike:
-        told = ", ".join(
+        examples = ", ".join(
             f"{code!r} ({counts[code]:,} rows)" if counts[code] else f"{code!r}" for code in alike[0]
         )
         more = Text(" and {n} more such group(s)", n=len(alike) - 1) if len(alike) > 1 else ""
@@ -267,10 +267,10 @@ def refuse_similar(name: str, counts: Mapping[str, int], where: str) -> None:
             "codes_look_alike",
             "column {column!r} has codes that differ only in spaces, letter case or character width",
             column=name,
-            where="{place}: {told}{more}",
+            where="{place}: {examples}{more}",
             fix="use one spelling; if the codes are different, list both in a hierarchy",
             place=where,
-            told=told,
+            examples=examples,
             more=more,
         )
 

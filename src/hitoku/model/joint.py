@@ -76,10 +76,10 @@ def join(
     measures = list(dict.fromkeys(table.measure for table in tables))
     measures_of = [measures.index(table.measure) for table in tables]
     keys, plain = _definitions(tables, placements, measures_of)
-    numbers, in_these_data = _merged(keys, sets)
+    numbers, in_these_data = _number_cells(keys, sets)
     ends = np.cumsum([table.n_cells for table in tables])[:-1]
     cell = np.split(numbers, ends)
-    rows = list(_divided(divisions, cell, np.split(plain, ends), placements, measures_of))
+    rows = list(_division_relations(divisions, cell, np.split(plain, ends), placements, measures_of))
     for one, other in permutations(range(len(tables)), 2):
         if tables[one].measure == tables[other].measure:
             rows += unions(sets[one], sets[other], cell[one], cell[other])
@@ -175,13 +175,13 @@ def _definitions(
         kept = [number(mask, ("filter", name)) for name, mask in placement.filters.items() if not mask.all()]
         blocks.append([*columns, *(np.full(table.n_cells, each) for each in kept)])
     width = max(len(columns) for columns in blocks)
-    rows = np.concatenate([_sorted(columns, width) for columns in (*blocks, *bare)])
+    rows = np.concatenate([_sort_restrictions(columns, width) for columns in (*blocks, *bare)])
     _, key = np.unique(rows, axis=0, return_inverse=True)
     keys, plain = np.split(np.asarray(key, dtype=np.int64).ravel(), 2)
     return keys, plain
 
 
-def _sorted(columns: Sequence[Integers], width: int) -> Integers:
+def _sort_restrictions(columns: Sequence[Integers], width: int) -> Integers:
     """Sort the restrictions of a cell independently of its table, with the measure first."""
     block = np.full((len(columns[0]), width), ANY, dtype=np.int64)
     block[:, : len(columns)] = np.stack(columns, axis=1)
@@ -200,7 +200,7 @@ def _without_repeats(ordered: Integers) -> Integers:
     return np.sort(np.where(again, ANY, ordered), axis=1)
 
 
-def _merged(keys: Integers, sets: Sequence[RecordSets]) -> tuple[Integers, int]:
+def _number_cells(keys: Integers, sets: Sequence[RecordSets]) -> tuple[Integers, int]:
     """Assign numbers to the distinct cells of all tables, in order of first appearance."""
     table = np.repeat(np.arange(len(sets)), [len(s.records) for s in sets])
     own = np.concatenate([np.arange(len(s.records)) for s in sets])
@@ -249,7 +249,7 @@ def _partners(
             kept.append((cells[0], tables))
 
 
-def _divided(
+def _division_relations(
     divisions: Sequence[Sequence[int]],
     cells: Sequence[Integers],
     plain: Sequence[Integers],
@@ -262,13 +262,13 @@ def _divided(
         known = under.setdefault((measures[place], placements[place].kept.tobytes()), {})
         for key, number in zip(own.tolist(), numbers.tolist(), strict=True):
             known.setdefault(key, number)
-    told: set[tuple[int, tuple[bytes, ...]]] = set()
+    seen: set[tuple[int, tuple[bytes, ...]]] = set()
     for places in divisions:
         masks, whole = _division(places, placements)
         measure = measures[places[0]]
-        if (measure, masks) in told:
+        if (measure, masks) in seen:
             continue
-        told.add((measure, masks))
+        seen.add((measure, masks))
         parts = [under[measure, mask] for mask in masks]
         for key, number in under.get((measure, whole), {}).items():
             if all(key in part for part in parts):

@@ -87,7 +87,7 @@ def by_names(tables: Sequence[Linkable], levels: Levels | None = None) -> tuple[
                 fix="link tables made with from_array, from_frame or tabulate, all at once",
                 table=place + 1,
             )
-    own = [_named(table.dimensions, place, levels or {}) for place, table in enumerate(tables)]
+    own = [_variable_names(table.dimensions, place, levels or {}) for place, table in enumerate(tables)]
     refuse_strange_levels(own, levels or {})
     names, codes, totals = _variables(tables, own)
     keys = np.concatenate(
@@ -103,7 +103,7 @@ def by_names(tables: Sequence[Linkable], levels: Levels | None = None) -> tuple[
     return cell, Labels(tuple(names), tuple(tuple(c) for c in codes), positions)
 
 
-def _named(dimensions: Sequence[Dimension], place: int, levels: Levels) -> dict[str, Dimension]:
+def _variable_names(dimensions: Sequence[Dimension], place: int, levels: Levels) -> dict[str, Dimension]:
     """Return the variables of a table; a level of a classification has the name of the classification."""
     above = {level: name for name, listed in levels.items() for level in listed}
     found: dict[str, Dimension] = {}
@@ -192,7 +192,7 @@ def assemble(
         )
     return {
         "value": value[first],
-        "relations": _stacked(tables, cell, len(first), sums),
+        "relations": _stack_relations(tables, cell, len(first), sums),
         "labels": labels,
         "frequency": _first(tables, "frequency", first),
         "units": _contributors([table.units for table in tables], first),
@@ -272,7 +272,7 @@ def _keys(
     return np.asarray(np.ravel_multi_index(columns, [len(c) for c in codes]), dtype=np.int64)
 
 
-def _stacked(
+def _stack_relations(
     tables: Sequence[Linkable], cell: Integers, n_cells: int, sums: sparse.csr_array | None
 ) -> sparse.csr_array:
     """Return the relations of all tables over the common cells, without repetitions."""

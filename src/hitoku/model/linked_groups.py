@@ -182,13 +182,13 @@ def _labels(wholes: Sequence[Table], first: Integers, names: Sequence[str]) -> L
         columns.append([np.full(whole.n_cells, measures.index(whole.measure)) for whole in wholes])
     positions = np.stack([np.concatenate(column)[first] for column in columns], axis=1)
     if len(np.unique(positions, axis=0)) < len(positions):
-        told = [_codes(whole.labels, TABLE) or (name,) for whole, name in zip(wholes, names, strict=True)]
-        listed = tuple(dict.fromkeys(code for one in told for code in one))
+        codes_of = [_codes(whole.labels, TABLE) or (name,) for whole, name in zip(wholes, names, strict=True)]
+        listed = tuple(dict.fromkeys(code for one in codes_of for code in one))
         last = [
             _column(whole, TABLE, listed)
             if TABLE in whole.labels.names
             else np.full(whole.n_cells, listed.index(own[0]))
-            for whole, own in zip(wholes, told, strict=True)
+            for whole, own in zip(wholes, codes_of, strict=True)
         ]
         variables, codes = [*variables, TABLE], [*codes, listed]
         positions = np.column_stack([positions, np.concatenate(last)[first]])

@@ -194,8 +194,8 @@ class Need:
         if len(self) != n_cells:
             raise NeedError(
                 "need_of_other_table",
-                "a need of {n_need} cells for a table of {n_table}",
-                fix="assess this very table",
+                "need has {n_need} cells, table has {n_table}",
+                fix="assess this table",
                 n_need=len(self),
                 n_table=n_cells,
             )

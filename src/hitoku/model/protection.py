@@ -29,7 +29,7 @@ class Reason(StrEnum):
     FURTHER = "its interval is too narrow, and its own relations have no cell left to withhold"
     GROUP = "a group would be given away: too few of its people could be elsewhere"
     WHOLE = "its interval is too narrow over whole numbers"
-    POINT = "everybody can tell the cell all the same: published again"
+    POINT = "redundant: published again, because everyone can derive its value"
     UNNECESSARY = "every need is met without the cell: published again"
 
 

@@ -18,7 +18,7 @@ from hitoku.model.frames import (
     backend_of,
     code_list,
     numbers,
-    opened,
+    open_frame,
     refuse_similar,
     require_columns,
     texts,
@@ -58,7 +58,7 @@ def array_parts(
     _refuse_not_finite(inner, names, codes)
     # Variables with more codes are not cached.
     if numbered and max(inner.shape) <= 1_000 and all(isinstance(name, str) for name in names):
-        dimensions = _numbered(tuple(names), inner.shape, total)
+        dimensions = _numbered_variables(tuple(names), inner.shape, total)
     else:
         dimensions = dimensions_of(names, codes, total)
     refuse_too_large(dimensions)
@@ -82,7 +82,7 @@ def array_parts(
 
 
 @lru_cache(maxsize=64)
-def _numbered(names: tuple[str, ...], shape: tuple[int, ...], total: str) -> tuple[Dimension, ...]:
+def _numbered_variables(names: tuple[str, ...], shape: tuple[int, ...], total: str) -> tuple[Dimension, ...]:
     """Return variables with the codes 1, 2, ... Cached for simulations with many tables of one shape."""
     return dimensions_of(names, [[str(i + 1) for i in range(side)] for side in shape], total)
 
@@ -178,7 +178,7 @@ def frame_parts(
             fix="use 'check' or 'recompute'",
             totals=totals,
         )
-    data = opened(frame)
+    data = open_frame(frame)
     if not by:
         raise ParameterError(
             "no_variables", "no variables to tabulate by", where="by", fix="name at least one column"

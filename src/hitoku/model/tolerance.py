@@ -73,22 +73,26 @@ def level_slack(value: Floats, level: Floats) -> Floats:
     return np.asarray(np.where(level > 0, np.minimum(usual, LEVEL * level), usual))
 
 
-# Room that is left to cells, as a multiple of the largest level of a group; and how far levels of a group
-# may lie apart.
-ROOM = 1e6
-# Beyond this multiple of that room solvers round away what is asked.
+# Slack granted to cells, as a multiple of the largest level of a group; also the maximum ratio of levels in a
+# group.
+MAX_SLACK = 1e6
+# Above this multiple of that slack, solvers lose the levels in rounding.
 OUT_OF_SCALE = 1e3
 
 
-def groups_by_size(level: Floats, room: float) -> Iterator[tuple[Mask, float]]:
-    """Divide levels into groups of like size, each with the room that it needs; infinite for what there is.
+def groups_by_size(level: Floats, available: float) -> Iterator[tuple[Mask, float]]:
+    """Divide levels into groups of similar size, and limit the slack of cells for each.
 
     Parameters
     ----------
     level
-        What is asked, above zero.
-    room
-        The largest distance that a cell may move.
+        Required levels, above zero.
+    available
+        Maximum distance that a cell may move.
+
+    Yields
+    ------
+    Mask of a group, and the slack to which its programs limit cells; infinite if no limit is needed.
 
     Examples
     --------
@@ -98,7 +102,7 @@ def groups_by_size(level: Floats, room: float) -> Iterator[tuple[Mask, float]]:
     left = np.ones(len(level), dtype=np.bool_)
     while left.any():
         smallest = float(level[left].min())
-        group = left & (level <= ROOM * smallest)
-        far = ROOM * float(level[group].max())
-        yield group, far if room > OUT_OF_SCALE * far else np.inf
+        group = left & (level <= MAX_SLACK * smallest)
+        far = MAX_SLACK * float(level[group].max())
+        yield group, far if available > OUT_OF_SCALE * far else np.inf
         left &= ~group

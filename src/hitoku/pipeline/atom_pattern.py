@@ -1,9 +1,9 @@
-"""Protect several tables of the same records: by the cells that they share, then by their atoms.
+"""Protection of several tables of the same records: by their common cells, then by their atoms.
 
-A method protects the linked tables as cells that some of them have in common. What readers derive by adding
-and subtracting other sets of records is found among the atoms (:mod:`hitoku.linking.atoms`). Where an atom
-cannot hold as much as its rules require, or a cell is closer than required, the method goes on with atoms as
-hidden cells. Where the first pattern is sufficient, nothing more is withheld.
+A method first protects the linked tables, ignoring atoms. The audit then considers all sets of records that
+follow by addition and subtraction, as sums of atoms (:mod:`hitoku.linking.atoms`). If an atom cannot hold as
+much as its rules require, or a cell is closer than required, the method continues with atoms as hidden cells.
+If the first pattern is sufficient, nothing more is suppressed.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import numpy as np
 
 from hitoku.evidence import CellOutcome, audit
 from hitoku.messages import Text
-from hitoku.methods import Method, Progress, extended, go_on, informed
+from hitoku.methods import Method, Progress, extend_protection, go_on, with_known_rules
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.rules import Given, Rule, Zero, assess, name_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SharedCells:
-    """Linked tables without their atoms, and what is asked for them."""
+    """Linked tables without their atoms, with the rules and method for them."""
 
-    table: Table  # The cells that tables show; they are the first ones of the table with atoms.
+    table: Table  # Cells of the tables; they come first in the table with atoms.
     # rules, method: as for the table with atoms.
     rules: Sequence[Rule]
     method: Method
 
 
 def not_in_sets(rules: Sequence[Rule]) -> str:
-    """Say which rules judge cells only, and not sets of records of several tables; empty for none."""
+    """Name the rules that assess cells only, not sets of records of several tables."""
     others = dict.fromkeys(
         name_of(rule) for rule in rules if not (hasattr(rule, "counted") or isinstance(rule, Given | Zero))
     )
@@ -58,21 +58,26 @@ def protect_with_atoms(
     Parameters
     ----------
     table, need, method
-        The linked tables with atoms as hidden cells, and what is asked for them.
+        Linked tables with atoms as hidden cells, their protection requirements, and the method.
     shared
-        The same without atoms.
+        Linked tables without atoms.
     width, groups
         As for :func:`hitoku.assess`.
     progress
         Passed to the method.
 
+    Returns
+    -------
+    Protection
+        Pattern for all cells; atoms count as suppressed.
+
     Raises
     ------
     NeedError
-        When something can be derived from the tables, whatever else is withheld.
+        If no pattern meets the requirements.
     """
     asked = assess(shared.table, shared.rules, width=width, groups=groups)
-    first = informed(shared.method, shared.rules, width).protect(shared.table, asked, progress)
+    first = with_known_rules(shared.method, shared.rules, width).protect(shared.table, asked, progress)
     withheld = np.append(first.withheld, ~table.shown[shared.table.n_cells :])
     found = replace(first, withheld=withheld, value=table.value, secondary=withheld & ~need.unsafe)
     seen = audit(table, need, Release.of(table, Protection.withhold(table, withheld & table.shown, need)))
@@ -81,7 +86,7 @@ def protect_with_atoms(
     if not failing.any() and not (seen.groups and seen.groups.n_open):
         return found
     more = go_on(method, table, withheld).protect(table, need.only(failing), progress)
-    return extended(
+    return extend_protection(
         table,
         need,
         found,

@@ -19,13 +19,13 @@ from hitoku.evidence import UNKNOWN_METHOD, Audit, DerivableGroups, derivable_gr
 from hitoku.io.recipe import Counts, Recipe
 from hitoku.io.release import read_numbers, read_release
 from hitoku.messages import Text
-from hitoku.methods import informed, traits_of
-from hitoku.metrics import known
+from hitoku.methods import traits_of, with_known_rules
+from hitoku.metrics import attacker_knowledge
 from hitoku.model import Contributors, Finding, Need, Protection, Release, Row, Table, Verdict, parse_scope
 from hitoku.pipeline.known_method import Made, known_method_row
 from hitoku.pipeline.recipe_cells import Whole, cells_for, cost_factors, rules_for
 from hitoku.pipeline.recipe_run import equip
-from hitoku.rules import Rule, from_spec, parsed
+from hitoku.rules import Rule, from_spec, parse_spec
 from hitoku.solver.closest import Norm
 
 # The evidence is written with the full precision of doubles.
@@ -150,20 +150,20 @@ class AttackedFolder:
                 "pattern_not_of_method",
                 "the pattern does not follow from this table, its rules and the method alone",
                 where="checker/recipe.toml: counts, insiders or cells withheld by hand",
-                fix="nobody can run the method again without knowing those; attack another release",
+                fix="these are needed to run the method again; attack another release",
             )
         equipped = equip(recipe, method, self.table, cells, cost_factors(recipe, whole)[0])
         # A method that compares tables must know how each would have been assessed.
-        equipped = informed(equipped, rules, width)
+        equipped = with_known_rules(equipped, rules, width)
         return Made(rules, equipped, width, recipe.keys.groups)
 
 
 Given = Mapping[str, Any]
 
 
-def _known(folder: AttackedFolder, given: Given) -> AttackerKnowledge:
+def _known_facts(folder: AttackedFolder, given: Given) -> AttackerKnowledge:
     """Return the facts about an adjustment that can be known; a scenario uses those that it grants."""
-    return known(
+    return attacker_knowledge(
         folder.table,
         folder.need,
         folder.release,
@@ -180,7 +180,7 @@ SUPPLIED: Mapping[str, Callable[[AttackedFolder, Given], Any]] = {
     "width": lambda folder, _: folder.made.width,
     "groups": lambda folder, _: folder.made.groups,
     "norm": lambda folder, _: folder.norm,
-    "known": _known,
+    "known": _known_facts,
 }
 
 
@@ -190,11 +190,11 @@ def attack_folder(folder: AttackedFolder, spec: str) -> list[Finding]:
     Parameters
     ----------
     folder
-        The release.
+        Release to attack.
     spec
         Name of the attack and its parameters, such as ``group:k=2,sensitive=injury``.
     """
-    name, given = parsed(spec, "attack")
+    name, given = parse_spec(spec, "attack")
     if name in ATTACKS and folder.adjusted != ATTACKS[name].adjusted:
         raise ParameterError(
             "attack_not_for_adjusted",
@@ -225,7 +225,7 @@ def judge_folder(folder: AttackedFolder, audit: Audit) -> Verdict:
     Parameters
     ----------
     folder
-        The folder.
+        Release folder.
     audit
         Audit of its public table against its evidence.
     """
@@ -258,9 +258,9 @@ def judge_together(audit: Audit, groups: DerivableGroups | None = None, undecide
     Parameters
     ----------
     audit, groups
-        What was found.
+        Joint audit, and the verdict on derivable sets of records.
     undecided
-        Why it is not decided what all of them show together; empty where it is.
+        Reason why sets of records were not examined; empty if they were.
     """
     return name_attacks(judge(audit, parse_scope(None), groups=groups, tables=undecided, atoms=not undecided))
 

@@ -47,17 +47,17 @@ class AuditedTogether:
     """Result of a joint audit of several releases."""
 
     audit: Audit
-    """The audit of all of them as one."""
+    """Audit of all releases as one."""
     groups: DerivableGroups | None
-    """Whether sets of records that can be derived have enough units; None where no rules are known."""
+    """Whether derivable sets of records have enough units; None if the rules are unknown."""
     undecided: str
-    """Why it is not decided what all of them show together; empty where it is."""
+    """Reason why sets of records were not examined; empty if they were."""
     remarks: tuple[Finding, ...]
     """Points that could not be audited, and how cells were matched."""
 
     @property
     def findings(self) -> list[Finding]:
-        """Cells that are not safe, then the remarks."""
+        """Cells that are not safe, followed by the remarks."""
         return [*self.audit.findings, *self.remarks]
 
 
@@ -71,8 +71,18 @@ def audit_together(folders: Sequence[str | Path], *, data: str | Path | None = N
     folders
         Release folders written by hitoku.
     data
-        The records of all of them. Left out, they are looked for beside the folders and where hitoku runs,
-        by the name and the fingerprint in the evidence.
+        File of records of all releases. Default: a file with the name and hash in the evidence, next to the
+        folders or in the working directory.
+
+    Returns
+    -------
+    AuditedTogether
+        Audit of all cells, verdict on derivable sets of records, and remarks.
+
+    Raises
+    ------
+    ParameterError
+        If there is only one folder, or a folder is given twice.
     """
     if len(folders) < 2:
         raise ParameterError("single_folder", "one folder", where="folders", fix="audit it alone")
@@ -82,7 +92,7 @@ def audit_together(folders: Sequence[str | Path], *, data: str | Path | None = N
     records, undecided = records_of(opened, None if data is None else Path(data))
     tables = [table for table, _, _ in read]
     wider = (
-        _widened([Path(folder) for folder in folders], tables)
+        _add_possible_sums([Path(folder) for folder in folders], tables)
         if records is None
         else [(table, np.arange(table.n_cells)) for table in tables]
     )
@@ -113,7 +123,7 @@ def audit_together(folders: Sequence[str | Path], *, data: str | Path | None = N
     for cells, (_, need, release) in zip(places, read, strict=True):
         shown = ~release.withheld
         published[cells[shown]] = release.published[shown]
-        needs.append(_moved(need, cells, whole.n_cells))
+        needs.append(_transfer_need(need, cells, whole.n_cells))
     release = Release(
         published=published,
         relations=whole.relations,
@@ -135,8 +145,8 @@ def audit_together(folders: Sequence[str | Path], *, data: str | Path | None = N
         for fine, coarse in levels.items()
     ]
     if any(len(need.attributions) for _, need, _ in read):
-        told = "what must not be learnt about groups was not judged together, only in each folder alone"
-        remarks.append(Finding(severity=Severity.REVIEW, place="groups", reason=told))
+        reason = "requirements on groups were not examined together, only in each folder alone"
+        remarks.append(Finding(severity=Severity.REVIEW, place="groups", reason=reason))
     if records is None:
         remarks += _not_widened([Path(folder) for folder in folders], linked, names)
     remarks += [one for one in together.remarks if with_them is None or one.severity is Severity.NOTE]
@@ -150,8 +160,8 @@ def audit_together(folders: Sequence[str | Path], *, data: str | Path | None = N
     return AuditedTogether(found, groups, undecided, tuple(remarks))
 
 
-def _widened(folders: Sequence[Path], tables: Sequence[Table]) -> list[tuple[Table, Integers]]:
-    """Add to every table the sums under which others may publish its records; return its cells in each.
+def _add_possible_sums(folders: Sequence[Path], tables: Sequence[Table]) -> list[tuple[Table, Integers]]:
+    """Add to every table the sums that other folders publish; return the tables with their original cells.
 
     A column of the records that groups the codes of a variable becomes a grouping of it, if a table of
     another folder has that column as a variable.
@@ -261,9 +271,9 @@ def _parts(folder: Path, name: str, table: Table) -> dict[str, tuple[Table, Inte
     trees = read_hierarchies(folder / "checker" / "hierarchies.json")
     measures = _summary(folder).get("measures", {})
     try:
-        told = json.loads(file.read_text("utf-8"))
+        content = json.loads(file.read_text("utf-8"))
         found = {}
-        for part, listed in told.items():
+        for part, listed in content.items():
             cells, dimensions = np.array(listed, dtype=np.int64), trees[part]
             one = Table(
                 value=table.value[cells],
@@ -321,7 +331,7 @@ def _pairs(fine_table: Table, coarse_table: Table) -> list[tuple[str, str]]:
     ]
 
 
-def _moved(need: Need, cells: Integers, n_cells: int) -> Need:
+def _transfer_need(need: Need, cells: Integers, n_cells: int) -> Need:
     """Transfer a need to a larger table, without its requirements on groups."""
     unsafe = np.zeros(n_cells, dtype=bool)
     levels = np.zeros((3, n_cells))

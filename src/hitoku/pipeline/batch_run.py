@@ -103,8 +103,8 @@ def run_batch(
     sources = Sources()
     tables = tuple(runner.session(*session, sources) for session in checked.sessions)
     run = BatchRun(batch=checked.batch, tables=_beside_each_other(tables), log=tuple(runner.log))
-    told, contradicting = compare_apart(run.leaving)
-    run = replace(run, log=(*run.log, *told), contradicting=contradicting)
+    remarks, contradicting = compare_apart(run.leaving)
+    run = replace(run, log=(*run.log, *remarks), contradicting=contradicting)
     tell("write")
     return write_batch(run, checked, None if out is None else Path(out), force=force)
 
@@ -146,13 +146,13 @@ class _Runner:
             made, notes = build(ready, sources)
             judged.append(made)
             name = f"table {ready.asked.number}"
-            self.log += [f"{name}: {line}" for line in [*_described(ready, made), *notes]]
+            self.log += [f"{name}: {line}" for line in [*_describe_table(ready, made), *notes]]
         for write in session.writes:
             _refuse_strange_codes(write, judged[write.table - 1].table)
             if "AR" in write.options and self.adjusts(session, write.table):
                 raise OutputError(
                     "no_intervals_of_adjusted",
-                    "there are no intervals where values are adjusted instead of withheld",
+                    "releases with adjusted values have no intervals",
                     where="line {line} of the batch, option AR",
                     fix="leave AR+ out",
                     line=write.line,
@@ -181,7 +181,7 @@ class _Runner:
                 judged.table, judged.need, by_hand, Optimal(), no_insiders, self.tell
             )
             self.log.append(f"{name}: no <SUPPRESS>: only what is unsafe or marked is withheld")
-            self.log += [f"{name}: {line}" for line in _audited(outcome)]
+            self.log += [f"{name}: {line}" for line in _describe_audit(outcome)]
             safe = SafeTable(judged=judged, bounds=outcome.bounds)
         else:
             method = self.method(asked, judged, ready.asked.power)
@@ -194,7 +194,7 @@ class _Runner:
     ) -> tuple[Done, ...]:
         whole = Table.link([one.table for one in judged])
         cells = [positions(one.table, whole) for one in judged]
-        need = _merged(whole, judged, cells)
+        need = _merge_needs(whole, judged, cells)
         withheld = np.zeros(whole.n_cells, dtype=bool)
         for one, places in zip(judged, cells, strict=True):
             withheld[places] |= one.withheld
@@ -247,14 +247,14 @@ class _Runner:
             if parameter is None:
                 raise ParameterError(
                     "method_cannot_extend_pattern",
-                    "method {method} cannot be told what is withheld already",
+                    "method {method} has no option for cells that are already suppressed",
                     where="--method",
                     fix="use greedy or optimal, or take marks m out of the a priori file",
                     method=self.word,
                 )
             given[parameter] = withheld
-        told: Method = replace(method, **given)
-        return told
+        configured: Method = replace(method, **given)
+        return configured
 
     def protect(self, name: str, asked: Suppress, method: Method, table: Table, need: Need) -> Outcome:
         self.tell("protect")
@@ -267,18 +267,16 @@ class _Runner:
         try:
             outcome = attack_and_audit(table, need, protection, method, inside, self.tell, self.progress)
         except NeedError as error:
-            fix = "merge codes, ask for less, or run with --insiders none"
+            fix = "merge codes, require less, or run with --insiders none"
             raise error.copy_as(where=_within(name, error.where), fix=fix) from error
-        self.log += [f"{name}: {line}" for line in _decided(asked, self.word, outcome)]
+        self.log += [f"{name}: {line}" for line in _describe_result(asked, self.word, outcome)]
         return outcome
 
     def inside(self, name: str, table: Table) -> Insiders:
         """Return the insiders from whom a table must be protected."""
         no_insiders = "contributors who know their own amounts are not considered"
         if table.integer or table.contributors is None:
-            why = Text(
-                "it tells no contributors" if table.contributors is None else "it is a table of counts"
-            )
+            why = Text("it has no contributors" if table.contributors is None else "it is a table of counts")
             self.log.append(f"{name}: {no_insiders}: {why}")
             return Insiders(None, Text("{word}, {why}", word="none", why=why))
         inside = choose_insiders(table, self.insiders)
@@ -290,7 +288,7 @@ class _Runner:
         return inside if inside.attack.contributions else Insiders(None, inside.words)
 
 
-def _merged(whole: Table, judged: Sequence[Judged], cells: Sequence[Integers]) -> Need:
+def _merge_needs(whole: Table, judged: Sequence[Judged], cells: Sequence[Integers]) -> Need:
     """Return the combined need of linked tables: for every cell the largest requirement."""
     parts = []
     for one, places in zip(judged, cells, strict=True):
@@ -325,7 +323,7 @@ def _refuse_strange_codes(write: Write, table: Table) -> None:
             )
 
 
-def _described(ready: Ready, judged: Judged) -> list[str]:
+def _describe_table(ready: Ready, judged: Judged) -> list[str]:
     asked, need = ready.asked, judged.need
     named = ", ".join(f"{name} {int(hits.sum())}" for name, hits in need.rules.items() if name != BY_HAND)
     marked = int(need.rules[BY_HAND].sum()) if BY_HAND in need.rules else 0
@@ -339,7 +337,7 @@ def _described(ready: Ready, judged: Judged) -> list[str]:
     ]
 
 
-def _decided(asked: Suppress, word: str, outcome: Outcome) -> list[str]:
+def _describe_result(asked: Suppress, word: str, outcome: Outcome) -> list[str]:
     protection = outcome.protection
     # Methods of the batch that hitoku does not have are replaced by the one that suits the table.
     chosen = word or (f"auto ({protection.note})" if asked.method in REPLACED else "")
@@ -352,10 +350,10 @@ def _decided(asked: Suppress, word: str, outcome: Outcome) -> list[str]:
         lines.append(
             f"not proven to be the cheapest: one cheaper by {protection.gap:.2%} at most may be safe"
         )
-    return [*lines, *_audited(outcome)]
+    return [*lines, *_describe_audit(outcome)]
 
 
-def _audited(outcome: Outcome) -> list[str]:
+def _describe_audit(outcome: Outcome) -> list[str]:
     findings = outcome.audit.findings
     more = [f"audit: and {len(findings) - SHOWN_FINDINGS} more"] if len(findings) > SHOWN_FINDINGS else []
     verdict = f"audit: {'safe' if outcome.audit.safe else 'NOT safe'}"
@@ -377,18 +375,18 @@ def compare_apart(tables: Sequence[Done]) -> tuple[list[str], bool]:
     tuple
         Lines for the logbook; whether some cell is suppressed in one table and published in another.
     """
-    told, open_ones = [], False
+    remarks, open_ones = [], False
     for one, other in combinations(tables, 2):
         if one.outcome is other.outcome or _quantity(one) != _quantity(other):
             continue
         pair = f"tables of lines {one.ready.asked.line} and {other.ready.asked.line}"
         shown = _shown_elsewhere(one, other)
         if shown:
-            told.append(f"{pair}: {shown} cell(s) withheld in one are published in the other: {TOGETHER}")
+            remarks.append(f"{pair}: {shown} cell(s) withheld in one are published in the other: {TOGETHER}")
             open_ones = True
         else:
-            told.append(f"{pair}: of the same quantity, but the audit looks at each by itself: {TOGETHER}")
-    return told, open_ones
+            remarks.append(f"{pair}: of the same quantity, but the audit looks at each by itself: {TOGETHER}")
+    return remarks, open_ones
 
 
 def _quantity(done: Done) -> tuple[object, ...]:

@@ -86,7 +86,7 @@ def judge(
     table
         The table, with contributors if rules need them.
     safety
-        The rules.
+        Rules of the batch.
     decimals
         Number of decimals of the values.
     marks
@@ -121,11 +121,11 @@ def judge(
     if missing is not None and safety.missing_safe:
         exempt |= missing
     needs = [
-        _levelled(blank, name, rule.assess(table), percent, exempt)
+        _set_levels(blank, name, rule.assess(table), percent, exempt)
         for name, rule, percent in _rules(safety, shares or {}, weighted_counts=safety.weighted)
     ]
     if marks is not None and marks.unsafe.any():
-        needs.append(_levelled(blank, BY_HAND, _marked_need(blank, marks), None, empty))
+        needs.append(_set_levels(blank, BY_HAND, _marked_need(blank, marks), None, empty))
     need = Need.merge(needs) if needs else blank.need
     stay = np.zeros(n, dtype=bool) if table.fixed is None else table.fixed & ~need.unsafe
     if marks is not None:
@@ -199,7 +199,7 @@ def _rules(
     return named
 
 
-def _levelled(judged: Judged, name: str, need: Need, percent: float | None, exempt: Mask) -> Need:
+def _set_levels(judged: Judged, name: str, need: Need, percent: float | None, exempt: Mask) -> Need:
     """Set the levels of a rule's cells, without those that are exempt."""
     table, unsafe = judged.table, need.unsafe & ~exempt
     lower, upper = (need.lower, need.upper) if percent is None else (judged.range_of(percent),) * 2
@@ -213,8 +213,8 @@ def _levelled(judged: Judged, name: str, need: Need, percent: float | None, exem
     )
 
 
-def _within(level: Floats, room: Floats, least: float) -> Floats:
-    return np.minimum(np.maximum(level, least), room)
+def _within(level: Floats, slack: Floats, least: float) -> Floats:
+    return np.minimum(np.maximum(level, least), slack)
 
 
 # Names each record, so that it is a separate contributor even if holdings are known.
@@ -271,12 +271,12 @@ def build(ready: Ready, sources: Sources) -> tuple[Judged, list[str]]:
 
 def _from_file(ready: Ready, notes: list[str]) -> Judged:
     asked = ready.asked
-    given = _given(ready, ADDITIVITY[asked.additivity])
+    given = _read_given(ready, ADDITIVITY[asked.additivity])
     shown = None
     if not given.table.additive:
         # Readers assume that the table adds up, apart from rounding: it is protected as if it did.
         shown = given.table.value
-        given = _given(ready, "recompute")
+        given = _read_given(ready, "recompute")
         notes.append("the table does not add up: it is protected as if its totals were those of its parts")
     table, status = given.table, given.status
     nowhere, nothing = np.zeros(table.n_cells, dtype=bool), np.zeros(table.n_cells)
@@ -299,7 +299,9 @@ def _from_file(ready: Ready, notes: list[str]) -> Judged:
         table,
         cost=_cost(asked.cost, table, own, 10.0**-ready.decimals),
         integer=asked.response == COUNT,
-        units=table.units if table.frequency is None else table.units or _counted(table.frequency, table),
+        units=table.units
+        if table.frequency is None
+        else table.units or _count_contributors(table.frequency, table),
     )
     missing = _missing(table, {v.name: {code.strip() for code in v.missing} for v in ready.metadata.spanning})
     judged = judge(table, asked.safety, decimals=ready.decimals, marks=marks, missing=missing, empty=empty)
@@ -309,7 +311,7 @@ def _from_file(ready: Ready, notes: list[str]) -> Judged:
     return replace(judged, shown=shown)
 
 
-def _given(ready: Ready, additivity: Additivity) -> GivenTable:
+def _read_given(ready: Ready, additivity: Additivity) -> GivenTable:
     asked = ready.asked
     try:
         return read_table(
@@ -325,7 +327,7 @@ def _given(ready: Ready, additivity: Additivity) -> GivenTable:
         raise error.copy_as(fix=fix) from error
 
 
-def _counted(frequency: Integers, table: Table) -> Contributors:
+def _count_contributors(frequency: Integers, table: Table) -> Contributors:
     """Return contributors with only their number: enough to identify sole contributors."""
     return Contributors(count=frequency, largest=np.zeros((table.n_cells, 0)), total=table.value)
 
@@ -350,7 +352,7 @@ class _Recoded:
 
 def _from_records(ready: Ready, sources: Sources, notes: list[str]) -> Judged:
     asked, safety = ready.asked, ready.asked.safety
-    recoded = _recoded(ready, sources.records(ready), notes)
+    recoded = _apply_recodings(ready, sources.records(ready), notes)
     options: dict[str, Any] = {"hierarchies": recoded.trees, "magnitude": "abs", "top": max(safety.top, 2)}
     weight, holding = ready.variable("weight"), ready.variable("holding")
     if safety.weighted and weight is not None:
@@ -385,7 +387,7 @@ def _from_records(ready: Ready, sources: Sources, notes: list[str]) -> Judged:
     return judge(table, safety, decimals=ready.decimals, missing=missing, shares=shares)
 
 
-def _recoded(ready: Ready, frame: Any, notes: list[str]) -> _Recoded:
+def _apply_recodings(ready: Ready, frame: Any, notes: list[str]) -> _Recoded:
     """Apply the recodings of a table, and determine the hierarchy of every variable."""
     trees: dict[str, Hierarchy] = {}
     missing: dict[str, set[str]] = {}

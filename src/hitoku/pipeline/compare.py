@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks import Interval, exposed
+from hitoku.attacks import Interval, derivable_cells
 from hitoku.errors import ParameterError
 from hitoku.evidence import AdjustedAudit, audit
-from hitoku.methods import METHODS, Method, informed, method_from_spec
-from hitoku.metrics import Compared, Comparison, loss, reached
+from hitoku.methods import METHODS, Method, method_from_spec, with_known_rules
+from hitoku.metrics import Compared, Comparison, loss, protection_ratio
 from hitoku.model import Need, Protection, Release, Table
 from hitoku.pipeline.known_method import against_known_method
 from hitoku.rules import Rule
@@ -20,7 +20,7 @@ from hitoku.rules import Rule
 def recomputable(table: Table, need: Need) -> int:
     """Count the unsafe cells that can be derived by arithmetic without secondary suppression."""
     naive = Release.of(table, Protection.withhold(table, need.unsafe, need))
-    return int(np.count_nonzero(exposed(naive) & need.unsafe))
+    return int(np.count_nonzero(derivable_cells(naive) & need.unsafe))
 
 
 def compare(
@@ -44,6 +44,18 @@ def compare(
         As passed to :func:`hitoku.assess`. If given, every method is also tested against an attacker who
         knows it: ``known`` is "proved", "leaks 3 cells", or "unknown" with the number of cells shown safe.
         This runs the methods many times. Without rules, ``known`` is "not asked".
+
+    Returns
+    -------
+    Comparison
+        One row for each method, with cost, protection and verdict.
+
+    Raises
+    ------
+    ParameterError
+        If there is no method.
+    NeedError
+        If a method cannot protect a cell.
 
     Examples
     --------
@@ -70,7 +82,7 @@ def compare(
     specs = methods.values() if isinstance(methods, Mapping) else methods
     given = [method_from_spec(one, METHODS) if isinstance(one, str) else one for one in specs]
     if rules is not None:
-        given = [informed(one, rules, width) for one in given]
+        given = [with_known_rules(one, rules, width) for one in given]
     protections = [method.protect(table, need) for method in given]
     names = list(methods) if isinstance(methods, Mapping) else _names(given, protections)
     known = ["not asked"] * len(given)
@@ -99,7 +111,7 @@ def _row(name: str, protection: Protection, known: str, table: Table, need: Need
     if isinstance(found, AdjustedAudit):
         held = found.reached
     else:
-        held = reached(table, need, Interval().bounds(release))
+        held = protection_ratio(table, need, Interval().bounds(release))
     return Compared(
         method=name,
         withheld=int(withheld.sum()),

@@ -78,10 +78,10 @@ def run_demo(
         if not methods:
             return DemoRun(len(firms.records), run)
         tell("compare")
-        return DemoRun(len(firms.records), run, _compared(demo_recipe(firms, SMALL, folder)))
+        return DemoRun(len(firms.records), run, _compare_methods(demo_recipe(firms, SMALL, folder)))
 
 
-def _compared(recipe: Recipe) -> Comparison:
+def _compare_methods(recipe: Recipe) -> Comparison:
     """Compare three methods."""
     from hitoku.pipeline.compare import compare  # noqa: PLC0415 - not needed by the demo itself
     from hitoku.pipeline.recipe_tables import build  # noqa: PLC0415 - as above

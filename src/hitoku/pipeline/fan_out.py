@@ -76,7 +76,7 @@ def parse_jobs(jobs: Jobs) -> tuple[str, int | str | None]:
     if backend != "loky":
         return backend, given
     if given == "0":
-        raise ParameterError("jobs_zero", "jobs is 0: nobody would work", where="jobs", fix=FIX)
+        raise ParameterError("jobs_zero", "jobs must not be 0", where="jobs", fix=FIX)
     return backend, int(given) if given else None if jobs is None else -1
 
 
@@ -129,18 +129,18 @@ def _sent_to(backend: str, address: str) -> Iterator[None]:
 @contextmanager
 def _client(backend: str, address: str) -> Iterator[None]:
     if backend == "spark":
-        register = _imported("joblibspark", "spark").register_spark
+        register = _import_package("joblibspark", "spark").register_spark
         session_at(address or None)
         register()
         yield
         return
-    distributed = _imported("distributed", "dask")
+    distributed = _import_package("distributed", "dask")
     try:
         opened = distributed.Client(address, timeout=30) if address else _own_client(distributed)
     except OSError as error:
         raise ParameterError(
             "no_answer_at_address",
-            "nobody answers at {address!r}",
+            "cannot connect to {address!r}",
             where="jobs",
             fix="check the address of the scheduler",
             address=address,
@@ -161,7 +161,7 @@ def _own_client(distributed: Any) -> Any:
     return None
 
 
-def _imported(package: str, extra: str) -> Any:
+def _import_package(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ImportError:

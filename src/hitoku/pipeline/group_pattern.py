@@ -16,7 +16,7 @@ import numpy as np
 
 from hitoku.errors import NeedError
 from hitoku.evidence import Audit, CellOutcome, audit, examine_totals
-from hitoku.methods import Method, Progress, costs, extended, go_on, go_on_with_sets
+from hitoku.methods import Method, Progress, costs, extend_protection, go_on, go_on_with_sets
 from hitoku.methods.optimal import Optimal
 from hitoku.model import Mask, Need, Protection, Release, Step, Table
 from hitoku.rules import GroupSize, GroupTotals, Rule, group_sizes, group_totals
@@ -74,7 +74,9 @@ def withhold_for_groups(
         if not failing.any():
             continue
         try:
-            more = _priced(method, table, units, withheld).protect(units, asked.only(failing), progress)
+            more = _continue_from(method, table, units, withheld).protect(
+                units, asked.only(failing), progress
+            )
         except NeedError as error:
             raise _unreachable(size, error) from error
         withheld |= more.withheld
@@ -85,7 +87,7 @@ def withhold_for_groups(
             steps += _withhold_for_totals(table, need, totals, protection, method, withheld)
     if np.array_equal(withheld, protection.withheld):
         return protection, hints
-    return extended(table, need, protection, method, withheld, steps=steps, purpose="groups"), hints
+    return extend_protection(table, need, protection, method, withheld, steps=steps, purpose="groups"), hints
 
 
 def _withhold_for_totals(
@@ -137,7 +139,7 @@ def witnesses_of(found: Audit) -> list[Mapping[int, int]]:
     ]
 
 
-def _priced(method: Method, table: Table, units: Table, withheld: Mask) -> Method:
+def _continue_from(method: Method, table: Table, units: Table, withheld: Mask) -> Method:
     """Return a method that continues from suppressed cells, at the costs of the magnitudes."""
     onwards: Any = go_on(method, units, withheld)
     if isinstance(onwards, Optimal):

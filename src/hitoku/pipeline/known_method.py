@@ -24,9 +24,9 @@ from hitoku.attacks.matching import Board, Matching, Suppressor, flat_two_way, s
 from hitoku.errors import HitokuError
 from hitoku.evidence import UNKNOWN_METHOD, AdjustedAudit, Audit, audit, judge_attack
 from hitoku.messages import Text
-from hitoku.methods import Method, informed
-from hitoku.methods.blocks import treated
-from hitoku.metrics import known
+from hitoku.methods import Method, with_known_rules
+from hitoku.methods.blocks import is_supported
+from hitoku.metrics import attacker_knowledge
 from hitoku.model import (
     Bounds,
     Finding,
@@ -129,7 +129,7 @@ def against_known_method(
         )
         if found.withstands_known_method:
             return KnownMethod(n_unsafe, 0, 0)
-    method = informed(method, rules, width)
+    method = with_known_rules(method, rules, width)
     wide = np.zeros(table.n_cells, dtype=np.bool_)
     narrow = wide.copy()
     if release.integer and release.withheld.sum() <= MAX_WITHHELD:
@@ -183,19 +183,19 @@ def known_method_row(audit: Audit, protection: Protection, made: Made | None, *,
         Whether the method is meant to stay secret.
     """
     if isinstance(audit, AdjustedAudit):
-        return _adjusted(audit, made)
+        return _adjustment_row(audit, made)
     if not audit.need.unsafe.any() and not audit.release.withheld.any():
         return _row(Status.PASSED, "nothing is withheld")
     if not secret:
         return _made_to_be_known(audit, protection)
-    return UNKNOWN_METHOD if made is None else _matched(audit, protection, made)
+    return UNKNOWN_METHOD if made is None else _matching_row(audit, protection, made)
 
 
 def _row(status: Status, reason: str, fix: str = "", findings: tuple[Finding, ...] = ()) -> Row:
     return Row(attacker="method", status=status, reason=reason, fix=fix, findings=findings)
 
 
-def _matched(audit: Audit, protection: Protection, made: Made) -> Row:
+def _matching_row(audit: Audit, protection: Protection, made: Made) -> Row:
     """Run the matching attack if it is cheap."""
     table = audit.table
     small = counts_units(table) and len(table.dimensions) == 2 and table.inner.sum() <= MAX_MATCHED
@@ -205,7 +205,7 @@ def _matched(audit: Audit, protection: Protection, made: Made) -> Row:
             limit=MAX_MATCHED,
         )
         reason = "cells were added for contributors" if small else why
-        return _row(Status.NOT_CONSIDERED, reason, PROTECTING if treated(table) else BY_SECTIONS)
+        return _row(Status.NOT_CONSIDERED, reason, PROTECTING if is_supported(table) else BY_SECTIONS)
     # Nodes of its search, which takes a second or two.
     found = against_known_method(
         table,
@@ -243,16 +243,16 @@ def _made_to_be_known(audit: Audit, protection: Protection) -> Row:
     if protection.caution:
         return _row(Status.NOT_CONSIDERED, protection.caution)
     if protection.known_method is not None:
-        return _claimed(audit)
+        return _claim_row(audit)
     if protection.method == "randomised":
-        return _drawn(audit)
+        return _drawn_row(audit)
     return _row(
         Status.PASSED,
         Text("by the construction of the method ({method}), without a certificate", method=protection.method),
     )
 
 
-def _claimed(audit: Audit) -> Row:
+def _claim_row(audit: Audit) -> Row:
     """Return the row of a method whose claim is part of the certificate."""
     if audit.known_method is None:
         return _row(
@@ -261,7 +261,7 @@ def _claimed(audit: Audit) -> Row:
             "insiders=none keeps it",
         )
     if audit.certificate is None:
-        return _row(Status.NOT_CONSIDERED, "there is no certificate that could carry the method's claim")
+        return _row(Status.NOT_CONSIDERED, "no certificate contains the method's claim")
     # Largest table for which the claim is verified here; for larger ones `hitoku verify` does it.
     if audit.table.n_cells > 50_000:
         return _row(
@@ -278,7 +278,7 @@ def _claimed(audit: Audit) -> Row:
     )
 
 
-def _drawn(audit: Audit) -> Row:
+def _drawn_row(audit: Audit) -> Row:
     """Return the row of a drawn pattern: the method audits it, unless everything is suppressed."""
     table = audit.table
     if np.all(audit.release.withheld | ~table.inner | (table.lower == table.upper)):
@@ -292,7 +292,7 @@ def _drawn(audit: Audit) -> Row:
     )
 
 
-def _adjusted(audit: AdjustedAudit, made: Made | None) -> Row:
+def _adjustment_row(audit: AdjustedAudit, made: Made | None) -> Row:
     """Run Castro's scenarios: attackers who know how the values were adjusted, and reverse it."""
     table, need, release = audit.table, audit.need, audit.release
     n = int(need.unsafe.sum())
@@ -305,7 +305,7 @@ def _adjusted(audit: AdjustedAudit, made: Made | None) -> Row:
             BY_COMMAND,
         )
     norm: Norm = getattr(made and made.method, "norm", "l1")
-    facts = known(table, need, release, norm=norm)
+    facts = attacker_knowledge(table, need, release, norm=norm)
     recovered: dict[str, list[Finding]] = {}
     for scenario in SCENARIOS:
         attack = Adjustment(scenario=scenario, norm=norm, replications=DRAWS, known=facts)

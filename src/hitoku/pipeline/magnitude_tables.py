@@ -30,7 +30,7 @@ from hitoku.evidence import (
     counts_that_fit,
 )
 from hitoku.messages import Arguments
-from hitoku.methods import Method, Progress, extended, requires_groups
+from hitoku.methods import Method, Progress, extend_protection, requires_groups
 from hitoku.model import Mask, Need, Protection, Table, Verdict, broken, counted_table
 from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.protect import Report, WritableOutcome, attack_and_audit, promises_intervals
@@ -182,13 +182,13 @@ def suppress_magnitude(
         companion = counts.value if contribution[0] > 0 else companion_of(counts, frequency.release)
         table = amounts_that_fit(table, companion, contribution)
         own = _own_need(table, rules, share, groups=groups and requires_groups(method))
-    merged = merge_withheld(table, own, withheld & ~_known(table), share)
+    merged = merge_withheld(table, own, withheld & ~_known_cells(table), share)
     tell("protect")
     chosen = method.protect(table, merged, progress)
     if np.any(withheld & ~chosen.withheld):
         # Known to be empty, and suppressed like the count.
         more = chosen.withheld | withheld
-        chosen = extended(table, merged, chosen, method, more, steps=chosen.steps, purpose="counts")
+        chosen = extend_protection(table, merged, chosen, method, more, steps=chosen.steps, purpose="counts")
     magnitude = attack_and_audit(
         table, merged, chosen, method, inside, tell, progress, rules=rules, groups=groups
     )
@@ -219,10 +219,10 @@ def suppress_magnitude(
 
 def _own_need(table: Table, rules: Sequence[Rule], share: Any, *, groups: bool) -> Need:
     """Apply the rules on the magnitudes, except to cells that are known from the counts."""
-    return assess(table, rules, width=share * np.abs(table.value), groups=groups).only(~_known(table))
+    return assess(table, rules, width=share * np.abs(table.value), groups=groups).only(~_known_cells(table))
 
 
-def _known(table: Table) -> Mask:
+def _known_cells(table: Table) -> Mask:
     """Return which cells are known without the release."""
     return np.asarray(table.lower == table.upper)
 

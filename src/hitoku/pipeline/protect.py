@@ -25,10 +25,10 @@ from hitoku.methods import (
     Progress,
     Promise,
     against_insiders,
-    informed,
     method_from_spec,
     requires_groups,
     traits_of,
+    with_known_rules,
 )
 from hitoku.model import Need, Protection, Release, Row, Table, frame_parts, parse_scope
 from hitoku.pipeline.atom_pattern import SharedCells, protect_with_atoms
@@ -143,7 +143,7 @@ def protect_table(
     Parameters
     ----------
     table
-        The table to publish.
+        Table to publish.
     rules
         Primary rules; see :func:`hitoku.assess`.
     method
@@ -173,7 +173,7 @@ def protect_table(
     scope = None if against is None else parse_scope(against)
     tell("assess")
     need = assess(table, rules, width=width, groups=groups and requires_groups(method))
-    method = informed(method, rules, width)
+    method = with_known_rules(method, rules, width)
     tell("protect")
     inside = choose_insiders(table, insiders, with_intervals=promises_intervals(method))
     if shared is None:

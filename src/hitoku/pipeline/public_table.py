@@ -1,7 +1,7 @@
-"""A published table from elsewhere: values and marks of suppression, without records and true values.
+"""Analysis of a published table from another source, without records and true values.
 
-What its sums reveal can be computed: the intervals of the suppressed cells, and those that can be recomputed.
-Whether a cell is unsafe cannot be judged, because that depends on the contributors.
+Its sums determine the intervals of suppressed cells, and the cells that can be recomputed. Whether a cell is
+unsafe cannot be determined, because that depends on its contributors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks import Interval, exposed, null_dimension
+from hitoku.attacks import Interval, derivable_cells, null_dimension
 from hitoku.errors import DataError, some
 from hitoku.io import read_code_tree, read_public_cells
 from hitoku.model import TOTAL, Bounds, Hierarchy, Integers, Release, Table
@@ -22,7 +22,7 @@ from hitoku.tabulation import FileFormat
 
 @dataclass(frozen=True, eq=False)
 class PublicTable:
-    """What the sums of a published table reveal."""
+    """Result of the analysis of a published table: intervals and cells that follow from its sums."""
 
     release: Release  # The table as published.
     suppressed: Integers  # Cells with a mark instead of a value. Totals without a row are not among them.
@@ -62,7 +62,7 @@ def read_public_table(
     by, value
         Columns with the codes and the values. An entry that is not a number marks a suppressed cell.
     file
-        How the file is written.
+        Format of the file. Default: detected.
     hierarchies
         Code lists by variable.
     total
@@ -91,7 +91,7 @@ def read_public_table(
     )
     _refuse_wrong_sums(release, path.name)
     suppressed = np.sort(np.array(places, dtype=np.int64)[np.isnan(numbers)])
-    found = suppressed[exposed(release)[suppressed]]
+    found = suppressed[derivable_cells(release)[suppressed]]
     return PublicTable(release, suppressed, Interval().bounds(release), found, null_dimension(release))
 
 

@@ -189,7 +189,7 @@ def withheld_empty_cells(
     done
         Outcomes of the groups of counts, by position.
     sums
-        The group of sums.
+        Group of sums.
     """
     withheld: set[Key] = set()
     for place, outcomes in done.items():

@@ -1,4 +1,4 @@
-"""The tables of a recipe linked: by records if these are the same, else by names and levels."""
+"""Links between the tables of a recipe: by records if these are the same, otherwise by names."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from hitoku.model import (
 )
 from hitoku.tabulation import RecordAtoms, TableSpec, Where
 
-# What must be the same for tables of the same records to be put together, and what it is by default: the
-# quantity and who contributes to it. Other options change neither values nor contributors.
+# Options that must be equal for tables of the same records to be linked, with their defaults. Other options
+# change neither the quantity nor its contributors.
 DEFAULTS = dict.fromkeys(("value", "measure", "weight", "unit", "holding", "magnitude", "decimals"))
 OTHER_RECORDS = "some tables were made from other records, so that only cells of the same names were compared"
 
@@ -40,17 +40,17 @@ class MadeTable:
     """One table of a recipe."""
 
     table: Table
-    """The table."""
+    """Table of values."""
     by_hand: Mask
     """Manually suppressed cells."""
     data: Any = None
     spec: TableSpec = field(default_factory=lambda: TableSpec(by=()))
-    """The records that it was made from, a path or a frame of Spark, and its specification; None if it was
-    read from a file of cells."""
+    """Records from which it was made (a path or a Spark frame), and its specification; None for a table that
+    was read from a file of cells."""
 
     @property
     def records(self) -> tuple[object, ...]:
-        """Key that tables have in common if they are linked by their records."""
+        """Key that is equal for tables linked by their records."""
         if self.data is None:
             return (id(self),)
         options = {**DEFAULTS, **self.spec.options}
@@ -58,12 +58,12 @@ class MadeTable:
 
 
 def link_made(made: Mapping[str, MadeTable], levels: Levels) -> list[LinkedTables]:
-    """Link the tables of a recipe; return groups that share nothing, in the order of their tables.
+    """Link the tables of a recipe; return groups of tables that share nothing, in the order of the tables.
 
     Parameters
     ----------
     made
-        The tables by name.
+        Tables by name.
     levels
         By classification, the variables that are levels of it.
     """
@@ -89,7 +89,7 @@ def link_made(made: Mapping[str, MadeTable], levels: Levels) -> list[LinkedTable
 
 
 def _overlapping(made: Mapping[str, MadeTable]) -> list[dict[str, MadeTable]]:
-    """Divide tables of the same records whose filters leave no record to share, such as one for each town."""
+    """Divide tables of the same records if their filters share no record, such as one table for each town."""
     columns = list(dict.fromkeys(name for one in made.values() for name in one.spec.where or {}))
     if not all(one.spec.where for one in made.values()) or len(made) < 2:
         return [dict(made)]
@@ -163,7 +163,7 @@ def link_groups(
     Parameters
     ----------
     linked
-        The groups; no two tables have the same name.
+        Groups of linked tables; names of tables are unique.
     levels
         By classification, the variables that are levels of it.
     filters
@@ -304,7 +304,7 @@ def _left_open(
                     )
     for measure in dict.fromkeys(table.measure for table in tables.values()):
         same = [name for name, table in tables.items() if table.measure == measure]
-        edges = [_told(tables[name], levels) for name in same]
+        edges = [_variables_with_levels(tables[name], levels) for name in same]
         if len({group_of[name] for name in same}) > 1 and not _acyclic(edges):
             yield Finding(
                 severity=Severity.REVIEW,
@@ -342,7 +342,7 @@ def _acyclic(edges: Sequence[set[str]]) -> bool:
             return False
 
 
-def _told(table: Table, levels: Levels) -> set[str]:
+def _variables_with_levels(table: Table, levels: Levels) -> set[str]:
     """Return the variables of a table, with the levels above them."""
     own = {dimension.name for dimension in table.dimensions}
     return own | {level for name in own for level in levels.get(name, ())}
@@ -365,15 +365,16 @@ def _margin(table: Table, dimension: Dimension, code: str) -> float:
     return float(table.value[np.ravel_multi_index(places, table.shape)])
 
 
-# For each group positions of cells, and numbers that mean the same in all groups.
+# For each group, indices of cells, and their numbers, which are common to all groups.
 Shared = list[tuple[Integers, Integers]]
 
 
 def same_records(groups: Sequence[LinkedTables], prints: Sequence[Sequence[str]], shared: Shared) -> Shared:
     """Pair cells of different groups that have the same records and the same quantity.
 
-    Two cells of one group with the same records are tied by its own sums, as far as a reader knows that the
-    others are empty; so one of them is chosen: one that has its like by name, else the widest.
+    If several cells of a group have the same records, the relations of the group tie them, provided that an
+    attacker knows that the other cells are empty. Only one of them is paired: one that has an equal by name,
+    otherwise the widest.
 
     Parameters
     ----------
@@ -423,7 +424,7 @@ def same_records(groups: Sequence[LinkedTables], prints: Sequence[Sequence[str]]
 
 
 def _extents(group: LinkedTables) -> Integers:
-    """Count the leaf cells that every cell is made of, in the table that has most."""
+    """Count the leaf cells of every cell, in the table where it has most."""
     found = np.zeros(group.table.n_cells, dtype=np.int64)
     for table, cells in group.parts.values():
         extent = np.ones(1, dtype=np.int64)

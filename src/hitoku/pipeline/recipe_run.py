@@ -18,7 +18,7 @@ from hitoku.io import ENGLISH, PublicationPlan, speaker
 from hitoku.io.recipe import OF_RUNNING, Recipe
 from hitoku.io.release import OverviewGroup, write_publication, write_release
 from hitoku.messages import Text, join
-from hitoku.methods import METHODS, Method, Progress, kept, prices_of, requires_groups
+from hitoku.methods import METHODS, Method, Progress, kept_cells, prices_of, requires_groups
 from hitoku.model import Finding, Floats, Integers, Mask, Protection, Release, Table, Verdict
 from hitoku.pipeline.atom_pattern import SharedCells, not_in_sets
 from hitoku.pipeline.compare import recomputable
@@ -98,8 +98,8 @@ class Run:
         return list(self.outcomes.values())[-1]
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{kind} {outcome!r}" for kind, outcome in self.outcomes.items())
-        return f"Run({told}, {'nothing written' if self.folder is None else f'written to {self.folder}'})"
+        outcomes = ", ".join(f"{kind} {outcome!r}" for kind, outcome in self.outcomes.items())
+        return f"Run({outcomes}, {'nothing written' if self.folder is None else f'written to {self.folder}'})"
 
 
 def run_recipe(
@@ -137,6 +137,19 @@ def run_recipe(
         written to a temporary folder. The written bytes do not depend on it.
     lang
         Language of ``checker/report.html``: "en" or "ja". All other files are the same.
+
+    Returns
+    -------
+    Run
+        Outcome of each group of tables, their verdict, and the release folder, if one was written.
+
+    Raises
+    ------
+    HitokuError
+        If the recipe, its files or an argument are invalid, or a cell cannot be protected; errors in a recipe
+        name the file, the line and the key.
+    OutputError
+        If the folder cannot be written, or the verdict refuses the release.
     """
     speaker(lang)  # before any work
     tell = report or (lambda _stage: None)
@@ -186,9 +199,9 @@ def _run(
     with new_folder(folder) as draft:
         for key in run.outcomes:
             kind = key.rpartition("/")[2]
-            told = {"kind": kind} if asked.counts is not None else {}
+            kind_key = {"kind": kind} if asked.counts is not None else {}
             own = prints[0] if not run.several else prints[names.index(key.partition("/")[0])]
-            _write(draft / key, run, key, asked, {**asked_for, **told}, own, lang)
+            _write(draft / key, run, key, asked, {**asked_for, **kind_key}, own, lang)
         if run.several:
             overview = [
                 OverviewGroup.of(key, f"../{key}", outcome, run.parts[key], run.places[key])
@@ -293,10 +306,10 @@ def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[GroupTask]:
     """Return the task of every group of tables."""
     keys, counts = recipe.keys, recipe.counts
     whole = [_table_to_judge(recipe, group) for group in groups]
-    shared = _asked(recipe, groups, [group.table for group in groups])
+    shared = _requests_by_group(recipe, groups, [group.table for group in groups])
     tasks = []
     for group, table, own, (cells, rules, factor) in zip(
-        groups, whole, shared, _asked(recipe, groups, whole), strict=True
+        groups, whole, shared, _requests_by_group(recipe, groups, whole), strict=True
     ):
         _refuse_overlap(recipe, table, cells)
         asked: dict[str, Any] | None = None
@@ -328,7 +341,7 @@ def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[GroupTask]:
                 groups=keys.groups,
                 counts=asked,
                 against=keys.against,
-                tables=_undecided(recipe, group, groups),
+                tables=_undecided_reason(recipe, group, groups),
                 atoms=table is not group.table,
                 by_hand=bool(group.by_hand.any()),
             )
@@ -342,7 +355,7 @@ def _table_to_judge(recipe: Recipe, group: Built) -> Table:
     return group.atoms if group.atoms is not None and decides and recipe.keys.groups else group.table
 
 
-def _asked(
+def _requests_by_group(
     recipe: Recipe, groups: Sequence[Built], tables: Sequence[Table]
 ) -> list[tuple[dict[str, Mask], list[Rule], Floats]]:
     """Return for every group the cells that the recipe names, its rules, and factors of costs."""
@@ -355,8 +368,8 @@ def _asked(
     return list(zip(every, rules_for(recipe, wholes), cost_factors(recipe, wholes), strict=True))
 
 
-def _undecided(recipe: Recipe, group: Built, groups: Sequence[Built]) -> str:
-    """Say why it is not decided what the tables of a recipe show together; empty where it is."""
+def _undecided_reason(recipe: Recipe, group: Built, groups: Sequence[Built]) -> str:
+    """Return the reason why the tables of a recipe were not examined together; empty if they were."""
     if len(recipe.tables) < 2:
         return ""
     reasons = [
@@ -374,7 +387,7 @@ def _undecided(recipe: Recipe, group: Built, groups: Sequence[Built]) -> str:
 
 
 def _refuse_overlap(recipe: Recipe, table: Table, cells: Mapping[str, Mask]) -> None:
-    stay = cells["keep"] | cells["forced"] | kept(table, getattr(recipe.method, "keep", None))
+    stay = cells["keep"] | cells["forced"] | kept_cells(table, getattr(recipe.method, "keep", None))
     both = np.flatnonzero(cells["withhold"] & stay)
     if len(both):
         raise recipe.origin.error(
@@ -405,7 +418,7 @@ def equip(
             raise recipe.origin.error(
                 (key if getattr(recipe.keys, key) else "tables" if not table.shown.all() else "start",),
                 "method_cannot_choose_cells",
-                "method {method} cannot be told which cells to {verbs}",
+                "method {method} has no option for cells to {verbs}",
                 "use method {method_2}, or leave the cells out"
                 if table.shown.all()
                 else "use method {method_2}, or leave the cells out: linked tables have some that none shows",
@@ -414,11 +427,11 @@ def equip(
                 method_2=" or ".join(able),
             )
         # The spec of the method applies as well: keep=margins, and these.
-        given[parameter] = mask | kept(table, method.keep) if key == "keep" else mask
+        given[parameter] = mask | kept_cells(table, method.keep) if key == "keep" else mask
     if recipe.keys.costs and factor is not None:
         given |= _price(recipe, method, table, takes, factor)
-    told: Method = replace(method, **given) if given else method
-    return told
+    configured: Method = replace(method, **given) if given else method
+    return configured
 
 
 def _price(recipe: Recipe, method: Any, table: Table, takes: set[str], factor: Floats) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def build(recipe: Recipe, *, compare: bool = False) -> tuple[list[Built], dict[s
     Parameters
     ----------
     recipe
-        The recipe.
+        Recipe to build from.
     compare
         Also compute fingerprints of the records of cells, for a release.
 
@@ -122,12 +122,12 @@ def build(recipe: Recipe, *, compare: bool = False) -> tuple[list[Built], dict[s
             linked = link_made(made, recipe.keys.classifications)
         groups = []
         for group in linked:
-            one = _built(group, made, alone=len(linked) > 1)
+            one = _build_group(group, made, alone=len(linked) > 1)
             groups.append(one.compared({name: made[name] for name in group.parts}) if compare else one)
     return groups, hashes
 
 
-def _built(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -> Built:
+def _build_group(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -> Built:
     """Convert a group of linked tables; a single table among others is an ordinary one."""
     first, *others = group.parts
     table, cells = group.parts[first]

@@ -135,7 +135,7 @@ class GroupTask:
                 report=tell,
                 progress=progress,
             )
-            return {"table": self._completed(outcome)}
+            return {"table": self._complete(outcome)}
         counts, share = dict(self.counts), self.counts["width_share"]
         judges, width = counts["frequency_rules"], counts["frequency_width"]
         rest = [(counts_of(one), places) for one, places in self.rest]
@@ -157,9 +157,9 @@ class GroupTask:
             **counts,
         )
         found = {"counts": both.frequency, "magnitudes": both.magnitude}
-        return {kind: self._completed(outcome) for kind, outcome in found.items()}
+        return {kind: self._complete(outcome) for kind, outcome in found.items()}
 
-    def _completed(self, outcome: WritableOutcome) -> WritableOutcome:
+    def _complete(self, outcome: WritableOutcome) -> WritableOutcome:
         """Add what the recipe says about the table and those published with it."""
         return replace(
             outcome,
@@ -191,7 +191,7 @@ def run_tasks(
     Parameters
     ----------
     tasks
-        The groups.
+        Groups of tables.
     tell, progress
         For a single group, called with stages and the method's progress; for several with the number done.
     jobs

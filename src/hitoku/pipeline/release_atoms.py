@@ -1,7 +1,7 @@
-"""The atoms of releases that were made apart, from the records that all of them were made of.
+"""Atoms of releases that were made separately from the same records.
 
-The evidence of a release names the file of its records and the fingerprint of that file. Where the file is
-still there and has not changed, the records show which sets of records the cells of all releases divide.
+The evidence of a release names the file of its records, with a hash. If the file is available and unchanged,
+the atoms of all releases together can be computed from it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NO_RECIPE = "a folder does not say how its tables were made"
 NO_RECORDS = "the records are not at hand, so that only cells of the same names or records were compared"
 OTHER_RECORDS = "they were made of different records, or sum different quantities"
 
-# What must be the same for tables whose atoms have the same values and contributors.
+# Keys that must be equal, so that atoms have the same values and contributors in all tables.
 QUANTITY = ("value", "measure", "weight", "unit", "holding", "magnitude", "decimals")
 
 
@@ -34,11 +34,11 @@ class FolderTable:
     """One table of a release folder."""
 
     table: Table
-    """The table, with its variables."""
+    """Table with its variables."""
     cells: Integers
-    """Positions of its cells among those of all folders."""
+    """Indices of its cells among the cells of all folders."""
     keys: TableKeys
-    """How it was made."""
+    """Keys of its recipe."""
 
 
 def tables_of(
@@ -49,11 +49,11 @@ def tables_of(
     Parameters
     ----------
     folder
-        The folder.
+        Release folder.
     parts
-        Its tables by name, each with the positions of its cells among those of the folder.
+        Tables of the folder by name, each with the indices of its cells among those of the folder.
     cells
-        Positions of these among the cells of all folders.
+        Indices of the folder's cells among the cells of all folders.
     """
     listed = folder.recipe.tables
     single = len(listed) == 1
@@ -65,14 +65,20 @@ def tables_of(
 
 
 def records_of(folders: Sequence[AttackedFolder], data: Path | None) -> tuple[Path | None, str]:
-    """Find the file of the records that all folders were made of, or say why there is none.
+    """Find the file of records from which all releases were made.
 
     Parameters
     ----------
     folders
-        The releases.
+        Release folders.
     data
-        The records; left out, they are looked for where the recipes say, beside the folders and here.
+        File of records. Default: the file named in the recipes, next to the folders or in the working
+        directory.
+
+    Returns
+    -------
+    tuple[Path | None, str]
+        Path, and an empty text; or None, and the reason why no file is suitable.
     """
     try:
         keys = [one for folder in folders for one in folder.recipe.tables.values()]
@@ -93,16 +99,21 @@ def records_of(folders: Sequence[AttackedFolder], data: Path | None) -> tuple[Pa
 
 
 def with_atoms(whole: Table, tables: Sequence[FolderTable], path: Path) -> tuple[Table | None, str]:
-    """Return the cells of several releases with their atoms as hidden cells, or say why there are none.
+    """Add the atoms of several releases to their cells, as hidden cells.
 
     Parameters
     ----------
     whole
-        The cells of all releases.
+        Cells of all releases, as one table.
     tables
-        The tables of the releases.
+        Tables of the releases.
     path
-        The file of their records.
+        File of their records.
+
+    Returns
+    -------
+    tuple[Table | None, str]
+        Table with atoms, and an empty text; or None, and the reason why atoms are unknown.
     """
     try:
         with share_records(path, tables[0].keys.file_format) as opened:

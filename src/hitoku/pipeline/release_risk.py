@@ -37,17 +37,28 @@ def record_risk(
     contributor of the cell, where it is closest; 0 means that the contribution is known. Counts: the number
     of people in the smallest group with a known size, and the codes that can be inferred. Cells are
     considered one at a time, through their intervals; inference by contributors from several cells and their
-    own contributions is the attack :class:`hitoku.Insider`. own amounts is the attack
-    :class:`hitoku.Insider`.
+    own contributions is the attack :class:`hitoku.Insider`.
 
     Parameters
     ----------
     data
-        The records from which the table was made.
-    The table, and its release.
-        The table, and what is published of it.
-    As passed to :func:`hitoku.tabulate`.
-        As :func:`hitoku.tabulate` was told them.
+        Records from which the table was made.
+    table, release
+        Table, and its release.
+    value, unit, holding, where, decimals, file
+        Arguments with which the table was made, as for :func:`hitoku.tabulate`.
+
+    Returns
+    -------
+    RecordRisk
+        Measures of every contributor. Its frame names them, and is confidential.
+
+    Raises
+    ------
+    DataError
+        If the records do not add up to the table.
+    ScopeError
+        If the table consists of several linked tables, or contributions are negative.
 
     Examples
     --------
@@ -59,7 +70,7 @@ def record_risk(
     >>> risk.frame[["contributor", "outsider_percent", "insider_percent"]].values.tolist()
     [['a', 11.1111, 0.0], ['b', 900.0, 0.0], ['c', 0.0, 0.0]]
     """
-    if _adjusted(table, release):
+    if _is_adjusted(table, release):
         raise ScopeError(
             "record_risk_release_differs",
             "the release shows other values than the table has: intervals say nothing about it",
@@ -71,7 +82,7 @@ def record_risk(
     return risk_per_record(table, Interval().bounds(release), leaves, counts=value is None)
 
 
-def _adjusted(table: Table, release: Release) -> bool:
+def _is_adjusted(table: Table, release: Release) -> bool:
     shown = ~release.withheld
     return not np.allclose(release.published[shown], table.value[shown], rtol=SAME, atol=0)
 

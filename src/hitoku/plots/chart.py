@@ -183,7 +183,7 @@ def _boxes(axes: Axes, published: Mapping[str, Sequence[Any]], by: Sequence[str]
             "box_incomplete",
             "a box needs {missing}",
             where="kind",
-            fix='ask for table(by, value, ["p25", "median", "p75"])',
+            fix='use table(by, value, ["p25", "median", "p75"])',
             missing=", ".join(missing),
         )
     ends = next((pair for pair in WHISKERS if set(pair) <= published.keys()), (BOX[0], BOX[2]))

@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from hitoku.attacks import Group
 from hitoku.errors import ParameterError
 from hitoku.evidence import AdjustedAudit
-from hitoku.metrics import reached
+from hitoku.metrics import protection_ratio
 from hitoku.model import Bounds, Need, Release, Table
 from hitoku.plots.table_figures import ALARM, ASKED, INK, PAPER, WITHHELD, draw_table, plain
 
@@ -46,7 +46,7 @@ def intervals(table: Table, need: Need, bounds: Bounds, *, most: int = 40, title
     >>> [text.get_text() for text in intervals(table, need, found).axes[0].get_yticklabels()]
     ['✕  axis1=3', 'axis1=2']
     """
-    held = reached(table, need, bounds)
+    held = protection_ratio(table, need, bounds)
     if len(held) == 0 or most < 1:
         raise ParameterError(
             "no_unsafe_cells",

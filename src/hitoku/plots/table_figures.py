@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from hitoku.errors import ParameterError
-from hitoku.metrics import reached
+from hitoku.metrics import protection_ratio
 from hitoku.model import Bounds, Floats, Need, Release, Table
 
 PAPER, INK, MARGIN, WITHHELD = "#ffffff", "#1b2a38", "#e9eef2", "#35506b"
@@ -158,7 +158,7 @@ def before_and_after(
     figure = Figure(figsize=size, facecolor=PAPER, layout="constrained")
     panels = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (name, bounds) in zip(panels, found.items(), strict=True):
-        held = reached(table, need, bounds)
+        held = protection_ratio(table, need, bounds)
         _strip(axes, held)
         plain(axes, name)
         axes.spines["left"].set_visible(False)
@@ -251,8 +251,8 @@ def heat_map(release: Release, *, title: str = "") -> Figure:
                 linewidth=0.3,
             )
         )
-    axes.set_xticks(*_named(codes[1]), rotation=90)
-    axes.set_yticks(*_named(codes[0]))
+    axes.set_xticks(*_tick_labels(codes[1]), rotation=90)
+    axes.set_yticks(*_tick_labels(codes[0]))
     plain(axes, title or f"{release.measure} by {labels.names[0]} and {labels.names[1]}", labels.names[0])
     axes.set_xlabel(labels.names[1], color=INK, fontsize=9)
     axes.tick_params(length=0, labelsize=8)
@@ -262,7 +262,7 @@ def heat_map(release: Release, *, title: str = "") -> Figure:
     return figure
 
 
-def _named(codes: tuple[str, ...]) -> tuple[list[int], list[str]]:
+def _tick_labels(codes: tuple[str, ...]) -> tuple[list[int], list[str]]:
     """Return positions and labels of ticks, a selection if there are many codes."""
     # Maximum number of codes whose names do not overlap.
     step = -(-len(codes) // 60)

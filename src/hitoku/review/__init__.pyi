@@ -10,7 +10,7 @@ from hitoku.review.actions import COOKIE as COOKIE
 from hitoku.review.application import ACTIONS as ACTIONS
 from hitoku.review.application import make_app as make_app
 from hitoku.review.backup import back_up as back_up
-from hitoku.review.backup import restored as restored
+from hitoku.review.backup import restore as restore
 from hitoku.review.command import serve as serve
 from hitoku.review.context import FILE as FILE
 from hitoku.review.context import Context as Context
@@ -23,7 +23,7 @@ from hitoku.review.demo import hand_in as hand_in
 from hitoku.review.demo import make_demo as make_demo
 from hitoku.review.demo import submit as submit
 from hitoku.review.drawing import draw as draw
-from hitoku.review.drawing import packed as packed
+from hitoku.review.drawing import pack_columns as pack_columns
 from hitoku.review.intake import MANIFEST as MANIFEST
 from hitoku.review.intake import copy_folder as copy_folder
 from hitoku.review.intake import unpack as unpack
@@ -34,8 +34,8 @@ from hitoku.review.log import differences as differences
 from hitoku.review.log import faults as faults
 from hitoku.review.log import read_export as read_export
 from hitoku.review.log import replay as replay
-from hitoku.review.log import stored as stored
-from hitoku.review.log import verified as verified
+from hitoku.review.log import stored_state as stored_state
+from hitoku.review.log import verify_log as verify_log
 from hitoku.review.oidc import Begun as Begun
 from hitoku.review.oidc import Provider as Provider
 from hitoku.review.oidc import require_safe as require_safe
@@ -45,7 +45,7 @@ from hitoku.review.releases import release_task as release_task
 from hitoku.review.reviewing import outputs_of as outputs_of
 from hitoku.review.setup import add_member as add_member
 from hitoku.review.setup import add_project as add_project
-from hitoku.review.setup import found as found
+from hitoku.review.setup import create_folder as create_folder
 from hitoku.review.states import ABOUT_A_REQUEST as ABOUT_A_REQUEST
 from hitoku.review.states import BY_ROLE as BY_ROLE
 from hitoku.review.states import CLOSED as CLOSED
@@ -82,9 +82,9 @@ from hitoku.review.tables import vote as vote
 from hitoku.review.users import DEVICE_LASTS as DEVICE_LASTS
 from hitoku.review.users import add_person as add_person
 from hitoku.review.users import cookie_name as cookie_name
-from hitoku.review.users import known as known
 from hitoku.review.users import known_device as known_device
 from hitoku.review.users import new_cookie as new_cookie
+from hitoku.review.users import user_by_login as user_by_login
 from hitoku.review.waiting import JUDGEMENT as JUDGEMENT
 from hitoku.review.waiting import team_numbers as team_numbers
 from hitoku.review.worker import Worker as Worker

@@ -39,7 +39,7 @@ LOGGER = logging.getLogger("hitoku.review")
 COOKIE = "hitoku_session"
 # Maximum number of fields of a form; texts are limited again where they are used.
 MAX_FIELDS = 500
-NO_PAGE, TO_BEGINNING = "there is no such page", "go back to the beginning"
+NO_PAGE, TO_BEGINNING = "no such page", "go back to the beginning"
 
 
 @dataclass(kw_only=True)
@@ -273,7 +273,7 @@ def _signed_in(context: Context, http: Request) -> tuple[tuple[Person, str] | No
     named = _named_by_proxy(context, http)
     if named is not None and (found is None or found[0].login != named):
         with writing(context.engine) as connection:
-            person = users.known(connection, named)
+            person = users.user_by_login(connection, named)
             if person is None:
                 return None, ""
             fresh = users.begin_session(connection, person.id)

@@ -17,7 +17,7 @@ from hitoku.errors import DataError
 from hitoku.files import new_folder, refuse_occupied, sha256, write_file
 from hitoku.review.context import FILE, Context
 from hitoku.review.intake import files_in
-from hitoku.review.log import verified
+from hitoku.review.log import verify_log
 from hitoku.review.storage import forms, migrate, newest, reading, writable, writing
 from hitoku.review.tables import metadata
 
@@ -53,7 +53,7 @@ def back_up(context: Context, out: Path) -> Kept:
     return Kept(len(content["log"]), len(hashes))
 
 
-def restored(source: Path, folder: Path, database: str = "") -> Kept:
+def restore(source: Path, folder: Path, database: str = "") -> Kept:
     """Restore an application from a backup.
 
     Raises DataError if the backup was modified or its log is not intact.
@@ -80,11 +80,11 @@ def restored(source: Path, folder: Path, database: str = "") -> Kept:
             newest=newest(),
         )
     with new_folder(folder) as draft:
-        entries = _filled(draft, source, whole, database)
+        entries = _fill_folder(draft, source, whole, database)
     return Kept(entries, len(hashes))
 
 
-def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) -> int:
+def _fill_folder(folder: Path, source: Path, whole: dict[str, Any], database: str) -> int:
     """Fill the folder of a restored application; return the number of log entries."""
     for name in FOLDERS:
         if (source / name).is_dir():
@@ -95,7 +95,7 @@ def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) ->
     context = Context.open(folder)
     with writable(context.engine):
         _fill_tables(context, whole)
-    entries, wrong = verified(context.engine)
+    entries, wrong = verify_log(context.engine)
     context.engine.dispose()  # close the file before the folder is renamed
     if wrong:
         raise DataError(

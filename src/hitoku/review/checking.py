@@ -20,7 +20,7 @@ from hitoku.checks.submission import release as let_go
 from hitoku.errors import HitokuError, ParameterError
 from hitoku.files import new_folder, sha256
 from hitoku.messages import Text
-from hitoku.review.drawing import draw, draw_picture, packed, sums
+from hitoku.review.drawing import draw, draw_picture, pack_columns, sums
 
 Progress = Callable[[int, int, str], None]
 
@@ -41,7 +41,7 @@ def check(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         for place, each in enumerate(found.outputs):
             progress(total - len(found.outputs) + place, total, f"drawing {each.output.name}")
             view = {**draw(each, found.policy), "verdict": found.verdict_of(each).as_dict()}
-            drawn = {**view, "cells": packed(view["cells"])}
+            drawn = {**view, "cells": pack_columns(view["cells"])}
             (draft / f"{place:03}.json").write_text(json.dumps(drawn), "utf-8")
             n_cells.append(len(view["cells"]["shown"]))
             picture = draw_picture(each.output)
@@ -83,10 +83,10 @@ def release(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     if done.receipt is None or done.folder is None:
         raise ParameterError(
             "no_output_released",
-            "nothing has left: {reason}",
+            "nothing was released: {reason}",
             where="release",
             fix="return the request, or decide again",
-            reason=done.blocked or Text("no output may leave"),
+            reason=done.blocked or Text("no output may be released"),
         )
     return {
         "digest": sha256(done.folder / RECEIPT),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 serve = typer.Typer(name="serve", invoke_without_command=True, no_args_is_help=False, rich_markup_mode="rich")
 
-Folder = Annotated[Path, typer.Argument(help="The folder of the application.")]
+Folder = Annotated[Path, typer.Argument(help="Folder of the application.")]
 # Thread switch interval in seconds. A page runs about 20 queries and may wait for the GIL after each;
 # Python's default of 5 ms adds 0.1 s.
 TURN_S = 0.0005
@@ -30,15 +30,15 @@ TURN_S = 0.0005
 def run(
     context: typer.Context,
     folder: Annotated[
-        Path | None, typer.Option("--folder", help="The folder that 'hitoku serve init' made.")
+        Path | None, typer.Option("--folder", help="Folder of the application, from 'hitoku serve init'.")
     ] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="A made-up centre in a temporary folder, with a queue to work on.")
+        bool, typer.Option("--demo", help="Run a demo with synthetic submissions, in a temporary folder.")
     ] = False,
-    host: Annotated[str, typer.Option(help="Address to listen on; a proxy stands before it.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on, behind a proxy.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
 ) -> None:
-    """Review outputs in a browser: the workplace of an output-checking team.
+    """Run the output-review web application.
 
     [bold]Examples[/bold]
 
@@ -53,7 +53,7 @@ def run(
     if demo == (folder is not None):
         raise ParameterError(
             "nothing_to_serve",
-            "what should be served?",
+            "nothing to serve",
             where="--folder",
             fix="give --folder FOLDER, or --demo to try it",
         )
@@ -69,12 +69,14 @@ def run(
 def init(
     folder: Folder,
     database: Annotated[
-        str, typer.Option(help="postgresql+psycopg://... ; a file in the folder by default.")
+        str, typer.Option(help="Database, postgresql+psycopg://... Default: a file in the folder.")
     ] = "",
-    team: Annotated[str, typer.Option(help="What pages call the centre.")] = "Output checking",
-    http: Annotated[bool, typer.Option("--http", help="Without https, for a try on one machine.")] = False,
+    team: Annotated[str, typer.Option(help="Name of the centre on pages.")] = "Output checking",
+    http: Annotated[
+        bool, typer.Option("--http", help="Do not use https, for a trial on one machine.")
+    ] = False,
 ) -> None:
-    """Make the folder of a new application, with settings and database.
+    """Create an application folder, with settings and database.
 
     [bold]Examples[/bold]
 
@@ -83,14 +85,14 @@ def init(
     hitoku serve init /srv/review --database postgresql+psycopg://review@/review --team "Data centre"
     """
     _require_extra()
-    from hitoku.review.setup import found
+    from hitoku.review.setup import create_folder
 
     given = {
         "team": team,
         **({"database": database} if database else {}),
         **({"https": False} if http else {}),
     }
-    found(folder, **given)
+    create_folder(folder, **given)
     typer.echo(f"made {folder}: settings in {folder / 'review.toml'}")
     typer.echo(f"next: hitoku serve add-user {folder} LOGIN --role administrator")
 
@@ -98,16 +100,17 @@ def init(
 @serve.command("add-user")
 def add_user(
     folder: Folder,
-    login: Annotated[str, typer.Argument(help="What they sign in with.")],
+    login: Annotated[str, typer.Argument(help="Login of the user.")],
     role: Annotated[
-        list[str], typer.Option(help="researcher, checker, senior, administrator; repeat for more.")
+        list[str],
+        typer.Option(help="Role: researcher, checker, senior or administrator. Repeat for several."),
     ],
-    name: Annotated[str, typer.Option(help="What pages call them.")] = "",
+    name: Annotated[str, typer.Option(help="Name on pages.")] = "",
     password_file: Annotated[
-        Path | None, typer.Option(help="Where their password is; otherwise one is made and shown once.")
+        Path | None, typer.Option(help="File with the password. Default: a random password, shown once.")
     ] = None,
     external: Annotated[
-        bool, typer.Option("--external", help="Without a password: they come through a proxy or OIDC.")
+        bool, typer.Option("--external", help="No password: the user signs in through a proxy or OIDC.")
     ] = False,
 ) -> None:
     """Add user.
@@ -132,10 +135,12 @@ def add_user(
 @serve.command("set-password")
 def set_password(
     folder: Folder,
-    login: Annotated[str, typer.Argument(help="Whose.")],
-    password_file: Annotated[Path | None, typer.Option(help="Where it is; otherwise one is made.")] = None,
+    login: Annotated[str, typer.Argument(help="Login of the user.")],
+    password_file: Annotated[
+        Path | None, typer.Option(help="File with the password. Default: a random password.")
+    ] = None,
 ) -> None:
-    """Give somebody another password; they are signed out everywhere.
+    """Set a password, and end all sessions of the user.
 
     [bold]Examples[/bold]
 
@@ -155,9 +160,9 @@ def set_password(
 @serve.command()
 def unlock(
     folder: Folder,
-    login: Annotated[str | None, typer.Argument(help="Whose; left out, everybody's.")] = None,
+    login: Annotated[str | None, typer.Argument(help="Login. Default: all users.")] = None,
 ) -> None:
-    """Forget wrong passwords, so that a person can sign in at once.
+    """Reset failed sign-ins, so that a user can sign in at once.
 
     [bold]Examples[/bold]
 
@@ -172,20 +177,24 @@ def unlock(
     context = _open(folder)
     with writable(context.engine), writing(context.engine) as connection:
         n_forgotten = users.unlock(connection, login, by="command line")
-    typer.echo(f"{n_forgotten} wrong password(s) forgotten")
+    typer.echo(f"{n_forgotten} failed sign-in(s) reset")
 
 
 @serve.command("add-project")
 def add_project(
     folder: Folder,
-    name: Annotated[str, typer.Argument(help="What it is called.")],
-    data: Annotated[Path | None, typer.Option(help="The data, Parquet or CSV.")] = None,
-    unit: Annotated[str, typer.Option(help="Column that names the unit.")] = "",
-    ledger: Annotated[Path | None, typer.Option(help="Everything released about the data.")] = None,
-    policy: Annotated[str, typer.Option(help="Name of the policy.")] = "japan-2017",
-    member: Annotated[list[str] | None, typer.Option(help="Login of a researcher; repeat for more.")] = None,
+    name: Annotated[str, typer.Argument(help="Name of the project.")],
+    data: Annotated[Path | None, typer.Option(help="Data of the project, Parquet or CSV.")] = None,
+    unit: Annotated[str, typer.Option(help="Column that identifies the unit.")] = "",
+    ledger: Annotated[
+        Path | None, typer.Option(help="Ledger of the data. Default: a ledger of the project.")
+    ] = None,
+    policy: Annotated[str, typer.Option(help="Policy of the project.")] = "japan-2017",
+    member: Annotated[
+        list[str] | None, typer.Option(help="Login of a researcher. Repeat for several.")
+    ] = None,
 ) -> None:
-    """Add a project, and the researchers who may submit to it.
+    """Add a project and its researchers.
 
     [bold]Examples[/bold]
 
@@ -207,7 +216,7 @@ def add_project(
 
 @serve.command()
 def migrate(folder: Folder) -> None:
-    """Bring the database to the form of this version; back up first.
+    """Upgrade the database schema. Back up first.
 
     [bold]Examples[/bold]
 
@@ -226,9 +235,9 @@ def migrate(folder: Folder) -> None:
 @serve.command()
 def backup(
     folder: Folder,
-    out: Annotated[Path, typer.Argument(help="Folder to write; must not exist yet.")],
+    out: Annotated[Path, typer.Argument(help="Folder to write. It must not exist.")],
 ) -> None:
-    """Copy everything while the application runs: a consistent database, then the files it knows.
+    """Back up a running application: a consistent database, and the files that it refers to.
 
     [bold]Examples[/bold]
 
@@ -243,20 +252,22 @@ def backup(
 
 @serve.command()
 def restore(
-    backup_folder: Annotated[Path, typer.Argument(help="What 'hitoku serve backup' wrote.")],
-    folder: Annotated[Path, typer.Argument(help="Folder to write; must not exist yet.")],
-    database: Annotated[str, typer.Option(help="Where it goes instead of a file; an empty database.")] = "",
+    backup_folder: Annotated[Path, typer.Argument(help="Backup, from 'hitoku serve backup'.")],
+    folder: Annotated[Path, typer.Argument(help="Folder to write. It must not exist.")],
+    database: Annotated[
+        str, typer.Option(help="Empty database to restore to. Default: a file in the folder.")
+    ] = "",
 ) -> None:
-    """Make an application again from a backup, and verify it.
+    """Restore an application from a backup, and verify it.
 
     [bold]Examples[/bold]
 
     hitoku serve restore /backup/review-2026-11-16 /srv/review-again
     """
     _require_extra()
-    from hitoku.review.backup import restored
+    from hitoku.review.backup import restore
 
-    kept = restored(backup_folder, folder, database)
+    kept = restore(backup_folder, folder, database)
     typer.echo(f"{folder}: {kept.entries} log entries, {kept.files} files; the log is whole")
 
 
@@ -264,13 +275,14 @@ def restore(
 def verify_log(
     folder: Folder,
     receipt: Annotated[
-        list[Path] | None, typer.Option(help="log.json of something that left; repeat for more.")
+        list[Path] | None,
+        typer.Option(help="log.json of a release, which the log must contain. Repeat for several."),
     ] = None,
     export: Annotated[
         Path | None, typer.Option(help="Verify this export (log.csv) instead of the database.")
     ] = None,
 ) -> None:
-    """Verify that the log is whole, holds every receipt, and tells what the database says.
+    """Verify the log against its hashes, the receipts and the database.
 
     Exit code 1: it does not.
 
@@ -281,10 +293,10 @@ def verify_log(
     hitoku serve verify-log /srv/review --receipt request-3/log.json
     """
     _require_extra()
-    from hitoku.review.log import verified
+    from hitoku.review.log import verify_log
 
     heads = [json.loads(path.read_text("utf-8")) for path in receipt or []]
-    entries, wrong = verified(_open(folder).engine, heads, export)
+    entries, wrong = verify_log(_open(folder).engine, heads, export)
     for each in wrong:
         typer.echo(f"WRONG: {each}")
     typer.echo(
@@ -308,15 +320,15 @@ def _demo(folder: Path, host: str, port: int) -> None:
 
     if host not in {"127.0.0.1", "localhost", "::1"}:
         raise ParameterError(
-            "demo_is_local", "the demo stays on this machine", where="--host", fix="leave --host out"
+            "demo_is_local", "the demo runs on this machine only", where="--host", fix="omit --host"
         )
-    typer.echo("making up a centre ...", err=True)
+    typer.echo("creating the demo ...", err=True)
     context = make_demo(folder)
-    typer.echo(f"\nopen http://{host}:{port}/ and sign in; everybody's password is {PASSWORD}\n", err=True)
+    typer.echo(f"\nopen http://{host}:{port}/ and sign in; every password is {PASSWORD}\n", err=True)
     for login, name, roles in PEOPLE:
         typer.echo(f"  {login:6} {name}, {', '.join(roles)}", err=True)
     typer.echo(
-        "\nThree submissions arrive within the first minute. Ctrl+C ends it, and nothing is kept.", err=True
+        "\nThree submissions arrive within the first minute. Ctrl+C ends the demo; nothing is kept.", err=True
     )
     # Submissions are made in another process, so that the queue is shown meanwhile.
     researchers = subprocess.Popen([sys.executable, "-m", "hitoku.review.demo", str(folder)])  # noqa: S603 - ours

@@ -20,7 +20,7 @@ from hitoku.review import log
 from hitoku.review.states import CLOSED, Event, RequestState, Standing, after
 from hitoku.review.storage import now, open_database
 from hitoku.review.tables import request, review, submission
-from hitoku.toml import load_toml, toml_value, validated
+from hitoku.toml import load_toml, toml_value, validate_keys
 
 FILE = "review.toml"
 
@@ -96,7 +96,9 @@ def read_settings(folder: Path) -> ReviewSettings:
         given, origin = load_toml(path.read_text("utf-8"), str(path), "file of settings")
     except UnicodeDecodeError:
         raise ParameterError("not_utf8", "not UTF-8 text", where=str(path), fix="save it as UTF-8") from None
-    return validated(ReviewSettings, given, origin, otherwise="see docs/how-to/run-the-review-application.md")
+    return validate_keys(
+        ReviewSettings, given, origin, otherwise="see docs/how-to/run-the-review-application.md"
+    )
 
 
 def write_settings(folder: Path, **given: Any) -> None:

@@ -43,7 +43,7 @@ def docket(connection: Connection, number: int, listed: Outputs | None = None) -
     Parameters
     ----------
     connection, number
-        The request.
+        Write connection to the database, and number of the request.
     listed
         Outputs of the request, if known.
     """
@@ -122,7 +122,7 @@ def decide(
         raise StateError(
             "decision_without_reason",
             "the rules say {status}{kind}: that needs a reason",
-            fix="write why it may leave all the same",
+            fix="write why it may be released nevertheless",
             status=row.status,
             kind=Text(", and cells are let go") if cells else "",
         )
@@ -210,7 +210,7 @@ def facts_of_form(form: Mapping[str, str]) -> dict[str, Any]:
         if word not in SEEN:
             raise ParameterError(
                 "fact_word_unknown",
-                "{name}: no such word",
+                "{name}: unknown choice",
                 where="observability",
                 fix="one of {seen}",
                 name=name,

@@ -13,12 +13,12 @@ from sqlalchemy.engine import Connection
 from hitoku.checks.session import Session
 from hitoku.review.context import Context
 from hitoku.review.intake import copy_folder
-from hitoku.review.setup import add_member, add_project, found
+from hitoku.review.setup import add_member, add_project, create_folder
 from hitoku.review.states import Person
 from hitoku.review.storage import writing
 from hitoku.review.submitting import new_request
 from hitoku.review.tables import project
-from hitoku.review.users import add_person, known
+from hitoku.review.users import add_person, user_by_login
 from hitoku.samples import register
 
 PASSWORD = "hitoku-demo"  # noqa: S105 - of people who do not exist, on loopback
@@ -35,7 +35,7 @@ PROJECT = "Lantern Isles"
 
 def make_demo(folder: Path) -> Context:
     """Create a centre in a new folder, with users, data and a project, without submissions."""
-    context = found(folder, team="Demo centre", https=False)
+    context = create_folder(folder, team="Demo centre", https=False)
     data = _data(context)
     data.parent.mkdir()
     register(n=2_000, seed=4).records.to_parquet(data)
@@ -119,7 +119,7 @@ def submit(context: Context, title: str, author: str, session: Session) -> None:
 
 
 def _person(connection: Connection, login: str) -> Person:
-    who = known(connection, login)
+    who = user_by_login(connection, login)
     assert who is not None  # noqa: S101 - made above
     return who
 

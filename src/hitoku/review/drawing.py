@@ -33,7 +33,7 @@ from hitoku.io import (
 
 WITHHELD = "x"
 LAYERS = {
-    "leaving": "As it would leave",
+    "leaving": "As released",
     "units": "Units",
     "share": "Largest share",
     "shared": "Share of row or column",
@@ -42,7 +42,7 @@ LAYERS = {
 # JSON has no infinity: this value represents it.
 ENDLESS = 1e308
 RULE_WORDS = {
-    "min_frequency": "it has fewer units than the policy asks for",
+    "min_frequency": "it has fewer units than the policy requires",
     "group_disclosure": "it holds nearly all of its row or column",
     "dominance": "its largest contributors hold too much of it",
     "p_percent": "a contributor can estimate another too closely",
@@ -112,19 +112,19 @@ def _withheld(cells: Cells, cell: int) -> list[tuple[str, str]]:
     elif decision == "secondary":
         found.append(("", "It is safe by itself, and withheld so that others cannot be worked out from it."))
     elif reasons and cells["failing"][cell]:
-        found.append(("bad", f"It would leave although {' and '.join(reasons)}."))
+        found.append(("bad", f"It would be released although {' and '.join(reasons)}."))
     else:
         found.append(("", "It leaves as it is."))
     if cells["low"] and cells["low"][cell] is not None:
-        found.append(_inferred(cells, cell))
+        found.append(_describe_interval(cells, cell))
     if cells["why"][cell]:
         found.append(("bad" if cells["failing"][cell] else "", f"{_capital(cells['why'][cell])}."))
     return found
 
 
-def _inferred(cells: Cells, cell: int) -> tuple[str, str]:
+def _describe_interval(cells: Cells, cell: int) -> tuple[str, str]:
     low, high = cells["low"][cell], cells["high"][cell]
-    text = f"From what leaves, a reader can tell that it lies in {_ends(low, high)}"
+    text = f"From the output, an attacker can infer that it lies in {_ends(low, high)}"
     need = cells["need"][cell]
     if need is None:
         return "", f"{text}."
@@ -190,23 +190,24 @@ def _by_key(columns: Mapping[str, Sequence[Any]]) -> dict[tuple[Any, ...], Any]:
 OF, ONCE = "of", "once"
 
 
-def packed(cells: Mapping[str, Any]) -> dict[str, Any]:
+def pack_columns(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Pack columns: each distinct entry once, and an index per cell.
 
     Examples
     --------
-    >>> packed({"rules": [[], ["units"], [], []], "units": [9, 1, 4, 4], "share": None})
+    >>> pack_columns({"rules": [[], ["units"], [], []], "units": [9, 1, 4, 4], "share": None})
     {'rules': {'once': [[], ['units']], 'of': [0, 1, 0, 0]}, 'units': [9, 1, 4, 4], 'share': None}
     """
     return {name: _once(column) for name, column in cells.items()}
 
 
-def unpacked(cells: Mapping[str, Any]) -> dict[str, Any]:
+def unpack_columns(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Unpack columns; equal lists become one shared tuple.
 
     Examples
     --------
-    >>> unpacked({"rules": {"once": [[], ["units"]], "of": [0, 1, 0]}, "units": [9, 1, 4], "share": None})
+    >>> rules = {"once": [[], ["units"]], "of": [0, 1, 0]}
+    >>> unpack_columns({"rules": rules, "units": [9, 1, 4], "share": None})
     {'rules': [(), ('units',), ()], 'units': [9, 1, 4], 'share': None}
     """
     return {name: _spread(column) if isinstance(column, dict) else column for name, column in cells.items()}
@@ -286,7 +287,7 @@ def _draw_cells(found: OutputCells) -> View:
     cells: dict[str, Any] = dict.fromkeys(OPTIONAL) | {
         name: [value for value in column for _ in numbers] for name, column in columns.items()
     }
-    cells["shown"] = [_shown(column[cell]) for cell in range(n) for column in numbers]
+    cells["shown"] = [_show_entry(column[cell]) for cell in range(n) for column in numbers]
     # Codes of suppressed cells by their first number: a decision may release them.
     coded, withheld = output.asked.cells(output.evidence), output.evidence.withheld
     named = [] if coded is None else list(coded.named())
@@ -324,7 +325,7 @@ def _unknown(section: LayoutSection, values: Sequence[Any]) -> View:
     n = len(values)
     cells: View = {
         **dict.fromkeys(("units", *OPTIONAL, "need")),
-        "shown": [_shown(value) for value in values],
+        "shown": [_show_entry(value) for value in values],
         "decision": ["primary" if value is None else "published" for value in values],
         "failing": [False] * n,
         "why": [""] * n,
@@ -333,7 +334,7 @@ def _unknown(section: LayoutSection, values: Sequence[Any]) -> View:
     return {"grid": [section.to_dict()], "cells": cells}
 
 
-def _shown(value: Any) -> str | None:
+def _show_entry(value: Any) -> str | None:
     return None if value is None else entry(value)
 
 

@@ -51,7 +51,7 @@ def unpack(packed: Path, quarantine: Path, name: str, settings: ReviewSettings) 
             with zipfile.ZipFile(packed) as archive:
                 _extract(archive, inner, settings)
         except BROKEN as error:
-            raise refused("it is no zip archive that can be read") from error
+            raise submission_error("it is not a readable zip archive") from error
         whole = _root(inner)
         if target.exists():
             shutil.rmtree(target)
@@ -62,22 +62,22 @@ def unpack(packed: Path, quarantine: Path, name: str, settings: ReviewSettings) 
 def copy_folder(source: Path, quarantine: Path, name: str, settings: ReviewSettings) -> tuple[Path, str]:
     """Copy a folder into quarantine with the same limits; return it and its digest."""
     target = quarantine / name
-    room, seen = settings.unpacked_bytes, 0
+    remaining, seen = settings.unpacked_bytes, 0
     with private_folder(quarantine, "copying") as draft:
         inner = draft / "submission"
         inner.mkdir()
         for path in sorted(source.rglob("*")):
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
-                raise refused(f"{path.name!r} is a link, or no file")
+                raise submission_error(f"{path.name!r} is a link, or no file")
             if path.is_dir():
                 continue
             seen += 1
             if seen > settings.most_files:
-                raise refused(f"it has more than {settings.most_files:_} files")
+                raise submission_error(f"it has more than {settings.most_files:_} files")
             place = inner / path.relative_to(source)
             place.parent.mkdir(parents=True, exist_ok=True)
             with path.open("rb") as read:
-                room -= _copy(read, place, room)
+                remaining -= _copy(read, place, remaining)
         digest = sha256(
             "\n".join(f"{sha256(each)} {each.relative_to(inner)}" for each in files_in(inner)).encode()
         )
@@ -92,13 +92,13 @@ def files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def refused(what: str) -> DataError:
+def submission_error(what: str) -> DataError:
     """Return the error for a rejected submission."""
     return DataError(
         "submission_not_taken",
-        "the submission is not taken: {reason}",
+        "submission rejected: {reason}",
         where="upload",
-        fix="send the folder that Session.submit wrote, packed as it is",
+        fix="send the unmodified folder written by Session.submit, as a zip archive",
         reason=what,
     )
 
@@ -106,22 +106,22 @@ def refused(what: str) -> DataError:
 def _extract(archive: zipfile.ZipFile, target: Path, settings: ReviewSettings) -> None:
     listed = [each for each in archive.infolist() if not each.is_dir()]
     if not listed:
-        raise refused("it is empty")
+        raise submission_error("it is empty")
     if len(listed) > settings.most_files:
-        raise refused(f"it has more than {settings.most_files:_} files")
+        raise submission_error(f"it has more than {settings.most_files:_} files")
     _require_plain(listed)
     if sum(each.file_size for each in listed) > settings.unpacked_bytes:
-        raise refused(f"it is larger than {settings.unpacked_bytes:_} bytes when unpacked")
-    room = settings.unpacked_bytes
+        raise submission_error(f"it is larger than {settings.unpacked_bytes:_} bytes when unpacked")
+    remaining = settings.unpacked_bytes
     for each in listed:
         # Text does not reach this compression ratio; small files are not tested.
         if each.file_size > max(10_000_000, 300 * each.compress_size):
-            raise refused(f"{_short(each.filename)!r} is packed far too tightly")
+            raise submission_error(f"{_short(each.filename)!r} is packed far too tightly")
         place = target / each.filename
         place.parent.mkdir(parents=True, exist_ok=True)
         # Sizes stated in the archive are not trusted: bytes are counted during extraction.
         with archive.open(each) as read:
-            room -= _copy(read, place, min(room, each.file_size))
+            remaining -= _copy(read, place, min(remaining, each.file_size))
 
 
 def _require_plain(listed: Iterable[zipfile.ZipInfo]) -> None:
@@ -138,26 +138,28 @@ def _require_plain(listed: Iterable[zipfile.ZipInfo]) -> None:
             or len(each.filename) > 300
             or len(parts) > 6
         ):
-            raise refused(f"{_short(each.filename)!r} leads outside the submission, or has an odd name")
+            raise submission_error(
+                f"{_short(each.filename)!r} leads outside the submission, or has an odd name"
+            )
         kind = stat.S_IFMT(each.external_attr >> 16)
         if kind not in {0, stat.S_IFREG}:
-            raise refused(f"{_short(each.filename)!r} is a link, or no file")
+            raise submission_error(f"{_short(each.filename)!r} is a link, or no file")
         if each.flag_bits & 0x1:
-            raise refused("it is encrypted")
+            raise submission_error("it is encrypted")
         folded = each.filename.casefold()
         if folded in seen:
-            raise refused(f"{_short(each.filename)!r} is in it twice")
+            raise submission_error(f"{_short(each.filename)!r} is in it twice")
         seen.add(folded)
 
 
-def _copy(read: object, place: Path, room: int) -> int:
+def _copy(read: object, place: Path, remaining: int) -> int:
     """Copy a file of limited size; return its number of bytes."""
     done = 0
     with place.open("xb") as write:
         while chunk := read.read(2**20):  # type: ignore[attr-defined]
             done += len(chunk)
-            if done > room:
-                raise refused("it is larger than allowed, or than it says")
+            if done > remaining:
+                raise submission_error("it is larger than allowed, or than it says")
             write.write(chunk)
     return done
 
@@ -169,7 +171,7 @@ def _root(folder: Path) -> Path:
     inside = list(folder.iterdir())
     if len(inside) == 1 and (inside[0] / MANIFEST).is_file():
         return inside[0]
-    raise refused(f"there is no {MANIFEST} in it")
+    raise submission_error(f"there is no {MANIFEST} in it")
 
 
 def _short(name: str) -> str:
@@ -188,7 +190,7 @@ def take_from_inbox(context: Context) -> int:
     taken = 0
     for place in sorted(context.inbox.glob("*/*/*")):
         is_zip, is_folder = place.suffix == ".zip", place.is_dir() and (place / MANIFEST).is_file()
-        if place.is_symlink() or not (is_zip or is_folder) or not _settled(place):
+        if place.is_symlink() or not (is_zip or is_folder) or not _is_settled(place):
             continue
         try:
             _take(context, place)
@@ -198,7 +200,7 @@ def take_from_inbox(context: Context) -> int:
     return taken
 
 
-def _settled(place: Path) -> bool:
+def _is_settled(place: Path) -> bool:
     changed = max(path.lstat().st_mtime for path in [place, *(place.rglob("*") if place.is_dir() else [])])
     return time.time() - changed > SETTLED_S
 
@@ -206,12 +208,12 @@ def _settled(place: Path) -> bool:
 def _take(context: Context, place: Path) -> None:
     login, name = place.parent.name, place.parent.parent.name
     with reading(context.engine) as connection:
-        who = users.known(connection, login)
+        who = users.user_by_login(connection, login)
         row = connection.execute(sa.select(project.c.id).where(project.c.name == name)).first()
     if who is None or row is None:
         raise DataError(
             "unknown_login_or_project",
-            "nobody of this login, or no such project",
+            "no such user or project",
             where="inbox",
             fix="ask the administrator",
         )
@@ -244,7 +246,7 @@ def _words(path: Path) -> dict[str, str]:
     except UnicodeDecodeError as error:
         raise DataError(
             "file_not_toml",
-            "{file!r} is no TOML file",
+            "{file!r} is not a TOML file",
             where="inbox",
             fix="write title, context, controls",
             file=path.name,

@@ -44,7 +44,7 @@ def append(connection: Connection, who: str, event: str, *, request: int | None 
     Parameters
     ----------
     connection
-        Of the writer.
+        Write connection to the database.
     who
         Login of the user, or "system".
     event
@@ -143,9 +143,9 @@ def read_export(path: Path) -> list[dict[str, Any]]:
     except (OSError, ValueError, TypeError, KeyError, csv.Error) as error:
         raise DataError(
             "not_an_exported_log",
-            "{file!r} is no exported log",
+            "{file!r} is not an exported log",
             where=str(path),
-            fix="give the log.csv that the page /log hands out",
+            fix="give the log.csv from the page /log",
             file=path.name,
         ) from error
 
@@ -197,7 +197,7 @@ def replay(entries: Iterable[Mapping[str, Any]]) -> Rebuilt:
     return found
 
 
-def stored(connection: Connection) -> Rebuilt:
+def stored_state(connection: Connection) -> Rebuilt:
     """Read the state from the tables."""
     reviews = {row.id: row for row in connection.execute(sa.select(review))}
     return Rebuilt(
@@ -215,7 +215,7 @@ def stored(connection: Connection) -> Rebuilt:
 
 def differences(connection: Connection, entries: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the differences between the tables and the log."""
-    told, kept = replay(entries), stored(connection)
+    replayed, kept = replay(entries), stored_state(connection)
     words = {
         "states": "the states of requests",
         "reviews": "reviews",
@@ -227,11 +227,11 @@ def differences(connection: Connection, entries: Iterable[Mapping[str, Any]]) ->
     return [
         f"{text} are not those of the log"
         for name, text in words.items()
-        if getattr(told, name) != getattr(kept, name)
+        if getattr(replayed, name) != getattr(kept, name)
     ]
 
 
-def verified(
+def verify_log(
     engine: Engine, receipts: Sequence[Mapping[str, Any]] = (), export: Path | None = None
 ) -> tuple[int, list[str]]:
     """Verify a log; return the number of entries and its problems.
@@ -239,7 +239,7 @@ def verified(
     Parameters
     ----------
     engine
-        The database.
+        Engine of the database.
     receipts
         Heads on receipts: ``entries`` and ``digest``.
     export

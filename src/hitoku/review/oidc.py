@@ -82,7 +82,7 @@ class Provider:
             "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
             "code_challenge_method": "S256",
         }
-        return f"{self._described('authorization_endpoint')}?{urlencode(asked)}"
+        return f"{self._metadata_address('authorization_endpoint')}?{urlencode(asked)}"
 
     def login(self, code: str, begun: Begun) -> str:
         """Exchange the code for a token, verify it, and return the login."""
@@ -92,23 +92,23 @@ class Provider:
             "redirect_uri": self.settings.redirect,
             "code_verifier": begun.verifier,
         }
-        answer = _fetch(self._described("token_endpoint"), sent, self._authorisation())
+        answer = _fetch(self._metadata_address("token_endpoint"), sent, self._authorisation())
         token = answer.get("id_token")
         if not isinstance(token, str):
-            raise _refused("it sent no token")
-        claims = self._verified(token, begun.nonce)
+            raise _oidc_error("it sent no token")
+        claims = self._verify_token(token, begun.nonce)
         login = claims.get(self.settings.claim)
         if not isinstance(login, str) or not login:
-            raise _refused(f"its token has no {self.settings.claim!r}")
+            raise _oidc_error(f"its token has no {self.settings.claim!r}")
         return login
 
-    def _verified(self, token: str, nonce: str) -> Mapping[str, Any]:
+    def _verify_token(self, token: str, nonce: str) -> Mapping[str, Any]:
         """Return the claims of a token after verifying signature, issuer, audience, time and nonce."""
         from joserfc import jwt  # noqa: PLC0415 - of the extra oidc
         from joserfc.errors import JoseError  # noqa: PLC0415
         from joserfc.jwk import KeySet  # noqa: PLC0415
 
-        keys = self._fetched(self._described("jwks_uri"))
+        keys = self._fetch_cached(self._metadata_address("jwks_uri"))
         try:
             found = jwt.decode(token, KeySet.import_key_set(keys), algorithms=list(ALGORITHMS))  # type: ignore[arg-type]
             jwt.JWTClaimsRegistry(
@@ -120,21 +120,21 @@ class Provider:
                 nonce={"essential": True, "value": nonce},
             ).validate(found.claims)
         except (JoseError, ValueError, KeyError, TypeError) as error:
-            raise _refused("its token does not hold") from error
+            raise _oidc_error("its token is invalid") from error
         if found.claims.get("azp", self.settings.client) != self.settings.client:
-            raise _refused("its token is for somebody else")
+            raise _oidc_error("its token is for another user")
         return found.claims
 
-    def _described(self, name: str) -> str:
+    def _metadata_address(self, name: str) -> str:
         """Return an address from the provider's metadata."""
-        found = self._fetched(f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration")
+        found = self._fetch_cached(f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration")
         address = found.get(name)
         if found.get("issuer") != self.settings.issuer or not isinstance(address, str):
-            raise _refused("its description is not of this issuer")
+            raise _oidc_error("its description is not of this issuer")
         require_safe(address)
         return address
 
-    def _fetched(self, address: str) -> Mapping[str, Any]:
+    def _fetch_cached(self, address: str) -> Mapping[str, Any]:
         at, found = self._known.get(address, (0.0, {}))
         if time.monotonic() - at > FRESH.total_seconds() or not found:
             found = _fetch(address)
@@ -179,19 +179,19 @@ def _fetch(address: str, form: Mapping[str, str] | None = None, authorisation: s
     except (urllib.error.URLError, OSError, ValueError) as error:
         raise DataError(
             "identity_provider_answer",
-            "the identity provider does not answer as it should",
+            "unexpected answer of the identity provider",
             where="oidc",
             fix="try again, or tell the administrator",
         ) from error
     if not isinstance(found, dict):
-        raise _refused("its answer is no object")
+        raise _oidc_error("its answer is not an object")
     return found
 
 
-def _refused(why: str) -> HitokuError:
+def _oidc_error(why: str) -> HitokuError:
     return DataError(
         "identity_not_accepted",
-        "the identity provider's word does not count: {reason}",
+        "the answer of the identity provider was rejected: {reason}",
         where="oidc",
         fix="sign in again",
         reason=why,

@@ -20,13 +20,13 @@ from hitoku.review.tables import decision, output, policy, release
 
 def add_version(connection: Connection, text: str, by: str) -> int:
     """Add a policy version, which applies to submissions from now on; return its id."""
-    from hitoku.checks.policies import parsed  # noqa: PLC0415 - the server seldom needs it
+    from hitoku.checks.policies import parse_policy_text  # noqa: PLC0415 - the server seldom needs it
 
-    read = parsed(text, "policy")
+    read = parse_policy_text(text, "policy")
     same = (policy.c.name == read.name) & (policy.c.digest == read.hash)
     if connection.execute(sa.select(policy.c.id).where(same)).first():
         raise ParameterError(
-            "policy_version_exists", "this version is there already", where="policy", fix="change something"
+            "policy_version_exists", "this version exists already", where="policy", fix="change something"
         )
     connection.execute(sa.update(policy).where(policy.c.name == read.name).values(current=False))
     made = connection.execute(
@@ -63,7 +63,7 @@ def version(connection: Connection, number: int) -> Row[tuple[object, ...]] | No
     return connection.execute(sa.select(policy).where(policy.c.id == number)).first()
 
 
-def changed(connection: Connection, row: Row[tuple[object, ...]]) -> list[str]:
+def changed_lines(connection: Connection, row: Row[tuple[object, ...]]) -> list[str]:
     """Return the lines that differ from the previous version."""
     before = connection.execute(
         sa.select(policy)

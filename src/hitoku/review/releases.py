@@ -34,7 +34,7 @@ def ask_release(connection: Connection, number: int, who: Person) -> None:
     if not row.data or not row.ledger:
         raise StateError(
             "project_without_ledger",
-            "project {project} has no data or no ledger: what leaves could not be remembered",
+            "project {project} has no data or no ledger: releases could not be recorded",
             fix="ask the administrator: hitoku serve add-project",
             project=row.name,
         )
@@ -128,14 +128,14 @@ def finish_release(connection: Connection, taken: Row[tuple[object, ...]], resul
     )
 
 
-def packed(connection: Connection, context: Context, number: int) -> bytes:
+def zip_release(connection: Connection, context: Context, number: int) -> bytes:
     """Return the released files as a reproducible zip archive."""
     row = connection.execute(sa.select(release).where(release.c.request == number)).first()
     folder = context.released(number)
     if row is None or not folder.is_dir():
         raise DataError(
             "nothing_released",
-            "nothing has left",
+            "nothing was released",
             where="request {number}",
             fix="release it first",
             number=number,

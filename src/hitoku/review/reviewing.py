@@ -59,7 +59,7 @@ def ballot(connection: Connection, number: int, who: int, listed: Outputs | None
     connection, number, who
         Number of the request, and id of the user.
     listed
-        Its outputs, by whoever has them already.
+        Outputs of the request, if already known.
     """
     own = connection.execute(
         sa.select(review).where(review.c.submission == present(number), review.c.person == who)
@@ -145,7 +145,7 @@ def submit_review(connection: Connection, number: int, who: Person) -> None:
     log.append(connection, who.login, "review submitted", request=number, submission=turn.id, person=who.id)
 
 
-def opened(connection: Connection, number: int, what: Standing) -> dict[str, dict[int, str]]:
+def open_votes(connection: Connection, number: int, what: Standing) -> dict[str, dict[int, str]]:
     """Return the votes of all reviewers by name after all are submitted; before, nothing."""
     turn = latest(connection, number)
     if not what.unblinded or turn is None:
@@ -169,13 +169,13 @@ def settle(connection: Connection, number: int, who: Person, choices: Mapping[in
     Parameters
     ----------
     connection
-        Of the writer.
+        Write connection to the database.
     number, who
         Number of the request, and one of its reviewers.
     choices
         Choices for outputs on which votes differ; unanimous votes stand.
     """
-    agreed = _agreed(connection, number, choices)
+    agreed = _agreed_choices(connection, number, choices)
     for place, choice in agreed.items():
         connection.execute(sa.insert(settled).values(output=place, person=who.id, choice=choice))
     move(
@@ -188,13 +188,13 @@ def settle(connection: Connection, number: int, who: Person, choices: Mapping[in
     )
 
 
-def split(connection: Connection, number: int) -> list[Row[tuple[object, ...]]]:
+def disputed_outputs(connection: Connection, number: int) -> list[Row[tuple[object, ...]]]:
     """Return the outputs on which submitted votes differ."""
     votes = _frozen(connection, number)
     return [each for each in outputs_of(connection, number) if len(set(votes.get(each.id, []))) > 1]
 
 
-def _agreed(connection: Connection, number: int, choices: Mapping[int, str]) -> dict[int, str]:
+def _agreed_choices(connection: Connection, number: int, choices: Mapping[int, str]) -> dict[int, str]:
     votes = _frozen(connection, number)
     agreed: dict[int, str] = {}
     open_ones = []
@@ -231,7 +231,7 @@ def _frozen(connection: Connection, number: int) -> dict[int, list[str]]:
 
 def give_back(connection: Connection, number: int, who: Person) -> None:
     """Return a request to its researcher; requested changes need a public comment in this turn."""
-    silent = unexplained(connection, number)
+    silent = unexplained_requests(connection, number)
     if silent:
         raise StateError(
             "review_without_request",
@@ -242,7 +242,7 @@ def give_back(connection: Connection, number: int, who: Person) -> None:
     move(connection, number, Event.RETURN, who.login)
 
 
-def unexplained(connection: Connection, number: int) -> list[str]:
+def unexplained_requests(connection: Connection, number: int) -> list[str]:
     """Return the outputs with a requested change but no public comment; or "the request"."""
     votes = _frozen(connection, number)
     turn = latest(connection, number)
@@ -287,7 +287,7 @@ def say(
     Parameters
     ----------
     connection
-        Of the writer.
+        Write connection to the database.
     number, output
         Number of the request, and id of the output.
     speaker, who

@@ -18,7 +18,7 @@ from hitoku.review.tables import member, person, project
 from hitoku.review.tables import policy as policies
 
 
-def found(folder: Path, **settings: Any) -> Context:
+def create_folder(folder: Path, **settings: Any) -> Context:
     """Create a folder with settings, a database and the bundled policies, all or nothing."""
     with new_folder(folder) as draft:
         write_settings(draft, **settings)
@@ -38,7 +38,7 @@ def _begin(connection: Connection) -> None:
     if any(connection.scalar(sa.select(sa.func.count()).select_from(each)) for each in (person, project)):
         raise ParameterError(
             "database_taken",
-            "the database belongs to a centre already",
+            "the database is in use by another application",
             where="--database",
             fix="name another database",
         )
@@ -83,7 +83,7 @@ def add_project(
     if connection.execute(sa.select(project.c.id).where(project.c.name == name)).first():
         raise ParameterError(
             "project_exists",
-            "there is a project {project!r} already",
+            "project {project!r} exists already",
             where="project",
             fix="choose another name",
             project=name,
@@ -111,7 +111,7 @@ def add_member(connection: Connection, project_name: str, login: str) -> None:
     if where is None or who is None:
         raise ParameterError(
             "unknown_project_or_login",
-            "no project {project!r}, or nobody with the login {login!r}",
+            "no project {project!r}, or no user {login!r}",
             where="member",
             fix="add them first",
             project=project_name,

@@ -26,7 +26,7 @@ class RequestState(StrEnum):
 
 
 class Owner(StrEnum):
-    """Who must act next."""
+    """Role that must act next."""
 
     SYSTEM = "the application"
     CHECKERS = "checkers"
@@ -101,13 +101,13 @@ def after(state: RequestState | None, event: Event) -> RequestState:
         raise StateError(
             "state_forbids_event",
             "a request that is {state} cannot be: {event}",
-            fix="look at the request again: somebody may have been quicker",
+            fix="open the request again: another user may have acted first",
             state=state or "not there",
             event=event,
         ) from None
 
 
-def allowed(state: RequestState, event: Event) -> bool:
+def is_allowed(state: RequestState, event: Event) -> bool:
     """Return whether an event is allowed in a state."""
     return (state, event) in TRANSITIONS
 
@@ -241,8 +241,8 @@ ABOUT_A_REQUEST: dict[str, Rule] = {
     "comment": lambda who, what: _own(who, what) or _foreign(who, what),
     "release": _release,
     "download": _download,
-    "resubmit": lambda who, what: _own(who, what) and allowed(what.state, Event.RESUBMIT),
-    "withdraw": lambda who, what: _own(who, what) and allowed(what.state, Event.WITHDRAW),
+    "resubmit": lambda who, what: _own(who, what) and is_allowed(what.state, Event.RESUBMIT),
+    "withdraw": lambda who, what: _own(who, what) and is_allowed(what.state, Event.WITHDRAW),
     "retry": _retry,
 }
 

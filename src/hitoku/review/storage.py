@@ -119,7 +119,7 @@ def writable(engine: Engine) -> Iterator[None]:
             "cannot_write_database",
             "cannot write the database: {reason}",
             where=engine.url.render_as_string(hide_password=True),
-            fix="nothing was written; make room on the disk, and check permissions",
+            fix="nothing was written; free disk space, and check permissions",
             reason=error.orig,
         ) from None
 

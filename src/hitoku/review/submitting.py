@@ -134,7 +134,7 @@ def _require_member(connection: Connection, who: Person, project_id: int) -> Non
     if project_id not in {row.id for row in projects_of(connection, who)}:
         raise ParameterError(
             "project_not_yours",
-            "this project is not yours",
+            "you are not a member of this project",
             where="project",
             fix="choose one of your projects",
         )
@@ -156,7 +156,7 @@ def check_done(connection: Connection, number: int, found: Mapping[str, Any]) ->
     Parameters
     ----------
     connection
-        Of the writer.
+        Write connection to the database.
     number
         Id of the submission.
     found

@@ -63,7 +63,7 @@ def add_person(
     if connection.execute(sa.select(person.c.id).where(person.c.login == login)).first():
         raise ParameterError(
             "person_exists",
-            "there is a person {login!r} already",
+            "user {login!r} exists already",
             where="login",
             fix="choose another login",
             login=login,
@@ -118,7 +118,7 @@ def end_sessions(connection: Connection, who: int) -> None:
     connection.execute(sa.update(session).where(open_ones).values(ended=now()))
 
 
-def known(connection: Connection, login: str) -> Person | None:
+def user_by_login(connection: Connection, login: str) -> Person | None:
     """Return an active user by login; None if there is none."""
     found = connection.execute(sa.select(person).where(person.c.login == login, person.c.active)).first()
     return None if found is None else as_person(found)
@@ -144,7 +144,7 @@ def device_cookie(connection: Connection, who: Person) -> str:
     return new_cookie(who.login, str(hashed))
 
 
-def throttled(connection: Connection, login: str, origin: str) -> bool:
+def is_throttled(connection: Connection, login: str, origin: str) -> bool:
     """Return whether a login or origin has too many recent failed sign-ins.
 
     Parameters
@@ -229,7 +229,7 @@ def begin_session(connection: Connection, who: int) -> str:
     """Create a session with a new token, which cannot be planted beforehand."""
     token = secrets.token_urlsafe(32)
     connection.execute(
-        sa.insert(session).values(token=_hashed(token), person=who, begun=now(), seen=now(), ended=None)
+        sa.insert(session).values(token=_hash_token(token), person=who, begun=now(), seen=now(), ended=None)
     )
     return token
 
@@ -239,7 +239,7 @@ def find_session(connection: Connection, token: str, settings: ReviewSettings) -
     row = connection.execute(
         sa.select(session.c.begun, session.c.seen, person)
         .join(person, person.c.id == session.c.person)
-        .where(session.c.token == _hashed(token), session.c.ended.is_(None), person.c.active)
+        .where(session.c.token == _hash_token(token), session.c.ended.is_(None), person.c.active)
     ).first()
     if row is None:
         return None
@@ -255,7 +255,7 @@ def touch_session(connection: Connection, token: str) -> None:
     """Record activity; delete sessions that ended long ago."""
     connection.execute(
         sa.update(session)
-        .where(session.c.token == _hashed(token), session.c.ended.is_(None))
+        .where(session.c.token == _hash_token(token), session.c.ended.is_(None))
         .values(seen=now())
     )
     connection.execute(
@@ -265,7 +265,7 @@ def touch_session(connection: Connection, token: str) -> None:
 
 def end_session(connection: Connection, token: str) -> None:
     """End a session."""
-    connection.execute(sa.update(session).where(session.c.token == _hashed(token)).values(ended=now()))
+    connection.execute(sa.update(session).where(session.c.token == _hash_token(token)).values(ended=now()))
 
 
 def form_token(token: str) -> str:
@@ -278,7 +278,7 @@ def same_secret(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(), other.encode())
 
 
-def _hashed(token: str) -> str:
+def _hash_token(token: str) -> str:
     return sha256(token.encode())
 
 

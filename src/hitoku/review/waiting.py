@@ -268,7 +268,7 @@ def team_numbers(connection: Connection, turnaround_days: int) -> TeamNumbers:
         if row.closed and row.state in {RequestState.RELEASED, RequestState.REJECTED}
     )
     causes: dict[str, Counter[str]] = {}
-    refused = _refused(connection)
+    refused = _rejected_outputs(connection)
     for row in connection.execute(sa.select(output.c.id, output.c.principles)):
         unmet = {
             name: word for name, word in json.loads(row.principles).items() if word in {"fail", "review"}
@@ -292,7 +292,7 @@ def team_numbers(connection: Connection, turnaround_days: int) -> TeamNumbers:
     )
 
 
-def _refused(connection: Connection) -> set[int]:
+def _rejected_outputs(connection: Connection) -> set[int]:
     """Return the outputs rejected in phase 2, or with a requested change in a submitted review."""
     changes = (
         sa.select(vote.c.output)

@@ -20,7 +20,7 @@ from hitoku.rules.k_disclosure import KDisclosure as KDisclosure
 from hitoku.rules.levels import DEFAULT_PERCENT as DEFAULT_PERCENT
 from hitoku.rules.levels import contributors_at as contributors_at
 from hitoku.rules.levels import from_distance as from_distance
-from hitoku.rules.levels import needed as needed
+from hitoku.rules.levels import need_of_rule as need_of_rule
 from hitoku.rules.levels import per_person as per_person
 from hitoku.rules.levels import percent_of_value as percent_of_value
 from hitoku.rules.levels import ranked_at as ranked_at
@@ -33,9 +33,9 @@ from hitoku.rules.prior_posterior import PriorPosterior as PriorPosterior
 from hitoku.rules.request import Request as Request
 from hitoku.rules.rule import Level as Level
 from hitoku.rules.rule import Rule as Rule
+from hitoku.rules.rule import build_from_spec as build_from_spec
 from hitoku.rules.rule import from_spec as from_spec
-from hitoku.rules.rule import made as made
-from hitoku.rules.rule import parsed as parsed
+from hitoku.rules.rule import parse_spec as parse_spec
 from hitoku.rules.rule import rule_from_spec as rule_from_spec
 from hitoku.rules.zero import Zero as Zero
 

@@ -44,12 +44,11 @@ def assess(
 
     Adding a rule never lowers the requirements of the others. Rules about groups (direct, group and
     k-disclosure) assess linked tables (:func:`hitoku.link`) together, and each of them separately.
-    k-disclosure) judge linked tables (:func:`hitoku.link`) together, and each of them as if it stood alone.
 
     Parameters
     ----------
     table
-        The table.
+        Table to assess.
     rules
         One rule or more, such as ``[MinFrequency(5), PPercent(10)]``.
     width
@@ -63,7 +62,17 @@ def assess(
     Returns
     -------
     Need
-        The need, which records the rules of each cell by name; the second of a kind is "p_percent 2".
+        Unsafe cells and their levels, with the rules of each cell by name; a second rule of a kind is called
+        "p_percent 2".
+
+    Raises
+    ------
+    ParameterError
+        If the rules are not a list, or the width is invalid.
+    RuleError
+        If an object is not a rule, or a rule does not suit the table.
+    NeedError
+        If an unsafe cell must stay published (``table.fixed``).
 
     Examples
     --------
@@ -165,7 +174,7 @@ def _refuse_strangers(rules: object) -> None:
         if not isinstance(rule, Rule):
             raise ParameterError(
                 "not_a_rule",
-                "an object of type {kind} is no rule",
+                "an object of type {kind} is not a rule",
                 where="rule {rule}",
                 fix="a rule has a method assess(table) that returns a Need",
                 kind=type(rule).__name__,

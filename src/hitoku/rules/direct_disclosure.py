@@ -14,7 +14,7 @@ import numpy as np
 from hitoku.errors import RuleError, did_you_mean
 from hitoku.model import Attributions, Floats, Integers, Mask, Need, Table
 from hitoku.parameters import Codes, CodeSets, Names, Whole, as_names, codes_of, sets_of
-from hitoku.rules.levels import needed, per_person, respondents_of, tells_of_people
+from hitoku.rules.levels import need_of_rule, per_person, respondents_of, tells_of_people
 from hitoku.rules.parts import Parts, parts_of, require_variables
 from hitoku.rules.rule import check_rule
 
@@ -102,7 +102,7 @@ class DirectDisclosure:
                 np.maximum.at(lower, parts[hit], more[hit])
         if not counts:
             lower[:] = 0.0
-        return needed(table, self.name, unsafe, lower, attributions=Attributions.merge(learnt))
+        return need_of_rule(table, self.name, unsafe, lower, attributions=Attributions.merge(learnt))
 
     def _placeable(self, table: Table, sensitive: str) -> Mask:
         """Return which cells are described by identifying variables alone, except for the sensitive one."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from hitoku.model import LIMIT, Need, Table
 from hitoku.parameters import Count, Percent
-from hitoku.rules.levels import from_distance, needed, ranked_at
+from hitoku.rules.levels import from_distance, need_of_rule, ranked_at
 from hitoku.rules.rule import Level, check_rule
 
 
@@ -53,4 +53,4 @@ class Dominance:
         # Not >=: exactly k percent is safe, as in the published definition.
         unsafe = top - self.k / 100 * total > LIMIT * np.abs(total)
         level = from_distance(table, ranked, 100 / self.k * top - total)
-        return needed(table, self.name, unsafe, level, level)
+        return need_of_rule(table, self.name, unsafe, level, level)

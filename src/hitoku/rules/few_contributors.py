@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from hitoku.model import Integers, Need, Table
 from hitoku.parameters import Count
-from hitoku.rules.levels import contributors_at, needed, percent_of_value
+from hitoku.rules.levels import contributors_at, need_of_rule, percent_of_value
 from hitoku.rules.rule import Level, Range, check_rule
 
 
@@ -48,7 +48,7 @@ class FewContributors:
         """Flag cells with 0 < contributors < n."""
         count = self.counted(table)
         level = 0.0 if self.percent is None else percent_of_value(table, self.percent)
-        return needed(table, self.name, (count > 0) & (count < self.n), level, level)
+        return need_of_rule(table, self.name, (count > 0) & (count < self.n), level, level)
 
     def counted(self, table: Table) -> Integers:
         """Return the numbers that are compared with n: contributors of every cell."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from hitoku.model import LIMIT, Attributions, Need, Table, rational
 from hitoku.parameters import Names, Share, as_names
-from hitoku.rules.levels import needed, tells_of_people
+from hitoku.rules.levels import need_of_rule, tells_of_people
 from hitoku.rules.parts import parts_of, require_variables
 from hitoku.rules.rule import check_rule
 
@@ -88,4 +88,4 @@ class GroupDisclosure:
             learnt = Attributions.within(
                 table.n_cells, pairs.total[asked], pairs.part[asked], 0.0, weight[asked]
             )
-        return needed(table, self.name, unsafe, lower, attributions=learnt)
+        return need_of_rule(table, self.name, unsafe, lower, attributions=learnt)

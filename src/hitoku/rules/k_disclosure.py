@@ -16,7 +16,7 @@ from scipy import sparse
 
 from hitoku.model import Attributions, Integers, Mask, Need, Table, only_categories, variable_of_relation
 from hitoku.parameters import Count, Names, Whole, as_names
-from hitoku.rules.levels import needed, per_person, respondents_of, tells_of_people
+from hitoku.rules.levels import need_of_rule, per_person, respondents_of, tells_of_people
 from hitoku.rules.parts import parts_of, require_variables
 from hitoku.rules.rule import check_rule
 
@@ -69,7 +69,7 @@ class KDisclosure:
             part, group = self._close(table)
             goal = (self.k + 1) * per_person(table, group)
             learnt = Attributions.within(table.n_cells, group, part, goal)
-        return needed(table, self.name, unsafe, level, attributions=learnt)
+        return need_of_rule(table, self.name, unsafe, level, attributions=learnt)
 
     def differences(self, table: Table) -> Any:
         """Return one column per pair over the cells: one for the group, minus one for the part."""
@@ -88,7 +88,7 @@ class KDisclosure:
     def _close(self, table: Table) -> tuple[Integers, Integers]:
         """Return parts and groups that differ by at most k people, including empty parts."""
         counts = respondents_of(table, self.name)
-        part, group = _nested(table)
+        part, group = _nested_pairs(table)
         keep = counts[group] - counts[part] <= self.k
         if self.limit is not None:
             keep &= counts[part] <= self.limit
@@ -107,7 +107,7 @@ def _differ(table: Table, variables: Sequence[str], part: Integers, group: Integ
     return found
 
 
-def _nested(table: Table) -> tuple[Integers, Integers]:
+def _nested_pairs(table: Table) -> tuple[Integers, Integers]:
     """Return all pairs of a cell and a larger one that contains it; by relations without dimensions.
 
     Includes the only category of a variable and its total, which are equal.
@@ -140,14 +140,14 @@ def _by_relations(table: Table) -> tuple[Integers, Integers]:
     # A group with a single child is the same under another name: it is followed, but is not a pair.
     alike = sparse.csr_array(table.relations[np.diff(table.relations.indptr) == 2])
     same = sparse.csr_array((alike != 0).T.astype(np.float64) @ (alike != 0).astype(np.float64))
-    same = _closed(same + sparse.identity(n, format="csr"))
+    same = _transitive_closure(same + sparse.identity(n, format="csr"))
     steps = same @ within @ same
-    found = sparse.coo_array(_closed(steps + sparse.identity(n, format="csr")) @ steps)
+    found = sparse.coo_array(_transitive_closure(steps + sparse.identity(n, format="csr")) @ steps)
     other = found.row != found.col
     return found.row[other].astype(np.int64), found.col[other].astype(np.int64)
 
 
-def _closed(steps: Any) -> Any:
+def _transitive_closure(steps: Any) -> Any:
     """Return the transitive closure of steps; each cell also reaches itself."""
     found = sparse.csr_array(steps != 0).astype(np.float64)
     while True:

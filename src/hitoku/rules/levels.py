@@ -92,7 +92,7 @@ def structural_zero(table: Table) -> Mask:
     return np.asarray(table.fixed & empty)
 
 
-def needed(
+def need_of_rule(
     table: Table,
     rule: str,
     unsafe: Mask,
@@ -108,7 +108,7 @@ def needed(
     Examples
     --------
     >>> from hitoku.testing import one_cell
-    >>> need = needed(one_cell(2), "given", np.array([True]), lower=5.0, upper=5.0)
+    >>> need = need_of_rule(one_cell(2), "given", np.array([True]), lower=5.0, upper=5.0)
     >>> need.lower.tolist(), need.upper.tolist()
     ([2.0], [5.0])
     """
@@ -153,7 +153,7 @@ def ranked_at(table: Table, level: Level, top: int, rule: str) -> Contributors:
     if found.negative and found.magnitude is None:
         raise RuleError(
             "ranking_of_negative_contributions",
-            "some contributions are below zero, and nobody has said how to rank them",
+            "negative contributions, but no ranking was chosen",
             where="rule {rule}",
             fix='{arguments} ranks them by size, "signed" lets them lower the total',
             arguments=Arguments("tabulate", magnitude="abs"),

@@ -15,7 +15,7 @@ from hitoku.errors import RuleError
 from hitoku.messages import Arguments
 from hitoku.model import Need, Table
 from hitoku.parameters import Count
-from hitoku.rules.levels import needed, percent_of_value, respondents_of
+from hitoku.rules.levels import need_of_rule, percent_of_value, respondents_of
 from hitoku.rules.rule import Range, check_rule
 
 WEIGHTED_COUNT = "weighted_count"
@@ -61,7 +61,7 @@ class MinFrequency:
         if not self.zeros:
             unsafe &= frequency > 0
         level = 0.0 if self.percent is None else percent_of_value(table, self.percent)
-        return needed(table, self.name, unsafe, level, level)
+        return need_of_rule(table, self.name, unsafe, level, level)
 
     def counted(self, table: Table) -> NDArray[Any]:
         """Return the numbers that are compared with n: respondents in every cell, or their weights."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from hitoku.model import LIMIT, Need, Table
 from hitoku.parameters import Count, Percent
-from hitoku.rules.levels import from_distance, needed, ranked_at
+from hitoku.rules.levels import from_distance, need_of_rule, ranked_at
 from hitoku.rules.rule import Level, check_rule
 
 
@@ -77,4 +77,4 @@ def small_remainder(
         # At the limit, the shortfall is small but positive.
         lacking = np.where(unsafe, np.maximum(lacking, rounding), lacking)
     distance = from_distance(table, ranked, lacking)
-    return needed(table, rule, unsafe, distance, distance)
+    return need_of_rule(table, rule, unsafe, distance, distance)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from hitoku.errors import RuleError, did_you_mean
 from hitoku.model import LIMIT, Floats, Need, Table, frozen
 from hitoku.parameters import Percent, Whole
-from hitoku.rules.levels import contributors_at, needed, percent_of_value
+from hitoku.rules.levels import contributors_at, need_of_rule, percent_of_value
 from hitoku.rules.rule import Level, Range, check_rule
 
 REQUEST_SHARE = "request_share"
@@ -73,7 +73,7 @@ class Request:
         if self.n:
             unsafe |= (share > 0) & (contributors_at(table, self.level, self.name).count < self.n)
         level = 0.0 if self.percent is None else percent_of_value(table, self.percent)
-        return needed(table, self.name, unsafe, level, level)
+        return need_of_rule(table, self.name, unsafe, level, level)
 
     def _share(self, table: Table) -> Floats:
         given = self.share
@@ -81,7 +81,7 @@ class Request:
             if given not in table.measures:
                 raise RuleError(
                     "request_measure_missing",
-                    "the table has no measure {measure!r} that says who asked for protection",
+                    "the table has no measure {measure!r} with requests for protection",
                     where="rule {rule}",
                     fix=did_you_mean(
                         given,
@@ -97,9 +97,9 @@ class Request:
         if not np.isfinite(share).all() or np.any(share < 0) or np.any(share > 1):
             raise RuleError(
                 "request_share_range",
-                "a share of somebody who asked lies outside [0, 1]",
+                "a share of a requesting contributor lies outside [0, 1]",
                 where="rule {rule}",
-                fix="give fractions of the total: 0 where nobody asked, 0.5 for half of it",
+                fix="give fractions of the total: 0 without a request, 0.5 for half of it",
                 rule=self.name,
             )
         return share

@@ -100,18 +100,18 @@ def from_spec(
         Functions that make further parameters; called if the class has such a parameter and the spec does
         not.
     """
-    name, given = parsed(spec, kind, registry)
-    return made(name, given, registry, kind, choices, supplied, where=f"spec {spec!r}")
+    name, given = parse_spec(spec, kind, registry)
+    return build_from_spec(name, given, registry, kind, choices, supplied, where=f"spec {spec!r}")
 
 
-def parsed(
+def parse_spec(
     spec: str, kind: Kind, registry: Mapping[str, type[Any]] | None = None
 ) -> tuple[str, dict[str, Any]]:
     """Split a spec into a name and its parameters.
 
     Examples
     --------
-    >>> parsed("optimal:cost=value,time_limit_s=60", "method")
+    >>> parse_spec("optimal:cost=value,time_limit_s=60", "method")
     ('optimal', {'cost': 'value', 'time_limit_s': 60})
     """
     name, _, listed = (part.strip() for part in spec.partition(":"))
@@ -125,7 +125,7 @@ def parsed(
             example = next((each for each in known if each not in given), last or "name")
             raise _error(kind)(
                 "parameter_without_value",
-                "{entry!r} is no parameter with its value, or is given twice",
+                "{entry!r} is not a parameter with its value, or is given twice",
                 where="spec {spec!r}",
                 fix="write numbers with a decimal point: {name}:{last}={number}.{entry}"
                 if entry.isdigit() and last
@@ -141,7 +141,7 @@ def parsed(
     return name, given
 
 
-def made(
+def build_from_spec(
     name: str,
     given: Mapping[str, Any],
     registry: Mapping[str, type[Any]],

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from hitoku.model import Need, Table
 from hitoku.parameters import real
-from hitoku.rules.levels import contributors_at, needed, ranked_at
+from hitoku.rules.levels import contributors_at, need_of_rule, ranked_at
 from hitoku.rules.rule import Level, check_rule
 
 
@@ -49,4 +49,4 @@ class Zero:
         if contributors.negative:
             # Gains and losses may cancel to zero; then some contribution is positive.
             unsafe &= ranked_at(table, self.level, 1, self.name).largest[:, 0] == 0
-        return needed(table, self.name, unsafe, 0.0, self.upper)
+        return need_of_rule(table, self.name, unsafe, 0.0, self.upper)

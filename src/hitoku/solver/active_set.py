@@ -79,7 +79,7 @@ class Conditions:
                 return
             seen.add(guess)
             y = np.where(at_low, self.low, np.where(at_high, self.high, y))
-            solved = self._solved(y, duals, ~(at_low | at_high), on_least, on_most)
+            solved = self._solve(y, duals, ~(at_low | at_high), on_least, on_most)
             if solved is None:
                 return
             y, duals = solved
@@ -135,7 +135,7 @@ class Conditions:
         """Return the reduced gradient: positive at active lower bounds, negative at active upper ones."""
         return np.asarray(self.cost + self.squares * y - self.matrix.T @ duals)
 
-    def _solved(
+    def _solve(
         self, y: Floats, duals: Floats, free: NDArray[np.bool_], on_least: NDArray[np.bool_], on_most: Any
     ) -> tuple[Floats, Floats] | None:
         """Solve for the free columns and the multipliers of active rows; None if that is impossible."""

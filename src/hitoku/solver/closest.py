@@ -24,7 +24,7 @@ Norm = Literal["l1", "l2", "linf"]
 NORMS: tuple[Norm, ...] = ("l1", "l2", "linf")
 
 # Tolerance above the least maximum move within which the smallest moves are found: the solver's rounding.
-ROOM = FEASIBLE
+ALLOWANCE = FEASIBLE
 
 # Cost of violating a soft bound, per unit of relative deviation: a hundred times the cost in L1 of moving
 # that far. Linear in both norms, so that bounds that can be kept are kept.
@@ -256,15 +256,16 @@ def _least_largest(
     if first.x is None or first.duals is None or first.reduced is None:
         return Closest(status=first.status)
     near = columns.deviation(first.x)
-    room = problem.cost(near, "linf") * (1 + ROOM) / np.where(problem.weight > 0, problem.weight, np.nan)
-    room = np.where(np.isnan(room), np.inf, room)
+    weight = np.where(problem.weight > 0, problem.weight, np.nan)
+    slack = problem.cost(near, "linf") * (1 + ALLOWANCE) / weight
+    slack = np.where(np.isnan(slack), np.inf, slack)
     held = problem.lower == problem.upper
     soft_low, soft_high = np.minimum(problem.soft_lower, near), np.maximum(problem.soft_upper, near)
     within = DeviationProgram(
         relations=problem.relations,
         weight=problem.weight,
-        lower=np.where(held, problem.lower, np.maximum(np.maximum(problem.lower, soft_low), -room)),
-        upper=np.where(held, problem.upper, np.minimum(np.minimum(problem.upper, soft_high), room)),
+        lower=np.where(held, problem.lower, np.maximum(np.maximum(problem.lower, soft_low), -slack)),
+        upper=np.where(held, problem.upper, np.minimum(np.minimum(problem.upper, soft_high), slack)),
         rhs=problem.rhs,
     )
     second = closest(within, "l1", threads=threads, time_limit_s=time_limit_s, work=work)

@@ -192,7 +192,7 @@ class DenseMaster(Covering):
     def _solve(self, steps: int, cutoff: float) -> Relaxed | None:
         """Solve on the tableau, adding columns as needed; None if point and bound do not agree."""
         while True:
-            relaxed = self._stepped(steps, cutoff)
+            relaxed = self._solve_over_tableau(steps, cutoff)
             if relaxed is None or relaxed.status is SolverStatus.INFEASIBLE:
                 return relaxed
             cheap = (
@@ -209,7 +209,7 @@ class DenseMaster(Covering):
                 return None
         return relaxed
 
-    def _stepped(self, steps: int, cutoff: float) -> Relaxed | None:
+    def _solve_over_tableau(self, steps: int, cutoff: float) -> Relaxed | None:
         """Solve over the columns of the tableau; None if it failed."""
         from hitoku.kernels.dual_simplex import (  # noqa: PLC0415 - numba loads slowly
             INFEASIBLE,

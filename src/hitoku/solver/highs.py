@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 # Required of HiGHS, on scaled data. Its own default (1e-7) would let a cell of a large table drift visibly.
 FEASIBLE = 1e-9
 FEASIBLE_AGAIN = FEASIBLE / 10
-# Accepted by our own check: ten times the requirement, plus the rounding of a long sum of doubles.
+# Accepted by hitoku's check: ten times the requirement, plus the rounding of a long sum of doubles.
 GRANTED, ROUNDING = 10 * FEASIBLE, 1e-12
 # A bound recomputed from multipliers is proven up to this: the gap of an optimum as a share of its terms, and
 # how much the combination of rows that shows infeasibility must exceed what columns can supply.

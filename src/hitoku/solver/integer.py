@@ -26,7 +26,7 @@ from hitoku.solver.highs import (
     power_of_two,
     run,
 )
-from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, opened
+from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, open_program
 from hitoku.solver.solution import SET_UP, STEPS_PER_FACTORISATION, CountedWork
 
 __all__ = ["IntegerProgram", "Solution", "SolverStatus", "solve"]
@@ -114,7 +114,7 @@ def solve(
         return Solution(SolverStatus.INFEASIBLE)
     if not program.integer.any():
         limits: dict[str, Any] = {"threads": threads, "time_limit_s": time_limit_s, "work": work}
-        with opened(program, **limits) as warm:
+        with open_program(program, **limits) as warm:
             return warm.solve(program.cost)
     rows = program.row_ends
     sizes = np.concatenate([*rows, program.lower, program.upper])
@@ -269,5 +269,5 @@ def _fill(x: Floats, program: IntegerProgram) -> Floats | None:
     lower = np.where(integer, x, program.lower)
     upper = np.where(integer, x, program.upper)
     fixed = LinearProgram(program.cost, program.relations, program.rhs, lower, upper, program.row_upper)
-    with opened(fixed) as warm:
+    with open_program(fixed) as warm:
         return warm.solve(program.cost, details=False).x

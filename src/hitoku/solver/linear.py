@@ -58,7 +58,7 @@ __all__ = [
     "Solution",
     "SolverStatus",
     "Warm",
-    "opened",
+    "open_program",
     "solve",
 ]
 
@@ -142,13 +142,13 @@ def _array(name: str, values: ArrayLike, length: int) -> Floats:
     return array
 
 
-def _ordered(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _order_bounds(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Swap crossed bounds, which HiGHS would refuse; ``Warm.solve`` never uses them."""
     return np.minimum(low, high), np.maximum(low, high)
 
 
 class Warm:
-    """A program kept open in the solver; created by :func:`opened`."""
+    """A program kept open in the solver; created by :func:`open_program`."""
 
     def __init__(
         self,
@@ -184,8 +184,8 @@ class Warm:
                 program.relations,
                 self._scale.matrix(program.relations),
                 np.zeros(len(column)),
-                _ordered(self._lower / column, self._upper / column),
-                _ordered(self._rows[0] * row, self._rows[1] * row),
+                _order_bounds(self._lower / column, self._upper / column),
+                _order_bounds(self._rows[0] * row, self._rows[1] * row),
             )
 
     def bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
@@ -195,7 +195,7 @@ class Warm:
         changed = np.flatnonzero((self._lower != before[0]) | (self._upper != before[1])).astype(np.int32)
         if len(changed):
             column = self._scale.column[changed]
-            ends = _ordered(self._lower[changed] / column, self._upper[changed] / column)
+            ends = _order_bounds(self._lower[changed] / column, self._upper[changed] / column)
             accept(self._highs.changeColsBounds(len(changed), changed, *ends), "changing bounds")
 
     def forget(self) -> None:
@@ -325,7 +325,7 @@ class Warm:
 
 
 @contextmanager
-def opened(
+def open_program(
     program: LinearProgram,
     *,
     threads: int = 1,
@@ -358,7 +358,7 @@ def opened(
     Two parts of a total of 10, the first at most 4.
 
     >>> program = LinearProgram(cost=0, relations=[[1, 1]], rhs=[10], lower=0, upper=[4, np.inf])
-    >>> with opened(program) as warm:
+    >>> with open_program(program) as warm:
     ...     [warm.minimise(1).value, warm.maximise(1).value]
     [6.0, 10.0]
     """
@@ -372,8 +372,8 @@ def opened(
 
 
 def solve(program: LinearProgram, **limits: Any) -> Solution:
-    """Minimise the program's own cost once; limits as in :func:`opened`."""
-    with opened(program, **limits) as warm:
+    """Minimise the program's own cost once; limits as in :func:`open_program`."""
+    with open_program(program, **limits) as warm:
         return warm.solve(program.cost)
 
 

@@ -32,7 +32,7 @@ from hitoku.solver.highs import (
     power_of_two,
     run,
 )
-from hitoku.solver.quadratic_program import ColumnUnits, QuadraticProgram, dual_bound, opened
+from hitoku.solver.quadratic_program import ColumnUnits, QuadraticProgram, dual_bound, open_quadratic
 from hitoku.solver.solution import SET_UP, STEPS_PER_FACTORISATION, CountedWork, Solution, SolverStatus
 
 __all__ = ["QuadraticProgram", "Solution", "SolverStatus", "dual_bound", "solve"]
@@ -106,7 +106,7 @@ def solve(
         return _without_columns(program)
     steps = Steps(program, CountedWork() if work is None else work)
     for units in (ColumnUnits.of(program), ColumnUnits.plain(program)):
-        found = _solved(program, units, threads, time_limit_s, steps)
+        found = _minimise(program, units, threads, time_limit_s, steps)
         if found is not None:
             return found
     n_rows, n_columns = program.relations.shape
@@ -126,7 +126,7 @@ class Steps:
     Parameters
     ----------
     program
-        The program.
+        Program to solve.
     work
         Counts steps, and limits their total.
     """
@@ -155,7 +155,7 @@ class Steps:
         return status
 
 
-def _solved(
+def _minimise(
     program: QuadraticProgram, units: ColumnUnits, threads: int, time_limit_s: float | None, steps: Steps
 ) -> Solution | None:
     """Minimise in given units; None if no solution can be trusted."""
@@ -166,7 +166,7 @@ def _solved(
             if steps.work.over:
                 return best or Solution(SolverStatus.LIMIT)
             options = {**algorithm, "threads": threads}
-            highs = opened(program, units, options, tolerance, time_limit_s, steps.left)
+            highs = open_quadratic(program, units, options, tolerance, time_limit_s, steps.left)
             status = steps.run(highs, threads)
             if status in {SolverStatus.LIMIT, SolverStatus.UNBOUNDED}:
                 return best or Solution(status, -np.inf if status is SolverStatus.UNBOUNDED else np.nan)
@@ -175,7 +175,7 @@ def _solved(
                 best = _better(best, evidence.judged(highs))
                 if best is not None and (best.conditions <= GRANTED or not _can_be_polished(program)):
                     return best
-            # Only a simplex method proves that there is no point; others merely fail to find one.
+            # Only a simplex method proves infeasibility; others merely fail to find a point.
             has_point = has_point or best is not None or _has_point(program, threads, steps)
             if not has_point:
                 return Solution(SolverStatus.INFEASIBLE)
@@ -215,7 +215,7 @@ def _has_point(program: QuadraticProgram, threads: int, steps: Steps) -> bool:
     )
     units = ColumnUnits.of(program)
     for algorithm in (SIMPLEX, PRIMAL):
-        highs = opened(plain, units, {**algorithm, "threads": threads}, FEASIBLE, None, steps.left)
+        highs = open_quadratic(plain, units, {**algorithm, "threads": threads}, FEASIBLE, None, steps.left)
         status = steps.run(highs, threads)
         if status is not None:
             return status is not SolverStatus.INFEASIBLE
@@ -244,7 +244,7 @@ class _Evidence:
             return None
         y = np.asarray(solution.col_value)
         duals = np.asarray(solution.row_dual) if solution.dual_valid else np.zeros(len(self.units.row))
-        best = self._polished(y, duals)
+        best = self._polish(y, duals)
         tried: list[dict[str, Any]] = []
         # Twice through the algorithms: one or two refinements in all are enough for most programs.
         for algorithm in QUADRATIC * 2:
@@ -256,16 +256,16 @@ class _Evidence:
                 continue  # from the same point it has the same result
             tried.append(algorithm)
             try:
-                x, multipliers = _refined(self.program, best, algorithm, self.threads, self.steps)
+                x, multipliers = _refine(self.program, best, algorithm, self.threads, self.steps)
             except SolverError:
                 break  # the correction is too small or too large for HiGHS: keep the point
-            again = self._polished(x / self.units.column, multipliers / self.units.row / self.units.price)
+            again = self._polish(x / self.units.column, multipliers / self.units.row / self.units.price)
             before, best = best, _better(best, again)
             if best is not before:
                 tried.clear()
         return best
 
-    def _polished(self, y: Floats, duals: Floats) -> Solution | None:
+    def _polish(self, y: Floats, duals: Floats) -> Solution | None:
         """Guess active bounds and rows from a point, solve for the rest, and return the best solution."""
         best = self._with(y, duals)
         if _can_be_polished(self.program):
@@ -287,14 +287,14 @@ class _Evidence:
             self.x, self.value = x, value
         if self.duals is None or self._bound(duals) >= self._bound(self.duals):
             self.duals = duals
-        own = self._accepted(x, value, duals) if meets else None
-        return own if own is not None or self.x is None else self._accepted(self.x, self.value, self.duals)
+        own = self._accept(x, value, duals) if meets else None
+        return own if own is not None or self.x is None else self._accept(self.x, self.value, self.duals)
 
     def _bound(self, duals: Floats) -> float:
         bound = dual_bound(self.program, duals, self.value)
         return -np.inf if np.isnan(bound) else bound
 
-    def _accepted(self, x: Floats, value: float, duals: Floats) -> Solution | None:
+    def _accept(self, x: Floats, value: float, duals: Floats) -> Solution | None:
         program, bound = self.program, self._bound(duals)
         # Terms may cancel: the tolerance refers to their sizes, and to the tolerance on scaled numbers.
         terms = float(np.abs(program.cost) @ np.abs(x) + program.curvature @ (x * x))
@@ -322,7 +322,7 @@ def _better(best: Solution | None, found: Solution | None) -> Solution | None:
     return found if found.conditions < best.conditions else best
 
 
-def _refined(
+def _refine(
     program: QuadraticProgram, near: Solution, algorithm: dict[str, Any], threads: int, steps: Steps
 ) -> tuple[Floats, Floats]:
     """Solve for the correction of a point, enlarged, and therefore with a smaller tolerance.
@@ -349,7 +349,7 @@ def _refined(
         program.curvature,
     )
     units = ColumnUnits.of(left)
-    highs = opened(left, units, {**algorithm, "threads": threads}, FEASIBLE, None, steps.left)
+    highs = open_quadratic(left, units, {**algorithm, "threads": threads}, FEASIBLE, None, steps.left)
     steps.run(highs, threads)
     solution = highs.getSolution()
     if not (solution.value_valid and solution.dual_valid):

@@ -91,7 +91,7 @@ class ColumnUnits:
         return cls(column, row, float(power_of_two(max(cost.max(initial=0.0), squares.max(initial=0.0)))))
 
 
-def opened(
+def open_quadratic(
     program: QuadraticProgram,
     units: ColumnUnits,
     options: dict[str, Any],
@@ -149,7 +149,7 @@ def dual_bound(program: QuadraticProgram, duals: Floats, value: float) -> float:
     (52.0, 51.75)
     """
     cost, curvature = program.cost, program.curvature
-    low, high = _cut(program, value)
+    low, high = _cut_by_known_point(program, value)
     slope = cost - program.relations.T @ duals
     with np.errstate(divide="ignore", invalid="ignore"):
         turning = np.where(curvature > 0, -slope / (2 * curvature), np.where(slope > 0, low, high))
@@ -166,7 +166,7 @@ def dual_bound(program: QuadraticProgram, duals: Floats, value: float) -> float:
     return float(parts.sum() + rows.sum())
 
 
-def _cut(program: QuadraticProgram, value: float) -> tuple[Floats, Floats]:
+def _cut_by_known_point(program: QuadraticProgram, value: float) -> tuple[Floats, Floats]:
     """Return bounds that hold for every point at least as good as the known one."""
     cost, curvature, low, high = program.cost, program.curvature, program.lower, program.upper
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -28,10 +28,10 @@ from hitoku.tabulation.placement import shares_in as shares_in
 from hitoku.tabulation.record_columns import WORDS_FOR_TOTALS as WORDS_FOR_TOTALS
 from hitoku.tabulation.record_columns import Column as Column
 from hitoku.tabulation.record_columns import columns_of as columns_of
+from hitoku.tabulation.record_columns import determined_pairs as determined_pairs
 from hitoku.tabulation.record_columns import find_totals as find_totals
 from hitoku.tabulation.record_columns import kept_open as kept_open
 from hitoku.tabulation.record_columns import n_combinations as n_combinations
-from hitoku.tabulation.record_columns import nested as nested
 from hitoku.tabulation.record_columns import read_column_tree as read_column_tree
 from hitoku.tabulation.records import read_whole as read_whole
 from hitoku.tabulation.shared_records import SharedRecords as SharedRecords

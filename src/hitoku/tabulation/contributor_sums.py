@@ -46,7 +46,7 @@ class Ranking:
                 "{needed} contributors per cell would be needed to fill {top} ranks with these weights",
                 where="weight",
                 fix="use weights of at least {top_2:.2g} (a record stands for itself at "
-                "least), or ask for a smaller top",
+                "least), or choose a smaller top",
                 needed=needed,
                 top=top,
                 top_2=top / LONGEST_LIST,
@@ -94,7 +94,7 @@ class State:
     @classmethod
     def empty(cls, cube: Cube, ranking: Ranking, numbers: Numbers) -> State:
         """Return an empty state."""
-        leaves, cells = (_aligned(n, ranking.width) for n in (cube.n_leaves, cube.n_cells))
+        leaves, cells = (_aligned_zeros(n, ranking.width) for n in (cube.n_leaves, cube.n_cells))
         return cls(cube, ranking, np.array(numbers.fine.ranks), leaves, cells)
 
     def add_records(self, key: record_order.Keys, x: Floats, w: Floats) -> None:
@@ -135,7 +135,7 @@ class State:
                 "zero_weights_leave_ranks_open",
                 "weights of zero leave too few contributors to fill the ranks of some cells",
                 where=where,
-                fix="drop records whose weight is zero: they stand for nobody",
+                fix="drop records whose weight is zero: they represent no unit",
             )
         words = cells.view(np.int64)
         squares = fixed_point.round_all(words[:, cell_rows.SQUARES : cell_rows.PENDING], 1.0)
@@ -188,11 +188,11 @@ def by_contributor(
     return key[:n], parts[:n]
 
 
-def _aligned(n_rows: int, width: int) -> Floats:
+def _aligned_zeros(n_rows: int, width: int) -> Floats:
     """Return zeros that start on a cache line, so that a row of eight numbers uses one."""
-    room = np.empty(n_rows * width + 8)
-    start = -room.ctypes.data % 64 // 8
-    rows = room[start : start + n_rows * width].reshape(n_rows, width)
+    buffer = np.empty(n_rows * width + 8)
+    start = -buffer.ctypes.data % 64 // 8
+    rows = buffer[start : start + n_rows * width].reshape(n_rows, width)
     rows[:] = 0.0
     return rows
 

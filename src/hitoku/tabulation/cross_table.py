@@ -46,7 +46,7 @@ def read_cross_table(
     total
         Code that replaces words for totals, such as "計".
     file
-        How numbers are written.
+        Format of numbers. Default: detected.
     """
     file = file or FileFormat()
     sheet = read_sheet(path, file.decimal or ".", header=False)
@@ -62,7 +62,7 @@ def read_cross_table(
     if not side or side + top != len(by):
         return None
     names = _names(grid[:start], by, side)
-    heads = [_filled(list(row), fill=place < top - 1) for place, row in enumerate(coded)]
+    heads = [_fill_merged_cells(list(row), fill=place < top - 1) for place, row in enumerate(coded)]
     lines: list[tuple[int, tuple[str, ...]]] = []
     above = [""] * side
     codes: dict[str, dict[str, None]] = {name: {} for name in names}
@@ -89,7 +89,7 @@ def read_cross_table(
         sheet.sheets,
     )
     described = [
-        f"{name!r} {'at the side' if place < side else 'on top'} ({_described(codes[name], total)})"
+        f"{name!r} {'at the side' if place < side else 'on top'} ({_describe_codes(codes[name], total)})"
         for place, name in enumerate(names)
     ]
     return CrossLayout(text, f"cross table with {', '.join(described)}")
@@ -147,7 +147,7 @@ def _names(head: Sequence[Sequence[str]], by: Sequence[str], side: int) -> list[
     return [*(name or left.pop(0) for name in corner), *left]
 
 
-def _filled(row: list[str], *, fill: bool) -> list[str]:
+def _fill_merged_cells(row: list[str], *, fill: bool) -> list[str]:
     """Repeat the text of merged cells; an empty cell in the last row of codes stands for a total."""
     last = ""
     for place, entry in enumerate(row):
@@ -160,7 +160,7 @@ def _is_total(code: str) -> bool:
     return code.strip().lower() in WORDS_FOR_TOTALS
 
 
-def _described(codes: dict[str, None], total: str) -> str:
+def _describe_codes(codes: dict[str, None], total: str) -> str:
     n = len(codes) - (total in codes)
     return f"{n} codes and total" if total in codes else f"{n} codes, no total"
 

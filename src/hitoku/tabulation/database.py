@@ -15,7 +15,7 @@ import pyarrow as pa
 from hitoku.errors import DataError, ParameterError, TableError
 from hitoku.files import spill_folder
 from hitoku.tabulation.cube import FLOATS
-from hitoku.tabulation.text_files import ragged, unreadable
+from hitoku.tabulation.text_files import ragged_line_error, unreadable
 
 # Default memory limit of databases; see limited_memory.
 LIMIT: ContextVar[str | None] = ContextVar("memory_limit", default=None)
@@ -52,7 +52,7 @@ def translate_errors(where: str) -> Iterator[None]:
         line = LINE.search(str(error))
         if line is not None:
             n_named, n_found = (int(line[part] or 0) for part in ("named", "found"))
-            specific = ragged(where, int(line["line"]), n_found, n_named) if n_found else None
+            specific = ragged_line_error(where, int(line["line"]), n_found, n_named) if n_found else None
             raise (specific or unreadable(where, int(line["line"]))) from None
         raise DataError(
             "records_not_read",
@@ -63,7 +63,7 @@ def translate_errors(where: str) -> Iterator[None]:
         ) from error
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Quote a column name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 

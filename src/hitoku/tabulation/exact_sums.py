@@ -11,7 +11,7 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.model import LARGEST_WHOLE, infinite
 
 MAX_DECIMALS = 4
-ROOM = 122  # bits of the largest sums, as integers
+MAX_BITS = 122  # bits of the largest sums, as integers
 SPREAD_BITS = 30
 
 
@@ -102,10 +102,10 @@ def numbers_of(engine: Measured, decimals: int | None = None) -> Numbers:
         amount = facts.weighted if weight and value else facts.size if value else facts.weights
         _refuse_large(decimals, amount, engine.where)
         scale, weight_scale = 10.0**decimals, 1.0 if value else 10.0**decimals
-        room = facts.n_records * (facts.largest_weight + 1.0)  # for rounding upward
+        rounding = facts.n_records * (facts.largest_weight + 1.0)  # for rounding upward
         whole = {
-            "sum": scale * facts.size + room < LARGEST_WHOLE,
-            "weighted_sum": scale * facts.weighted + room < LARGEST_WHOLE,
+            "sum": scale * facts.size + rounding < LARGEST_WHOLE,
+            "weighted_sum": scale * facts.weighted + rounding < LARGEST_WHOLE,
             "weighted_count": not value or (facts.weight_digits == 0 and facts.weights < LARGEST_WHOLE),
         }
     else:
@@ -157,14 +157,14 @@ def _fine(
         if whole["weighted_count"]
         else _grid(n_bits + weight + math.frexp(scales[1])[1]),
     }
-    root = 0.0 if plain else 2.0 ** _within((ROOM - 2 * size - weight) // 2, 500)
+    root = 0.0 if plain else 2.0 ** _within((MAX_BITS - 2 * size - weight) // 2, 500)
     sizes = 1.0 if plain else _grid(product)
     return Fine(sums, (amount, _grid(product), amount, _grid(n_bits + weight), root, sizes))
 
 
 def _grid(bits: int) -> float:
     """Return the power of two that scales numbers below 2**bits to integers within the available bits."""
-    return 2.0 ** _within(ROOM - bits, 900)
+    return 2.0 ** _within(MAX_BITS - bits, 900)
 
 
 def _within(exponent: int, most: int) -> int:
@@ -199,7 +199,7 @@ def _refuse_large(decimals: int, size: float, where: str) -> None:
         most = max(math.floor(math.log10(LARGEST_WHOLE / size)), 0)
         raise ParameterError(
             "too_many_decimals",
-            "decimals={decimals} asks for more digits than sums of this size have",
+            "decimals={decimals} requires more digits than sums of this size have",
             where=where,
             fix="decimals={most} is the most for these data, or give the values in thousands",
             decimals=decimals,

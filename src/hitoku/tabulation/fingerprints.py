@@ -67,8 +67,8 @@ class RecordPrints:
             row = f" || {BETWEEN} || ".join(
                 f"coalesce({entry_text(source, alias)}, {MISSING})" for alias in aliases
             )
-            told = source.rows(f"SELECT count(*), {_sums(row)} FROM records")[0]
-            key = hashlib.sha256(repr((every, *map(str, told))).encode()).hexdigest()
+            sums = source.rows(f"SELECT count(*), {_sums(row)} FROM records")[0]
+            key = hashlib.sha256(repr((every, *map(str, sums))).encode()).hexdigest()
             codes = ", ".join(f"{entry_text(source, alias)} AS {alias}" for alias in wanted)
             keyed = f"'{key}' || {row}"
             query = (
@@ -163,13 +163,13 @@ def nested_columns(
             written = texts({row[0]: 0 for row in rows}, source.types[alias])
             for place, other in enumerate(others):
                 entries = {str(written[row[0]]): row[1 + 2 * place] for row in rows}
-                told = all(row[2 + 2 * place] for row in rows)
-                if told and 1 < len(set(entries.values())) < len(entries):
+                determined = all(row[2 + 2 * place] for row in rows)
+                if determined and 1 < len(set(entries.values())) < len(entries):
                     found.setdefault(name, {})[aliases[other]] = entries
     return found
 
 
-# A column with more distinct entries than this share of the records names records; it is no classification.
+# Columns with more distinct entries than this share of the records identify records; they do not classify.
 MAX_DISTINCT = 0.5
 
 
@@ -181,7 +181,7 @@ def finer_columns(data: SharedRecords, names: Sequence[str], without: Sequence[s
     Parameters
     ----------
     data
-        The records.
+        Records of the tables.
     names
         Columns with codes.
     without
@@ -210,8 +210,8 @@ def finer_columns(data: SharedRecords, names: Sequence[str], without: Sequence[s
         for alias, count in zip(list(aliases)[len(names) :], counts[len(names) :], strict=True):
             if source.types[alias] in FLOATS or not least <= count <= MAX_DISTINCT * n_records:
                 continue
-            told = ", ".join(f"count(DISTINCT ({alias}, {one}))" for one in own)
-            query = f"SELECT count(DISTINCT {alias}), {told} FROM records WHERE {alias} IS NOT NULL"
+            pair_counts = ", ".join(f"count(DISTINCT ({alias}, {one}))" for one in own)
+            query = f"SELECT count(DISTINCT {alias}), {pair_counts} FROM records WHERE {alias} IS NOT NULL"
             n_codes, *pairs = source.rows(query)[0]
             if sum(n == n_codes for n in pairs) > 1 and n_codes <= MAX_DISTINCT * n_records:
                 found.append(aliases[alias])

@@ -24,7 +24,7 @@ from hitoku.model import (
     Magnitude,
     Mask,
     Table,
-    opened,
+    open_frame,
     require_columns,
     texts,
     unseen_codes,
@@ -83,7 +83,7 @@ def known_zeros(given: Any, by: Sequence[str], dimensions: Sequence[Dimension]) 
 
 
 def _zero_places(given: Any, by: Sequence[str], dimensions: Sequence[Dimension]) -> tuple[Integers, ...]:
-    frame = opened(given)
+    frame = open_frame(given)
     require_columns(frame, by, ZEROS)
     places = []
     for dimension in dimensions:
@@ -246,6 +246,19 @@ def tabulate(
         Limits such as "4GB" and 2; default most of the machine. With Spark ``threads`` is the number of parts
         into which contributors are divided, default the number of parallel tasks. Neither changes the result.
 
+    Returns
+    -------
+    Table
+        Values, frequencies and contributors of all cells; the frame of its cells is of the same kind as the
+        data.
+
+    Raises
+    ------
+    ParameterError
+        If arguments contradict each other, or a column does not exist.
+    DataError
+        If records lack codes, have codes that a hierarchy lacks, or their numbers cannot be read.
+
     Examples
     --------
     >>> import pandas as pd
@@ -273,7 +286,7 @@ def tabulate(
         numbers = numbers_of(opened, decimals)
         cube = cube_of(opened, by, trees, total, missing=missing, unseen=unseen)
         zeros = None if structural_zeros is None else known_zeros(structural_zeros, by, cube.dimensions)
-        parts = _counted(opened, cube, numbers, top if value else 0, magnitude)
+        parts = _count_cells(opened, cube, numbers, top if value else 0, magnitude)
         refuse_unnamed_totals(
             cube.dimensions,
             parts["value"] if value else None,
@@ -294,7 +307,7 @@ def tabulate(
         )
 
 
-def _counted(
+def _count_cells(
     engine: Engine,
     cube: Cube,
     numbers: Numbers,

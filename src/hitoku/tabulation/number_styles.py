@@ -122,7 +122,7 @@ def style_of(
     """
     listed = [shape for shape in dict.fromkeys(shapes) if shape and not NOT_FINITE.fullmatch(shape)]
     found: dict[tuple[Decimal, ...], NumberStyle] = {}
-    for style in _allowed(given or FileFormat()):
+    for style in _allowed_styles(given or FileFormat()):
         read = [style.reads(shape) for shape in listed]
         numbers = tuple(number for number in read if number is not None)
         if len(numbers) == len(listed):
@@ -148,7 +148,7 @@ def whole(shapes: Iterable[str], style: NumberStyle) -> bool:
     return all(text.isdigit() and len(text) <= INT64_DIGITS for text in digits)
 
 
-def _allowed(given: FileFormat) -> list[NumberStyle]:
+def _allowed_styles(given: FileFormat) -> list[NumberStyle]:
     return [
         style
         for style in STYLES
@@ -206,7 +206,7 @@ def _text_in_column(text: TextFile, name: str) -> DataError | None:
             if len(lines) < MAX_LINES:
                 lines.append(line)
     style = max(
-        _allowed(text.file),
+        _allowed_styles(text.file),
         key=lambda style: sum(n for shape, n in entries.items() if style.reads(shape) is not None),
     )
     bad = Counter({shape: n for shape, n in entries.items() if style.reads(shape) is None})

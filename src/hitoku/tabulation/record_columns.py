@@ -13,7 +13,7 @@ from typing import Any, Literal
 from hitoku.errors import DataError, HierarchyError, some
 from hitoku.files import spill_folder
 from hitoku.model import TOTAL, Hierarchies, Hierarchy
-from hitoku.tabulation.database import connect, literal, quoted, translate_errors
+from hitoku.tabulation.database import connect, literal, quote_name, translate_errors
 from hitoku.tabulation.placement import RecordAtoms
 from hitoku.tabulation.records import attach_whole
 from hitoku.tabulation.source import NUMERIC
@@ -64,14 +64,14 @@ def columns_of(path: str | Path) -> tuple[int, tuple[Column, ...]]:
     with _asking(Path(path)) as ask:
         types = {row[0]: _kind(row[1]) for row in ask("DESCRIBE records")}
         texts = [name for name, kind in types.items() if kind == "text"]
-        dated = [f"count(TRY_CAST({quoted(name)} AS DATE)) = count({quoted(name)})" for name in texts]
+        dated = [f"count(TRY_CAST({quote_name(name)} AS DATE)) = count({quote_name(name)})" for name in texts]
         for name, dates in zip(
             texts, ask(f"SELECT {', '.join([*dated, '1'])} FROM records")[0], strict=False
         ):
             types[name] = "other" if dates else "text"
         asked = ["count(*)"]
         for name, kind in types.items():
-            column = quoted(name)
+            column = quote_name(name)
             numeric = kind in {"whole", "number"}
             usable = f"isfinite({column}::DOUBLE)" if numeric else f"{column} IS NOT NULL"
             below = f"coalesce(min({column}) < 0, false)" if numeric else "false"
@@ -105,8 +105,8 @@ def find_totals(path: str | Path, columns: Sequence[Column]) -> tuple[Column, ..
         for column, amount in product(texts, amounts):
             if column.name in found or column.n_distinct < 3:
                 continue
-            code, value = quoted(column.name), quoted(amount.name)
-            others = [quoted(other.name) for other in texts if other is not column]
+            code, value = quote_name(column.name), quote_name(amount.name)
+            others = [quote_name(other.name) for other in texts if other is not column]
             top = ask(f"SELECT {code} FROM records GROUP BY 1 ORDER BY sum({value}) DESC, 1 LIMIT 1")[0][0]
             own = f"FILTER (WHERE {code} = {literal(str(top))})"
             group = f" GROUP BY {', '.join(others)}" if others else ""
@@ -119,12 +119,14 @@ def find_totals(path: str | Path, columns: Sequence[Column]) -> tuple[Column, ..
     return tuple(replace(c, total=found.get(c.name, c.total)) for c in columns)
 
 
-def nested(path: str | Path, columns: Sequence[Column]) -> set[tuple[str, str]]:
+def determined_pairs(path: str | Path, columns: Sequence[Column]) -> set[tuple[str, str]]:
     """Return pairs of columns of which the first determines the second: a town its county."""
     pairs = list(permutations(columns, 2))
     if not pairs:
         return set()
-    asked = [f"count(DISTINCT ({quoted(fine.name)}, {quoted(coarse.name)}))" for fine, coarse in pairs]
+    asked = [
+        f"count(DISTINCT ({quote_name(fine.name)}, {quote_name(coarse.name)}))" for fine, coarse in pairs
+    ]
     with _asking(Path(path)) as ask:
         found = ask(f"SELECT {', '.join(asked)} FROM records")[0]
     return {
@@ -136,7 +138,7 @@ def nested(path: str | Path, columns: Sequence[Column]) -> set[tuple[str, str]]:
 
 def n_combinations(path: str | Path, columns: Sequence[Column]) -> int:
     """Count the different combinations of entries in some columns."""
-    names = ", ".join(quoted(column.name) for column in columns)
+    names = ", ".join(quote_name(column.name) for column in columns)
     with _asking(Path(path)) as ask:
         return int(ask(f"SELECT count(*) FROM (SELECT DISTINCT {names} FROM records)")[0][0])
 

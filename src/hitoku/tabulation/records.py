@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from hitoku.errors import DataError
 from hitoku.files import spill_folder, split_sheet
-from hitoku.tabulation.database import connect, literal, quoted, translate_errors
+from hitoku.tabulation.database import connect, literal, quote_name, translate_errors
 from hitoku.tabulation.number_styles import (
     MAX_SHAPES,
     NumberStyle,
@@ -160,10 +160,11 @@ def attach_parquet(
         path.name,
     )
     chosen = ", ".join(
-        (f"coalesce({quoted(column)}, 0)" if column in file.zero_missing else quoted(column)) + f" AS {alias}"
+        (f"coalesce({quote_name(column)}, 0)" if column in file.zero_missing else quote_name(column))
+        + f" AS {alias}"
         for alias, column in columns.items()
     )
-    needed = " AND ".join(f"{quoted(column)} IS NOT NULL" for column in file.drop_missing) or "true"
+    needed = " AND ".join(f"{quote_name(column)} IS NOT NULL" for column in file.drop_missing) or "true"
     with translate_errors(path.name):
         connection.execute(
             f"CREATE VIEW records AS SELECT {chosen} FROM read_parquet({literal(str(path))}) WHERE {needed}"
@@ -305,7 +306,9 @@ def arrow_of(data: Any, columns: Mapping[str, str]) -> tuple[pa.Table, str]:
     """Return columns of a frame under new names, and the type of the frame."""
     if isinstance(data, duckdb.DuckDBPyRelation):
         require(columns.values(), data.columns, "data")
-        chosen = ", ".join(f"{quoted(column)} AS {quoted(alias)}" for alias, column in columns.items())
+        chosen = ", ".join(
+            f"{quote_name(column)} AS {quote_name(alias)}" for alias, column in columns.items()
+        )
         # Relations belong to the caller's connection, whose settings must not be changed.
         with translate_errors("data"):
             return data.project(chosen).to_arrow_table(), "pandas"
@@ -378,12 +381,12 @@ def attach_whole(
         return
     text = look_at(path, file)
     names = [name or f"column {number + 1}" for number, name in enumerate(text.header)]
-    chosen = ", ".join(f"k{number} AS {quoted(name)}" for number, name in enumerate(names))
+    chosen = ", ".join(f"k{number} AS {quote_name(name)}" for number, name in enumerate(names))
     with translate_errors(path.name):
         connection.execute(f"CREATE TABLE records AS SELECT {chosen} FROM {reading_text(text, folder)}")
-    shapes = {name: shapes_of(connection, quoted(name), path.name, na=text.file.na) for name in names}
+    shapes = {name: shapes_of(connection, quote_name(name), path.name, na=text.file.na) for name in names}
     for name, style in _styles(shapes, path.name, text.file, guess=guess).items():
-        write_numbers(connection, quoted(name), style, shapes[name], path.name, text.file, name)
+        write_numbers(connection, quote_name(name), style, shapes[name], path.name, text.file, name)
 
 
 def _styles(

@@ -96,7 +96,7 @@ class SharedRecords:
             arrays = {alias: self._arrays[name] for alias, name in columns.items()}
             for alias in NAMES & set(columns):
                 if columns[alias] not in self._who:
-                    self._who[columns[alias]] = numbered(arrays[alias])
+                    self._who[columns[alias]] = number_names(arrays[alias])
                 arrays[alias] = self._who[columns[alias]]
             attach_arrow(connection, pa.table(arrays))
         return self._backend
@@ -111,7 +111,7 @@ class SharedRecords:
             if alias in columns:
                 chosen[alias] = self._number(chosen[alias], columns[alias], text, styles)
         for alias in NAMES & set(columns):
-            chosen[alias] = self._numbered(chosen[alias])
+            chosen[alias] = self._number_names(chosen[alias])
         described = ", ".join(dict.fromkeys([str(text), *styles]))
         if described not in self._logged and (styles or not self._logged):
             self._logged.add(described)
@@ -134,7 +134,7 @@ class SharedRecords:
                 self._numbers[column] = f"n{column}"
         return self._numbers[column]
 
-    def _numbered(self, column: str) -> str:
+    def _number_names(self, column: str) -> str:
         """Return a column with numbers for the names in another one; assigned once."""
         if column not in self._who:
             with translate_errors(self.where):
@@ -148,12 +148,12 @@ class SharedRecords:
         return str(self._who[column])
 
 
-def numbered(names: pa.ChunkedArray) -> Any:
+def number_names(names: pa.ChunkedArray) -> Any:
     """Return numbers for names, in sorted order; null for blank ones. Other types are unchanged.
 
     Examples
     --------
-    >>> numbered(pa.chunked_array([["b", "a", " ", None, "b"]])).to_pylist()
+    >>> number_names(pa.chunked_array([["b", "a", " ", None, "b"]])).to_pylist()
     [2, 1, None, None, 2]
     """
     listed = names.combine_chunks().dictionary_encode()

@@ -96,7 +96,11 @@ def open_source(
         Whether the file was read before, so that its format is not logged again.
     """
     columns = {**columns, **filter_columns(where, outside)}
-    with _opened(data, columns, file, memory_limit, threads, again=again) as (connection, place, backend):
+    with _open_database(data, columns, file, memory_limit, threads, again=again) as (
+        connection,
+        place,
+        backend,
+    ):
         with translate_errors(place):
             described = connection.sql("DESCRIBE records").fetchall()
         source = Source(connection, {row[0]: row[1] for row in described}, columns, place, backend)
@@ -107,7 +111,7 @@ def open_source(
 
 
 @contextmanager
-def _opened(
+def _open_database(
     data: Any,
     columns: Mapping[str, str],
     file: FileFormat | None,
@@ -197,7 +201,7 @@ def records_changed(where: str) -> DataError:
         "records_changed_while_read",
         "the number of records changed while they were read",
         where=where,
-        fix="let nobody write to the data meanwhile, or work on a copy",
+        fix="prevent changes to the data meanwhile, or work on a copy",
     )
 
 
@@ -215,7 +219,7 @@ def _refuse_text(source: Source) -> None:
                 """
             )[0]
             if not n_records:
-                continue  # an empty file tells no types; that it is empty is reported elsewhere
+                continue  # an empty file has no types, and is reported elsewhere
             if words:  # a CSV column of numbers with "inf" or "nan" among them is read as text
                 raise infinite(source.names[column], words, source.where)
             first = source.rows(f"SELECT {column} FROM records WHERE {column} LIKE '%,%' LIMIT 1")

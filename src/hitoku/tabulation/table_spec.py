@@ -1,4 +1,4 @@
-"""How one of several tables is made from the records."""
+"""Specification of a table: the arguments with which it is made from the records."""
 
 from __future__ import annotations
 

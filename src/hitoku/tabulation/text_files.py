@@ -129,17 +129,17 @@ class FileFormat:
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A text file or a sheet whose form is known."""
+    """A text file or sheet with a known format."""
 
     path: Path
-    """The file."""
+    """Path of the file."""
     encoding: str
     separator: str
-    """Given or found."""
+    """Encoding, and sign between columns."""
     header: tuple[str, ...]
-    """Names of its columns, no name twice."""
+    """Names of the columns, without duplicates."""
     file: FileFormat = FileFormat()
-    """How numbers are written, as far as that was given."""
+    """Format of numbers, where given."""
     lines: tuple[tuple[int, tuple[str, ...]], ...] | None = None
     """Rows of a sheet with their numbers; None for a text file."""
     sheets: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ class TextFile:
                     if not row:
                         continue
                     if len(row) != len(self.header):
-                        raise ragged(self.path.name, reader.line_num, len(row), len(self.header))
+                        raise ragged_line_error(self.path.name, reader.line_num, len(row), len(self.header))
                     yield reader.line_num, row
             except csv.Error:
                 # Not "from error": its message may hold a part of the file.
@@ -231,7 +231,7 @@ def look_at(path: Path, given: FileFormat | None = None) -> TextFile:
             file=path.name,
         )
     separator = given.separator or _find_separator(head, path.name)
-    header = next(_parsed(head, separator), None) or [""]
+    header = next(_parse_lines(head, separator), None) or [""]
     refuse_repeated(header, path.name, 1)
     found = TextFile(path, encoding, separator, tuple(header), given)
     found.require((*given.drop_missing, *given.zero_missing))
@@ -337,7 +337,7 @@ def is_text_file(path: str | Path) -> bool:
     return split_sheet(path)[0].name.lower().endswith((*CSV, *EXCEL))
 
 
-def ragged(where: str, line: int, n_found: int, n_named: int) -> DataError:
+def ragged_line_error(where: str, line: int, n_found: int, n_named: int) -> DataError:
     """Make the error for a line with too many or too few entries."""
     if n_found > n_named:
         return DataError(
@@ -478,12 +478,12 @@ def _find_separator(head: str, where: str) -> str:
 
 
 def _counts(head: str, sign: str) -> list[int]:
-    rows = [len(row) for row in _parsed(head, sign) if row]
+    rows = [len(row) for row in _parse_lines(head, sign) if row]
     # The last line may end inside a quoted text.
     return rows[:-1] if head.count("\n") >= LINES_LOOKED_AT and len(rows) > 1 else rows or [0]
 
 
-def _parsed(head: str, sign: str) -> Iterator[Sequence[str]]:
+def _parse_lines(head: str, sign: str) -> Iterator[Sequence[str]]:
     try:
         yield from csv.reader(io.StringIO(head, newline=""), delimiter=sign)
     except csv.Error:

@@ -40,7 +40,7 @@ class ResponseMiddleware:
     Parameters
     ----------
     app
-        The application.
+        Wrapped application.
     logger
         Name of the log.
     counts, seconds
@@ -103,7 +103,7 @@ def client_address(http: Request, proxies: Collection[str] = ()) -> str:
     Parameters
     ----------
     http
-        The request.
+        Incoming request.
     proxies
         Addresses of trusted proxies. They append the address of their client to X-Forwarded-For.
     """

@@ -281,7 +281,7 @@ def test_search_limit_is_reported_and_remembered(tmp_path):
     (verdict,) = ledger.verdicts([finding])
     assert (verdict.status, verdict.reason) == (Clearance.REVIEW, "limit_of_work")
     again = Ledger.open(path, data_hash="d", n_units=100)
-    assert again.scope.endswith("of 2 not all that follows is known")
+    assert again.scope.endswith("the implications of 2 are not completely known")
     # What was left out then is compared again: a chain of three is found with the groups that are known.
     assert [found.concern for found in again.check("new", new)] == [Concern.SMALL_GROUP]
 
@@ -301,7 +301,7 @@ def test_comparison_at_its_limit_is_not_decided(tmp_path):
     assert (verdict.status, verdict.reason) == (Clearance.REVIEW, "limit_of_work")
     limited.remember("new", new)
     assert Ledger.open(path, data_hash="d", n_units=100).scope.endswith(
-        "of new not all that follows is known"
+        "the implications of new are not completely known"
     )
 
 

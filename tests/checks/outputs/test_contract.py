@@ -372,7 +372,7 @@ def test_new_type_needs_one_file_and_line(tmp_path, monkeypatch, capsys):
     # Where it is not registered, it is named, and the others are judged all the same.
     monkeypatch.delitem(OUTPUT_TYPES, "spread")
     first, second = recheck(folder).outputs
-    assert "there is no output type 'spread'" in str(first.findings[0])
+    assert "no output type 'spread'" in str(first.findings[0])
     assert second.findings == ()
     assert second.verdicts
 

@@ -75,21 +75,21 @@ def test_pictures_of_other_programs_are_accepted(form):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.png", b"GIF89a", "is no picture of that kind"),
+        ("a.png", b"GIF89a", "is not a picture of that type"),
         ("a.png", png()[:-20], "ends too early|no picture"),
-        ("a.png", png(chunk(b"QQQQ", b"")), "parts that nobody knows"),
+        ("a.png", png(chunk(b"QQQQ", b"")), "unknown parts"),
         ("a.png", png(side=0), "no dots"),
         ("a.png", png().replace(struct.pack(">II", 2, 2), struct.pack(">II", 10**5, 10**5)), "too many"),
         ("a.jpg", png(), "does not begin"),
         ("a.jpg", b"\xff\xd8\xff\xd9", "no dots"),
-        ("a.jpg", b"\xff\xd8\xff", "is no picture"),
-        ("a.txt", b"\xff\xfe", "no text in UTF-8"),
+        ("a.jpg", b"\xff\xd8\xff", "is not a picture"),
+        ("a.txt", b"\xff\xfe", "not a text in UTF-8"),
         ("a.py", b"x = 1\nprint('\x1b[2J')\n", r"U\+001B in line 2"),
         ("a.py", "access = 'user\u202e'".encode(), r"U\+202E in line 1"),
         ("a.txt", b"a" * 1_000_001, "longer than"),
-        ("a.csv", b"a,b", "of a kind that is not taken"),
-        ("a.svg", b"<svg/>", "of a kind that is not taken"),
-        ("a", b"", "of a kind that is not taken"),
+        ("a.csv", b"a,b", "has an unsupported type"),
+        ("a.svg", b"<svg/>", "has an unsupported type"),
+        ("a", b"", "has an unsupported type"),
     ],
 )
 def test_file_with_wrong_extension_raises(name, content, words):

@@ -6,7 +6,7 @@ from importlib import resources
 import pytest
 from tests.raising import raises
 
-from hitoku.checks.policies import parsed, policy
+from hitoku.checks.policies import parse_policy_text, policy
 from hitoku.checks.principles import Clearance, Principle, PrincipleVerdict, worst
 
 JAPAN = {
@@ -136,7 +136,7 @@ def test_p_percent_is_an_option():
 
 def test_missing_section_is_named():
     with raises("key_missing", key="units"):
-        parsed('name = "x"\nversion = "1"\nindividual_values = "confidential"\n', "x.toml")
+        parse_policy_text('name = "x"\nversion = "1"\nindividual_values = "confidential"\n', "x.toml")
 
 
 def test_verdicts_survive_json():

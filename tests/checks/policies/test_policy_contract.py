@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hitoku.checks import policies
-from hitoku.checks.policies import Policy, parsed, policy, policy_names
+from hitoku.checks.policies import Policy, parse_policy_text, policy, policy_names
 from hitoku.errors import ParameterError
 from hitoku.model import Contributors, Table
 from hitoku.rules import assess
@@ -33,7 +33,7 @@ def strangers(folder: Path) -> set[str]:
 def complaints(text: str, stem: str) -> list[str]:
     """Say how a policy breaks its promises; empty when it keeps them."""
     try:
-        found = parsed(text, f"{stem}.toml")
+        found = parse_policy_text(text, f"{stem}.toml")
     except ParameterError as error:
         return [error.what]
     wrong = [] if found.name == stem else ["its name is not that of its file"]

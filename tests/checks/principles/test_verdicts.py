@@ -138,7 +138,7 @@ def test_mask_and_verdicts_follow_from_the_same_tests(tests, withheld, statuses)
 )
 def test_dominance_verdict_matches_policy(largest, size, unsafe):
     evidence = people(20, size=np.array([size]), largest=np.array([largest]))
-    assert groups.dominated(evidence, JAPAN).tolist() == [unsafe]
+    assert groups.dominated_groups(evidence, JAPAN).tolist() == [unsafe]
     found = groups.dominance(evidence, JAPAN).verdict(evidence)
     assert found.status is (FAIL if unsafe else PASS)
     assert found.numbers["largest_share"] == pytest.approx(largest[0] / size if size else 0.0)
@@ -156,8 +156,8 @@ def test_dominance_verdict_matches_policy(largest, size, unsafe):
 def test_p_percent_rule_of_policy_is_applied(largest, unsafe):
     with_p = JAPAN.model_copy(update={"dominance": JAPAN.dominance.model_copy(update={"p": 10.0})})
     evidence = people(20, size=np.array([100.0]), largest=np.array([largest]))
-    assert not groups.dominated(evidence, JAPAN)[0]
-    assert groups.dominated(evidence, with_p).tolist() == [unsafe]
+    assert not groups.dominated_groups(evidence, JAPAN)[0]
+    assert groups.dominated_groups(evidence, with_p).tolist() == [unsafe]
     assert "and the 10 % rule" in groups.dominance(evidence, with_p).rule
 
 

@@ -48,7 +48,7 @@ def test_means_before_sums_get_advice():
     means = work.mean("x", by=["group", "sex"], name="means")
     sums = work.magnitude_table(["group", "sex"], "x", name="sums")
     assert (means.status, sums.status) == (Clearance.PASS, Clearance.FAIL)
-    told = "remove means and ask for it again after this one: it takes over what this one withholds"
+    told = "remove means and request it again after this one: it adopts the suppression pattern of this one"
     assert told in sums.remedies
     work.remove("means")  # what is left is compared again
     work.mean("x", by=["group", "sex"], name="means")

@@ -28,7 +28,7 @@ def test_decompression_bomb_raises(folder):
     assert verify(path).code == 2
     first, *others = recheck(folder).outputs
     assert "the certificate cannot be checked: it unpacks" in str(first.findings[0])
-    assert [each.state for each in others] == ["leaves", "leaves"]
+    assert [each.state for each in others] == ["releasable", "releasable"]
 
 
 def test_certificate_of_earlier_version_must_be_renewed(folder):
@@ -40,8 +40,8 @@ def test_certificate_of_earlier_version_must_be_renewed(folder):
     (found,) = first.findings
     assert "written by an earlier version of hitoku: protect again" in found.reason
     assert "refuted" not in str(found)
-    assert found.advice == "have the output made again"
-    assert first.state != "leaves"
+    assert found.advice == "create the output again"
+    assert first.state != "releasable"
 
 
 def test_mutated_submissions_raise_without_traceback():

@@ -14,7 +14,7 @@ from tests.checks.submission.test_let_through import TABLE_1
 from tests.raising import raises
 
 from hitoku.checks import Records, packed_texts
-from hitoku.checks.ledger import Ledger, init, joined, pseudonyms, read_store
+from hitoku.checks.ledger import Ledger, init, number_units, pseudonyms, read_store
 from hitoku.checks.principles import Clearance, Principle
 from hitoku.checks.session import Session
 from hitoku.checks.submission import definition_of, partitions, recheck, release
@@ -85,13 +85,13 @@ def test_name_types_share_pseudonyms():
 
 def test_unit_number_depends_on_unit_only():
     key = bytes(32)
-    first, all_of_them = joined(pseudonyms("abcd", key), np.zeros(0, dtype=np.uint64))
+    first, all_of_them = number_units(pseudonyms("abcd", key), np.zeros(0, dtype=np.uint64))
     assert sorted(first.tolist()) == [0, 1, 2, 3]
-    second, grown = joined(pseudonyms("xbdy", key), all_of_them)
+    second, grown = number_units(pseudonyms("xbdy", key), all_of_them)
     assert second.tolist()[1:3] == [first[1], first[3]]
     assert sorted(second.tolist()[::3]) == [4, 5]
     assert np.array_equal(grown[:4], all_of_them)
-    assert joined(pseudonyms("abcdxy", key), grown)[0][:4].tolist() == first.tolist()
+    assert number_units(pseudonyms("abcdxy", key), grown)[0][:4].tolist() == first.tolist()
 
 
 def released(path, frame, name="first", by="narrow", project="before"):

@@ -126,8 +126,11 @@ def test_missing_data_leaves_comparisons_undecided(tmp_path):
         "by job": "review",
         "model": "review",
     }
-    assert "only the data tell what it gives away with incomes, means" in check.outputs[4].verdicts[-1].text
-    assert "not testable: who is behind its parts" in check.outputs[5].verdicts[-1].text
+    assert (
+        "what it discloses with incomes, means can be tested with the data only"
+        in check.outputs[4].verdicts[-1].text
+    )
+    assert "not testable: the units of its parts" in check.outputs[5].verdicts[-1].text
     assert all(each.verdicts[-1].remedy for each in check.outputs[4:])
     assert "safe" not in check.scope
 
@@ -223,7 +226,9 @@ def setting(*path, to):
         ),
         pytest.param(SUMS, setting("evidence", "size", 0, to=1.0), "exceed their total", id="size"),
         pytest.param(MEANS, setting("evidence", "n_units", 0, to=3), "units: the session says", id="few"),
-        pytest.param(MEANS, setting("evidence", "value", 0, to=1.5), "not what the evidence", id="mean"),
+        pytest.param(
+            MEANS, setting("evidence", "value", 0, to=1.5), "does not follow from the evidence", id="mean"
+        ),
         pytest.param(MEANS, setting("policy", "hash", to="0"), "another policy", id="policy"),
     ],
 )
@@ -265,7 +270,7 @@ def test_shown_suppressed_cell_is_found(folder):
 
 def test_altered_public_file_is_found(folder):
     resealed(folder, "public/01-people.json", setting("count", 2, to=3))
-    assert any("the JSON file that would leave is not what" in text for text in said(recheck(folder)))
+    assert any("the JSON file to be released differs" in text for text in said(recheck(folder)))
 
 
 def test_altered_csv_total_is_found(folder):

@@ -190,7 +190,7 @@ def test_deeply_nested_json_raises(folder, name):
         return
     states = [each.state for each in recheck(folder).outputs]
     assert states.count("broken") == 1
-    assert states.count("leaves") == 2
+    assert states.count("releasable") == 2
 
 
 @pytest.mark.parametrize("where", ["region", {"region": 3}])
@@ -210,7 +210,7 @@ def test_oversized_code_lists_are_rejected(folder):
 def test_binary_table_file_raises(folder):
     (folder / "public" / "01-people.csv").write_bytes(b"\xff\xfe")
     reseal(folder)
-    assert "the CSV file that would leave" in str(recheck(folder).outputs[0].findings[0])
+    assert "the CSV file to be released" in str(recheck(folder).outputs[0].findings[0])
 
 
 def test_named_pipe_raises_without_waiting(folder):

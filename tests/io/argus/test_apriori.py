@@ -151,8 +151,8 @@ def test_apriori_file_round_trips(entries, tmp_path_factory):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("N1;1", "2 part(s) in a line; 2 codes and an action are due"),
-        ("N1;1;x", "'x' is no action"),
+        ("N1;1", "2 part(s) in a line; expected 2 codes and an action"),
+        ("N1;1;x", "'x' is not an action"),
         ("N1;1;c", "action c takes 1 number(s)"),
         ("N1;1;u;3", "action u takes 0 number(s)"),
         ("N1;1;pl;3", "action pl takes 2 number(s)"),

@@ -67,22 +67,22 @@ def test_clear_starts_an_independent_session(batch):
 @pytest.mark.parametrize(
     ("lines", "what", "fix"),
     [
-        ("<GOINTERACTIVE>", "<GOINTERACTIVE> is not supported", "no windows"),
+        ("<GOINTERACTIVE>", "<GOINTERACTIVE> is not supported", "not interactive"),
         ("<ANCO>", "<ANCO> is not supported", "audits every table"),
         ("<COVER>", "<COVER> is not supported", "no cover table"),
         ("<JJ>", "<JJ> is not supported", "(1,6,"),
-        ("<SUPRESS> OPT(1)", "<SUPRESS> is no command of a batch", "did you mean 'SUPPRESS'?"),
+        ("<SUPRESS> OPT(1)", "<SUPRESS> is not a batch command", "did you mean 'SUPPRESS'?"),
         ("SUPPRESS OPT(1)", "no command", "//"),
         ("<SUPPRESS> RND(1,5,0,10,0,2)", "RND (controlled rounding) is not supported", "CTA(1)"),
         ('<SUPPRESS> CKM(1) "ptab"', "CKM (the cell key method) is not supported", "OPT(1,10)"),
-        ("<SUPPRESS> BEST(1)", "BEST is no method", "OPT"),
-        ("<SUPPRESS> OPT(2)", "there is no table '2' yet", "1 table(s)"),
+        ("<SUPPRESS> BEST(1)", "BEST is not a method", "OPT"),
+        ("<SUPPRESS> OPT(2)", "no table '2' yet", "1 table(s)"),
         ("<SUPPRESS> OPT(1,0)", "the minutes of a search must be above zero", "OPT(1,10)"),
         ("<SUPPRESS> OPT(1)\n»<SUPPRESS> OPT(1)", "table 1 is suppressed already", "<CLEAR>"),
         ('<SUPPRESS> OPT(1)\n»<RECODE> 1,"size",1', "table 1 is suppressed already", "in this order"),
         ('<SUPPRESS> OPT(1)\n»<APRIORI> "a",1,";"', "table 1 is suppressed already", "in this order"),
         ('<WRITETABLE> (1,7,,"a")', "type 7 (cell key method) is not supported", "1 to 6"),
-        ('<WRITETABLE> (1,9,,"a")', "there is no safe file of type 9", "<WRITETABLE>"),
+        ('<WRITETABLE> (1,9,,"a")', "no safe file of type 9", "<WRITETABLE>"),
         ('<WRITETABLE> (1,5,HI+,"a")', "option HI is not supported", "AS, SE"),
         ('<WRITETABLE> (1,6,TR+,"a")', "option TR is not supported", "AS, SE"),
         ('<WRITETABLE> (1,3,AS,"a")', "options 'AS' are not pairs", "AS+"),
@@ -120,7 +120,7 @@ def test_all_batch_problems_are_reported_together(batch):
 
 
 def test_empty_batch_has_no_tables(batch):
-    with pytest.raises(DataError, match="asks for no table"):
+    with pytest.raises(DataError, match="specifies no table"):
         batch("// nothing\n")
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError
-from hitoku.io.argus import bare, parsed_numbers, separated
+from hitoku.io.argus import bare, parsed_numbers, split_lines
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from hitoku.io.argus import bare, parsed_numbers, separated
     ],
 )
 def test_separated_columns_are_read(line, columns):
-    split = separated(line, ";", ["a", "b", "c"], "t.tab")
+    split = split_lines(line, ";", ["a", "b", "c"], "t.tab")
     assert [bare(column) for column in split] == [[column] for column in columns]
 
 
 def test_tab_separator_is_accepted():
-    first, second = separated('A\t 1\nB\t" 2"', "\t", ["a", "b"], "t.tab")
+    first, second = split_lines('A\t 1\nB\t" 2"', "\t", ["a", "b"], "t.tab")
     assert (bare(first), bare(second)) == (["A", "B"], ["1", " 2"])
 
 
@@ -40,7 +40,7 @@ def test_tab_separator_is_accepted():
 )
 def test_mismatched_line_raises_with_number(text, what, where):
     with pytest.raises(DataError) as error:
-        separated(text, ";", ["region", "n"], "t.tab")
+        split_lines(text, ";", ["region", "n"], "t.tab")
     assert (error.value.what, error.value.where) == (what, where)
 
 

@@ -158,7 +158,7 @@ def test_layout_is_detected_or_declared(text, kind, layout):
         ("<RECODEABLE>\nA 1 2", "<RECODEABLE> comes before any variable", 1, ""),
         ('A 1 2\n<SEPARATOR> ";"', "<SEPARATOR> comes too late", 2, ""),
         ('<SEPARATOR> "ab"\nA 1', "the separator has 2 signs", 1, ""),
-        ("A 1\n<RECODEABLE>", "variable 'A' lacks its place in the record", 1, ""),
+        ("A 1\n<RECODEABLE>", "variable 'A' lacks its position in the record", 1, ""),
         ("A one 2", "the place of variable 'A' is not a whole number", 1, ""),
         ("A 0 2", "the place of variable 'A' is not a whole number, or too small", 1, ""),
         ("A 1 2 97 98 99", "variable 'A' has 3 missing codes", 1, ""),
@@ -266,7 +266,7 @@ def test_generated_metadata_round_trips(tmp_path_factory, data, layout):
         (Variable('a"b', 1, 1), "double quote"),
         (Variable("Zürich", 1, 1), "'ü'"),
         (Variable("A", 1, 1, part="frequency"), "unknown keyword"),
-        (Variable("A", 1, 1, lead="#"), "no room for the lead of variable 'A'"),
+        (Variable("A", 1, 1, lead="#"), "cannot represent the lead of variable 'A'"),
     ],
 )
 def test_unsupported_metadata_raises(tmp_path, variable, what):

@@ -233,7 +233,7 @@ def test_jj_file_has_integer_costs_and_finite_bounds(tmp_path):
         ("a,b,1,s\n", lambda path: read_code_value(path, 2), "a status is not a whole number"),
         ("a,b,inf\na,c,inf\n", lambda path: read_code_value(path, 2), "a value is not a number"),
         (f"a,b,1,{10**30}\n", lambda path: read_code_value(path, 2), "a status is not a whole number"),
-        (f"a,{'b' * 140_000},1\n", lambda path: read_code_value(path, 2), "a line is no list of entries"),
+        (f"a,{'b' * 140_000},1\n", lambda path: read_code_value(path, 2), "a line is not a list of entries"),
     ],
 )
 def test_invalid_safe_file_raises(tmp_path, text, read, what):

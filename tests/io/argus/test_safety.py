@@ -43,21 +43,21 @@ def test_rules_are_read(text, expected):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("Q(3)", "'Q(3)' is no rule"),
-        ("P15", "'P15' is no rule"),
+        ("Q(3)", "'Q(3)' is not a rule"),
+        ("P15", "'P15' is not a rule"),
         ("P(a)", "P takes 1 or 2 or 3 numbers, none below zero"),
         ("NK(1)", "NK takes 2 numbers, none below zero"),
         ("FREQ(-1,2)", "FREQ takes 2 numbers, none below zero"),
-        ("P(60,50,1)", "P asks for p below q, both in percent up to 100"),
-        ("NK(1,175)", "NK asks for a share above 0 and up to 100 percent"),
+        ("P(60,50,1)", "P requires p below q, both in percent up to 100"),
+        ("NK(1,175)", "NK requires a share above 0 and up to 100 percent"),
         ("FREQ(2.5,10)", "FREQ counts contributors with a number that is not whole"),
         ("WGT(2)", "WGT is a switch"),
         ("MAN(1)|MAN(2)", "MAN stands more than 1 time(s)"),
-        ("REQ(50,170,3,20)", "REQ asks for more than 100 percent"),
+        ("REQ(50,170,3,20)", "REQ requires more than 100 percent"),
         ("FREQ(nan,20)", "FREQ takes 2 numbers, none below zero"),
         ("NK(inf,75)", "NK takes 2 numbers, none below zero"),
         ("P(10,1e9)", "P counts more than 1,000,000 contributors"),
-        ("ZERO(0)", "ZERO asks for a range above zero"),
+        ("ZERO(0)", "ZERO requires a range above zero"),
     ],
 )
 def test_invalid_rule_raises(text, what):

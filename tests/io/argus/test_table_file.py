@@ -210,7 +210,7 @@ def test_wrong_frequencies_and_contributions_raise(tmp_path):
     with pytest.raises(DataError, match=r"1 cell\(s\) have largest contributions .* not in falling order"):
         read(tmp_path, text, APPENDIX_E_METADATA, additivity="open")
     text = APPENDIX_E.replace("A, a, 10, 40", "A, a, 1.5, 40")
-    with pytest.raises(DataError, match=r"1 cell\(s\) have a frequency that is no count"):
+    with pytest.raises(DataError, match=r"1 cell\(s\) have a frequency that is not a count"):
         read(tmp_path, text, APPENDIX_E_METADATA, additivity="open")
 
 

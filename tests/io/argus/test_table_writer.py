@@ -88,5 +88,5 @@ def test_invalid_statuses_raise(tmp_path):
     table = Table.from_array([1, 2])
     with pytest.raises(TableError, match="one letter per cell"):
         write_table(tmp_path / "t.tab", table, status=np.array(["S", "U", "?"]))
-    with pytest.raises(TableError, match="a need of 2 cells"):
+    with pytest.raises(TableError, match="need has 2 cells"):
         write_table(tmp_path / "t.tab", table, Need(unsafe=[True, False]))

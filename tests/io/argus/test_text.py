@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from hitoku.errors import DataError, OutputError
-from hitoku.io.argus import found_file, lines_of, quoted, read_text, words_of, write_text
+from hitoku.io.argus import found_file, lines_of, quote, read_text, words_of, write_text
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_missing_file_suggests_nearest_name(tmp_path):
 def test_damaged_file_is_not_reported_missing(tmp_path):
     path = tmp_path / "region.hrc.gz"
     path.write_bytes(b"\x1f\x8bnot gzip")
-    with pytest.raises(DataError, match="it is there, but damaged"):
+    with pytest.raises(DataError, match="it exists, but is damaged"):
         read_text(path, "tree")
 
 
@@ -70,7 +70,7 @@ def test_quoted_word_is_not_a_keyword():
 
 def test_quote_character_cannot_be_written():
     with pytest.raises(OutputError, match="double quote"):
-        quoted('a"b', "code")
+        quote('a"b', "code")
 
 
 def test_text_file_is_ascii_and_written_atomically(tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hitoku.io import Publication, printed
+from hitoku.io import Publication, format_numbers
 from hitoku.io.formats import page, write_table_csv
 from hitoku.model import Hierarchy, Protection, Release, Table
 
@@ -25,7 +25,7 @@ def release_of(array, **parts):
 def test_numbers_round_trip(integer):
     values = np.array([0.0, 3.0, 1e16, -7.0, 123456789.0])
     values = values if integer else np.append(values, [0.1, 1 / 3, 2.5e-8])
-    assert [float(text) for text in printed(values, integer=integer)] == values.tolist()
+    assert [float(text) for text in format_numbers(values, integer=integer)] == values.tolist()
 
 
 def test_csv_lists_cells_without_suppressed_values(tmp_path):

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from hitoku.errors import DataError, OutputError
-from hitoku.io.recipe import draft_recipe, guessed, write_draft
+from hitoku.io.recipe import draft_recipe, guess_columns, write_draft
 from hitoku.pipeline import run_recipe
 from hitoku.samples import register
-from hitoku.tabulation import Column, columns_of, connect, find_totals, nested
+from hitoku.tabulation import Column, columns_of, connect, determined_pairs, find_totals
 
 
 def column(name, kind, n_distinct, **more):
@@ -101,7 +101,7 @@ def column(name, kind, n_distinct, **more):
     ],
 )
 def test_columns_are_classified(columns, codes, value, unit, holding):
-    guess = guessed(1000, columns)
+    guess = guess_columns(1000, columns)
     assert [c.name for c in guess.codes] == codes
     assert (guess.value.name if guess.value else None) == value
     assert (guess.unit, guess.holding) == (unit, holding)
@@ -144,15 +144,15 @@ def towns():
 def test_determining_columns_are_found(tmp_path):
     towns().to_csv(tmp_path / "f.csv", index=False)
     _, columns = columns_of(tmp_path / "f.csv")
-    found = nested(tmp_path / "f.csv", columns)
+    found = determined_pairs(tmp_path / "f.csv", columns)
     assert found == {("town", "county"), ("code", "county"), ("town", "code"), ("code", "town")}
-    assert nested(tmp_path / "f.csv", columns[:1]) == set()
+    assert determined_pairs(tmp_path / "f.csv", columns[:1]) == set()
 
 
 def test_missing_code_reveals_no_structure(tmp_path):
     frame = pd.DataFrame({"a": ["x", "x", None, None], "b": ["1", "1", "2", "3"], "c": ["p", "p", "q", "q"]})
     frame.to_csv(tmp_path / "f.csv", index=False)
-    found = nested(tmp_path / "f.csv", columns_of(tmp_path / "f.csv")[1])
+    found = determined_pairs(tmp_path / "f.csv", columns_of(tmp_path / "f.csv")[1])
     assert found == {("b", "a"), ("b", "c"), ("a", "c"), ("c", "a")}
 
 

@@ -78,7 +78,7 @@ def read(tmp_path):
             "formats = ['csv', 'csv']", "line 5", "'csv' is named twice", "once", id="a format twice"
         ),
         pytest.param("footnotes = 'a'", "line 5, key footnotes", "a list", "brackets", id="one footnote"),
-        pytest.param("method = 7", "line 5, key method", "a word, or a table", "greedy:", id="no word"),
+        pytest.param("method = 7", "line 5, key method", "a text, or a table", "greedy:", id="no word"),
         pytest.param(
             "method = 'optimal:cost=valu'",
             "line 5, key method",
@@ -175,7 +175,7 @@ def test_invalid_recipe_raises_with_line_and_key(read, more, where, what, fix):
         pytest.param("p_percent:p=10", "p_percnt:p=10", "line 4, key rules, entry 1", "no rule", id="rule"),
         pytest.param("p_percent:p=10", "p_percent:p=0.1x", "line 4", "p must lie", id="out of range"),
         pytest.param("p_percent:p=10", "p_percent", "line 4", "needs p", id="parameter missing"),
-        pytest.param('["p_percent:p=10"]', '[["p_percent"]]', "line 4", "a word, or a table", id="a list"),
+        pytest.param('["p_percent:p=10"]', '[["p_percent"]]', "line 4", "a text, or a table", id="a list"),
         pytest.param(
             'data = "firms.csv"', 'cells = "c.csv"\nunit = "u"', "line 2, key unit", "with data", id="unit"
         ),

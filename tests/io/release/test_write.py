@@ -231,7 +231,7 @@ def test_unsafe_release_has_no_certificate(decided, tmp_path):
 
 def test_existing_output_folder_raises(decided, tmp_path):
     (tmp_path / "old.txt").write_text("old")
-    with pytest.raises(OutputError, match="already holds something"):
+    with pytest.raises(OutputError, match="is not empty"):
         write_release(tmp_path, Outcome(*decided[2:]))
 
 

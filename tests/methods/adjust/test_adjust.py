@@ -17,7 +17,7 @@ from hitoku.errors import HitokuError, NeedError, ParameterError, ProtectionErro
 from hitoku.evidence import audit
 from hitoku.io import read_jj
 from hitoku.methods import METHODS
-from hitoku.methods.adjust import Adjust, hashed
+from hitoku.methods.adjust import Adjust, hash_senses
 from hitoku.metrics import recovery
 from hitoku.model import Need, Release, Table
 from hitoku.rules import PPercent
@@ -228,9 +228,9 @@ def test_hash_gives_same_direction_in_every_table():
     counts = np.random.default_rng(1).integers(1, 40, (6, 5, 4))
     big = Table.from_array(counts, names=["a", "b", "c"])
     small = Table.from_array(counts.sum(axis=2), names=["a", "b"])
-    drawn = hashed(big, np.arange(big.n_cells), "secret").reshape(7, 6, 5)[:, :, -1]
-    assert np.array_equal(drawn, hashed(small, np.arange(small.n_cells), "secret").reshape(7, 6))
-    other = hashed(small, np.arange(small.n_cells), "another").reshape(7, 6)
+    drawn = hash_senses(big, np.arange(big.n_cells), "secret").reshape(7, 6, 5)[:, :, -1]
+    assert np.array_equal(drawn, hash_senses(small, np.arange(small.n_cells), "secret").reshape(7, 6))
+    other = hash_senses(small, np.arange(small.n_cells), "another").reshape(7, 6)
     assert 0.2 < (drawn == other).mean() < 0.8
 
 
@@ -247,7 +247,8 @@ def test_hash_depends_on_contributors_not_codes(table):
     cells = np.arange(table.n_cells)
     assume(table.contributors is not None)
     assert np.array_equal(
-        hashed(table, cells, "k"), hashed(Table(**{**vars(renamed), "measure": table.measure}), cells, "k")
+        hash_senses(table, cells, "k"),
+        hash_senses(Table(**{**vars(renamed), "measure": table.measure}), cells, "k"),
     )
 
 
@@ -326,7 +327,7 @@ def test_invalid_parameters_raise(parameters):
     [
         pytest.param(Need(unsafe=TABLE.value == 3), None, "without a level", id="no level"),
         pytest.param(NEED, TABLE.value == 3, "may not be changed", id="kept"),
-        pytest.param(Need(unsafe=[True], lower=1.0), None, "a need of 1 cells", id="another table"),
+        pytest.param(Need(unsafe=[True], lower=1.0), None, "need has 1 cells", id="another table"),
     ],
 )
 def test_unattainable_need_raises(need, keep, match):

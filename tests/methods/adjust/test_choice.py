@@ -12,7 +12,7 @@ from tests.strategies import count_tables
 from hitoku.errors import ProtectionError, SolverError
 from hitoku.evidence import audit
 from hitoku.io import read_jj
-from hitoku.methods import kept
+from hitoku.methods import kept_cells
 from hitoku.methods.adjust import Adjust, AllowedDeviations, Disjunction, choice, fewest_changes
 from hitoku.model import Need, Release, Table
 from hitoku.solver import quadratic
@@ -73,7 +73,7 @@ def test_senses_are_chosen_for_billions(shared, norm, seed):
 def test_mixed_quadratic_and_linear_columns_are_solved(shared):
     # HiPO gives up, the active set method of HiGHS ends a millionth short.
     table, need = read_jj(shared / "data" / "csplib" / "hier13x7x7d.jj.gz")
-    levels = AllowedDeviations.of(table, need, kept(table, None))
+    levels = AllowedDeviations.of(table, need, kept_cells(table, None))
     weight = reciprocal(table.value, "l2")
     task = choice.AdjustmentProblem(table.relations, levels, weight, "l2")
     known = min(task.closest(sense).cost for sense in choice.both_ways(levels))
@@ -98,7 +98,7 @@ def refuse(*_args, **_kwargs):
 def best_of_all():
     task = choice.AdjustmentProblem(
         TABLE.relations,
-        AllowedDeviations.of(TABLE, NEED, kept(TABLE, None)),
+        AllowedDeviations.of(TABLE, NEED, kept_cells(TABLE, None)),
         reciprocal(TABLE.value, "l2"),
         "l2",
     )

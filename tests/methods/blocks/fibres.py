@@ -11,7 +11,7 @@ from tests.oracles import blocks as oracle
 
 from hitoku.errors import NeedError
 from hitoku.methods.blocks import Nodes, Terms, expectation, pattern, tree
-from hitoku.methods.flagged_groups import closure, flagged, groups_of, witnessed
+from hitoku.methods.flagged_groups import closure, flag_groups, groups_of, suppress_with_witnesses
 
 
 def forest(levels, n, n_rows):
@@ -66,11 +66,11 @@ def witnessed_fibres(example, threshold, width, *, zeros=False, expected=None, s
     found, verdicts = defaultdict(list), defaultdict(set)
     for cells in oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()):
         values = np.array(cells)
-        marked = flagged(groups_of(plan, size), terms.unsafe(values))
+        marked = flag_groups(groups_of(plan, size), terms.unsafe(values))
         hidden = closure(marked, plan, width, count) if marked.any() else marked
         shown = np.where(hidden, -1, values).tobytes()
         try:
-            again, _ = witnessed(values, terms, plan, size, count)
+            again, _ = suppress_with_witnesses(values, terms, plan, size, count)
         except NeedError:
             verdicts[shown, marked.tobytes()].add("refused")
             continue

@@ -13,7 +13,7 @@ from hitoku.errors import NeedError, ParameterError, ProtectionError
 from hitoku.evidence import audit
 from hitoku.evidence.verify import verify
 from hitoku.feasibility.hypercubes import Requirements, Slacks, cross_table_of
-from hitoku.methods.circulation import Batches, Circulation, WitnessBatch, free_moves, levelled
+from hitoku.methods.circulation import Batches, Circulation, WitnessBatch, free_moves, level_prices
 from hitoku.methods.circulation.reach import CHEAPEST, DEAREST
 from hitoku.model import Dimension, Hierarchy, Need, Protection, Release, Table, add_up
 from hitoku.testing import covers
@@ -296,7 +296,7 @@ def test_invalid_parameters_raise():
 @given(st.lists(st.floats(0.0, 1e6), min_size=2, max_size=8))
 def test_compressed_prices_keep_their_order(prices):
     price = np.array([1.0, *prices])
-    near = levelled(price, price <= 1.0)
+    near = level_prices(price, price <= 1.0)
     assert near.max() / near.min() <= DEAREST / CHEAPEST * (1 + 1e-12)
     assert np.all(np.diff(near[np.argsort(price)]) >= 0)
     between = (price >= CHEAPEST) & (price <= DEAREST)

@@ -18,7 +18,7 @@ from hitoku.attacks.matching import Matching
 from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.evidence import verify, verify_blocks, verify_witnesses
 from hitoku.methods.blocks import Blocks, Terms, expectation
-from hitoku.methods.flagged_groups import FlaggedGroups, closure, flagged, groups_of
+from hitoku.methods.flagged_groups import FlaggedGroups, closure, flag_groups, groups_of
 from hitoku.methods.flagged_groups.flags import PARTS
 from hitoku.methods.tuning import FLAGGED_GROUPS
 from hitoku.model import Need, Release, Table
@@ -66,7 +66,7 @@ def test_publishing_without_witnesses_would_leak():
         found = defaultdict(list)
         for cells in oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()):
             table = np.array(cells)
-            marked = flagged(groups_of(plan, size), terms.unsafe(table))
+            marked = flag_groups(groups_of(plan, size), terms.unsafe(table))
             hidden = closure(marked, plan, width, count) if marked.any() else marked
             found[np.where(hidden, -1, table).tobytes()].append(table)
         narrow += too_narrow(terms, [np.array(group) for group in found.values()])[1]
@@ -135,7 +135,7 @@ def test_verifier_reproduces_the_method_pattern(seed, size, count):
     shape = tuple(rng.integers(2, 10, 2))
     expected = rng.integers(0, 40, shape) * PARTS
     unsafe = rng.random(shape) < rng.choice([0.02, 0.2])
-    marked = flagged(groups_of(expected, size), unsafe)
+    marked = flag_groups(groups_of(expected, size), unsafe)
     flags = verify_witnesses.Flags(
         expected.tolist(), size, {(int(i), int(j)) for i, j in np.argwhere(unsafe)}
     )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks import Group, Interval, exposed, null_dimension
+from hitoku.attacks import Group, Interval, derivable_cells, null_dimension
 from hitoku.errors import NeedError, ParameterError
 from hitoku.evidence import audit
 from hitoku.evidence.verify import verify
@@ -90,14 +90,14 @@ def test_no_unsafe_cell_is_exposed_and_every_secondary_one_is_needed(counts, lea
     table = counted(counts, (2, 4, 2))
     need = assess(table, [MinFrequency(least)])
     protection = Gauss().protect(table, need)
-    assert not np.any(exposed(Release.of(table, protection)) & need.unsafe)
+    assert not np.any(derivable_cells(Release.of(table, protection)) & need.unsafe)
     for cell in np.flatnonzero(protection.secondary):
         fewer = protection.withheld.copy()
         fewer[cell] = False
         release = Release(
             published=np.where(fewer, np.nan, table.value), relations=table.relations, labels=table.labels
         )
-        assert np.any(exposed(release) & need.unsafe)
+        assert np.any(derivable_cells(release) & need.unsafe)
 
 
 @given(counts=COUNTS, moves=st.integers(1, 6))

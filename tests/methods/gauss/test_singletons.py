@@ -25,9 +25,9 @@ from hitoku.methods.gauss import (
     ZeroSums,
     columns_of,
     incidence_of,
-    named,
     relations_of,
     secondary,
+    singleton_treatment,
     walk,
 )
 from hitoku.model import Need, Table
@@ -233,9 +233,9 @@ def test_suppressed_zero_with_published_sum_protects_nothing():
 
 def test_every_option_has_a_name_and_an_r_name():
     assert set(NAMES) == {"none", *FREQUENCY, *MAGNITUDE}
-    assert {named(r_name) for r_name in ALIASES} == set(NAMES)
+    assert {singleton_treatment(r_name) for r_name in ALIASES} == set(NAMES)
     with pytest.raises(ParameterError, match="no way to handle singletons"):
-        named("anysums")
+        singleton_treatment("anysums")
 
 
 @given(
@@ -268,7 +268,7 @@ def test_span_matches_full_reduction(problem, way):
 
 def test_unsupported_num_setting_raises_with_alternatives():
     with pytest.raises(ParameterError, match=r"num\.\.\. family") as refused:
-        named("numTTT")
+        singleton_treatment("numTTT")
     for word in ("numFFT", "numFTT", "numttHTT", "numTTHTT"):
         assert word in refused.value.fix
-        assert named(word) in NAMES
+        assert singleton_treatment(word) in NAMES

@@ -11,7 +11,7 @@ from tests.strategies import count_tables, magnitude_tables, protections
 
 from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ParameterError, ProtectionError
-from hitoku.methods import GREEDY, costs, kept
+from hitoku.methods import GREEDY, costs, kept_cells
 from hitoku.methods.greedy import Greedy
 from hitoku.model import Need, Protection, Reason, Release, Table
 from hitoku.rules import GroupDisclosure, MinFrequency, PPercent, assess
@@ -126,7 +126,7 @@ def test_pattern_matches_reference_implementation(kind, prefer, data):
     table = data.draw(TABLES[kind])
     need = data.draw(needs(table))
     keep = "margins" if data.draw(st.booleans()) and not np.any(need.unsafe & ~table.inner) else None
-    stay = kept(table, keep)
+    stay = kept_cells(table, keep)
     start = (
         data.draw(protections(table)).withheld & ~stay if data.draw(st.booleans()) else np.zeros_like(stay)
     )
@@ -380,7 +380,7 @@ def test_misspelt_option_raises(wrong):
 
 
 def test_need_of_another_table_raises():
-    with pytest.raises(NeedError, match="need of 3 cells for a table of 16"):
+    with pytest.raises(NeedError, match="need has 3 cells, table has 16"):
         Greedy().protect(Table.from_array(FIGURE_2), Need(unsafe=[True, False, False]))
 
 

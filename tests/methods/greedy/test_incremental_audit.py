@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
 import hitoku.methods.greedy.incremental_audit as module
-from hitoku.attacks import Interval, exposed
+from hitoku.attacks import Interval, derivable_cells
 from hitoku.feasibility import Pattern
 from hitoku.methods import GREEDY
 from hitoku.methods.greedy import Greedy, IncrementalAudit
@@ -161,7 +161,7 @@ def test_derivable_cells_follow_by_addition(data, table):
         return
     cell = data.draw(st.sampled_from(loose.tolist()))
     fewer = withheld & (np.arange(table.n_cells) != cell)
-    told = exposed(Release.of(table, Protection.withhold(table, fewer)))
+    told = derivable_cells(Release.of(table, Protection.withhold(table, fewer)))
     nobody = np.zeros(table.n_cells, dtype=bool)
     assert pattern.given_away(cell, nobody) <= set(np.flatnonzero(told | ~fewer).tolist())
     single = pattern.tally(fewer & pattern.loose) == 1

@@ -12,7 +12,7 @@ from tests.strategies import count_tables
 
 from hitoku.attacks import Interval
 from hitoku.errors import NeedError, ParameterError
-from hitoku.methods import CostScale, costs, kept
+from hitoku.methods import CostScale, costs, kept_cells
 from hitoku.methods.optimal import Budget, Optimal, Relaxation, number, numbers, smaller
 from hitoku.model import Labels, Need, Protection, Release, Table
 from hitoku.testing import covers
@@ -77,7 +77,7 @@ def test_kernel_matches_general_search(data, table, cost):
     ceiling = data.draw(st.sampled_from([np.inf, 3.0, 10.0]))
     table = replace(table, upper=table.value + ceiling)
     method = Optimal(cost=cost, keep="margins")
-    stay, nothing = kept(table, "margins"), np.zeros(table.n_cells, dtype=bool)
+    stay, nothing = kept_cells(table, "margins"), np.zeros(table.n_cells, dtype=bool)
     price = costs(table, cost)
     small = method._small(table, need, price, stay, nothing)
     try:
@@ -184,7 +184,7 @@ def test_real_costs_are_not_rounded():
             Table.from_array([[5, 50], [50, 50]], upper=np.array([6.0, *[np.inf] * 8])),
             Need(unsafe=[True] + [False] * 8, upper=[3.0] + [0.0] * 8),
             None,
-            "pins them down",
+            "is assumed to know them too closely",
             id="bounds known to the outsider",
         ),
         pytest.param(

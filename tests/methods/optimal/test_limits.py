@@ -181,7 +181,7 @@ def test_cell_movement_matches_expected(levels, rooms, expected):
             np.zeros(len(levels), dtype=np.int64), np.array(sides, dtype=np.int8), np.array(amounts)
         ),
     )
-    up, down = heuristics.wanted(instance)
+    up, down = heuristics.required_movements(instance)
     assert (up[0], down[0]) == expected
 
 

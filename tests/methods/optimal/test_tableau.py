@@ -15,7 +15,7 @@ from hitoku.methods.optimal import (
     LinearSubproblems,
     Optimal,
     TableauSubproblems,
-    filled,
+    dot_rows,
     levels_met,
     presolve,
     pushes_for,
@@ -68,7 +68,7 @@ def test_tableau_matches_linear_programs(kind):
             rows, again = fast.separate(x, exact=True)
             np.testing.assert_array_equal(again, met)
             for cells, c in rows:
-                assert filled(c, x[cells]) < 1
+                assert dot_rows(c, x[cells]) < 1
             short += (~met).sum()
     assert short > 10
 

@@ -170,10 +170,10 @@ class Adjustment:
         if self.known is None:
             raise ParameterError(
                 "adjustment_unknown",
-                "this attacker knows nothing of how the table was adjusted",
+                "this scenario assumes no knowledge of the adjustment",
                 where="Adjustment",
                 fix="give known: AttackerKnowledge.of(release, need), or "
-                "metrics.recovery.known(table, need, release)",
+                "metrics.attacker_knowledge(table, need, release)",
             )
         return Inference(estimates=self.estimate(release, self.known))
 
@@ -238,13 +238,13 @@ class Adjustment:
         draws = {"lower": rng.random(n), "upper": rng.random(n)}
         guessed = _without_dust(published) * (1 + relative(self.draws, scatter, known.deviation))
         weight = known.fact("weights", n) if "weights" in scenario else _weight(guessed, self.norm)
-        if "room" in scenario:
-            low, high = _room(known, n)
+        if "slack" in scenario:
+            low, high = _slack(known, n)
             return DeviationProgram(relations=release.relations, weight=weight, lower=low, upper=high)
         floor, ceiling = (release.lower, release.upper) if "bounds" in scenario else _guessed_bounds(release)
         # Section 4: a cell whose bounds are equal is fixed, not a variable.
         fixed = floor == ceiling
-        unsafe = known.fact("unsafe", n) if "unsafe" in scenario else _drawn(known, ~fixed, rng)
+        unsafe = known.fact("unsafe", n) if "unsafe" in scenario else _draw_cells(known, ~fixed, rng)
         size = np.abs(guessed if self.level_of == "guessed" else published)
         raised = known.fact("senses", n) > 0 if "senses" in scenario else coin < 0.5
         lower, upper = (
@@ -285,15 +285,15 @@ def _weight(guessed: Floats, norm: Norm) -> Floats:
     return reciprocal(np.where(size > 0, np.maximum(size, ADDITIVITY * size.max()), 0.0), norm)
 
 
-def _room(known: AttackerKnowledge, n_cells: int) -> tuple[Floats, Floats]:
-    if known.room is None:
+def _slack(known: AttackerKnowledge, n_cells: int) -> tuple[Floats, Floats]:
+    if known.slack is None:
         raise ParameterError(
-            "room_not_given",
-            "this attacker knows the room of every cell, and nobody told",
+            "slack_not_given",
+            "this scenario requires the slack of every cell",
             where="AttackerKnowledge",
-            fix="give room, or choose a scenario without it",
+            fix="give slack, or choose a scenario without it",
         )
-    low, high = (frozen(end, np.float64, shape=(n_cells,), what="room") for end in known.room)
+    low, high = (frozen(end, np.float64, shape=(n_cells,), what="slack") for end in known.slack)
     return low, high
 
 
@@ -303,7 +303,7 @@ def _guessed_bounds(release: Release) -> tuple[Floats, Floats]:
     return np.full(n, -np.inf if np.any(release.published < 0) else 0.0), np.full(n, np.inf)
 
 
-def _drawn(known: AttackerKnowledge, free: Mask, rng: np.random.Generator) -> Mask:
+def _draw_cells(known: AttackerKnowledge, free: Mask, rng: np.random.Generator) -> Mask:
     """Draw as many cells as are unsafe, among those that can move."""
     count = int(known.fact("unsafe", len(free)).sum())
     unsafe = np.zeros(len(free), dtype=np.bool_)

@@ -19,7 +19,7 @@ from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import Floats, Mask, Need, Release, frozen
 
 # Facts that refer to others require them: levels and senses are those of the unsafe cells.
-FACTS = ("unsafe", "bounds", "senses", "levels", "room", "weights")
+FACTS = ("unsafe", "bounds", "senses", "levels", "slack", "weights")
 NEEDS = {"senses": ("unsafe",), "levels": ("unsafe",)}
 
 
@@ -38,7 +38,7 @@ class Scenario:
         - ``senses``: which unsafe cells were raised and which lowered. Otherwise drawn with equal
         probability.
         - ``levels``: their minimum movement. Otherwise a share of the cell's value, known up to an error.
-        - ``room``: how far every cell could move from its true value, unsafe cells included: the bounds of
+        - ``slack``: how far every cell could move from its true value, unsafe cells included: the bounds of
           the problem that the protector solved. Otherwise computed around a guessed value.
         - ``weights``: the weights of that problem. Otherwise those of a guessed value.
     name
@@ -91,7 +91,7 @@ SCENARIOS = {
     "B1": Scenario(("unsafe", "bounds"), "B1"),
     "B2": Scenario(("unsafe", "bounds", "senses"), "B2"),
     "B3": Scenario(("unsafe", "bounds", "senses", "levels"), "B3"),
-    "C": Scenario(("unsafe", "bounds", "senses", "levels", "room"), "C"),
+    "C": Scenario(("unsafe", "bounds", "senses", "levels", "slack"), "C"),
 }
 
 
@@ -100,7 +100,7 @@ class AttackerKnowledge:
     """Knowledge beyond the release; an attack uses only the parts that its scenario grants.
 
     Facts that the scenario does not grant may be omitted. Arrays have one entry per cell.
-    :func:`hitoku.metrics.recovery.known` derives all facts from a table and its need.
+    :func:`hitoku.metrics.recovery.attacker_knowledge` derives all facts from a table and its need.
 
     Parameters
     ----------
@@ -108,14 +108,14 @@ class AttackerKnowledge:
         Largest relative deviation of an unsafe cell, which a protector may publish as a measure of quality.
         One number for all cells, or one for each.
     unsafe
-        The unsafe cells.
+        Mask of the unsafe cells.
     senses
         1 if an unsafe cell was raised, -1 if it was lowered; other cells are ignored.
     lower, upper
         Minimum movement of an unsafe cell down or up.
     lower_share, upper_share
         The same as shares of the true value.
-    room
+    slack
         Least and largest deviation that the protector allowed for each cell.
     weights
         The protector's weights.
@@ -128,7 +128,7 @@ class AttackerKnowledge:
     upper: Floats | None = None
     lower_share: Floats | None = None
     upper_share: Floats | None = None
-    room: tuple[Floats, Floats] | None = None
+    slack: tuple[Floats, Floats] | None = None
     weights: Floats | None = None
 
     def __post_init__(self) -> None:
@@ -146,7 +146,7 @@ class AttackerKnowledge:
     ) -> AttackerKnowledge:
         """Derive unsafe cells and levels from a need alone, without the true table.
 
-        Shares are those of the published values. ``room`` and ``weights`` depend on the truth and are
+        Shares are those of the published values. ``slack`` and ``weights`` depend on the truth and are
         missing.
 
         Parameters
@@ -161,9 +161,9 @@ class AttackerKnowledge:
         if len(need) != release.n_cells:
             raise ParameterError(
                 "need_of_other_release",
-                "a need of {n_need} cells for a release of {n_cells}",
+                "need has {n_need} cells, release has {n_cells}",
                 where="AttackerKnowledge",
-                fix="give the need of this very table",
+                fix="give the need of this table",
                 n_need=len(need),
                 n_cells=release.n_cells,
             )
@@ -191,7 +191,7 @@ class AttackerKnowledge:
         if given is None:
             raise ParameterError(
                 "knowledge_not_given",
-                "this attacker knows {name}, and nobody told",
+                "this scenario requires {name}",
                 where="AttackerKnowledge",
                 fix="give {name}, or choose a scenario without it",
                 name=name,

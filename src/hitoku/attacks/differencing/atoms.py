@@ -128,7 +128,7 @@ class Atoms:
 
     def _short(self, asked: Mask, threshold: float) -> Mask:
         """Return which of some atoms cannot contain as many units as the threshold."""
-        kept = self._needed()
+        kept = self._without_sums()
         sums, value = self.sums[kept], self.value[kept]
         n_cells, n_atoms = sums.shape
         joint = Release(
@@ -143,7 +143,7 @@ class Atoms:
         _, reached = Interval().meets(joint, nothing, goal)
         return asked & ~reached[:n_atoms]
 
-    def _needed(self) -> Integers:
+    def _without_sums(self) -> Integers:
         """Return cells without those that are the sum of smaller ones of their output.
 
         Without them, two outputs are a network, and flows take the place of linear programs.
@@ -223,7 +223,7 @@ def number_of_atoms(points: Sequence[int], most: int = MAX_ATOMS) -> int:
     if n_atoms > most:
         raise ParameterError(
             "too_many_code_combinations",
-            "{n} combinations of codes, more than {most} can be told apart",
+            "{n} combinations of codes; at most {most} can be compared",
             where="differencing",
             fix="test fewer releases or variables together",
             n=n_atoms,

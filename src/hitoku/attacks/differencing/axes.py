@@ -199,5 +199,5 @@ def in_words(
             for name, own, side in zip(names, points, sides, strict=True)
             if len(side) < len(own)
         ]
-        return ", ".join(parts) or "everybody"
+        return ", ".join(parts) or "all units"
     return f"{int(group.sum())} combinations of {', '.join(names)}"

@@ -91,13 +91,13 @@ class CommonRefinement:
 
     def joint(self, part: Partition, other: Partition) -> Joint:
         """Cross-tabulate a partition of the refinement with another one, of all units."""
-        combination, column, size = self._counted(other)
+        combination, column, size = self._cross_tabulate(other)
         row, width = self._codes[id(part)][combination], len(other) + 1
         total = np.bincount(row * width + column, weights=size, minlength=(len(part) + 1) * width)
         there = np.flatnonzero(total)
         return there // width, there % width, total[there].astype(np.int64)
 
-    def _counted(self, other: Partition) -> Joint:
+    def _cross_tabulate(self, other: Partition) -> Joint:
         from hitoku.kernels.joint_cells import cross_tabulate  # noqa: PLC0415 - numba takes a second to load
 
         if id(other) not in self._met:

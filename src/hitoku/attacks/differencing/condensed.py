@@ -16,23 +16,23 @@ from hitoku.attacks.differencing.common_refinement import refine
 from hitoku.attacks.differencing.joint_partition import dense, looked_up
 from hitoku.attacks.differencing.partition import LISTED, Hashes, Partition
 
-# With more blocks than this, or than a part of the units, going through blocks gains little.
+# Maximum number of blocks, and minimum number of units per block: otherwise blocks save little.
 MAX_BLOCKS = 2**15
 PART = 8
 
 
 def in_one_block(keys: Hashes) -> Alike:
-    """Put all units, of which one knows the keys, into one block."""
+    """Return a single block of all units with these keys."""
     return Alike(np.zeros(len(keys), dtype=np.int32), np.zeros(1, dtype=np.int64), keys)
 
 
-def divided(alike: Alike | None, parts: Sequence[Partition]) -> Alike | None:
-    """Divide blocks by some partitions; None where too many come of it.
+def divide_blocks(alike: Alike | None, parts: Sequence[Partition]) -> Alike | None:
+    """Divide blocks by some partitions; return None if there are too many blocks.
 
     Examples
     --------
     >>> ages = Partition.published("ages", [1, 1, 1, 1, 2, 2, 2, 2] * 3)
-    >>> divided(in_one_block(np.ones(24, dtype=np.uint64)), [ages])
+    >>> divide_blocks(in_one_block(np.ones(24, dtype=np.uint64)), [ages])
     Alike(24 units in 2 blocks)
     """
     for part in parts:
@@ -45,13 +45,13 @@ def divided(alike: Alike | None, parts: Sequence[Partition]) -> Alike | None:
 
 
 def condense(part: Partition, alike: Alike) -> Partition:
-    """Write a partition, of units or of larger blocks, as one of blocks that refine it."""
+    """Convert a partition of units, or of larger blocks, to one of blocks that refine it."""
     there = alike.first if part.alike is None else part.alike.block[alike.first].astype(np.int64)
     return replace(part, codes=looked_up(part, there), units=None, n_units=len(alike), alike=alike)
 
 
 def expand(part: Partition) -> Partition:
-    """Write a partition of blocks as one of units."""
+    """Convert a partition of blocks to one of units."""
     if part.alike is None:
         return part
     codes = dense(part)[part.alike.block]

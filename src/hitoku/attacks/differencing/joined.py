@@ -54,6 +54,11 @@ def differencing(
         For a variable, the finer codes of a code: ``{"area": {"North": ["N1", "N2"]}}``. Ranges
         of integers and hierarchies need none.
 
+    Returns
+    -------
+    Differences
+        Groups below the threshold, and releases that were not testable.
+
     Examples
     --------
     Table 1 of Kikuchi and Minami (2017): every cell has ten units or more, and one person is aged 19 or 20.

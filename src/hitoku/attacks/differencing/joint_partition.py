@@ -14,7 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.attacks.differencing.common_refinement import DENSE, CommonRefinement, Joint
-from hitoku.attacks.differencing.partition import Cell, Codes, Hashes, Partition, added, combined
+from hitoku.attacks.differencing.partition import (
+    Cell,
+    Codes,
+    Hashes,
+    Partition,
+    add_certificates,
+    combine_certificates,
+)
 from hitoku.model import Integers, Mask
 from hitoku.solver.solution import CountedWork
 
@@ -66,7 +73,7 @@ class JointPartition:
         Parameters
         ----------
         first, second
-            The partitions.
+            Partitions to cross.
         order
             Units sorted by their code in the first partition, if already computed; needed for large
             partitions only.
@@ -106,7 +113,7 @@ class JointPartition:
         graph = *self._graph, self.hashes, len(self.first)
         edges, looked, stopped = singled_out(*graph, threshold, known, work.left)
         work.add(looked)
-        return [self._cut(edge, threshold) for edge in edges.tolist()], not stopped
+        return [self._cut_at_edge(edge, threshold) for edge in edges.tolist()], not stopped
 
     def exact(self, known: Hashes) -> Iterator[Difference]:
         """Return groups of any size that follow exactly, without those whose hash is known, in order.
@@ -114,13 +121,13 @@ class JointPartition:
         They are what cells leave of a cell that holds them, and bridges: joint cells that alone connect two
         parts of the graph.
         """
-        from hitoku.kernels.joint_graph import crossed, remainders  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.joint_graph import new_bridges, remainders  # noqa: PLC0415 - numba takes a second to load
 
         for ends, others, sense in ((self.head, self.tail, 1), (self.tail, self.head, -1)):
             for whole in remainders(ends, others, self.start, self.hashes, known).tolist():
                 yield self._remainder(whole, ends, others, sense)
         # Beyond a bridge to a single cell there is that cell, and it was published.
-        bridges = crossed(self.tail, self.head, self.start, self.incident, self.hashes, known)
+        bridges = new_bridges(self.tail, self.head, self.start, self.incident, self.hashes, known)
         for edge in bridges.tolist():
             yield self._beyond(edge)
 
@@ -128,14 +135,14 @@ class JointPartition:
     def _graph(self) -> tuple[Integers, ...]:
         return self.tail, self.head, self.size, self.start, self.incident
 
-    def _cut(self, edge: int, threshold: int) -> Difference:
+    def _cut_at_edge(self, edge: int, threshold: int) -> Difference:
         """Take the group that the minimum cut at an edge singles out."""
         from hitoku.kernels.joint_graph import send_flow, take_side  # noqa: PLC0415 - numba takes a second to load
 
         n_nodes = len(self.start) - 1
         came, own = np.empty(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.bool_)
-        room, queue = np.zeros(len(self.size), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
-        send_flow(*self._graph, edge, threshold - int(self.size[edge]), room, came, queue)
+        residual, queue = np.zeros(len(self.size), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
+        send_flow(*self._graph, edge, threshold - int(self.size[edge]), residual, came, queue)
         # Columns reached less rows reached; seen from the other side when the ground is among them.
         by_column = take_side(self.tail, self.head, self.start, self.incident, edge, came, own, queue)
         return self._across(own, by_column=by_column)
@@ -166,9 +173,9 @@ class JointPartition:
         n = len(self.first)
         rows = np.flatnonzero(own[1 : n + 1]) + 1
         columns = np.flatnonzero(own[n + 1 :]) + 1
-        certificate = added(
-            combined(dict.fromkeys(rows.tolist(), -sense), self.first),
-            combined(dict.fromkeys(columns.tolist(), sense), self.second),
+        certificate = add_certificates(
+            combine_certificates(dict.fromkeys(rows.tolist(), -sense), self.first),
+            combine_certificates(dict.fromkeys(columns.tolist(), sense), self.second),
         )
         # Hashes add up as the cells do.
         plus, minus = (int(self.hashes[nodes].sum(dtype=np.uint64)) for nodes in (n + columns, rows))
@@ -182,7 +189,7 @@ class JointPartition:
         needed = np.unique(np.concatenate([group.edges for group in groups]))
         place = np.full((len(self.first) + 1) * n_columns, -1, dtype=np.int32)
         place[self.tail[needed] * n_columns + column[needed]] = np.arange(len(needed))
-        one, other, units = aligned(self.first, self.second)
+        one, other, units = align_codes(self.first, self.second)
         edge = place[one.astype(np.int64) * n_columns + other]
         inside = np.flatnonzero(edge >= 0)
         edge, inside = edge[inside], inside if units is None else units[inside]
@@ -195,13 +202,13 @@ class JointPartition:
         column = np.where(self.head == 0, 0, self.head - len(self.first))
         for place, group in enumerate(groups, start=1):
             number[self.tail[group.edges] * n_columns + column[group.edges]] = place
-        one, other, units = aligned(self.first, self.second)
+        one, other, units = align_codes(self.first, self.second)
         codes = number[one.astype(np.int64) * n_columns + other]
         inside = np.flatnonzero(codes)
         return codes[inside], (inside if units is None else units[inside])
 
 
-def aligned(first: Partition, second: Partition) -> tuple[Codes, Codes, Integers | None]:
+def align_codes(first: Partition, second: Partition) -> tuple[Codes, Codes, Integers | None]:
     """Return codes of both partitions at the same units: all, or those in one of two small partitions."""
     if first.units is None and second.units is None:
         return first.codes, second.codes, None

@@ -143,9 +143,7 @@ class Definition:
             nested = [Nested(fine, coarse, parents) for fine, coarse, parents in plain.get("nested", ())]
             return cls.of(plain["variables"], plain["parts"], plain["filter"], plain.get("unions"), nested)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise _unreadable(
-                "definition_incomplete", "a part of it is missing or of the wrong kind"
-            ) from error
+            raise _unreadable("definition_incomplete", "a part is missing or has the wrong type") from error
 
     def cut(self, variable: str, points: Sequence[tuple[int, int]]) -> Definition:
         """Return the same with a variable's codes, ranges of whole numbers, cut into finer ranges."""

@@ -190,7 +190,7 @@ class Partition:
         return f"Partition({len(self)} groups of {self.n_units:_} units)"
 
 
-def combined(parts: Mapping[int, int], partition: Partition) -> dict[Cell, int]:
+def combine_certificates(parts: Mapping[int, int], partition: Partition) -> dict[Cell, int]:
     """Return the weighted sum of the certificates of some groups, by their number from 1."""
     total: dict[Cell, int] = {}
     for group, times in parts.items():
@@ -199,7 +199,7 @@ def combined(parts: Mapping[int, int], partition: Partition) -> dict[Cell, int]:
     return total
 
 
-def added(one: Mapping[Cell, int], other: Mapping[Cell, int]) -> dict[Cell, int]:
+def add_certificates(one: Mapping[Cell, int], other: Mapping[Cell, int]) -> dict[Cell, int]:
     """Add two certificates; cells that cancel are omitted, the others sorted."""
     total = {cell: one.get(cell, 0) + other.get(cell, 0) for cell in sorted({*one, *other})}
     return {cell: coefficient for cell, coefficient in total.items() if coefficient}

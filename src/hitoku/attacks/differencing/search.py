@@ -21,7 +21,7 @@ from hitoku.attacks.differencing.comparing import (
     SearchTask,
     SingledOut,
 )
-from hitoku.attacks.differencing.condensed import condense, divided, expand, in_one_block
+from hitoku.attacks.differencing.condensed import condense, divide_blocks, expand, in_one_block
 from hitoku.attacks.differencing.partition import Certificate, Codes, Hashes, Partition, unit_keys
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.errors import DataError, ParameterError
@@ -106,16 +106,16 @@ class DifferencingSearch:
         Parameters
         ----------
         output
-            Its partitions.
+            Partitions of the output.
         derived
             Groups that follow from it and from what was released before it, disjoint ones together.
         """
         self._name(output)
         self._add(output, [])
         self._divide()
-        self.derived += [self._restored(tuple(certificates)) for certificates in derived]
+        self.derived += [self._add_published_groups(tuple(certificates)) for certificates in derived]
 
-    def _restored(self, certificates: tuple[Certificate, ...]) -> Partition:
+    def _add_published_groups(self, certificates: tuple[Certificate, ...]) -> Partition:
         """Add groups up from published cells; they are disjoint, so that their numbers add up to codes."""
         alike = self._alike
         codes = _added_up(certificates, self._places, None if alike is None else alike.first, self.n_units)
@@ -138,7 +138,7 @@ class DifferencingSearch:
         self.released += output
         self._unread += output
         self.derived += derived
-        self._places.update(_placed(output))
+        self._places.update(_find_partitions(output))
 
     def follows(self, output: Sequence[Partition]) -> list[Partition]:
         """Return the groups of any size that would follow exactly, disjoint ones in one partition."""
@@ -166,7 +166,7 @@ class DifferencingSearch:
     def _search(self, output: Sequence[Partition]) -> Searched:
         """Compare an output with everything released."""
         found = self._comparison(output).searched()
-        verify(found.small, {**self._places, **_placed(output)})
+        verify(found.small, {**self._places, **_find_partitions(output)})
         return found
 
     def clashes(self, output: Sequence[Partition]) -> list[SingledOut]:
@@ -177,7 +177,7 @@ class DifferencingSearch:
         """Return the input of a search; units that all outputs treat alike are merged."""
         self._name(output)
         self._divide()
-        alike = divided(self._alike, output)
+        alike = divide_blocks(self._alike, output)
         self._ahead = tuple(output), alike
         released, derived, new = (
             [expand(part) if alike is None else condense(part, alike) for part in parts]
@@ -199,7 +199,7 @@ class DifferencingSearch:
         """Refine the blocks by new releases; use units if there are too many blocks."""
         known, alike = self._ahead
         if self._unread:
-            self._alike = alike if known == tuple(self._unread) else divided(self._alike, self._unread)
+            self._alike = alike if known == tuple(self._unread) else divide_blocks(self._alike, self._unread)
             self._unread, self._ahead = [], ((), None)
         if self._alike is None:
             self.derived = [expand(part) for part in self.derived]
@@ -210,9 +210,9 @@ class DifferencingSearch:
         if len(names) > 1 or names & taken:
             raise ParameterError(
                 "output_name_missing",
-                "an output needs one name of its own",
+                "each output needs a unique name",
                 where="differencing",
-                fix="name every output differently",
+                fix="give every output a unique name",
             )
         wrong = [part for part in output if part.n_units != self.n_units]
         if wrong:
@@ -227,7 +227,7 @@ class DifferencingSearch:
         return next(iter(names), "")
 
 
-def _placed(parts: Sequence[Partition]) -> dict[tuple[str, int], Partition]:
+def _find_partitions(parts: Sequence[Partition]) -> dict[tuple[str, int], Partition]:
     """Find partitions by the name of the output and the number of the part."""
     placed: dict[tuple[str, int], Partition] = {}
     for part in parts:

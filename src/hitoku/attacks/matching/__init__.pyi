@@ -13,4 +13,4 @@ from hitoku.attacks.matching.unknown import possible_parameters as possible_para
 from hitoku.attacks.matching.walks import flat_two_way as flat_two_way
 from hitoku.attacks.matching.walks import random_cycle as random_cycle
 from hitoku.attacks.matching.walks import several as several
-from hitoku.attacks.matching.walks import walked as walked
+from hitoku.attacks.matching.walks import walk_tables as walk_tables

@@ -125,7 +125,7 @@ class Likelihood:
     [False, False, True, True]
     """
 
-    ratio: Annotated[float, real("[1, inf]", "20 asks for twenty to one")] = 20.0
+    ratio: Annotated[float, real("[1, inf]", "20 means twenty to one")] = 20.0
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -166,7 +166,7 @@ def echelon(vectors: list[list[int]]) -> list[list[int]]:
     return done
 
 
-def enumerated(
+def attack_by_enumeration(
     release: Release,
     suppressor: Suppressor,
     attacker: Attacker,
@@ -182,12 +182,12 @@ def enumerated(
     lattice = Lattice.of(release)
     solutions = lattice.tables(limit)
     if solutions is None:
-        return unfinished(lattice.bounds, release, lattice.dimension, "enumerate")
+        return unfinished_attack(lattice.bounds, release, lattice.dimension, "enumerate")
     filled = lattice.filled(release, solutions)
     likelihood = suppressor.likelihoods(release, filled, progress, deadline)
     if np.isnan(likelihood).any():
-        return unfinished(lattice.bounds, release, lattice.dimension, "enumerate")
-    return judged(
+        return unfinished_attack(lattice.bounds, release, lattice.dimension, "enumerate")
+    return summarise_verdict(
         release,
         lattice.cells,
         solutions,
@@ -199,7 +199,7 @@ def enumerated(
     )
 
 
-def judged(
+def summarise_verdict(
     release: Release,
     cells: Integers,
     solutions: Integers,
@@ -234,7 +234,7 @@ def judged(
     )
 
 
-def unfinished(feasible: Bounds, release: Release, null_dimension: int, strategy: str) -> Matched:
+def unfinished_attack(feasible: Bounds, release: Release, null_dimension: int, strategy: str) -> Matched:
     """Return the result for too many candidates: the intervals of an outsider."""
     return Matched(
         bounds=Bounds(lower=feasible.lower, upper=feasible.upper, unknown=release.withheld),

@@ -95,7 +95,7 @@ class Matched:
         if not self.posterior:
             raise ParameterError(
                 "posterior_incomplete",
-                "there is no posterior: not all candidates were looked at",
+                "no posterior, because not all candidates were examined",
                 where="credible",
                 fix="raise limit, or attack a smaller table",
             )

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from hitoku.attacks.attack import Inference
 from hitoku.attacks.interval import Interval, null_dimension
 from hitoku.attacks.matching.attackers import Attacker, Support, Suppressor
-from hitoku.attacks.matching.candidates import enumerated, unfinished
+from hitoku.attacks.matching.candidates import attack_by_enumeration, unfinished_attack
 from hitoku.attacks.matching.matched import Matched
-from hitoku.attacks.matching.shaving import CANDIDATES, NODES, Board, shaved, sifted
-from hitoku.attacks.matching.walks import fitting, flat_two_way, inner_intervals, sampled, several
+from hitoku.attacks.matching.shaving import CANDIDATES, NODES, Board, shave_intervals, sift_candidates
+from hitoku.attacks.matching.walks import fitting, flat_two_way, inner_intervals, sample_candidates, several
 from hitoku.errors import ParameterError
 from hitoku.model import Bounds, Integers, Mask, Release
 from hitoku.parameters import Count, LimitOrZero, check_parameters
@@ -108,7 +108,7 @@ class Matching:
         if not hasattr(self.method, "protect"):
             raise ParameterError(
                 "not_a_method",
-                "an object of type {kind} is no method",
+                "an object of type {kind} is not a method",
                 where="method",
                 fix="give the method that made the release, such as Optimal(keep='margins')",
                 kind=type(self.method).__name__,
@@ -116,7 +116,7 @@ class Matching:
         if self.strategy == "sample" and not isinstance(self.attacker, Support):
             raise ParameterError(
                 "walk_is_incomplete",
-                "a walk meets some candidates only: likelihoods and posteriors need all of them",
+                "a walk visits only some candidates; likelihoods and posteriors require all of them",
                 where="strategy='sample'",
                 fix="use attacker=Support(), or another strategy",
             )
@@ -132,7 +132,7 @@ class Matching:
         """
         board = self._board(release)
         if board is not None and isinstance(self.attacker, Support):
-            return shaved(release, board, nodes=self.limit or NODES, values=False).bounds
+            return shave_intervals(release, board, nodes=self.limit or NODES, values=False).bounds
         return self.run(release, start=start).bounds
 
     def run(
@@ -147,7 +147,7 @@ class Matching:
         Parameters
         ----------
         release
-            The release.
+            Release to attack.
         start
             For strategy "sample": initial values of all cells. An auditor has the true table.
         progress
@@ -155,17 +155,21 @@ class Matching:
         """
         suppressor = Suppressor(self.method, self.rules, self.width, self.groups)
         if self.strategy == "sample":
-            return self._sampled(release, suppressor, start)
+            return self._sample(release, suppressor, start)
         board = self._board(release)
         if board is None:
             limit, deadline = self.limit or CANDIDATES, Deadline(self.time_limit_s)
-            return enumerated(release, suppressor, self.attacker, limit, progress, deadline)
+            return attack_by_enumeration(release, suppressor, self.attacker, limit, progress, deadline)
         nodes = self.limit or NODES
         if isinstance(self.attacker, Support):
-            few = sifted(release, board, self.attacker, candidates=FEW, nodes=nodes)
-            return few or shaved(release, board, nodes=nodes, values=True)
-        all_of_them = sifted(release, board, self.attacker, candidates=self.limit or CANDIDATES, nodes=NODES)
-        return all_of_them or unfinished(board.feasible(release), release, null_dimension(release), "shave")
+            few = sift_candidates(release, board, self.attacker, candidates=FEW, nodes=nodes)
+            return few or shave_intervals(release, board, nodes=nodes, values=True)
+        all_of_them = sift_candidates(
+            release, board, self.attacker, candidates=self.limit or CANDIDATES, nodes=NODES
+        )
+        return all_of_them or unfinished_attack(
+            board.feasible(release), release, null_dimension(release), "shave"
+        )
 
     def run_all(
         self,
@@ -181,14 +185,14 @@ class Matching:
         Parameters
         ----------
         releases
-            The releases.
+            Releases to attack.
         n_jobs
             Processes; -1 for all processors. None uses ``joblib.parallel_config``, which can also
             run the work on Dask, Ray or Spark.
         progress
             Called with the number done and their total.
         """
-        from joblib import Parallel, delayed  # noqa: PLC0415 - not everybody attacks several releases
+        from joblib import Parallel, delayed  # noqa: PLC0415 - only for attacks on several releases
 
         attacks = [
             replace(self, seed=int(np.random.SeedSequence([self.seed, place]).generate_state(1)[0]))
@@ -219,10 +223,10 @@ class Matching:
             )
         return board
 
-    def _sampled(self, release: Release, suppressor: Suppressor, start: ArrayLike | None) -> Matched:
+    def _sample(self, release: Release, suppressor: Suppressor, start: ArrayLike | None) -> Matched:
         many = release.withheld.sum() > MANY_CELLS and not suppressor.random
         if start is not None and many and flat_two_way(release):
-            return self._walked(release, suppressor, fitting(release, start))
+            return self._walk_release(release, suppressor, fitting(release, start))
         board = None if suppressor.random else Board.of(release, suppressor)
 
         def one_by_one(candidates: Integers) -> Mask:
@@ -230,9 +234,9 @@ class Matching:
 
         steps = self.limit or (STEPS if board else SLOW_STEPS)
         test = board.reproduces if board else one_by_one
-        return sampled(release, test, steps=steps, seed=self.seed, start=start)
+        return sample_candidates(release, test, steps=steps, seed=self.seed, start=start)
 
-    def _walked(self, release: Release, suppressor: Suppressor, start: Integers) -> Matched:
+    def _walk_release(self, release: Release, suppressor: Suppressor, start: Integers) -> Matched:
         """Walk from a table of a large release; return what its unsafe cells are shown to keep."""
         need = assess(
             release.completed(start), self.rules, width=self.width, groups=suppressor.requires_groups

@@ -13,7 +13,7 @@ import numpy as np
 
 from hitoku.attacks.interval import null_dimension
 from hitoku.attacks.matching.attackers import Attacker, Suppressor
-from hitoku.attacks.matching.candidates import judged, no_candidate
+from hitoku.attacks.matching.candidates import no_candidate, summarise_verdict
 from hitoku.attacks.matching.matched import Matched, over_all
 from hitoku.kernels import MASK_BITS
 from hitoku.model import Bounds, Integers, Mask, Release
@@ -157,7 +157,7 @@ def first_table(release: Release) -> Integers | None:
     return printed.ravel() if fits else None
 
 
-def shaved(release: Release, board: Board, *, nodes: int, values: bool) -> Matched:
+def shave_intervals(release: Release, board: Board, *, nodes: int, values: bool) -> Matched:
     """Shave the intervals; with ``values`` also decide which counts between their ends are attained."""
     from hitoku.kernels.shave import shave  # noqa: PLC0415 - loads numba
 
@@ -180,7 +180,7 @@ def shaved(release: Release, board: Board, *, nodes: int, values: bool) -> Match
     )
 
 
-def sifted(
+def sift_candidates(
     release: Release, board: Board, attacker: Attacker, *, candidates: int, nodes: int
 ) -> Matched | None:
     """Examine every candidate, in compiled code; None if a limit is reached."""
@@ -193,7 +193,7 @@ def sifted(
     verdicts = sift(*board.arguments, tables, nodes)
     if np.any(verdicts < 0):
         return None
-    return judged(
+    return summarise_verdict(
         release,
         board.cells,
         tables[:, board.hidden],

@@ -69,7 +69,7 @@ def less_informed(
         The attack of an attacker who knows more: its method and the kind of its one rule,
         ``MinFrequency``, are used; threshold and width are not.
     release
-        The release.
+        Release to attack.
     pairs
         Possible thresholds and widths; default: all that the release allows.
     progress

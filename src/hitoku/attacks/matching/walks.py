@@ -42,7 +42,7 @@ def flat_two_way(release: Release) -> bool:
     return bool(plain and not printed[-1].any() and not printed[:, -1].any())
 
 
-def walked(
+def walk_tables(
     release: Release,
     reproduces: Callable[[Integers], bool],
     start: Integers,
@@ -74,7 +74,7 @@ def walked(
     targets = np.flatnonzero((wanted > 0) & release.withheld)
     for step in range(steps):
         narrow = targets[high[targets] - low[targets] < wanted[targets]]
-        moved = _pushed(here, hidden, narrow, wanted, SHARES[step % len(SHARES)], random)
+        moved = _push_along_cycle(here, hidden, narrow, wanted, SHARES[step % len(SHARES)], random)
         if moved is None:
             if not len(narrow):
                 break
@@ -85,7 +85,7 @@ def walked(
     return low, high
 
 
-def _pushed(
+def _push_along_cycle(
     here: Integers, hidden: Mask, narrow: Integers, wanted: Floats, share: float, random: np.random.Generator
 ) -> Integers | None:
     """Push one of the narrow cells along a random cycle; None if no proposal is a table."""
@@ -119,10 +119,10 @@ def several(
 
     The answer does not depend on ``n_jobs``, the number of processes.
     """
-    from joblib import Parallel, delayed  # noqa: PLC0415 - not everybody walks
+    from joblib import Parallel, delayed  # noqa: PLC0415 - only for walks
 
     seeds = [int(np.random.SeedSequence([seed, k]).generate_state(1)[0]) for k in range(walks)]
-    work = (delayed(walked)(release, reproduces, start, wanted, steps=steps, seed=own) for own in seeds)
+    work = (delayed(walk_tables)(release, reproduces, start, wanted, steps=steps, seed=own) for own in seeds)
     lows, highs = zip(*Parallel(n_jobs=n_jobs)(work), strict=True)
     return np.min(lows, axis=0), np.max(highs, axis=0)
 
@@ -159,7 +159,7 @@ MOVES = 60
 BATCH = 64
 
 
-def sampled(
+def sample_candidates(
     release: Release,
     reproduces: Callable[[Integers], Mask],
     *,

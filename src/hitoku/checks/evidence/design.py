@@ -94,9 +94,9 @@ def read_fitted(result: Any, exog: Any = None, endog: Any = None) -> FittedModel
     except (AttributeError, TypeError, ValueError) as error:
         raise DataError(
             "not_a_fitted_model",
-            "a {kind} is no fitted model that can be read",
+            "a {kind} is not a fitted model that can be read",
             where="model",
-            fix="hand over what statsmodels or linearmodels return from .fit(), a linear model of "
+            fix="pass the result of .fit() from statsmodels or linearmodels, a linear model of "
             "scikit-learn with exog= and endog=, or a formula",
             kind=type(result).__name__,
         ) from error

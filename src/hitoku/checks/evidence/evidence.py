@@ -157,14 +157,14 @@ def compare_contributions(
         if np.any(n < 0) or np.any(n > records) or np.any((n == 0) != (records == 0)):
             yield "contributors without records, or more of them than records"
         if n_units is not None and not np.array_equal(n, n_units):
-            yield "contributors are not the units, and nobody holds others"
+            yield "contributors differ from the units, but no unit holds another"
         if np.any((n <= top) & (size - largest.sum(axis=1) > slack)):
             yield "few contributors, who do not make up their total"
     # Every other contributor has at most the smallest of the listed contributions.
     with np.errstate(over="ignore"):  # a forger's number may be beyond all numbers
         others = np.maximum(n - top, 0) * largest[:, -1]
     if np.any(size > largest.sum(axis=1) + others + slack):
-        yield "the largest contributions are too small for so many contributors to make up their total"
+        yield "the largest contributions are too small for this number of contributors and their total"
 
 
 def compare_sums(total: Floats, size: Floats, *, negative: bool = True) -> Iterator[str]:
@@ -355,7 +355,7 @@ def refuse(what: str, where: str, part: str = "evidence") -> DataError:
         "evidence_invalid",
         "{part}: {problem}",
         where=where,
-        fix="have the output made again",
+        fix="create the output again",
         part=part,
         problem=what,
     )

@@ -75,13 +75,15 @@ def clean_file(name: str, content: bytes) -> bytes:
         return _clean_text(name, content)
     if suffix in PICTURES:
         if len(content) > MAX_PICTURE_BYTES:
-            raise _refused(name, f"is longer than {MAX_PICTURE_BYTES:_} bytes", "save it smaller")
+            raise _file_error(name, f"is longer than {MAX_PICTURE_BYTES:_} bytes", "save it smaller")
         try:
             return PICTURES[suffix](content)
         except (ValueError, IndexError, struct.error) as error:
-            raise _refused(name, f"is no picture of that kind: {error}", "save it again") from None
-    fix = WAYS_OUT.get(suffix, f"texts ({_listed(TEXTS)}), programs ({_listed(PROGRAMS)}), PNG and JPEG are")
-    raise _refused(name, "is of a kind that is not taken", fix)
+            raise _file_error(name, f"is not a picture of that type: {error}", "save it again") from None
+    fix = WAYS_OUT.get(
+        suffix, f"texts ({_join_suffixes(TEXTS)}), programs ({_join_suffixes(PROGRAMS)}), PNG and JPEG are"
+    )
+    raise _file_error(name, "has an unsupported type", fix)
 
 
 def word_of(name: str) -> str:
@@ -90,11 +92,11 @@ def word_of(name: str) -> str:
     return "text" if suffix in TEXTS else "program" if suffix in PROGRAMS else "picture"
 
 
-def _listed(suffixes: tuple[str, ...]) -> str:
+def _join_suffixes(suffixes: tuple[str, ...]) -> str:
     return " ".join(suffixes)
 
 
-def _refused(name: str, what: str, fix: str) -> DataError:
+def _file_error(name: str, what: str, fix: str) -> DataError:
     return DataError(
         "attached_file_invalid",
         "the file {file!r} {problem}",
@@ -108,17 +110,19 @@ def _refused(name: str, what: str, fix: str) -> DataError:
 def _clean_text(name: str, content: bytes) -> bytes:
     """Return a text unchanged; raise DataError for hidden characters."""
     if len(content) > MAX_TEXT_BYTES:
-        raise _refused(name, f"is longer than {MAX_TEXT_BYTES:_} bytes", "hand over what a person can read")
+        raise _file_error(
+            name, f"is longer than {MAX_TEXT_BYTES:_} bytes", "pass a file that a person can read"
+        )
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        raise _refused(name, "is no text in UTF-8", "save it as UTF-8") from None
+        raise _file_error(name, "is not a text in UTF-8", "save it as UTF-8") from None
     for number, line in enumerate(text.split("\n"), start=1):
         # Control characters, and characters that reverse or hide the text around them.
         hidden = [c for c in line.rstrip("\r") if c != "\t" and unicodedata.category(c) in {"Cc", "Cf", "Co"}]
         if hidden:
             code = f"U+{ord(hidden[0]):04X}"
-            raise _refused(name, f"has a character that is not seen, {code} in line {number}", "remove it")
+            raise _file_error(name, f"has a character that is not seen, {code} in line {number}", "remove it")
     return content
 
 
@@ -133,7 +137,7 @@ def _clean_png(content: bytes) -> bytes:
         if kind in SEEN:
             kept.append(chunk)
         elif not kind[0] & 0x20:
-            raise ValueError("it has parts that nobody knows")
+            raise ValueError("it has unknown parts")
     if not 0 < width * height <= MAX_PIXELS:
         raise ValueError("it has no dots, or too many")
     return b"".join(kept)

@@ -163,7 +163,7 @@ def compare_values(
         return
     listed = (holders > 0).sum(axis=1)
     if np.any(listed != np.minimum(n_values, COUNTED)) or np.any(np.diff(holders, axis=1) > 0):
-        yield "values that nobody has, or not in order"
+        yield "values without units, or not in order"
         return
     # A unit with several records may have several values.
     every, most = holders.sum(axis=1), n_records + np.minimum(listed - n_values, 0)
@@ -261,7 +261,7 @@ def refuse_counts(values: Floats, name: str) -> None:
             "two_valued_column",
             "column {name!r} has two values only, so that its sums are counts",
             where="value",
-            fix="ask for a frequency table with {name!r} among its variables",
+            fix="request a frequency table with {name!r} among its variables",
             name=name,
         )
 

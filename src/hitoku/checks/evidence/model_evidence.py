@@ -166,7 +166,7 @@ class ModelEvidence(Evidence):
     def _cells(self) -> Iterator[str]:
         if not self.categorical:
             if self.n_cells or self.smallest_cell:
-                yield "cells of a model that is no table"
+                yield "cells of a model that is not a table"
             return
         if self.n_cells < self.n_parameters:
             yield "more parameters than cells"

@@ -317,7 +317,7 @@ def count_few(
         kept = inside & ~np.isin(cell, many)
         mine = kept[codes]
         if mine.any():
-            found |= _counted(cell[codes[mine]], unit[mine], value[mine])
+            found |= _count_values(cell[codes[mine]], unit[mine], value[mine])
     cells = sorted(found)
     columns = np.array([found[cell] for cell in cells], dtype=np.int64).reshape(len(cells), 3)
     return {
@@ -328,7 +328,7 @@ def count_few(
     }
 
 
-def _counted(cell: Integers, who: Integers, value: Floats) -> dict[int, tuple[int, int, int]]:
+def _count_values(cell: Integers, who: Integers, value: Floats) -> dict[int, tuple[int, int, int]]:
     """Count the values of cells, and the units with the most frequent and the rarest value."""
     owner, count = count_each(cell, who, value)
     start = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])

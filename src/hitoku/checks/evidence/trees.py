@@ -40,10 +40,10 @@ def plain_trees(given: Mapping[str, Any] | None, by: Sequence[str]) -> Trees:
             fix="name one of the variables of by",
             variable=strangers[0],
         )
-    return {name: [_plain(name, tree) for tree in _listed(own)] for name, own in given.items()}
+    return {name: [_plain(name, tree) for tree in _as_list(own)] for name, own in given.items()}
 
 
-def _listed(own: Any) -> Sequence[Any]:
+def _as_list(own: Any) -> Sequence[Any]:
     return own if isinstance(own, list | tuple) else [own]
 
 
@@ -85,9 +85,9 @@ def _read_tree(tree: Any) -> Hierarchy:
         raise ValueError("not a tree of codes and parents")
     codes, parents = tree["codes"], tree["parents"]
     if not isinstance(codes, list) or not all(isinstance(code, str) for code in codes):
-        raise ValueError("codes that are no texts")
+        raise ValueError("codes that are not texts")
     if not isinstance(parents, list) or not all(type(at) is int and -1 <= at < len(codes) for at in parents):
-        raise ValueError("parents that are no codes")
+        raise ValueError("parents that are not codes")
     return Hierarchy(tuple(codes), np.array(parents, dtype=np.int32))
 
 
@@ -118,7 +118,7 @@ def dimension_of(name: str, codes: Sequence[str], trees: Sequence[Hierarchy] | N
             "codes_not_leaves",
             "the codes of {variable!r} are not the leaves of its hierarchy",
             where="evidence",
-            fix="have the output made again",
+            fix="create the output again",
             variable=name,
         )
     return Dimension.of(name, Hierarchy.flat(codes, TOTAL) if trees is None else trees)

@@ -13,13 +13,13 @@ from hitoku.checks.ledger.ledger import Ledger as Ledger
 from hitoku.checks.ledger.settings import DEPTH as DEPTH
 from hitoku.checks.ledger.settings import FEWEST as FEWEST
 from hitoku.checks.ledger.settings import Settings as Settings
+from hitoku.checks.ledger.settings import describe_tests as describe_tests
 from hitoku.checks.ledger.settings import init as init
 from hitoku.checks.ledger.settings import largest_of as largest_of
 from hitoku.checks.ledger.settings import next_to as next_to
 from hitoku.checks.ledger.settings import published_ranks as published_ranks
 from hitoku.checks.ledger.settings import settings as settings
 from hitoku.checks.ledger.settings import settings_of as settings_of
-from hitoku.checks.ledger.settings import tested as tested
 from hitoku.checks.ledger.settings import within_period as within_period
 from hitoku.checks.ledger.store import LedgerStore as LedgerStore
 from hitoku.checks.ledger.store import create as create
@@ -29,9 +29,9 @@ from hitoku.checks.ledger.store import read_store as read_store
 from hitoku.checks.ledger.store import verify_store as verify_store
 from hitoku.checks.ledger.units import N_LEADING as N_LEADING
 from hitoku.checks.ledger.units import NUMBERS as NUMBERS
-from hitoku.checks.ledger.units import joined as joined
+from hitoku.checks.ledger.units import number_units as number_units
+from hitoku.checks.ledger.units import numbered_duplicates as numbered_duplicates
 from hitoku.checks.ledger.units import pseudonyms as pseudonyms
 from hitoku.checks.ledger.units import record_hashes as record_hashes
-from hitoku.checks.ledger.units import told_apart as told_apart
 from hitoku.checks.ledger.units import unit_hashes as unit_hashes
 from hitoku.checks.ledger.units import unit_numbers as unit_numbers

@@ -118,7 +118,7 @@ class Speaker:
             for name, each in self.definitions.items()
         }
 
-    def _described(self, group: SingledOut) -> bool:
+    def _has_codes(self, group: SingledOut) -> bool:
         """Return whether every cell has codes, if its output has any."""
         known = self._definitions(group)
         return all(known[name] is not None or self.definitions[name] is None for name in group.outputs)
@@ -132,19 +132,19 @@ class Speaker:
             (classify_certificate(group.certificate, self._definitions(group), self.nested), group)
             for group in smallest[:20]
         ]
-        told, worst = min(looked, key=lambda each: RANK.index(each[0].basis))
+        classified, worst = min(looked, key=lambda each: RANK.index(each[0].basis))
         return DifferencingFinding(
             concern=concern,
             outputs=tuple(map(self.shown, names)),
             n_groups=len(groups),
             n_units=len(worst),
-            basis=told.basis,
+            basis=classified.basis,
             certificate={
                 (self.shown(name), part, cell): times
                 for (name, part, cell), times in worst.certificate.items()
             },
-            text=self._sentence(told, worst, names, len(groups) - 1, because),
-            remedy=self._remedy(names) if self._described(worst) else OF_LARGEST,
+            text=self._sentence(classified, worst, names, len(groups) - 1, because),
+            remedy=self._remedy(names) if self._has_codes(worst) else OF_LARGEST,
             terms=self._terms(worst.certificate),
         )
 
@@ -169,9 +169,9 @@ class Speaker:
         return tuple(found)
 
     def _sentence(
-        self, told: ClassifiedGroup, group: SingledOut, names: Sequence[str], n_more: int, because: str
+        self, classified: ClassifiedGroup, group: SingledOut, names: Sequence[str], n_more: int, because: str
     ) -> str:
-        who = told.group or Text("a group")
+        who = classified.group or Text("a group")
         text = Text(
             "{group}: {sum} = {n} {units}, from {outputs} ({basis})",
             group=who,
@@ -179,7 +179,7 @@ class Speaker:
             n=len(group),
             units=self.unit if len(group) == 1 else f"{self.unit}s",
             outputs=join(map(self.shown, names), "{first} and {second}"),
-            basis=Text(told.basis),
+            basis=Text(classified.basis),
         )
         more = Text("{n} more groups" if n_more > 1 else "{n} more group", n=n_more)
         return join([join([text, because], "{first}, {second}"), more if n_more else ""])
@@ -303,7 +303,7 @@ def not_testable(names: Sequence[str], what: str) -> DifferencingFinding:
     )
 
 
-def stopped(left_out: int, unfinished: int) -> DifferencingFinding:
+def search_limit_finding(left_out: int, unfinished: int) -> DifferencingFinding:
     """Return the finding that the search stopped at its limit.
 
     Parameters

@@ -93,7 +93,7 @@ def failing(
     if not groups or not rules:
         return {}
     blocks: dict[int, _Blocks] = {}
-    own = [_contributed(group, values, blocks) for group in groups]
+    own = [_group_contributions(group, values, blocks) for group in groups]
     largest = np.array([each.largest for each in own])
     units = Contributors(
         count=np.array([len(group) for group in groups]),
@@ -142,7 +142,7 @@ class _Blocks:
         return _Contributed(float(self._amount[members].sum()), float(self._size[members].sum()), largest)
 
 
-def _contributed(group: SingledOut, values: Floats, blocks: dict[int, _Blocks]) -> _Contributed:
+def _group_contributions(group: SingledOut, values: Floats, blocks: dict[int, _Blocks]) -> _Contributed:
     """Return the contributions of a group; ``blocks`` caches those of blocks."""
     if group.alike is None:
         own = values[group.units]

@@ -24,11 +24,17 @@ from hitoku.checks.ledger.differencing_finding import (
     DifferencingFinding,
     Speaker,
     not_testable,
-    stopped,
+    search_limit_finding,
 )
 from hitoku.checks.ledger.entry import Entry, Measure, failing, half_width
-from hitoku.checks.ledger.settings import DEPTH, allowed, published_ranks, publishes_counts, tested
-from hitoku.checks.ledger.store import LedgerStore, damaged, fresh_store, read_store
+from hitoku.checks.ledger.settings import (
+    DEPTH,
+    describe_tests,
+    is_allowed_group,
+    published_ranks,
+    publishes_counts,
+)
+from hitoku.checks.ledger.store import LedgerStore, damage_error, fresh_store, read_store
 from hitoku.checks.ledger.units import (
     Numbering,
     Pseudonyms,
@@ -162,7 +168,7 @@ class Ledger:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the stored outputs, in order, with the project if it is another one."""
-        return tuple(map(self._shown, self._entries))
+        return tuple(map(self._display_name, self._entries))
 
     @property
     def _unknown(self) -> list[str]:
@@ -172,7 +178,7 @@ class Ledger:
     def said(self) -> dict[str, tuple[Said, ...]]:
         """Released statistics of the same data, by output."""
         return {
-            self._shown(key): entry.said
+            self._display_name(key): entry.said
             for key, entry in self._entries.items()
             if entry.said and entry.data_hash == self._data_hash
         }
@@ -180,12 +186,12 @@ class Ledger:
     @property
     def scope(self) -> str:
         """Description of the scope of the test; never "safe"."""
-        said, known = [tested(self.search.depth)], self._n_known
+        said, known = [describe_tests(self.search.depth)], self._n_known
         if known and (new := self._numbering.n_new(known)):
             n = self._numbering.n_own
             said.append(Text("{new:,} of {n:,} units are new to the ledger", new=new, n=n))
-        if stopped := [self._shown(key) for key, entry in self._entries.items() if entry.left_out]:
-            said.append(Text("of {names} not all that follows is known", names=some(stopped, 3)))
+        if stopped := [self._display_name(key) for key, entry in self._entries.items() if entry.left_out]:
+            said.append(Text("the implications of {names} are not completely known", names=some(stopped, 3)))
         return join(said)
 
     @property
@@ -242,15 +248,15 @@ class Ledger:
             definitions={**{k: entry.definition for k, entry in self._entries.items()}, key: definition},
             nested=nested,
             size=lambda cell: int(every[cell[0]][cell[1]].sizes[cell[2]]),
-            shown=self._shown,
+            shown=self._display_name,
             unit=self.unit,
         )
         publishes = self._published_quantities(key, own)
         by_what: dict[str, list[SingledOut]] = {}
-        for group in (each for each in small if not allowed(each, publishes)):
+        for group in (each for each in small if not is_allowed_group(each, publishes)):
             common = frozenset[str].intersection(*(publishes[name] for name in group.outputs))
             said = sorted(each for each in common if not published_ranks([each]))
-            named = Text("by what is said of {names}", names=some(said, 3))
+            named = Text("by statements about {names}", names=some(said, 3))
             what = "" if publishes_counts(common) else named
             by_what.setdefault(what, []).append(group)
         findings = [
@@ -264,7 +270,7 @@ class Ledger:
             findings.append(self._not_testable(self._unknown, Text("not testable")))
         found = self.search.searched(own)
         if found.left_out or found.unfinished:
-            findings.append(stopped(found.left_out, found.unfinished))
+            findings.append(search_limit_finding(found.left_out, found.unfinished))
         return findings
 
     def clashes(
@@ -284,7 +290,7 @@ class Ledger:
         key = self._free(name)
         own = self._own(key, parts, definition)
         publishes = self._published_quantities(key, own)
-        return any(not allowed(each, publishes) for each in self.search.clashes(own))
+        return any(not is_allowed_group(each, publishes) for each in self.search.clashes(own))
 
     def _published_quantities(self, key: str, own: Sequence[Partition]) -> dict[str, frozenset[str]]:
         """Return the published quantities of every output, including a new one."""
@@ -343,13 +349,13 @@ class Ledger:
             left_out=found.left_out + found.unfinished if found else 0,
             said=tuple(said),
         )
-        self._entries[key] = remembered if self._draft else self._stored(remembered, own)
+        self._entries[key] = remembered if self._draft else self._store_output(remembered, own)
         if own is not None:
             self.search.release(own)
             self._vectors.follow([part.codes for part in own])
             self._parts[key] = own
 
-    def _stored(self, entry: Entry, own: Sequence[Partition] | None) -> Entry:
+    def _store_output(self, entry: Entry, own: Sequence[Partition] | None) -> Entry:
         """Write an output with its partitions and derived groups; return the stored entry."""
         number = len(self._entries)
         contents: dict[str, bytes] = {}
@@ -391,7 +397,9 @@ class Ledger:
             [int(h, 16) for h in part["hashes"]] != made.hashes.tolist()
             for part, made in zip(entry.parts, own, strict=True)
         ):
-            raise damaged(self.path, f"the units of output {entry.name} are not those it was released with")
+            raise damage_error(
+                self.path, f"the units of output {entry.name} are not those it was released with"
+            )
         self.search.restore(own, entry.derived)
         self._vectors.follow([part.codes for part in own])
         self._parts[key] = own
@@ -409,9 +417,9 @@ class Ledger:
         if key in self._entries:
             raise ParameterError(
                 "output_already_in_ledger",
-                "there is an output {name!r} in the ledger already",
+                "output {name!r} exists in the ledger already",
                 where=str(self.path),
-                fix="give the new output a name of its own",
+                fix="give the new output a unique name",
                 name=name,
             )
         return key
@@ -476,9 +484,9 @@ class Ledger:
         return findings
 
     def _not_testable(self, keys: Sequence[str], what: str) -> DifferencingFinding:
-        return not_testable([self._shown(key) for key in keys], what)
+        return not_testable([self._display_name(key) for key in keys], what)
 
-    def _shown(self, key: str) -> str:
+    def _display_name(self, key: str) -> str:
         """Return the displayed name of an output, with its project if it is another one."""
         project, _, name = key.partition("/")
         return name if project == self.project else f"{name} (project {project or 'without a name'})"

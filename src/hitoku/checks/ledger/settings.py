@@ -68,8 +68,8 @@ def published_ranks(publishes: Iterable[str]) -> dict[str, set[int]]:
     """
     found: dict[str, set[int]] = {}
     for each in publishes:
-        if told := re.fullmatch(r"largest (\d{1,9}) of (.*)", each, re.DOTALL):
-            found.setdefault(told[2], set()).add(int(told[1]))
+        if match := re.fullmatch(r"largest (\d{1,9}) of (.*)", each, re.DOTALL):
+            found.setdefault(match[2], set()).add(int(match[1]))
     return found
 
 
@@ -91,7 +91,7 @@ def next_to(one: Iterable[str], other: Iterable[str]) -> list[tuple[str, int, in
     ]
 
 
-def allowed(group: SingledOut, publishes: Mapping[str, frozenset[str]]) -> bool:
+def is_allowed_group(group: SingledOut, publishes: Mapping[str, frozenset[str]]) -> bool:
     """Return whether a small derived group is allowed, because it consists of top contributors.
 
     Parameters
@@ -242,14 +242,14 @@ def required_settings(path: str | Path) -> Settings:
     if found is None:
         raise DataError(
             "ledger_not_set_up",
-            "nobody has fixed policy and unit of the ledger",
+            "the ledger has no fixed policy and unit",
             where=str(path),
             fix="hitoku ledger init LEDGER --policy NAME --unit COLUMN",
         )
     return found
 
 
-def tested(depth: int) -> str:
+def describe_tests(depth: int) -> str:
     """Describe how many outputs were tested together."""
     return TESTED.get(depth) or Text("tested up to {n} outputs together", n=depth)
 
@@ -261,7 +261,7 @@ def _key(path: Path) -> bytes:
             "key_too_short",
             "the key has {n_bytes} bytes, {least} at least are needed",
             where=str(path),
-            fix="draw one: head -c 32 /dev/urandom > centre.key, and let nobody else read it",
+            fix="generate one: head -c 32 /dev/urandom > centre.key, readable by you alone",
             n_bytes=len(key),
             least=KEY_BYTES,
         )

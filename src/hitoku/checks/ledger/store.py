@@ -83,7 +83,7 @@ class LedgerStore:
 
     def add(self, kind: str, body: Mapping[str, Any]) -> None:
         """Add a line to a ledger in memory."""
-        self.lines.append(_chained(self.head, kind, body))
+        self.lines.append(_chain_line(self.head, kind, body))
 
     def append(
         self,
@@ -103,7 +103,7 @@ class LedgerStore:
         files
             Released files of a receipt.
         """
-        line = _chained(self.head, kind, body)
+        line = _chain_line(self.head, kind, body)
         if self.database is not None:
             _insert(self.database, len(self.lines) + 1, line, vectors or {}, files or {})
         else:
@@ -114,11 +114,11 @@ class LedgerStore:
     def _alone(self, line: LogLine, vectors: Mapping[str, bytes]) -> None:
         if not self.path.exists() and len(self.lines) == 1:
             create(self.path, self.lines, self.key)
-        with _connected(self.path, 60.0) as database, _transaction(database, self.path):
+        with _connect(self.path, 60.0) as database, _transaction(database, self.path):
             if _head(database) != self.head:
                 raise DataError(
                     "ledger_written_meanwhile",
-                    "somebody else has written to the ledger since it was opened",
+                    "another process has written to the ledger since it was opened",
                     where=str(self.path),
                     fix="open it again and repeat the check",
                 )
@@ -127,14 +127,14 @@ class LedgerStore:
     def release_file(self, receipt: int, name: str) -> bytes:
         """Return a released file."""
         wanted = "select content from file where receipt=? and name=?"
-        with _translated(self.path):
+        with _translate_errors(self.path):
             if self.database is not None:
                 found = self.database.execute(wanted, (receipt, name)).fetchone()
             else:
-                with _connected(self.path, 60.0, only_read=True) as database:
+                with _connect(self.path, 60.0, only_read=True) as database:
                     found = database.execute(wanted, (receipt, name)).fetchone()
         if found is None:
-            raise damaged(self.path, f"file {name} of receipt {receipt} is gone")
+            raise damage_error(self.path, f"file {name} of receipt {receipt} is gone")
         return _bytes(self.path, found[0])
 
 
@@ -142,12 +142,12 @@ def fresh_store(path: Path, body: Mapping[str, Any], key: bytes | None = None) -
     """Create a ledger in memory; it is written with its first output."""
     drawn = key or secrets.token_bytes(KEY_BYTES)
     begun = {"version": VERSION, **body, "key": hashlib.sha256(drawn).hexdigest()}
-    return LedgerStore(path, [_chained(NOTHING, "begin", begun)], drawn)
+    return LedgerStore(path, [_chain_line(NOTHING, "begin", begun)], drawn)
 
 
 def read_store(path: Path) -> LedgerStore:
     """Read a ledger in its current state, and verify the hashes of its log."""
-    with as_written(path), _connected(path, 60.0, only_read=True) as database, _translated(path):
+    with as_written(path), _connect(path, 60.0, only_read=True) as database, _translate_errors(path):
         database.execute("begin")
         return _load(path, database)
 
@@ -166,7 +166,7 @@ def verify_store(path: Path, head: str | None = None) -> list[LogLine]:
     with as_written(path):
         _compare(store, path)
     if head is not None and head not in {line.head for line in store.lines}:
-        raise damaged(
+        raise damage_error(
             path, "the head of the receipt is not in its log: lines were taken out, or it is another ledger"
         )
     return store.lines
@@ -180,12 +180,12 @@ def _compare(store: LedgerStore, path: Path) -> None:
         for entry in named:
             content = store.vectors.get(entry["file"])
             if content is None or hashlib.sha256(content).hexdigest() != entry["sha256"]:
-                raise damaged(path, f"vector {entry['file']} is not the one in its log")
+                raise damage_error(path, f"vector {entry['file']} is not the one in its log")
     for body in store.of("release"):
         for output in body["outputs"]:
             for name, digest in output["files"].items():
                 if hashlib.sha256(store.release_file(body["number"], name)).hexdigest() != digest:
-                    raise damaged(path, f"file {name} of receipt {body['number']} is not what left")
+                    raise damage_error(path, f"file {name} of receipt {body['number']} is not what left")
 
 
 @contextmanager
@@ -199,7 +199,7 @@ def locked_store(path: Path, wait_s: float = 60.0) -> Iterator[LedgerStore]:
     wait_s
         Time to wait for the lock, in seconds.
     """
-    with _connected(path, wait_s) as database, _transaction(database, path):
+    with _connect(path, wait_s) as database, _transaction(database, path):
         store = _load(path, database)
         store.database = database
         try:
@@ -221,7 +221,7 @@ def create(
         except FileExistsError:
             raise DataError(
                 "ledger_exists",
-                "there is a ledger already",
+                "a ledger exists already",
                 where=str(path),
                 fix="open it, or choose another name",
             ) from None
@@ -230,7 +230,7 @@ def create(
 
 
 def _write_new(draft: Path, lines: Iterable[LogLine], key: bytes, vectors: Mapping[str, bytes]) -> None:
-    with _connected(draft, 0.0, new=True) as database, _transaction(database, draft):
+    with _connect(draft, 0.0, new=True) as database, _transaction(database, draft):
         for statement in filter(str.strip, SCHEMA.split(";")):
             database.execute(statement)
         database.execute("insert into secret values (?)", (key,))
@@ -245,11 +245,11 @@ def _load(path: Path, database: sqlite3.Connection) -> LedgerStore:
         "select number, kind, body, head from log order by number"
     ):
         if number != len(lines) + 1 or _hash(head, kind, text) != said:
-            raise damaged(path, f"line {number} of its log does not follow from those before it")
+            raise damage_error(path, f"line {number} of its log does not follow from those before it")
         head = said
         lines.append(LogLine(kind, json.loads(text), head))  # its hash fits, so it is what was written
     if not lines or lines[0].kind != "begin":
-        raise damaged(path, "its log does not begin")
+        raise damage_error(path, "its log has no first entry")
     version = lines[0].body.get("version")
     if version != VERSION:
         raise DataError(
@@ -263,7 +263,7 @@ def _load(path: Path, database: sqlite3.Connection) -> LedgerStore:
     found = database.execute("select key from secret").fetchone()
     key = _bytes(path, found[0]) if found else b""
     if hashlib.sha256(key).hexdigest() != lines[0].body["key"]:
-        raise damaged(path, "the key is not the one it began with")
+        raise damage_error(path, "the key is not the one the ledger was created with")
     rows = database.execute("select name, content from vector")
     return LedgerStore(path, lines, key, {name: _bytes(path, content) for name, content in rows})
 
@@ -271,7 +271,7 @@ def _load(path: Path, database: sqlite3.Connection) -> LedgerStore:
 def _bytes(path: Path, content: Any) -> bytes:
     # Not bytes(content): for a number n it would create n zero bytes.
     if not isinstance(content, bytes):
-        raise damaged(path, "what should be bytes is something else")
+        raise damage_error(path, "bytes expected")
     return content
 
 
@@ -281,10 +281,10 @@ def as_written(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise damaged(path, "its log holds what this program does not write") from error
+        raise damage_error(path, "its log has entries that this program does not write") from error
 
 
-def _chained(head: str, kind: str, body: Mapping[str, Any]) -> LogLine:
+def _chain_line(head: str, kind: str, body: Mapping[str, Any]) -> LogLine:
     try:
         text = json.dumps(body, separators=(",", ":"))
     except (TypeError, ValueError) as error:
@@ -321,7 +321,7 @@ def _head(database: sqlite3.Connection) -> str:
 
 
 @contextmanager
-def _connected(
+def _connect(
     path: Path, wait_s: float, *, only_read: bool = False, new: bool = False
 ) -> Iterator[sqlite3.Connection]:
     if not new:
@@ -329,13 +329,13 @@ def _connected(
     writable = os.access(path, os.W_OK) if path.exists() else True
     # Opening must not create a file: a mistyped path must not start a ledger.
     mode = "rwc" if new else "ro" if only_read and not writable else "rw"
-    with _translated(path):
+    with _translate_errors(path):
         if new:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         address = f"{path.resolve().as_uri()}?mode={mode}"
         database = sqlite3.connect(address, uri=True, timeout=wait_s, isolation_level=None)
     with closing(database):
-        with _translated(path):
+        with _translate_errors(path):
             # After a power failure the disk has the whole transaction or nothing, including file names.
             database.execute("pragma synchronous=extra")
         yield database
@@ -343,7 +343,7 @@ def _connected(
 
 @contextmanager
 def _transaction(database: sqlite3.Connection, path: Path) -> Iterator[None]:
-    with _translated(path):
+    with _translate_errors(path):
         database.execute("begin immediate")
         try:
             yield
@@ -355,7 +355,7 @@ def _transaction(database: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     """Translate SQLite errors."""
     try:
         yield
@@ -363,13 +363,13 @@ def _translated(path: Path) -> Iterator[None]:
         if "locked" in str(error):
             raise DataError(
                 "ledger_locked",
-                "somebody else is releasing into the ledger",
+                "another process is releasing into the ledger",
                 where=str(path),
                 fix="wait until they are done, and try again",
             ) from error
         raise _cannot_write(path, str(error)) from error
     except sqlite3.DatabaseError as error:
-        raise damaged(path, "it cannot be read as a database") from error
+        raise damage_error(path, "it cannot be read as a database") from error
 
 
 def _require(path: Path) -> None:
@@ -392,7 +392,7 @@ def _require(path: Path) -> None:
             known=VERSION,
         )
     if start != MAGIC:
-        raise damaged(path, "it is not a ledger")
+        raise damage_error(path, "it is not a ledger")
 
 
 def _cannot_write(path: Path, why: str) -> OutputError:
@@ -400,12 +400,12 @@ def _cannot_write(path: Path, why: str) -> OutputError:
         "ledger_not_writable",
         "cannot write the ledger: {reason}",
         where=str(path),
-        fix="nothing was written; make room on the disk, and check permissions",
+        fix="nothing was written; free disk space, and check permissions",
         reason=why,
     )
 
 
-def damaged(path: Path, what: str) -> DataError:
+def damage_error(path: Path, what: str) -> DataError:
     """Return the error for a changed or damaged file."""
     return DataError(
         "ledger_file_changed",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hitoku.attacks.differencing import Codes, Partition
 from hitoku.checks.arrow_columns import PackedTexts
 from hitoku.checks.ledger.entry import Measure
-from hitoku.checks.ledger.store import LedgerStore, damaged
+from hitoku.checks.ledger.store import LedgerStore, damage_error
 from hitoku.errors import DataError, ParameterError
 from hitoku.model import Floats, Integers, Mask
 
@@ -55,7 +55,7 @@ def unit_numbers(units: Iterable[object], key: bytes) -> Integers:
     >>> first[[2, 0, 1]].tolist() == again.tolist()
     True
     """
-    return joined(pseudonyms(units, key), np.zeros(0, dtype=np.uint64))[0]
+    return number_units(pseudonyms(units, key), np.zeros(0, dtype=np.uint64))[0]
 
 
 def pseudonyms(units: Iterable[object], key: bytes) -> Pseudonyms:
@@ -80,7 +80,7 @@ def pseudonyms(units: Iterable[object], key: bytes) -> Pseudonyms:
     return np.frombuffer(b"".join(map(digest, plain)), dtype="<u8")
 
 
-def joined(
+def number_units(
     names: Pseudonyms,
     known: Pseudonyms,
     contents: Pseudonyms | None = None,
@@ -139,15 +139,15 @@ def _alone(contents: Pseudonyms) -> tuple[Pseudonyms, Integers]:
     return found[count == 1], place[count == 1]
 
 
-def packed(codes: Codes, order: Order) -> tuple[bytes, str]:
+def pack_codes(codes: Codes, order: Order) -> tuple[bytes, str]:
     """Compress codes; return the bytes and the integer type."""
     smallest = np.min_scalar_type(int(codes.max(initial=0))).newbyteorder("<")
     # Higher levels take six times as long and save almost nothing.
     return zlib.compress(codes[order].astype(smallest).tobytes(), level=1), smallest.str
 
 
-def unpacked(content: bytes, kind: str, order: Order, n_units: int) -> Codes:
-    """Undo :func:`packed`; later units are in no cell."""
+def unpack_codes(content: bytes, kind: str, order: Order, n_units: int) -> Codes:
+    """Undo :func:`pack_codes`; later units are in no cell."""
     ordered = np.frombuffer(zlib.decompress(content), dtype=kind)
     codes = np.zeros(n_units, dtype=np.int32)
     codes[: len(ordered)][order] = ordered
@@ -170,12 +170,12 @@ class Vectors:
 
     def pack(self, codes: Codes) -> tuple[bytes, dict[str, Any]]:
         """Compress a vector of codes; return the bytes and the data needed to read them."""
-        content, kind = packed(codes, self._order(len(codes)))
+        content, kind = pack_codes(codes, self._order(len(codes)))
         return content, {"kind": kind, "sha256": hashlib.sha256(content).hexdigest(), "n_units": len(codes)}
 
     def unpack(self, content: bytes, entry: Mapping[str, Any]) -> Codes:
         """Undo :meth:`pack`; earlier vectors must have been read."""
-        return unpacked(content, entry["kind"], self._order(entry["n_units"]), self.n_units)
+        return unpack_codes(content, entry["kind"], self._order(entry["n_units"]), self.n_units)
 
     def follow(self, vectors: Sequence[Codes]) -> None:
         """Register the vectors of a stored output, which determine the order of later ones."""
@@ -221,15 +221,19 @@ class Numbering:
                 where=str(store.path),
                 fix="say which column names the unit",
             )
-        names = keyed(units, store.key) if isinstance(units, np.ndarray) else pseudonyms(units, store.key)
+        names = (
+            keyed_pseudonyms(units, store.key)
+            if isinstance(units, np.ndarray)
+            else pseudonyms(units, store.key)
+        )
         listed = [plain["units"] for plain in store.of("output") if "units" in plain]
         known = np.frombuffer(b"".join(read_vector(store, each) for each in listed), dtype="<u8")
-        own = None if contents is None else keyed(contents, store.key)
+        own = None if contents is None else keyed_pseudonyms(contents, store.key)
         before = None
         if own is not None and all(each.get("contents") for each in listed):
             stored = (read_vector(store, each["contents"][0]) for each in listed)
             before = np.frombuffer(b"".join(stored), dtype="<u8")
-        numbers, every = joined(names, known, own, before)
+        numbers, every = number_units(names, known, own, before)
         if len(known) and not (numbers < len(known)).any():
             raise other_data(store.path)
         if own is None or before is None:
@@ -299,7 +303,7 @@ def read_vector(store: LedgerStore, entry: Mapping[str, Any]) -> bytes:
     """Return a stored vector after checking its hash."""
     content = store.vectors.get(entry["file"])
     if content is None or hashlib.sha256(content).hexdigest() != entry["sha256"]:
-        raise damaged(store.path, f"vector {entry['file']} is not the one in its log")
+        raise damage_error(store.path, f"vector {entry['file']} is not the one in its log")
     return content
 
 
@@ -347,7 +351,7 @@ def unit_hashes(records: Words, unit: Integers, n_units: int) -> Words:
     return _mix(found)
 
 
-def told_apart(hashes: Words) -> Words:
+def numbered_duplicates(hashes: Words) -> Words:
     """Make hashes of identical records distinct, by their occurrence number."""
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
@@ -358,7 +362,7 @@ def told_apart(hashes: Words) -> Words:
     return found
 
 
-def keyed(hashes: Words, key: bytes) -> Words:
+def keyed_pseudonyms(hashes: Words, key: bytes) -> Words:
     """Return keyed pseudonyms of hashes, unlinkable without the key."""
     words = np.frombuffer(hashlib.sha512(key).digest(), dtype="<u8")
     found = hashes

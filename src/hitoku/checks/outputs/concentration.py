@@ -168,7 +168,9 @@ class Concentration(GroupStatistic[AmountEvidence]):
             principle=Principle.INDIVIDUAL_VALUE,
             reason="few_left",
             unsafe=np.asarray((left > 0) & (left < FEWEST)),
-            rule=Text("at least {fewest} contributors, or none, beside the {n} largest", fewest=FEWEST, n=n),
+            rule=Text(
+                "at least {fewest} contributors, or none, in addition to the {n} largest", fewest=FEWEST, n=n
+            ),
             numbers={"minimum": FEWEST, "largest": n},
             remedy="take another number of the largest",
         )

@@ -29,7 +29,7 @@ from hitoku.checks.outputs.group_statistic import (
 )
 from hitoku.checks.outputs.histogram import read_edges
 from hitoku.checks.outputs.membership import Membership
-from hitoku.checks.outputs.output_type import Fact, needed
+from hitoku.checks.outputs.output_type import Fact, required_columns
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Applied, Principle, PrincipleTest
 from hitoku.checks.unit_records import COMPLETE, Groups, Records
@@ -80,7 +80,7 @@ class TimedEvents(GroupStatistic[S]):
     @property
     def needs(self) -> tuple[str, ...]:
         """Columns without which a record is left out."""
-        return needed(self.by, (self.value, self.event), self.missing)
+        return required_columns(self.by, (self.value, self.event), self.missing)
 
     @property
     def publishes(self) -> frozenset[str]:
@@ -174,10 +174,10 @@ class Survival(TimedEvents[SurvivalEvidence]):
 
     def fits(self, evidence: SurvivalEvidence, own: Integers, policy: Policy) -> Callable[[int, int], bool]:
         """Return a predicate for ranges of times that may be published as one step."""
-        told = _told(evidence, own)
+        disclosed = _step_disclosure(evidence, own)
 
         def fits(first: int, last: int) -> bool:
-            fewest, share = told(first, last)
+            fewest, share = disclosed(first, last)
             return fewest >= policy.least_units and share - policy.group.share <= LIMIT
 
         return fits
@@ -187,9 +187,9 @@ class Survival(TimedEvents[SurvivalEvidence]):
         few, most = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(2))
         smallest, largest, n_steps = int(evidence.n_units.sum()), 0.0, int((~evidence.withheld).sum())
         for own in curves(evidence):
-            told = _told(evidence, own)
+            disclosed = _step_disclosure(evidence, own)
             for first, last in published_steps(evidence.withheld[own]):
-                fewest, share = told(first, last)
+                fewest, share = disclosed(first, last)
                 few[own[last]] = fewest < policy.least_units
                 most[own[last]] = share - policy.group.share > LIMIT
                 smallest, largest = min(smallest, fewest), max(largest, share)
@@ -256,7 +256,7 @@ class Survival(TimedEvents[SurvivalEvidence]):
         return Membership(codes=(codes,), cells=(tuple(names),))
 
 
-def _told(evidence: SurvivalEvidence, own: Integers) -> Callable[[int, int], tuple[int, float]]:
+def _step_disclosure(evidence: SurvivalEvidence, own: Integers) -> Callable[[int, int], tuple[int, float]]:
     """Return a function that computes what a step discloses.
 
     It returns the smaller of the units with the event in the step and the units left after it, and the units
@@ -266,11 +266,11 @@ def _told(evidence: SurvivalEvidence, own: Integers) -> Callable[[int, int], tup
     at_risk = evidence.at_risk[own]
     remaining = at_risk - evidence.n_units[own]
 
-    def told(first: int, last: int) -> tuple[int, float]:
+    def disclosed(first: int, last: int) -> tuple[int, float]:
         had = int(events[last + 1] - events[first])
         return min(had, int(remaining[last])), had / max(int(at_risk[first]), 1)
 
-    return told
+    return disclosed
 
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
@@ -306,14 +306,14 @@ class LifeTable(TimedEvents[LifeEvidence]):
 
     def collect(self, records: Records) -> LifeEvidence:
         """Count the units that left in each interval, with and without the event."""
-        placed, event = self._placed(records), self.had_event(records)
+        placed, event = self._place_records(records), self.had_event(records)
         events = np.bincount(placed.codes, weights=event, minlength=len(placed)).astype(np.int64)
         left = np.bincount(placed.codes, minlength=len(placed)).astype(np.int64)
         return LifeEvidence(
             by=placed.names, labels=placed.labels, n_units=left, n_records=left, events=events
         )
 
-    def _placed(self, records: Records) -> Groups:
+    def _place_records(self, records: Records) -> Groups:
         """Divide the records by group and interval; each group has all intervals."""
         groups, time = records.groups(self.by, self.missing), records.numbers(self.value)
         early = int((time < self.edges[0]).sum())
@@ -396,7 +396,7 @@ class LifeTable(TimedEvents[LifeEvidence]):
 
         Units that left after the last step are one cell.
         """
-        placed, event = self._placed(records), self.had_event(records)
+        placed, event = self._place_records(records), self.had_event(records)
         number = np.zeros((evidence.n_parts, 2), dtype=np.int32)
         names: list[tuple[str | None, ...]] = []
         for own in curves(evidence):

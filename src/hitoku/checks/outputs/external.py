@@ -332,9 +332,12 @@ class FreeFile(OutputType[FileEvidence]):
     def publish(self, evidence: FileEvidence) -> dict[str, list[Any]]:
         """Return name, kind, length and hash of the file; the content is released as a file."""
         gone = bool(evidence.withheld[0])
-        told = {
+        columns_by_name = {
             "kind": word_of(evidence.name),
             "bytes": evidence.n_bytes,
             "sha256": sha256(base64.b64decode(evidence.content)),
         }
-        return {"file": [evidence.name], **{name: [None if gone else each] for name, each in told.items()}}
+        return {
+            "file": [evidence.name],
+            **{name: [None if gone else each] for name, each in columns_by_name.items()},
+        }

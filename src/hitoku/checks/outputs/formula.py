@@ -44,7 +44,7 @@ def refuse_formula(formula: str, columns: Sequence[str]) -> None:
             fix='such as "income ~ age + C(region)"',
         ) from error
     for place, token in enumerate(tokens):
-        if token.type not in SKIPPED and not _allowed(tokens, place, columns):
+        if token.type not in SKIPPED and not _is_allowed(tokens, place, columns):
             functions = sorted(FUNCTIONS - {"np"})
             raise ParameterError(
                 "formula_word_not_allowed",
@@ -82,7 +82,7 @@ def named_column(side: str) -> str:
     return found[2] if found else side.strip()
 
 
-def _allowed(tokens: Sequence[tokenize.TokenInfo], place: int, columns: Sequence[str]) -> bool:
+def _is_allowed(tokens: Sequence[tokenize.TokenInfo], place: int, columns: Sequence[str]) -> bool:
     kind, text = tokens[place].type, tokens[place].string
     before = tokens[place - 1].string if place else ""
     if kind == tokenize.NAME and before == ".":

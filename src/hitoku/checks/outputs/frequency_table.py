@@ -18,7 +18,14 @@ from hitoku.attacks.differencing import COUNTS
 from hitoku.checks.evidence import CodedCells, Evidence, TableEvidence, plain_trees, same_trees, trees_of
 from hitoku.checks.outputs.group_statistic import OTHER_VARIABLES, own_name
 from hitoku.checks.outputs.membership import Membership, table_membership
-from hitoku.checks.outputs.output_type import Fact, OutputType, TableClaim, needed, record_facts, unit_facts
+from hitoku.checks.outputs.output_type import (
+    Fact,
+    OutputType,
+    TableClaim,
+    record_facts,
+    required_columns,
+    unit_facts,
+)
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Applied, Principle, PrincipleTest, verdicts
 from hitoku.checks.principles import table_principles as tables
@@ -53,7 +60,7 @@ class CodedTable(OutputType[T]):
     def needs(self) -> tuple[str, ...]:
         """Columns without which a record is left out."""
         numbers = (getattr(self, "value", None), getattr(self, "weight", None))
-        return needed(self.by, numbers, self.missing)
+        return required_columns(self.by, numbers, self.missing)
 
     @property
     def publishes(self) -> frozenset[str]:
@@ -222,21 +229,21 @@ class CrossTable(CodedTable[TableEvidence]):
         withheld = tables.withhold_counts(evidence, policy)
         if self.of != "count":
             withheld = withheld | withheld[self._denominators(evidence)]
-        return replace(evidence, withheld=withheld | ~self._told(evidence))
+        return replace(evidence, withheld=withheld | ~self._revealed_cells(evidence))
 
-    def _told(self, evidence: TableEvidence) -> Mask:
-        """Return the cells of which something is told: those inside, and what percentages are of."""
-        told = _inner(evidence).copy()
+    def _revealed_cells(self, evidence: TableEvidence) -> Mask:
+        """Return the cells of which something is revealed: those inside, and what percentages are of."""
+        revealed = _inner(evidence).copy()
         if self.of != "count":
-            told[self._denominators(evidence)[told]] = True
-        return told
+            revealed[self._denominators(evidence)[revealed]] = True
+        return revealed
 
     def tests(self, evidence: TableEvidence, policy: Policy) -> Iterator[Applied]:
         """Yield the verdicts on the frequency table with the totals that an attacker may know.
 
         Percentages of suppressed totals are tested in addition.
         """
-        known = self._known(evidence, policy)
+        known = self._with_known_cells(evidence, policy)
         yield from verdicts(super().tests(known, policy), known)
         if self.of != "count":
             yield PrincipleTest(
@@ -250,14 +257,14 @@ class CrossTable(CodedTable[TableEvidence]):
                 "withheld",
             )
 
-    def _known(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
+    def _with_known_cells(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
         """Return the evidence with the cells that an attacker may know: totals as in a frequency table."""
         own = tables.withhold_counts(evidence, policy)
-        return replace(evidence, withheld=np.where(self._told(evidence), evidence.withheld, own))
+        return replace(evidence, withheld=np.where(self._revealed_cells(evidence), evidence.withheld, own))
 
     def claim(self, evidence: TableEvidence, policy: Policy) -> TableClaim | None:
         """Return the table with the totals that an attacker may know, which the certificate is about."""
-        return super().claim(self._known(evidence, policy), policy)
+        return super().claim(self._with_known_cells(evidence, policy), policy)
 
     def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
         """Return codes and counts or percentages, with None for suppressed entries."""
@@ -274,12 +281,12 @@ class CrossTable(CodedTable[TableEvidence]):
         whole = evidence.value[wholes].tolist()
         gone = (evidence.withheld | evidence.withheld[wholes]).tolist()
         columns[own_name("percent", columns)] = [
-            None if gone[at] else self._rounded(100 * counts[at] / whole[at]) if whole[at] else 0.0
+            None if gone[at] else self._round(100 * counts[at] / whole[at]) if whole[at] else 0.0
             for at in shown
         ]
         return columns
 
-    def _rounded(self, percent: float) -> float:
+    def _round(self, percent: float) -> float:
         return percent if self.decimals is None else round(percent, self.decimals)
 
     def _denominators(self, evidence: TableEvidence) -> Integers:
@@ -295,7 +302,7 @@ class CrossTable(CodedTable[TableEvidence]):
     def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
         """Yield contradictions within the evidence."""
         yield from super().contradictions(evidence)
-        if not evidence.withheld[~self._told(evidence)].all():
+        if not evidence.withheld[~self._revealed_cells(evidence)].all():
             yield "a total of a table without totals is published"
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from hitoku.checks.evidence import CodedCells, GroupEvidence, ValuesEvidence
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.membership import Membership, group_membership
-from hitoku.checks.outputs.output_type import Fact, OutputType, added_up, needed, unit_facts
+from hitoku.checks.outputs.output_type import Fact, OutputType, added_up, required_columns, unit_facts
 from hitoku.checks.principles import Said
 from hitoku.checks.unit_records import Records
 from hitoku.model import Integers, Mask
@@ -44,7 +44,7 @@ class GroupStatistic(OutputType[G]):
     def needs(self) -> tuple[str, ...]:
         """Columns that a record must have to be used."""
         numbers = tuple(getattr(self, name, None) for name in ("value", "other", "weight"))
-        return needed(self.by, numbers, self.missing)
+        return required_columns(self.by, numbers, self.missing)
 
     @property
     def publishes(self) -> frozenset[str]:

@@ -70,13 +70,13 @@ class Histogram(CodedTable[TableEvidence]):
         width = len(str(len(every)))
         return [f"{place:0{width}}: {text}" for place, text in enumerate(every, start=1)]
 
-    def _cut(self, records: Records) -> Records:
+    def _with_bars(self, records: Records) -> Records:
         place = np.searchsorted(np.array(self.edges), records.numbers(self.value), side="right")
         return records.with_codes(self.by[0], self.labels, place)
 
     def collect(self, records: Records) -> TableEvidence:
         """Count the records in each bar."""
-        return super().collect(self._cut(records))
+        return super().collect(self._with_bars(records))
 
     def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
         """Yield contradictions within the evidence."""
@@ -86,7 +86,7 @@ class Histogram(CodedTable[TableEvidence]):
 
     def membership(self, records: Records, evidence: TableEvidence) -> Membership | None:
         """Return the published bar of each unit."""
-        return super().membership(self._cut(records), evidence)
+        return super().membership(self._with_bars(records), evidence)
 
 
 def round_edges(values: Floats, bins: int) -> tuple[float, ...]:

@@ -113,7 +113,7 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         counts = tables.withhold_counts(evidence, policy)
         if counts.all():
             return replace(evidence, counts_withheld=counts, withheld=counts)
-        need = tables.magnitude_need(evidence, policy, counts | tables.few_told(evidence, policy))
+        need = tables.magnitude_need(evidence, policy, counts | tables.few_revealed(evidence, policy))
         withheld = tables.choose_withheld(evidence.table, need, insiders=True)
         return replace(evidence, counts_withheld=counts, withheld=withheld)
 
@@ -196,5 +196,5 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
 
 def _need(evidence: MagnitudeEvidence, count_need: Need, policy: Policy) -> Need:
     # Counts that the rules find unsafe are protected even if the evidence does not list them as suppressed.
-    known = evidence.counts_withheld | count_need.unsafe | tables.few_told(evidence, policy)
+    known = evidence.counts_withheld | count_need.unsafe | tables.few_revealed(evidence, policy)
     return tables.magnitude_need(evidence, policy, known)

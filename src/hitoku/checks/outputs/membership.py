@@ -70,8 +70,8 @@ def table_membership(records: Records, evidence: TableEvidence, missing: str) ->
             )
             for own in places
         ]
-        parts += _divided(records, np.where(inside, number[cell], 0), names, groups)
-    return _joined(parts)
+        parts += _partition_units(records, np.where(inside, number[cell], 0), names, groups)
+    return _join_parts(parts)
 
 
 def group_membership(records: Records, evidence: GroupEvidence, missing: str) -> Membership | None:
@@ -80,7 +80,7 @@ def group_membership(records: Records, evidence: GroupEvidence, missing: str) ->
     published = ~evidence.withheld
     number = np.where(published, np.cumsum(published), 0).astype(np.int32)
     names = [label for label, kept in zip(groups.labels, published, strict=True) if kept]
-    return _joined(_divided(records, number, names, groups))
+    return _join_parts(_partition_units(records, number, names, groups))
 
 
 def with_largest(
@@ -124,7 +124,7 @@ def model_membership(records: Records, fitted: FittedModel, *, formula: bool) ->
     records
         Records available to the model.
     fitted
-        The model.
+        Fitted model.
     formula
         Whether hitoku fitted the model from a formula.
     """
@@ -144,7 +144,7 @@ def model_membership(records: Records, fitted: FittedModel, *, formula: bool) ->
     return Membership(codes=tuple(table.codes for table in tables), cells=cells)
 
 
-def _divided(
+def _partition_units(
     records: Records, cell: NDArray[Any], names: Sequence[tuple[str | None, ...]], groups: Groups
 ) -> list[Part | None]:
     """Partition the units by cell, or, if units are in several cells, by the cells of each period.
@@ -204,7 +204,7 @@ def _part(
     return codes, tuple(names), within
 
 
-def _joined(parts: list[Part | None]) -> Membership | None:
+def _join_parts(parts: list[Part | None]) -> Membership | None:
     found = [part for part in parts if part is not None]
     if len(found) < len(parts):
         return None

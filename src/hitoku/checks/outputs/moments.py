@@ -175,23 +175,23 @@ def compare_p_value(test: str, row: Any, n_units: int, n_records: int, freedom: 
         yield "the p value is not that of the statistic and its degrees of freedom"
 
 
-def centred(x: Floats, w: Floats) -> Floats:
+def subtract_mean(x: Floats, w: Floats) -> Floats:
     """Subtract the mean; equal values give exact zeros, without rounding errors."""
     return np.zeros(len(x)) if np.ptp(x) == 0 else x - w @ x / w.sum()
 
 
 def about(x: Floats, w: Floats, order: int) -> Floats:
     """Return deviations from the mean; for order 1, the amounts themselves."""
-    return x if order == 1 else centred(x, w)
+    return x if order == 1 else subtract_mean(x, w)
 
 
 def _moment(x: Floats, w: Floats, order: int) -> Any:
-    return w @ centred(x, w) ** order / w.sum()
+    return w @ subtract_mean(x, w) ** order / w.sum()
 
 
 def _covariance(x: Floats, y: Floats, w: Floats) -> Any:
     # The factor n / (n - 1) counts records, not weights, so equal weights give the unweighted covariance.
-    return w @ (centred(x, w) * centred(y, w)) / w.sum() * len(x) / (len(x) - 1)
+    return w @ (subtract_mean(x, w) * subtract_mean(y, w)) / w.sum() * len(x) / (len(x) - 1)
 
 
 def _deviation(x: Floats, w: Floats) -> Any:

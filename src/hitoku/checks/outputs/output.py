@@ -28,7 +28,7 @@ from hitoku.messages import Text
 
 def write_definition(asked: OutputType[Any]) -> dict[str, Any]:
     """Return the parameters of an output type as plain values for JSON."""
-    found = {name: getattr(asked, name) for name in _written(type(asked))}
+    found = {name: getattr(asked, name) for name in _written_fields(type(asked))}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
 
@@ -50,8 +50,8 @@ def read_definition(kind: str, definition: Mapping[str, Any], where: str) -> Out
         If the output type or a parameter is unknown, or a parameter has the wrong type.
     """
     if kind not in OUTPUT_TYPES:
-        raise refuse(Text("there is no output type {kind!r}", kind=kind), where, "definition")
-    known = _written(OUTPUT_TYPES[kind])
+        raise refuse(Text("no output type {kind!r}", kind=kind), where, "definition")
+    known = _written_fields(OUTPUT_TYPES[kind])
     for name in definition:
         if name not in known:
             raise refuse(
@@ -73,7 +73,7 @@ def _adapter(kind: type[OutputType[Any]]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _written(kind: type[OutputType[Any]]) -> list[str]:
+def _written_fields(kind: type[OutputType[Any]]) -> list[str]:
     return [each.name for each in fields(kind) if each.metadata.get("written", True)]  # type: ignore[arg-type]
 
 
@@ -299,7 +299,7 @@ def withhold_cells(
             said = ", ".join(f"{name}={code}" for name, code in cell.items()) or Text("the total")
             raise ParameterError(
                 "unknown_cell",
-                "there is no cell {cell}",
+                "no cell {cell}",
                 where="withhold",
                 fix="name codes of {codes}",
                 cell=said,

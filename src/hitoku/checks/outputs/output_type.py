@@ -143,7 +143,7 @@ class OutputType(Generic[E]):
 
     @property
     def publishes(self) -> frozenset[str]:
-        """What it says of its cells: counts, amounts of a variable by its name; only like is subtracted."""
+        """Published quantities of its cells: counts, or amounts by variable, which are never mixed."""
         return COUNTS
 
     @property
@@ -205,7 +205,7 @@ class OutputType(Generic[E]):
         return {}
 
 
-def needed(by: tuple[str, ...], numbers: tuple[str | None, ...], missing: str) -> tuple[str, ...]:
+def required_columns(by: tuple[str, ...], numbers: tuple[str | None, ...], missing: str) -> tuple[str, ...]:
     """Return the columns that a record must have to be used.
 
     Parameters
@@ -253,7 +253,7 @@ def judge_published(
     asked: OutputType[Any], evidence: Evidence, where: Mapping[str, Any], policy: Policy
 ) -> tuple[PrincipleVerdict, ...]:
     """Return the verdicts on the published output, including the codes that the policy prescribes."""
-    found = (*asked.judge(evidence, policy), *_segmented(asked, evidence, where, policy))
+    found = (*asked.judge(evidence, policy), *_compare_segments(asked, evidence, where, policy))
     return found if worst(found) is Clearance.FAIL else (*found, *_nothing_left(asked, evidence))
 
 
@@ -273,7 +273,7 @@ def _nothing_left(asked: OutputType[Any], evidence: Evidence) -> tuple[Principle
     )
 
 
-def _segmented(
+def _compare_segments(
     asked: OutputType[Any], evidence: Evidence, where: Mapping[str, Any], policy: Policy
 ) -> tuple[PrincipleVerdict, ...]:
     """Compare the codes of the output with those that the policy prescribes for its variables."""
@@ -286,14 +286,14 @@ def _segmented(
         for name, sets in allowed.items()
     }
     strangers = {name: codes for name, codes in wrong.items() if codes}
-    told = "; ".join(f"{name} {some(codes, 3)}" for name, codes in strangers.items())
+    listed_codes = "; ".join(f"{name} {some(codes, 3)}" for name, codes in strangers.items())
     rule = Text("predefined codes of {names}", names=", ".join(allowed))
     return (
         PrincipleVerdict(
             principle=Principle.DIFFERENCING,
             status=Clearance.FAIL if strangers else Clearance.PASS,
             reason="segmentation" if strangers else "met",
-            text=Text("{rule}: not {names}" if strangers else "{rule}: met", rule=rule, names=told),
+            text=Text("{rule}: not {names}" if strangers else "{rule}: met", rule=rule, names=listed_codes),
             numbers={"variables": len(allowed), "strangers": sum(map(len, strangers.values()))},
             remedy="recode the variable as the policy lists it" if strangers else "",
         ),

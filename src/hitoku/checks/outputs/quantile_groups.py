@@ -149,7 +149,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 column=self.value,
                 n=int((values < 0).sum()),
             )
-        placed = self._placed(records, values, weights)
+        placed = self._place_records(records, values, weights)
         amounts = values * weights
         largest, size = rank_contributions(placed, records.unit, amounts)
         total, weight = (
@@ -168,7 +168,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
             records, placed, largest=largest, size=size, value=total, weight=weight, **known
         )
 
-    def _placed(self, records: Records, values: Floats, weights: Floats) -> Groups:
+    def _place_records(self, records: Records, values: Floats, weights: Floats) -> Groups:
         """Divide the records of each group by quantiles of their amounts."""
         groups = records.groups(self.by, self.missing)
         labels: list[tuple[str, ...]] = []
@@ -215,7 +215,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
             for step in _steps_that_follow(evidence, own):
                 joined, end = evidence.joined(own, step), own[step[1]]
                 few[end] = bool(principles.few_units(joined, policy)[0])
-                dominated[end] = bool(principles.dominated(joined, policy)[0])
+                dominated[end] = bool(principles.dominated_groups(joined, policy)[0])
                 two[end] = _two_values(joined, policy)
                 fewest = min(fewest, int(joined.n_units[0]))
                 share = max(share, float(joined.largest[0, 0] / joined.size[0]) if joined.size[0] else 0.0)
@@ -259,12 +259,12 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                     least_units=policy.least_units,
                 ),
                 numbers={"minimum": policy.least_units},
-                remedy="take fewer quantile groups, or ask for a frequency table",
+                remedy="use fewer quantile groups, or request a frequency table",
                 follows=rest,
             )
-        yield from determined_tests(self._determined(evidence, policy), policy)
+        yield from determined_tests(self._mark_determined(evidence, policy), policy)
 
-    def _determined(self, evidence: QuantileEvidence, policy: Policy) -> dict[Determined, Mask]:
+    def _mark_determined(self, evidence: QuantileEvidence, policy: Policy) -> dict[Determined, Mask]:
         """Mark the last published end of each curve whose steps disclose something together."""
         found = {problem: np.zeros(evidence.n_parts, dtype=np.bool_) for problem in Determined}
         for own in curves(evidence):
@@ -364,7 +364,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
 
     def membership(self, records: Records, evidence: QuantileEvidence) -> Membership | None:
         """Partition the units by published step."""
-        placed = self._placed(records, records.numbers(self.value), records.weights(self.weight))
+        placed = self._place_records(records, records.numbers(self.value), records.weights(self.weight))
         step = np.zeros(evidence.n_parts, dtype=np.int32)
         names: list[tuple[str | None, ...]] = []
         for own in curves(evidence):
@@ -415,7 +415,7 @@ def _fits(evidence: QuantileEvidence, own: Integers, policy: Policy) -> Callable
         joined = evidence.joined(own, (first, last))
         return not (
             principles.few_units(joined, policy)[0]
-            or principles.dominated(joined, policy)[0]
+            or principles.dominated_groups(joined, policy)[0]
             or _two_values(joined, policy)
         )
 

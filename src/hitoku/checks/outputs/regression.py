@@ -115,12 +115,12 @@ class Regression(OutputType[ModelEvidence]):
                 kind=type(error).__name__,
             ) from None
 
-    def _fitted(self, records: Records) -> FittedModel:
+    def _read_fit(self, records: Records) -> FittedModel:
         return read_fitted(self.fit(records), self.exog, self.endog)
 
     def collect(self, records: Records) -> ModelEvidence:
         """Collect the evidence from the design and the fit."""
-        fitted = self._fitted(records)
+        fitted = self._read_fit(records)
         exog, names = fitted.exog, fitted.names
         who = fitted.who(records, formula=self.repeatable)
         if who is None and records.repeated:
@@ -161,11 +161,15 @@ class Regression(OutputType[ModelEvidence]):
             separated=predicted.separated,
             residual=None if not linear else _residual_share(fitted, who, records),
             influence=None if not linear else _influence(fitted, who, records),
-            **(_outcomes(fitted, who, self._coded(records, fitted)) if crossing.categorical else {}),
+            **(
+                _outcomes(fitted, who, self._regressor_codes(records, fitted)) if crossing.categorical else {}
+            ),
             left_out=self._left_out(records, len(exog)),
         )
 
-    def _coded(self, records: Records, fitted: FittedModel) -> dict[str, tuple[list[str], Integers]]:
+    def _regressor_codes(
+        self, records: Records, fitted: FittedModel
+    ) -> dict[str, tuple[list[str], Integers]]:
         """Return the codes of the regressors of a formula for the records that it was fitted on."""
         rows = fitted.rows(records, formula=True) if self.repeatable else None
         if rows is None:
@@ -261,7 +265,7 @@ class Regression(OutputType[ModelEvidence]):
         """Partition the units by the dummies; None for a model whose records are not known."""
         if self.result is None and not self.repeatable:
             return None
-        return model_membership(records, self._fitted(records), formula=self.repeatable)
+        return model_membership(records, self._read_fit(records), formula=self.repeatable)
 
     def measures(self, records: Records) -> dict[str, Measure]:
         """Return the outcome if it is a column; coefficients imply its sums over every set of dummies."""

@@ -33,7 +33,14 @@ from hitoku.checks.outputs.group_statistic import (
     said_of,
     sum_measures,
 )
-from hitoku.checks.outputs.output_type import Fact, Kind, added_up, contribution_facts, needed, unit_facts
+from hitoku.checks.outputs.output_type import (
+    Fact,
+    Kind,
+    added_up,
+    contribution_facts,
+    required_columns,
+    unit_facts,
+)
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
     MEAN,
@@ -284,7 +291,7 @@ class Mode(GroupStatistic[ModeEvidence]):
     @property
     def needs(self) -> tuple[str, ...]:
         """Columns that a record must have to be used; ``value`` counts as a code."""
-        return needed((*self.by, self.value), (self.weight,), self.missing)
+        return required_columns((*self.by, self.value), (self.weight,), self.missing)
 
     def collect(self, records: Records) -> ModeEvidence:
         """Find the modes of each group, and count the units that hold them."""

@@ -30,13 +30,13 @@ from hitoku.checks.outputs.moments import (
     Entering,
     Tested,
     about,
-    centred,
     compare_categories,
     compare_cells,
     compare_groups,
     compare_p_value,
     count_cells,
     count_entering,
+    subtract_mean,
 )
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import (
@@ -49,9 +49,9 @@ from hitoku.checks.principles import (
     PrincipleTest,
     PrincipleVerdict,
     Said,
-    determined,
     entering_tests,
     few_values,
+    groups_with_determined_counts,
     largest_share,
     many_digits,
     perfect_fit,
@@ -160,13 +160,13 @@ class Summary(GroupStatistic[SummaryEvidence]):
             for place in np.unique(groups):
                 mine = groups == place
                 squares = np.zeros(len(own))
-                squares[mine] = centred(part["x"][mine], np.ones(int(mine.sum()))) ** 2
+                squares[mine] = subtract_mean(part["x"][mine], np.ones(int(mine.sum()))) ** 2
                 sums.append(squares)
         else:
             order, w = POWERS[self.statistic], part["w"]
             sums = [w * np.abs(about(part[name], w, order)) ** order for name in ("x", "y") if name in part]
             if self.statistic in {"covariance", "correlation"}:
-                sums.append(w * np.abs(centred(part["x"], w) * centred(part["y"], w)))
+                sums.append(w * np.abs(subtract_mean(part["x"], w) * subtract_mean(part["y"], w)))
         return max(largest_share(each, who, repeated=records.repeated) for each in sums)
 
     def _value_fields(
@@ -239,9 +239,9 @@ class Summary(GroupStatistic[SummaryEvidence]):
         """Return the largest share of one unit in the sums; zero for two values, judged as counts instead."""
         if evidence.squares is None or evidence.n_values is None:
             return evidence.squares
-        return np.where(determined(evidence.n_values, 1), 0.0, evidence.squares)
+        return np.where(groups_with_determined_counts(evidence.n_values, 1), 0.0, evidence.squares)
 
-    def _tested(self, evidence: SummaryEvidence) -> ComparedGroups | None:
+    def _tested_groups(self, evidence: SummaryEvidence) -> ComparedGroups | None:
         """Return the groups that enter a test; None for other statistics, or if they were not counted."""
         if evidence.entering is None or evidence.parts is None or evidence.wholes is None:
             return None
@@ -271,7 +271,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
             values, holders = evidence.other_values, evidence.other_holders
             yield from few_values(evidence, values, holders, policy, "a second variable")
         if self.statistic in TESTS:
-            yield from entering_tests(evidence, self._tested(evidence), policy)
+            yield from entering_tests(evidence, self._tested_groups(evidence), policy)
         if self.statistic in FITTED:
             yield perfect_fit(evidence.fit)
         if self.statistic in POWERS:

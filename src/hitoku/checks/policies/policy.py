@@ -16,7 +16,7 @@ from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model import parse_scope
 from hitoku.parameters import AtLeastZero, Count, Percent, Share, Whole, real, whole
 from hitoku.rules import Dominance, GroupDisclosure, MinFrequency, PPercent, Rule
-from hitoku.toml import load_toml, validated
+from hitoku.toml import load_toml, validate_keys
 
 # Optional sections.
 OPTIONAL = ("sampling", "squares", "segmentations", "against", "tests")
@@ -235,7 +235,7 @@ def policy(name: str | Path | Policy) -> Policy:
                 file=path.name,
             )
         try:
-            return parsed(path.read_text("utf-8"), path.name)
+            return parse_policy_text(path.read_text("utf-8"), path.name)
         except UnicodeDecodeError:
             raise ParameterError(
                 "not_utf8", "not UTF-8 text", where=path.name, fix="save it as UTF-8"
@@ -248,7 +248,7 @@ def policy(name: str | Path | Policy) -> Policy:
         raise ParameterError(
             "unknown_policy", "no policy {policy!r}", where="policy", fix=fix, policy=str(name)
         )
-    return parsed((FOLDER / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
+    return parse_policy_text((FOLDER / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
 
 
 def policy_names() -> list[str]:
@@ -263,13 +263,13 @@ def policy_names() -> list[str]:
     return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
 
 
-def parsed(text: str, where: str) -> Policy:
+def parse_policy_text(text: str, where: str) -> Policy:
     """Parse the text of a policy.
 
     Raises ParameterError that names the line and key of the first problem.
     """
     given, origin = load_toml(text, where, "policy")
-    return validated(Policy, given, origin, otherwise="see docs/reference/policies.md")
+    return validate_keys(Policy, given, origin, otherwise="see docs/reference/policies.md")
 
 
 def population_risk(n_units: int, fraction: float, minimum: int) -> float:

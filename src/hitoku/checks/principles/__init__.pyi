@@ -35,14 +35,16 @@ from hitoku.checks.principles.together import SPREAD as SPREAD
 from hitoku.checks.principles.together import Determined as Determined
 from hitoku.checks.principles.together import Said as Said
 from hitoku.checks.principles.together import determined_tests as determined_tests
-from hitoku.checks.principles.together import named as named
 from hitoku.checks.principles.together import own_verdicts as own_verdicts
 from hitoku.checks.principles.together import problems as problems
 from hitoku.checks.principles.together import rules as rules
+from hitoku.checks.principles.together import variable_label as variable_label
 from hitoku.checks.principles.value_principles import ComparedGroups as ComparedGroups
-from hitoku.checks.principles.value_principles import determined as determined
 from hitoku.checks.principles.value_principles import entering_tests as entering_tests
 from hitoku.checks.principles.value_principles import few_values as few_values
+from hitoku.checks.principles.value_principles import (
+    groups_with_determined_counts as groups_with_determined_counts,
+)
 from hitoku.checks.principles.value_principles import held_by_few as held_by_few
 from hitoku.checks.principles.value_principles import many_digits as many_digits
 from hitoku.checks.principles.value_principles import nearly_all_equal as nearly_all_equal

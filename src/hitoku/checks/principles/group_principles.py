@@ -39,7 +39,7 @@ class UnitsTest(PrincipleTest):
 
     def verdict(self, evidence: Evidence) -> PrincipleVerdict:
         """Return the verdict; parts accepted only because of sampling need review."""
-        return sampled(super().verdict(evidence), self.n_units, evidence.withheld, self.policy)
+        return require_sample_review(super().verdict(evidence), self.n_units, evidence.withheld, self.policy)
 
 
 def few_units(evidence: GroupEvidence, policy: Policy) -> Mask:
@@ -63,7 +63,9 @@ def units(evidence: GroupEvidence, policy: Policy) -> PrincipleTest:
     )
 
 
-def sampled(found: PrincipleVerdict, n_units: Integers, withheld: Mask, policy: Policy) -> PrincipleVerdict:
+def require_sample_review(
+    found: PrincipleVerdict, n_units: Integers, withheld: Mask, policy: Policy
+) -> PrincipleVerdict:
     """Require review, with the estimate, for parts accepted only because the data are a sample."""
     sample = policy.sampling
     relaxed = (n_units > 0) & (n_units < policy.units.minimum) & ~withheld
@@ -99,7 +101,7 @@ def sampled(found: PrincipleVerdict, n_units: Integers, withheld: Mask, policy: 
     )
 
 
-def dominated(evidence: AmountEvidence, policy: Policy) -> Mask:
+def dominated_groups(evidence: AmountEvidence, policy: Policy) -> Mask:
     """Return the mask of groups dominated by their largest contributors."""
     total, largest = evidence.size, evidence.largest
     rule = policy.dominance
@@ -124,7 +126,7 @@ def dominance(evidence: AmountEvidence, policy: Policy) -> PrincipleTest:
     return PrincipleTest(
         principle=Principle.DOMINANCE,
         reason="dominated",
-        unsafe=dominated(evidence, policy),
+        unsafe=dominated_groups(evidence, policy),
         rule=dominance_rule(policy),
         numbers={"n": rule.n, "k": rule.k, "largest_share": float(share.max())},
         remedy="merge these groups with others, or leave the dominant contributor's group out",
@@ -275,13 +277,13 @@ def perfect_fit(fit: Floats | None) -> PrincipleTest | PrincipleVerdict:
             text=Text(
                 "not testable: {text}", text=Text("how well one variable gives the other is not known")
             ),
-            remedy="have it made again, or the checker decides",
+            remedy="create it again, or let the checker decide",
         )
     return PrincipleTest(
         principle=Principle.INDIVIDUAL_VALUE,
         reason="perfect_fit",
         unsafe=np.asarray(fit >= 1 - FIT_ROUNDING),
-        rule="no variable that gives the other for everybody",
+        rule="no variable determines the other for every unit",
         numbers={"largest_fit": float(fit.max())},
         remedy="leave out one of the two variables: it says the same as the other",
     )

@@ -8,7 +8,7 @@ from hitoku.checks.evidence import ModelEvidence
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles.group_principles import DOMINATED_SQUARES, square_severity, squares_unknown
 from hitoku.checks.principles.principle_verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.checks.principles.value_principles import determined, reveals_counts
+from hitoku.checks.principles.value_principles import groups_with_determined_counts, reveals_counts
 from hitoku.checks.principles.value_principles import unknown as values_unknown
 from hitoku.errors import some
 from hitoku.messages import Text
@@ -125,10 +125,10 @@ def _outcomes(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict
     values, holders = evidence.outcome_values, evidence.outcome_holders
     if labels is None or units is None or values is None or holders is None:
         return (values_unknown(),)
-    told, two = reveals_counts(units, values, holders, policy), determined(values, 1)
-    if not (told | two).any():
+    revealed, two = reveals_counts(units, values, holders, policy), groups_with_determined_counts(values, 1)
+    if not (revealed | two).any():
         return ()
-    named = some((labels[place] for place in told.nonzero()[0].tolist()), 3)
+    named = some((labels[place] for place in revealed.nonzero()[0].tolist()), 3)
     rule = Text(
         "{variable} with few values, so a count: each of two that of at least {least_units} units, and none "
         "that of more than {share:.0%}",
@@ -144,20 +144,20 @@ def _outcomes(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict
             Text(
                 "{rule}: not met by {n} of {total} ({names})",
                 rule=rule,
-                n=int(told.sum()),
-                total=len(told),
+                n=int(revealed.sum()),
+                total=len(revealed),
                 names=named,
             )
-            if told.any()
+            if revealed.any()
             else Text("{rule}: met", rule=rule),
             {
                 "minimum": policy.least_units,
                 "share": policy.group.share,
                 "smallest": int(counted[counted > 0].min()),
-                "unsafe": int(told.sum()),
+                "unsafe": int(revealed.sum()),
             },
-            "merge categories until each has enough units with each outcome, or ask for a frequency table",
-            wrong=bool(told.any()),
+            "merge categories until each has enough units with each outcome, or request a frequency table",
+            wrong=bool(revealed.any()),
         ),
     )
 
@@ -214,7 +214,7 @@ def _squares(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict,
 def _perfect(evidence: ModelEvidence) -> PrincipleVerdict:
     perfect, separated = evidence.perfect, evidence.separated
     if perfect:
-        text = "the model predicts every outcome: coefficients and regressors give everybody's value"
+        text = "the model predicts every outcome: coefficients and regressors give every unit's value"
     elif separated:
         text = Text("all units with one value of {names} have the same outcome", names=some(separated, 3))
     else:

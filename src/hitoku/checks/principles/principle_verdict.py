@@ -104,7 +104,7 @@ class PrincipleVerdict:
         if not all(isinstance(text, str) for text in texts) or not isinstance(numbers, Mapping):
             raise ValueError("not as they are written")
         if not all(isinstance(n, int | float) and isinstance(name, str) for name, n in numbers.items()):
-            raise ValueError("numbers that are none")
+            raise ValueError("invalid numbers")
         if plain.get("status") not in tuple(Clearance):
             raise ValueError("the status of a verdict must be pass, review or fail")
         outputs = plain.get("outputs", [])

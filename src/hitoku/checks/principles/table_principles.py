@@ -85,30 +85,33 @@ def insider_verdicts(table: Table, need: Need, withheld: Mask) -> tuple[Principl
         return (_of_insiders(Clearance.REVIEW, "insiders_not_tried", text, {"limit": MAX_INSIDERS}),)
     release = Release.of(table, Protection.withhold(table, withheld, need))
     found = CoalitionSearch(table, need, release, attack).verdict()
-    told = Text("{who}, {n:,} of them:", who=who, n=found.tried)
+    who_n = Text("{who}, {n:,} of them:", who=who, n=found.tried)
     numbers = {"insiders": found.tried, "open": len(found.cells), "largest": int(largest)}
     if found.undecided and not found.cells:
         text = Text(
-            "{told} not decided for {undecided:,} of them within the work limit",
-            told=told,
+            "{who_n} not decided for {undecided:,} of them within the work limit",
+            who_n=who_n,
             undecided=found.undecided,
         )
         return (_of_insiders(Clearance.REVIEW, "insiders_not_tried", text, numbers),)
     if not found.cells:
         return (
             _of_insiders(
-                Clearance.PASS, "insiders_kept_out", Text("{told} none comes too close", told=told), numbers
+                Clearance.PASS,
+                "insiders_kept_out",
+                Text("{who_n} none comes too close", who_n=who_n),
+                numbers,
             ),
         )
     places = some((f"[{table.describe(cell)}]" for cell in found.cells), 3)
     text = Text(
-        "{told} some come too close to {n} cell(s): {places}", told=told, n=len(found.cells), places=places
+        "{who_n} some come too close to {n} cell(s): {places}", who_n=who_n, n=len(found.cells), places=places
     )
     return (_of_insiders(Clearance.REVIEW, "open_to_insiders", text, numbers),)
 
 
 def _of_insiders(status: Clearance, reason: str, text: str, numbers: Mapping[str, float]) -> PrincipleVerdict:
-    remedy = "merge categories, so that nobody is alone in a withheld cell"
+    remedy = "merge categories, so that no unit is alone in a suppressed cell"
     return PrincipleVerdict(
         principle=Principle.INTERVAL,
         status=status,
@@ -246,7 +249,7 @@ def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> Pr
     )
 
 
-def few_told(evidence: MagnitudeEvidence, policy: Policy) -> Mask:
+def few_revealed(evidence: MagnitudeEvidence, policy: Policy) -> Mask:
     """Return the cells whose sums reveal unsafe counts of a few distinct values."""
     found = np.zeros(evidence.n_parts, dtype=np.bool_)
     cells, values, most, least = (
@@ -259,9 +262,9 @@ def few_told(evidence: MagnitudeEvidence, policy: Policy) -> Mask:
         return found
     n_units = evidence.n_units[cells]
     alike = most - policy.group.share * n_units > LIMIT * n_units
-    told = (values <= 2) & (least < policy.least_units) | (values <= FEW_VALUES) & alike
+    revealed = (values <= 2) & (least < policy.least_units) | (values <= FEW_VALUES) & alike
     # Cells with too few units are suppressed for that reason.
-    found[cells] = told & (n_units >= policy.least_units)
+    found[cells] = revealed & (n_units >= policy.least_units)
     return found
 
 
@@ -270,7 +273,7 @@ def few_tests(evidence: MagnitudeEvidence, policy: Policy) -> Iterator[Applied]:
     if evidence.few_cells is None:
         yield unknown()
         return
-    unsafe = few_told(evidence, policy)
+    unsafe = few_revealed(evidence, policy)
     if unsafe.any():
         yield PrincipleTest(
             principle=Principle.GROUP,
@@ -284,7 +287,7 @@ def few_tests(evidence: MagnitudeEvidence, policy: Policy) -> Iterator[Applied]:
                 share=policy.group.share,
             ),
             numbers={"minimum": policy.least_units, "share": policy.group.share},
-            remedy="merge these categories with others, or ask for a frequency table",
+            remedy="merge these categories with others, or request a frequency table",
         )
 
 

@@ -45,7 +45,7 @@ PRINCIPLES: Mapping[Determined, Principle] = {
 }
 REMEDIES: Mapping[Determined, str] = {
     Determined.NEAR: "take percentiles further apart, or larger groups",
-    Determined.COUNTS: "leave some of the statistics out, take larger groups, or ask for a frequency table",
+    Determined.COUNTS: "omit some of the statistics, use larger groups, or request a frequency table",
     Determined.FREEDOM: "use larger groups, or leave some of the statistics out",
 }
 
@@ -97,7 +97,7 @@ def rules(policy: Policy) -> dict[Determined, str]:
             share=policy.group.share,
         ),
         Determined.FREEDOM: Text(
-            "degrees of freedom {freedom} beside all other statistics of the group", freedom=policy.freedom
+            "degrees of freedom {freedom}, with all other statistics of the group", freedom=policy.freedom
         ),
     }
 
@@ -161,7 +161,7 @@ def own_verdicts(said: Iterable[Said], policy: Policy) -> tuple[PrincipleVerdict
     found: dict[Determined, list[str]] = {}
     for (group, variable), own in places.items():
         for problem in problems(own, policy):
-            found.setdefault(problem, []).append(named(group, variable))
+            found.setdefault(problem, []).append(variable_label(group, variable))
     asked = rules(policy)
     return tuple(
         PrincipleVerdict(
@@ -179,12 +179,12 @@ def own_verdicts(said: Iterable[Said], policy: Policy) -> tuple[PrincipleVerdict
     )
 
 
-def named(group: Iterable[tuple[str, str]], variable: str) -> str:
+def variable_label(group: Iterable[tuple[str, str]], variable: str) -> str:
     """Return the displayed name of a variable in a group.
 
     Examples
     --------
-    >>> named([("region", "N")], "income"), named([], "income")
+    >>> variable_label([("region", "N")], "income"), variable_label([], "income")
     ('income in region=N', 'income in all')
     """
     cell = ", ".join(f"{key}={code}" for key, code in sorted(group)) or Text("all")
@@ -197,8 +197,8 @@ def nearest(said: Sequence[Said]) -> float:
     Infinity if there are fewer than two percentiles.
     """
     every = [each for each in said if each.percent is not None]
-    told = {(each.low, -each.high): each for each in every}
-    ordered = [told[place] for place in sorted(told)]
+    widest = {(each.low, -each.high): each for each in every}
+    ordered = [widest[place] for place in sorted(widest)]
     # Every unit is at most the upper or at least the lower percentile; units that are both lie between them.
     between = [upper.low + lower.high - upper.n_units for lower, upper in pairwise(ordered)]
     # Two percentiles between the same two units are two equations for the values of these.

@@ -67,7 +67,9 @@ def reveals_counts(
     if n_values is None or holders is None:
         return np.zeros(len(n_units), dtype=np.bool_)
     alike, few = nearly_alike(n_units, holders, policy), held_by_few(n_units, holders, policy)
-    return np.asarray(determined(n_values, equations) & (few | alike) | (n_values <= FEW_VALUES) & alike)
+    return np.asarray(
+        groups_with_determined_counts(n_values, equations) & (few | alike) | (n_values <= FEW_VALUES) & alike
+    )
 
 
 def held_by_few(n_units: Integers, holders: Integers, policy: Policy) -> Mask:
@@ -76,7 +78,7 @@ def held_by_few(n_units: Integers, holders: Integers, policy: Policy) -> Mask:
     return np.asarray(few & (n_units >= policy.least_units))
 
 
-def determined(n_values: Integers, equations: int) -> Mask:
+def groups_with_determined_counts(n_values: Integers, equations: int) -> Mask:
     """Return the groups whose counts by value are determined by this many statistics."""
     return np.asarray(n_values <= min(equations + 1, COUNTED))
 
@@ -107,7 +109,7 @@ def few_values(
         yield unknown()
         return
     unsafe = reveals_counts(evidence.n_units, n_values, holders, policy)
-    two = determined(n_values, 1)
+    two = groups_with_determined_counts(n_values, 1)
     if (two | unsafe).any():
         counted = holders[two] if two.any() else holders
         yield PrincipleTest(
@@ -126,7 +128,7 @@ def few_values(
                 "share": policy.group.share,
                 "smallest": int(counted[counted > 0].min()),
             },
-            remedy="take larger groups, or ask for a frequency table, which withholds less",
+            remedy="use larger groups, or request a frequency table, which suppresses less",
         )
     if exact:
         yield from _by_trying(evidence, n_values, holders, policy)
@@ -137,8 +139,8 @@ def _by_trying(
 ) -> Iterator[PrincipleVerdict]:
     """Require review if counts of few values are the only integers that fit a statistic."""
     n_units = evidence.n_units
-    told = (n_values > 2) & (n_values <= COUNTED) & held_by_few(n_units, holders, policy)
-    open_ = int((told & ~evidence.withheld).sum())
+    disclosed = (n_values > 2) & (n_values <= COUNTED) & held_by_few(n_units, holders, policy)
+    open_ = int((disclosed & ~evidence.withheld).sum())
     if open_:
         yield PrincipleVerdict(
             principle=Principle.GROUP,
@@ -150,7 +152,7 @@ def _by_trying(
                 most=COUNTED,
                 least_units=policy.least_units,
                 n=open_,
-                total=len(told),
+                total=len(disclosed),
             ),
             numbers={"minimum": policy.least_units, "most": COUNTED, "groups": open_},
             remedy=Text("decimals={decimals}, or take larger groups", decimals=MAX_SAFE_DECIMALS),
@@ -179,7 +181,7 @@ def unknown() -> PrincipleVerdict:
         status=Clearance.REVIEW,
         reason="not_testable",
         text=Text("not testable: {text}", text=Text("how many units have the same value is not known")),
-        remedy="have it made again, or the checker decides",
+        remedy="create it again, or let the checker decide",
     )
 
 
@@ -200,7 +202,7 @@ def _follows(tested: ComparedGroups) -> Mask:
     return np.asarray((tested.entering > 0).sum(axis=1) == 4)
 
 
-def _disclosed(tested: ComparedGroups, policy: Policy) -> Mask:
+def _unsafe_parts(tested: ComparedGroups, policy: Policy) -> Mask:
     """Return where the parts are unsafe counts."""
     parts, wholes = tested.parts, tested.wholes
     few = ((parts > 0) & (parts < policy.least_units)).any(axis=1)
@@ -215,7 +217,7 @@ def entering_tests(
     if tested is None:
         why = Text("how many units are in the groups of the test is not known")
         text = Text("not testable: {text}", text=why)
-        yield _review("not_testable", text, "have it made again, or the checker decides")
+        yield _review("not_testable", text, "create it again, or let the checker decide")
         return
     small = ((tested.entering > 0) & (tested.entering < policy.least_tested)).any(axis=1)
     everybody = int(evidence.n_units.max())
@@ -232,12 +234,16 @@ def entering_tests(
         },
         remedy="merge the small groups with others, or leave them out with where=",
     )
-    parts, told, follows = tested.parts[tested.parts > 0], _disclosed(tested, policy), _follows(tested)
+    parts, disclosed, follows = (
+        tested.parts[tested.parts > 0],
+        _unsafe_parts(tested, policy),
+        _follows(tested),
+    )
     if follows.any() and parts.size:
         yield PrincipleTest(
             principle=Principle.GROUP,
             reason="two_values",
-            unsafe=told & follows,
+            unsafe=disclosed & follows,
             rule=Text(
                 "two values in a group, so counts: each of at least {least_units} units, and of at most "
                 "{share:.0%}",
@@ -249,9 +255,9 @@ def entering_tests(
                 "share": policy.group.share,
                 "smallest": int(parts.min()),
             },
-            remedy="take larger groups, or ask for a frequency table, which withholds less",
+            remedy="use larger groups, or request a frequency table, which suppresses less",
         )
-    open_ = told & ~follows & ~evidence.withheld
+    open_ = disclosed & ~follows & ~evidence.withheld
     if tested.exact and open_.any():
         text = Text(
             "counts of few units, or of nearly all of a category, in {n} of {total}: with all digits of the "

@@ -37,13 +37,13 @@ class AcroApi(Session):
 
     def crosstab(self, *given: Any, **options: Any) -> Output:
         """Cross tabulate; see :meth:`PandasApi.crosstab`. Outputs are named output_0, output_1, ..."""
-        return super().crosstab(*given, **self._supported(options))
+        return super().crosstab(*given, **self._supported_options(options))
 
     def pivot_table(self, *given: Any, **options: Any) -> Output:
         """Aggregate a variable by others; see :meth:`PandasApi.pivot_table`."""
-        return super().pivot_table(*given, **self._supported(options))
+        return super().pivot_table(*given, **self._supported_options(options))
 
-    def _supported(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _supported_options(self, options: dict[str, Any]) -> dict[str, Any]:
         kept = {name: value for name, value in options.items() if name not in IGNORED}
         return {"name": self._next_name(), **kept}
 
@@ -104,7 +104,7 @@ class AcroApi(Session):
     def add_exception(self, output: str, reason: str) -> None:
         """Request an exception from every principle that an output does not pass."""
         for principle in dict.fromkeys(
-            each.principle for each in self._named(output).verdicts if each.status is not Clearance.PASS
+            each.principle for each in self._find_output(output).verdicts if each.status is not Clearance.PASS
         ):
             self.request_exception(output, principle=principle, reason=reason)
 

@@ -133,7 +133,7 @@ class OutputMethods:
         """Return the names of columns, which are given by name or as columns of the data."""
         return tuple(map(self._column, given if isinstance(given, list | tuple) else [given]))
 
-    def _filtered(self, options: OutputOptions) -> Records:
+    def _filter_records(self, options: OutputOptions) -> Records:
         """Return the records that the filter of an output keeps."""
         where = options.get("where")
         return self.records.where({} if where is None else where)
@@ -389,7 +389,7 @@ class OutputMethods:
             return self.output(Regression(None, family, model, exog, endog), **options)
         asked = Regression(model, family)
         # Fitted once, for the evidence and for the ledger.
-        fitted = replace(asked, result=asked.fit(self._filtered(options)))
+        fitted = replace(asked, result=asked.fit(self._filter_records(options)))
         return self.output(fitted, **options)
 
     def histogram(
@@ -415,7 +415,7 @@ class OutputMethods:
             As in :class:`OutputOptions`.
         """
         name = self._column(value)
-        values = self._filtered(options).complete([name])[0].numbers(name)
+        values = self._filter_records(options).complete([name])[0].numbers(name)
         return self.output(Histogram(name, edges_of(bins, values), missing), **options)
 
     def survival(

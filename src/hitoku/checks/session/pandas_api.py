@@ -106,7 +106,7 @@ class PandasApi(OutputMethods):
                 )
             value = self._values(values)
             return self.output(
-                _aggregated(by, value, _aggregations_of(aggfunc, value), missing, margins=margins), **how
+                _aggregate_type(by, value, _aggregations_of(aggfunc, value), missing, margins=margins), **how
             )
         if normalize is not False:
             of = NORMALIZED.get(str(normalize))
@@ -267,7 +267,7 @@ def _aggregations_of(aggfunc: Any, value: str) -> Any:
     return aggfunc[value]
 
 
-def _aggregated(
+def _aggregate_type(
     by: tuple[str, ...], value: str, aggfunc: Any, missing: str, *, margins: bool
 ) -> OutputType[Any]:
     """Return the output type for an aggregation."""

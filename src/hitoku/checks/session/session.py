@@ -32,7 +32,7 @@ from hitoku.checks.unit_records import Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.messages import Text
 from hitoku.model import Verdict
-from hitoku.toml import Origin, validated
+from hitoku.toml import Origin, validate_keys
 
 
 class Session(PandasApi):
@@ -73,9 +73,9 @@ class Session(PandasApi):
     outputs
         Outputs in the order in which they were made.
     records
-        The data.
+        Data with one row per record.
     policy
-        The policy.
+        Policy that every output must meet.
     comments
         Comments on outputs for the checker, by output name.
     requests
@@ -164,14 +164,14 @@ class Session(PandasApi):
         if name in taken:
             raise ParameterError(
                 "output_exists",
-                "there is an output {name!r} already",
+                "output {name!r} exists already",
                 where="name",
                 fix="choose another name, or remove the output",
                 name=name,
             )
         if self.period in asked.variables and hasattr(asked, "period"):
             asked = replace(asked, period=self.period)  # type: ignore[type-var]
-        first = None if like is None else self._named(like)
+        first = None if like is None else self._find_output(like)
         records = self.records.where(where)
         collected, by_hand = collect_complete(asked, records), options.get("withhold")
         if by_hand is None:
@@ -179,13 +179,13 @@ class Session(PandasApi):
         else:
             evidence = withhold_cells(asked, collected, by_hand)
         draft = Draft(asked, records, evidence, where, name or free_name(asked.kind, taken))
-        made = self._compared(self._judged(draft, first))
+        made = self._compare(self._judge(draft, first))
         if made.status is Clearance.FAIL and first is None and by_hand is None:
-            made = self._fitted(made, draft)
+            made = self._reuse_pattern(made, draft)
         self.outputs = [*kept, made]
         return made
 
-    def _judged(self, draft: Draft, like: Output | None = None) -> Output:
+    def _judge(self, draft: Draft, like: Output | None = None) -> Output:
         """Judge an output without comparing it with others."""
         asked = draft.asked
         evidence = draft.evidence if like is None else take_over(asked, draft.evidence, like)
@@ -205,30 +205,30 @@ class Session(PandasApi):
             like="" if like is None else like.name,
         )
 
-    def _compared(self, made: Output) -> Output:
+    def _compare(self, made: Output) -> Output:
         # An output that fails is not released, so it discloses nothing.
         if made.status is Clearance.FAIL:
             return made
         return made.checked(*self._draft.compare(made, made.asked.measures(self.records)))
 
-    def _fitted(self, failed: Output, draft: Draft) -> Output:
+    def _reuse_pattern(self, failed: Output, draft: Draft) -> Output:
         """Apply the pattern of an earlier output on the same cells, if only differencing fails."""
         own = [v for v in failed.verdicts if v.principle is not Principle.DIFFERENCING]
         if worst(own) is Clearance.FAIL:
             return failed
         for earlier in self.outputs:
             if earlier.status is not Clearance.FAIL and about_the_same_cells(failed, earlier):
-                made = self._judged(draft, earlier)
+                made = self._judge(draft, earlier)
                 empty = bool(made.evidence.withheld.all())
                 if empty or made.status is Clearance.FAIL or self._draft.clashes(made):
                     continue
-                made = self._compared(made)
+                made = self._compare(made)
                 if made.status is not Clearance.FAIL:
                     return made
         others = [each.name for each in self.outputs if about_the_same_cells(each, failed)]
         return replace(failed, verdicts=tuple(_in_order(verdict, others) for verdict in failed.verdicts))
 
-    def _named(self, output: str | Output) -> Output:
+    def _find_output(self, output: str | Output) -> Output:
         """Return an output of this session; raise ParameterError for an unknown name."""
         name = output.name if isinstance(output, Output) else output
         for each in self.outputs:
@@ -258,7 +258,9 @@ class Session(PandasApi):
         >>> work.verdict(work.frequency_table("age"))["outsider"].status
         <Status.PASSED: 'passed'>
         """
-        return output_verdict(self._named(output).verdicts, ledger=self._ledger, against=self.policy.against)
+        return output_verdict(
+            self._find_output(output).verdicts, ledger=self._ledger, against=self.policy.against
+        )
 
     def remove(self, output: str | Output) -> None:
         """Remove an output, with its comments and requests; later outputs are compared again without it.
@@ -268,7 +270,7 @@ class Session(PandasApi):
         output
             The output, or its name.
         """
-        gone = self._named(output)
+        gone = self._find_output(output)
         self._again([each for each in self.outputs if each is not gone])
         self.comments.pop(gone.name, None)
         self.requests = [each for each in self.requests if each.output != gone.name]
@@ -287,12 +289,12 @@ class Session(PandasApi):
         -------
         The output under its new name.
         """
-        old = self._named(output)
+        old = self._find_output(output)
         _refuse_no_text(name, "name")
         if name in {*self._released, *(each.name for each in self.outputs if each is not old)}:
             raise ParameterError(
                 "output_exists",
-                "there is an output {name!r} already",
+                "output {name!r} exists already",
                 where="name",
                 fix="choose another name",
                 name=name,
@@ -313,7 +315,7 @@ class Session(PandasApi):
         ]
         if old.name in self.comments:
             self.comments[name] = self.comments.pop(old.name)
-        return self._named(name)
+        return self._find_output(name)
 
     def comment(self, output: str | Output, text: str) -> None:
         """Add a comment for the checker to an output, after earlier ones.
@@ -325,7 +327,7 @@ class Session(PandasApi):
         text
             Comment. Checkers and the researcher can read it.
         """
-        name = self._named(output).name
+        name = self._find_output(output).name
         _refuse_no_text(text, "text")
         self.comments[name] = "\n".join(filter(None, [self.comments.get(name, ""), text]))
 
@@ -361,10 +363,10 @@ class Session(PandasApi):
         -------
         The request, which is submitted with the outputs.
         """
-        named = self._named(output)
+        named = self._find_output(output)
         if not isinstance(cells, str) or cells != "all":
             withhold_cells(named.asked, named.evidence, cells)  # raises for unknown cells
-        asked = validated(
+        asked = validate_keys(
             ExceptionRequest,
             {
                 "output": named.name,
@@ -385,7 +387,7 @@ class Session(PandasApi):
         self.outputs = []
         for each in outputs:
             own = tuple(v for v in each.verdicts if v.principle is not Principle.DIFFERENCING)
-            self.outputs.append(self._compared(replace(each, verdicts=own)))
+            self.outputs.append(self._compare(replace(each, verdicts=own)))
 
     def submit(self, path: str | Path) -> Path:
         """Write a submission: all outputs with their evidence, for ``hitoku check``.
@@ -399,7 +401,7 @@ class Session(PandasApi):
 
         Returns
         -------
-        The folder.
+        Path of the folder.
 
         Raises
         ------
@@ -459,12 +461,12 @@ def _refuse_no_text(given: object, what: str) -> None:
 
 
 def _in_order(verdict: PrincipleVerdict, others: Sequence[str]) -> PrincipleVerdict:
-    """Say how two outputs about the same cells fit: the one that withholds more comes first."""
+    """Return how to make two outputs about the same cells consistent."""
     named = [name for name in others if name in verdict.outputs]
     if not named or verdict.principle is not Principle.DIFFERENCING:
         return verdict
     advice = Text(
-        "remove {name} and ask for it again after this one: it takes over what this one withholds",
+        "remove {name} and request it again after this one: it adopts the suppression pattern of this one",
         name=named[0],
     )
     return replace(verdict, remedy=advice)

@@ -21,10 +21,10 @@ from hitoku.checks.ledger import (
     Entry,
     LedgerStore,
     Measure,
+    describe_tests,
     next_to,
     settings_of,
     suggest_remedy,
-    tested,
 )
 from hitoku.checks.outputs import Output, find_membership
 from hitoku.checks.policies import Policy
@@ -36,7 +36,7 @@ from hitoku.checks.unit_records import Records
 from hitoku.errors import HitokuError, some
 from hitoku.messages import Text, join
 
-UNSOUND = "its evidence is not to be trusted"
+UNSOUND = "its evidence cannot be trusted"
 
 
 class Candidate(NamedTuple):
@@ -91,7 +91,7 @@ def place_units(output: Output, records: Records) -> tuple[Output, dict[str, Mea
     return output.placed(member), output.asked.measures(records)
 
 
-def warned(output: Output) -> tuple[PrincipleVerdict, ...]:
+def session_warnings(output: Output) -> tuple[PrincipleVerdict, ...]:
     """Return the failures and reviews that the session itself found by units."""
     return tuple(
         verdict
@@ -116,8 +116,8 @@ def scope(ledger: bool, records: Records | None, depth: int) -> str:
     """Describe the scope of the differencing test; never "safe"."""
     before = Text("this submission and the ledger" if ledger else "this submission only")
     if records is None:
-        return Text("tested through codes, {before}; what only the data tell was not tested", before=before)
-    return Text("{tested}, {before}", tested=tested(depth), before=before)
+        return Text("tested through codes, {before}; not tested with the data", before=before)
+    return Text("{tested}, {before}", tested=describe_tests(depth), before=before)
 
 
 # Maximum number of code combinations that all outputs together may distinguish; above it, pairs are compared,
@@ -136,7 +136,7 @@ def by_codes(
 
     ``begin`` is called with the index of each output before its test.
     """
-    earlier, unknown = _released(store, submission.data)
+    earlier, unknown = _described_outputs(store, submission.data)
     said_before = _said_before(store, submission.data)
     found: list[tuple[PrincipleVerdict, ...]] = []
     for place, each in enumerate(candidates):
@@ -147,14 +147,14 @@ def by_codes(
         if not each.sound:
             found.append((not_tested(UNSOUND),))  # no decision can release it
             continue
-        own, said = counted(each.output), said_by(each.output)
+        own, said = published_cells(each.output), said_by(each.output)
         together = judge_together(said, said_before, each.output.name, policy)
         if isinstance(own, str):
             if not each.output.evidence.files:
                 unknown.append(each.output.name)
             verdicts: tuple[PrincipleVerdict, ...] = (not_tested(own), *together)
         else:
-            verdicts = (*_compared(own, earlier, unknown, policy), *together)
+            verdicts = (*_compare(own, earlier, unknown, policy), *together)
         found.append(verdicts)
         if each.excused or worst(verdicts) is not Clearance.FAIL:
             said_before[each.output.name] = tuple(said)
@@ -172,13 +172,13 @@ def _said_before(store: LedgerStore | None, data: str) -> dict[str, tuple[Said, 
     }
 
 
-def counted(output: Output) -> Defined | str:
+def published_cells(output: Output) -> Defined | str:
     """Return the published cells of an output with their units, or the reason why they are unknown."""
     cells = output.asked.cells(output.evidence)
     if cells is None:
-        return "who is behind its parts is known with the data only"
+        return "the units of its parts are known with the data only"
     if not np.array_equal(cells.n_units, cells.n_records):
-        return "a unit may be in several cells, and only the data tell"
+        return "a unit may be in several cells, which can be tested with the data only"
     kept = np.flatnonzero(~output.evidence.withheld).tolist()
     try:
         definition = describe(output, cells, [[cells.labels[place] for place in kept]])
@@ -188,7 +188,7 @@ def counted(output: Output) -> Defined | str:
     return Defined(output.name, definition, (sizes,), output.asked.publishes)
 
 
-def _released(store: LedgerStore | None, data: str) -> tuple[list[Defined], list[str]]:
+def _described_outputs(store: LedgerStore | None, data: str) -> tuple[list[Defined], list[str]]:
     """Return the described outputs of the ledger, and the names of the others."""
     known: list[Defined] = []
     unknown: list[str] = []
@@ -206,7 +206,7 @@ def _released(store: LedgerStore | None, data: str) -> tuple[list[Defined], list
     return known, unknown
 
 
-def _compared(
+def _compare(
     own: Defined, earlier: Sequence[Defined], unknown: Sequence[str], policy: Policy
 ) -> tuple[PrincipleVerdict, ...]:
     threshold, unjoined, how = policy.units.minimum, list(unknown), "all together"
@@ -224,16 +224,18 @@ def _compared(
                     disclosed += [([each, own], one) for one in _new([each, own], threshold, MAX_OF_TWO)]
                 except HitokuError:
                     unjoined.append(each.name)
-    found = (*_next_to_one_another(own, earlier), *(_told(own, disclosed, earlier) if disclosed else ()))
+    found = (*_next_to_one_another(own, earlier), *(_verdicts(own, disclosed, earlier) if disclosed else ()))
     if found:
         return found
-    unjoined += [each.name for each in earlier if each.publishes & own.publishes and _unrelated(each, own)]
+    unjoined += [
+        each.name for each in earlier if each.publishes & own.publishes and _are_unrelated(each, own)
+    ]
     tested = Text("tested through codes with {n} output(s), {how}", n=len(earlier), how=Text(how))
     if unjoined:
         names = list(dict.fromkeys(unjoined))
-        template = "only the data tell what it gives away with {names}; {tested}"
+        template = "what it discloses with {names} can be tested with the data only; {tested}"
         return (not_tested(Text(template, names=some(names, 20), tested=tested), names),)
-    return (_passed(tested if earlier else "nothing before it", len(earlier)),)
+    return (_passing_verdict(tested if earlier else "nothing before it", len(earlier)),)
 
 
 def _next_to_one_another(own: Defined, earlier: Sequence[Defined]) -> tuple[PrincipleVerdict, ...]:
@@ -273,7 +275,7 @@ def _next_to_one_another(own: Defined, earlier: Sequence[Defined]) -> tuple[Prin
     return tuple(found)
 
 
-def _unrelated(one: Defined, other: Defined) -> bool:
+def _are_unrelated(one: Defined, other: Defined) -> bool:
     """Return whether each output has a variable that the other lacks.
 
     Definitions do not relate such variables: they may be bands of one variable, or equal for almost all
@@ -298,7 +300,7 @@ def _new(group: Sequence[Defined], threshold: int, most: int) -> list[Disclosed]
     return [each for each in found if (each.group, each.most) not in before]
 
 
-def _told(
+def _verdicts(
     own: Defined, disclosed: Sequence[tuple[list[Defined], Disclosed]], earlier: Sequence[Defined]
 ) -> tuple[PrincipleVerdict, ...]:
     """Return one verdict for each set of outputs, with the smallest group and the suggested fix."""
@@ -346,7 +348,7 @@ def _terms(group: Sequence[Defined], disclosed: Disclosed, own: Defined) -> tupl
     return tuple(found)
 
 
-def _passed(text: str, n: int) -> PrincipleVerdict:
+def _passing_verdict(text: str, n: int) -> PrincipleVerdict:
     return PrincipleVerdict(
         principle=Principle.DIFFERENCING,
         status=Clearance.PASS,

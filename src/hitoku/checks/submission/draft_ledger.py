@@ -18,10 +18,10 @@ from hitoku.checks.ledger import (
     Ledger,
     LedgerStore,
     Measure,
+    numbered_duplicates,
     read_store,
     record_hashes,
     settings_of,
-    told_apart,
     unit_hashes,
     within_period,
 )
@@ -140,7 +140,7 @@ def open_ledger(
         if records.names is not None:
             units, contents = records.unit_texts, unit_hashes(hashes, records.unit, records.n_units)
         elif fixed is not None:
-            units = told_apart(hashes)
+            units = numbered_duplicates(hashes)
     return Ledger.open(
         path,
         data_hash=records.hash,
@@ -161,7 +161,7 @@ def partitions(output: Output, records: Records | None = None) -> list[Partition
     Parameters
     ----------
     output
-        The output.
+        Output to partition.
     records
         All data, used to find columns that are the same variable.
     """
@@ -191,9 +191,9 @@ def remembered_parts(output: Output, records: Records | None = None) -> list[Par
 
 
 def _published_quantities(output: Output, publishes: frozenset[str], period: str) -> frozenset[str]:
-    """Return what is said of the cells; those of a period are compared with what is about this period.
+    """Return the published quantities of the cells; those of a period are compared within this period.
 
-    That nearly everybody of a year is there in the next singles nobody out: who stayed away is in no output.
+    Outputs of different periods do not single out units that are missing in one of them.
     """
     if period:
         return frozenset(within_period(each, period) for each in publishes)

@@ -47,7 +47,7 @@ def judge_again(
     output = submission.outputs[place]
     if isinstance(output.evidence, Unreadable):
         reason = Text("the evidence cannot be judged: {reason}", reason=output.evidence.reason)
-        return (), (fault(output.name, reason, "have it made again"),)
+        return (), (fault(output.name, reason, "create it again"),)
     findings: list[Finding] = []
     asked = output.asked
     try:
@@ -57,25 +57,25 @@ def judge_again(
             fault(
                 output.name,
                 Text("evidence contradicts itself: {contradiction}", contradiction=text),
-                "have it made again",
+                "create it again",
             )
             for text in find_contradictions(asked, output.evidence)
         ]
         findings += _proof(submission, place)
         if records is not None:
-            findings += _collected(output, policy, records)
+            findings += _collect_evidence(output, policy, records)
     except MALFORMED as error:
         # HitokuError contains codes and counts only; other messages may contain values.
         why = error.what if isinstance(error, HitokuError) else type(error).__name__
         reason = Text("the evidence cannot be judged: {reason}", reason=why)
-        return (), (fault(output.name, reason, "have it made again"),)
+        return (), (fault(output.name, reason, "create it again"),)
     if not _same(output.published, again):
-        altered = "what would leave is not what the evidence gives: a value was altered, or is not withheld"
+        altered = "the output does not follow from the evidence: a value was altered, or is not suppressed"
         findings.append(fault(output.name, altered, "do not release it"))
     findings += _public(submission, place)
     if output.policy.get("hash") != submission.policy.hash:
         findings.append(
-            fault(output.name, "it was judged by another policy than submitted", "have it made again")
+            fault(output.name, "it was judged by another policy than submitted", "create it again")
         )
     findings += _lies(output, verdicts)
     return verdicts, tuple(findings)
@@ -87,21 +87,17 @@ def _public(submission: Submission, place: int) -> list[Finding]:
     try:
         found = submission.public(place)
     except (ValueError, RecursionError, HitokuError):
-        return [fault(output.name, "a file that would leave cannot be read", "do not release it")]
+        return [fault(output.name, "a file to be released cannot be read", "do not release it")]
     if found is None:
         return []
     text, plain = found
     if text != csv_text(output.published):
         return [
-            fault(
-                output.name, "the CSV file that would leave is not what the output says", "do not release it"
-            )
+            fault(output.name, "the CSV file to be released differs from the output", "do not release it")
         ]
     if not isinstance(plain, Mapping) or not _same(plain, output.published):
         return [
-            fault(
-                output.name, "the JSON file that would leave is not what the output says", "do not release it"
-            )
+            fault(output.name, "the JSON file to be released differs from the output", "do not release it")
         ]
     return []
 
@@ -112,12 +108,12 @@ def _proof(submission: Submission, place: int) -> list[Finding]:
     if path is None:
         reason = "the proof of its intervals is missing"
         due = certificate_of(output, submission.policy) is not None
-        return [fault(output.name, reason, "have it made again")] if due else []
+        return [fault(output.name, reason, "create it again")] if due else []
     answer = proof.verify(path)
     if not answer.ok:
         # Exit code 2: not a certificate of this version, so nothing is known about the proof.
         template, advice = (
-            ("the certificate cannot be checked: {reason}", "have the output made again")
+            ("the certificate cannot be checked: {reason}", "create the output again")
             if answer.code == 2
             else ("the certificate is refuted: {reason}", "do not release it")
         )
@@ -157,7 +153,7 @@ def _lies(output: Output, verdicts: Sequence[PrincipleVerdict]) -> list[Finding]
     return findings
 
 
-def _collected(output: Output, policy: Policy, records: Records) -> list[Finding]:
+def _collect_evidence(output: Output, policy: Policy, records: Records) -> list[Finding]:
     """Collect the evidence again from the data."""
     asked = output.asked
     if not asked.repeatable:
@@ -249,15 +245,15 @@ def disagreements(outputs: Sequence[Output]) -> list[list[str]]:
             slack = ADDITIVITY * max(1.0, fact.scale, other.scale)
             if before != place and abs(fact.amount - other.amount) > slack:
                 for one, two in ((place, before), (before, place)):
-                    found[one].setdefault((two, str(fact.kind[0])), []).append(_named(group))
-    told = [
+                    found[one].setdefault((two, str(fact.kind[0])), []).append(_group_name(group))
+    contradictions = [
         [
             f"it contradicts {outputs[other].name} about the {what} in {some(groups, 3)}"
             for (other, what), groups in own.items()
         ]
         for own in found
     ]
-    return [texts + more for texts, more in zip(told, _gaps(outputs), strict=True)]
+    return [texts + more for texts, more in zip(contradictions, _gaps(outputs), strict=True)]
 
 
 def _gaps(outputs: Sequence[Output]) -> list[list[str]]:
@@ -301,8 +297,8 @@ def group_of(codes: Mapping[str, str], where: Mapping[str, Any], left_out: LeftO
     return frozenset(pairs.items())
 
 
-def _named(group: Group) -> str:
-    told = (
+def _group_name(group: Group) -> str:
+    texts = (
         f"{name}={code if isinstance(code, str) else '/'.join(code)}" for name, code in sorted(group, key=str)
     )
-    return ", ".join(told) or "all"
+    return ", ".join(texts) or "all"

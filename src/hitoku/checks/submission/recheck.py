@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hitoku.checks.decisions import Decision, decisions_by, excused, open_cells, person
+from hitoku.checks.decisions import Decision, decisions_by, excused_principles, open_cells, person
 from hitoku.checks.evidence import Unreadable
 from hitoku.checks.ledger import DEPTH, LedgerStore, Settings, read_store, settings_of
 from hitoku.checks.outputs import Output
@@ -153,9 +153,11 @@ def judge(
         progress(place, 2 * n, f"judging {output.name}")
         alone.append(judge_again(submission, place, policy, records))
     judged = _compare_facts(submission, alone)
-    left = _left(submission, centre.store)
+    left = _released_outputs(submission, centre.store)
     drafts = [
-        _opened(output, found, decisions_by(decisions, output.name, day), policy, left.get(output.name, 0))
+        _open_cells(
+            output, found, decisions_by(decisions, output.name, day), policy, left.get(output.name, 0)
+        )
         for output, found in zip(submission.outputs, judged, strict=True)
     ]
     in_spite = {
@@ -190,7 +192,7 @@ def judge(
     )
 
 
-def _opened(
+def _open_cells(
     output: Output, judged: Judged, decided: Sequence[Decision], policy: Policy, receipt: int
 ) -> Rechecked:
     """Open the cells that decisions name, and judge the output again."""
@@ -208,7 +210,7 @@ def _opened(
         verdicts=verdicts,
         findings=findings,
         decisions=tuple(each for each in decided if each.decision == "refuse"),
-        excused=excused(made, verdicts, released, policy),
+        excused=excused_principles(made, verdicts, released, policy),
         receipt=receipt,
         opened=int((output.evidence.withheld & ~made.evidence.withheld).sum()),
     )
@@ -229,7 +231,7 @@ def _named_before(
     return found
 
 
-def _left(submission: Submission, store: LedgerStore | None) -> dict[str, int]:
+def _released_outputs(submission: Submission, store: LedgerStore | None) -> dict[str, int]:
     """Return the released outputs of this submission, with the number of their receipt."""
     receipts = [] if store is None else store.of("release")
     return {
@@ -248,7 +250,7 @@ def _refuse_own(submission: Submission, decisions: Sequence[Decision]) -> None:
                 "submitter_cannot_decide",
                 "{person} submitted the outputs, and cannot decide about them",
                 where="decision about {output}",
-                fix="have somebody else decide",
+                fix="have another person decide",
                 person=each.who,
                 output=each.output,
             )
@@ -273,7 +275,7 @@ def _other_unit(submission: Submission, centre: Centre) -> tuple[Finding, ...]:
     if fixed is not None and submission.unit != fixed.unit:
         own, centres = _by(submission.unit), _by(fixed.unit)
         reason = Text("the session counted {own}, the centre counts {centres}", own=own, centres=centres)
-        found.append(fault("unit", reason, "have it made again with the centre's unit"))
+        found.append(fault("unit", reason, "create it again with the centre's unit"))
     if records is not None and submission.n_records is not None:
         theirs, ours = (submission.n_units, submission.n_records), (records.n_units, len(records))
         if theirs != ours:
@@ -298,7 +300,7 @@ def _unit_words(submission: Submission, centre: Centre) -> str:
         return Text("{unit}, as the centre fixed it", unit=_by(centre.settings.unit))
     if centre.records is not None:
         return Text("{unit}, as the checker said", unit=_by(centre.records.unit_column))
-    template = "{unit}, as the session says; nobody at the centre has fixed it"
+    template = "{unit}, as the session says; the centre has not fixed it"
     return Text(template, unit=_by(submission.unit))
 
 
@@ -358,12 +360,12 @@ def _conclude(
     """Combine the verdicts about an output with the decisions that answer them."""
     tested = records is not None and all(verdict.reason != "not_testable" for verdict in with_others)
     known = {verdict.text for verdict in with_others}
-    warned = () if tested or draft.receipt else differencing.warned(draft.output)
+    warned = () if tested or draft.receipt else differencing.session_warnings(draft.output)
     verdicts = (*draft.verdicts, *with_others, *(verdict for verdict in warned if verdict.text not in known))
     if any(each.severity is Severity.FAIL for each in draft.findings):
         return replace(draft, verdicts=verdicts)
     released = [each for each in decided if each.decision == "release"]
-    answers = excused(draft.output, verdicts, released, policy)
+    answers = excused_principles(draft.output, verdicts, released, policy)
     used = {id(each): each for found in answers.values() for each in found}
     opening = [each for each in released if each.cells and draft.opened and id(each) not in used]
     return replace(

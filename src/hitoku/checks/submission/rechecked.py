@@ -20,7 +20,7 @@ EXCEPTION_GRANTED, NOT_ASKED = "exception granted", "-"
 class OutputState(StrEnum):
     """State of an output when its submission is released."""
 
-    LEAVES = "leaves"
+    RELEASABLE = "releasable"
     UNDECIDED = "undecided"  # a person must decide: a principle fails or needs review
     REFUSED = "refused"
     BROKEN = "broken"  # forged, damaged or contradictory: cannot be released by a decision
@@ -75,7 +75,7 @@ class Rechecked:
             return OutputState.BROKEN
         if any(each.decision == "refuse" for each in self.decisions):
             return OutputState.REFUSED
-        return OutputState.UNDECIDED if self.undecided else OutputState.LEAVES
+        return OutputState.UNDECIDED if self.undecided else OutputState.RELEASABLE
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -128,9 +128,9 @@ class Recheck:
         Released outputs that it cannot be tested against are included; outputs of the same submission are
         shown in their own place.
         """
-        told = [v for v in each.verdicts if v.principle is Principle.DIFFERENCING and v.status != "pass"]
-        every = {name for v in told for name in v.outputs}
-        compared = {name for v in told if v.reason != "not_testable" for name in v.outputs}
+        verdicts = [v for v in each.verdicts if v.principle is Principle.DIFFERENCING and v.status != "pass"]
+        every = {name for v in verdicts for name in v.outputs}
+        compared = {name for v in verdicts if v.reason != "not_testable" for name in v.outputs}
         beside = {other.output.name: other.output.published for other in self.outputs if other is not each}
         return {
             name: published
@@ -205,23 +205,27 @@ def changes(now: Sequence[Output], before: Sequence[Output]) -> dict[str, str]:
         Outputs of both submissions; removed outputs are listed, too.
     """
     known = {each.name: each for each in before}
-    told = {each.name: _compared(each, known.pop(each.name, None)) for each in now}
-    return told | dict.fromkeys(known, "gone: it was in the last submission")
+    compared = {each.name: _compare_outputs(each, known.pop(each.name, None)) for each in now}
+    return compared | dict.fromkeys(known, "gone: it was in the last submission")
 
 
-def _compared(now: Output, before: Output | None) -> str:
+def _compare_outputs(now: Output, before: Output | None) -> str:
     if before is None:
         return "new"
     asked = (now.kind, dict(now.definition), dict(now.where))
     if asked != (before.kind, dict(before.definition), dict(before.where)):
-        return "asked otherwise"
+        return "other definition"
     different = count_different(now.published, before.published)
     if different is None:
-        return "other rows or columns leave"
-    told = [f"{different} entr{'y' if different == 1 else 'ies'} of what leaves differ"] if different else []
+        return "other rows or columns"
+    differing = (
+        [f"{different} entr{'y' if different == 1 else 'ies'} of the released part differ"]
+        if different
+        else []
+    )
     if now.evidence.to_dict() != before.evidence.to_dict():
-        told.append("other evidence")
-    return "; ".join(told) or "the same"
+        differing.append("other evidence")
+    return "; ".join(differing) or "the same"
 
 
 def count_different(one: Mapping[str, Sequence[Any]], other: Mapping[str, Sequence[Any]]) -> int | None:

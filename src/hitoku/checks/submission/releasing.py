@@ -104,16 +104,16 @@ def release(
             path=place.name,
         )
     when = now or datetime.now(UTC)
-    # The folder's draft gets its name when the ledger is on the disk, for the lock is left first.
+    # The folder is renamed after the ledger is on disk, because the lock is released first.
     with ExitStack() as afterwards, locked_store(place, wait_s) as store:
-        fixed = _required(store)
-        names = _signed(checkers, submission, fixed)
+        fixed = _require_settings(store)
+        names = _signatories(checkers, submission, fixed)
         centre = open_centre(submission, store, place, data=data)
-        check = _judged(submission, centre, decisions, when.date(), partial=partial)
-        blocked = _blocked(check, partial=partial)
+        check = _judge_submission(submission, centre, decisions, when.date(), partial=partial)
+        blocked = _blocking_reason(check, partial=partial)
         if blocked:
             return Released(check=check, receipt=None, folder=None, blocked=blocked)
-        leaves = [each for each in check.outputs if each.state is OutputState.LEAVES]
+        leaves = [each for each in check.outputs if each.state is OutputState.RELEASABLE]
         known = [each for each in receipts_of(store) if each.submission_sha256 == submission.sha256]
         files: dict[str, bytes] = {}
         if leaves:
@@ -129,13 +129,13 @@ def release(
 
 
 def write_released(ledger: str | Path, number: int, out: str | Path) -> Receipt:
-    """Write what left with a receipt into a new folder, from the ledger alone."""
+    """Write the released files of a receipt into a new folder, from the ledger alone."""
     store = read_store(Path(ledger))
     found = [each for each in receipts_of(store) if each.number == number]
     if not found:
         raise ParameterError(
             "unknown_receipt",
-            "there is no receipt {number}",
+            "no receipt {number}",
             where=str(ledger),
             fix="hitoku ledger show LEDGER",
             number=number,
@@ -145,26 +145,29 @@ def write_released(ledger: str | Path, number: int, out: str | Path) -> Receipt:
     return found[0]
 
 
-def _required(store: LedgerStore) -> Settings:
+def _require_settings(store: LedgerStore) -> Settings:
     fixed = settings_of(store)
     if fixed is None:
         raise DataError(
             "ledger_not_set_up",
-            "nobody has fixed policy and unit of the ledger",
+            "the ledger has no fixed policy and unit",
             where=str(store.path),
             fix="hitoku ledger init LEDGER --policy NAME --unit COLUMN",
         )
     return fixed
 
 
-def _signed(checkers: Sequence[str], submission: Submission, fixed: Settings) -> tuple[str, ...]:
-    """Return who signs; too few, the same twice, and the researcher are refused."""
+def _signatories(checkers: Sequence[str], submission: Submission, fixed: Settings) -> tuple[str, ...]:
+    """Return the names of the signing checkers.
+
+    Raise ParameterError if they are too few, or include the researcher.
+    """
     names = tuple(dict.fromkeys(" ".join(name.split()) for name in checkers if name.strip()))
     different = {person(name) for name in names} - {()}
     if len(different) < fixed.checkers:
         raise ParameterError(
             "too_few_checkers",
-            "{n_needed} people sign a release, {n_signed} did",
+            "{n_needed} people must sign a release, {n_signed} did",
             where="checkers",
             fix="name each of them: --checker NAME --checker NAME",
             n_needed=fixed.checkers,
@@ -175,20 +178,20 @@ def _signed(checkers: Sequence[str], submission: Submission, fixed: Settings) ->
             "submitter_cannot_release",
             "{person} submitted the outputs, and cannot release them",
             where="checkers",
-            fix="have somebody else sign",
+            fix="have another person sign",
             person=submission.researcher,
         )
     return names
 
 
-def _judged(
+def _judge_submission(
     submission: Submission, centre: Centre, decisions: Sequence[Decision], today: date, *, partial: bool
 ) -> Recheck:
-    """Judge a submission by what would leave of it."""
+    """Judge a submission by the outputs that would be released."""
     staying: dict[str, tuple[PrincipleVerdict, ...]] = {}
     while True:
         check = judge(submission, centre, decisions, staying=staying, today=today)
-        # What needs review and stays gives nothing away, so the others are judged without it.
+        # Outputs that are not released disclose nothing, so the others are judged without them.
         undecided = [each for each in _open(check) if "review" in each.row.values()]
         more = [each for each in undecided if each.output.name not in staying]
         if not more or not partial:
@@ -203,16 +206,16 @@ def _open(check: Recheck) -> list[Rechecked]:
     return [each for each in check.outputs if each.state in {OutputState.UNDECIDED, OutputState.BROKEN}]
 
 
-def _blocked(check: Recheck, *, partial: bool) -> str:
-    """Say why nothing of a submission is released; empty where something may be."""
+def _blocking_reason(check: Recheck, *, partial: bool) -> str:
+    """Return the reason why nothing of a submission is released; empty if something may be."""
     if check.findings:
         return check.findings[0].reason
     undecided = _open(check)
     if not undecided or partial:
         return ""
-    told = some((f"{each.output.name} ({_why(each)})" for each in undecided), 10)
+    open_outputs = some((f"{each.output.name} ({_why(each)})" for each in undecided), 10)
     remedy = "decide about each, or let them stay behind (--partial)"
-    return f"{len(undecided)} output(s) are undecided: {told}; {remedy}"
+    return f"{len(undecided)} output(s) are undecided: {open_outputs}; {remedy}"
 
 
 def _why(each: Rechecked) -> str:
@@ -234,12 +237,12 @@ def _remember(
     *,
     disarmed: bool,
 ) -> tuple[Receipt, dict[str, bytes]]:
-    """Write what leaves into the ledger, with the receipt; return it and the files."""
+    """Store the released outputs and the receipt in the ledger; return the receipt and the files."""
     submission, records = check.submission, centre.records
     if records is None:
         raise ParameterError(
             "ledger_required_for_release",
-            "outputs are remembered by who is in their cells",
+            "outputs are stored with the units of their cells",
             where="data",
             fix="give the data",
         )
@@ -277,7 +280,7 @@ def _remember(
         stayed={
             each.output.name: _why(each)
             for each in check.outputs
-            if each.state not in {OutputState.LEAVES, OutputState.RELEASED}
+            if each.state not in {OutputState.RELEASABLE, OutputState.RELEASED}
         },
         previous=store.head,
     )
@@ -286,14 +289,14 @@ def _remember(
 
 
 def _fill(draft: Path, receipt: Receipt, files: Mapping[str, bytes], store: LedgerStore) -> None:
-    """Write what left into a folder; what is not at hand comes from the ledger."""
+    """Write the released files into a folder; missing ones are taken from the ledger."""
     for each in receipt.outputs:
         for name, digest in each.files.items():
             content = files.get(name) or store.release_file(receipt.number, name)
             if sha256(content) != digest:
                 raise DataError(
                     "receipt_file_changed",
-                    "file {file} of receipt {receipt} is not what left",
+                    "file {file} of receipt {receipt} differs from the released one",
                     where=str(store.path),
                     fix="restore the ledger from a copy",
                     file=name,

@@ -21,9 +21,9 @@ from hitoku.checks.principles import (
     Principle,
     PrincipleVerdict,
     Said,
-    named,
     problems,
     rules,
+    variable_label,
 )
 from hitoku.checks.submission.judge_output import group_of
 from hitoku.checks.unit_records import Records
@@ -172,7 +172,7 @@ def _verdict(
     text = Text(
         "{rule}: not met by {place}, from {outputs}",
         rule=rule,
-        place=named(group, variable),
+        place=variable_label(group, variable),
         outputs=" and ".join([*others, name]),
     )
     more = Text("{n} more", n=len(ordered) - 1) if len(ordered) > 1 else ""

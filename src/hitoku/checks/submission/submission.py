@@ -3,11 +3,11 @@
 ```
 manifest.json           who submits what about which data, with the SHA-256 of every file
 policy.json             the policy the session worked under
-public/01-....csv, .json   what may leave, as far as the session knows: outputs that pass
-checker/01-....json     definition, evidence, what would leave and the session's own verdicts; confidential
-checker/01-....certificate.json.gz   of protected tables: the proof that intervals are wide enough
+public/01-....csv, .json   outputs that pass in the session, as they may be released
+checker/01-....json     definition, evidence, output and verdicts of the session; confidential
+checker/01-....certificate.json.gz   for protected tables: the proof that intervals are wide enough
 ```
-Who is in which cell is in none of them. The owner's group may read the files, nobody else.
+No file contains the members of cells. Only the owner and the owner's group can read the files.
 """
 
 from __future__ import annotations
@@ -131,21 +131,21 @@ def read_submission(path: str | Path) -> Submission:
     found = _intact(folder, manifest.files)
     stems = tuple(entry.files for entry in manifest.outputs)
     if len({*stems}) < len(stems) or len({entry.name for entry in manifest.outputs}) < len(stems):
-        raise _refused(folder, MANIFEST, "has an output twice")
+        raise _submission_error(folder, MANIFEST, "has an output twice")
     public = {f"{PUBLIC}/{stem}{end}" for stem in stems for end in (".csv", ".json")}
     due = {POLICY, *(f"{CHECKER}/{stem}.json" for stem in stems)}
     # Both public files, or none.
     for name in public & found:
         due |= {f"{Path(name).parent.name}/{Path(name).stem}{end}" for end in (".csv", ".json")}
     for name in sorted(due - found):
-        raise _refused(folder, name, "is missing")
+        raise _submission_error(folder, name, "is missing")
     for name in sorted(found - due - {f"{CHECKER}/{stem}{CERTIFICATE}" for stem in stems}):
-        raise _refused(folder, name, "belongs to no output")
+        raise _submission_error(folder, name, "belongs to no output")
     try:
         policy = Policy.model_validate(_json(folder / POLICY))
         requests = tuple(map(ExceptionRequest.model_validate, manifest.requests))
     except (ValueError, RecursionError):
-        raise _refused(folder, POLICY, "is no policy, or a request is none") from None
+        raise _submission_error(folder, POLICY, "is not a policy, or contains an invalid request") from None
     return Submission(
         path=folder,
         name=manifest.name,
@@ -169,24 +169,24 @@ def _intact(folder: Path, listed: Mapping[str, str]) -> set[str]:
     """Compare the files with the manifest; return their names."""
     found = set(found_files(folder)) - {MANIFEST}
     for name in sorted(set(listed) - found):
-        raise _refused(folder, name, "is missing")
+        raise _submission_error(folder, name, "is missing")
     for name in sorted(found - set(listed)):
-        raise _refused(folder, name, "is not in the manifest")
+        raise _submission_error(folder, name, "is not in the manifest")
     in_all = 0
     for name in sorted(found):
         place = folder / name
         if place.is_symlink():
-            raise _refused(folder, name, "is a link")
+            raise _submission_error(folder, name, "is a link")
         if not place.is_file():
-            raise _refused(folder, name, "is not a regular file")
+            raise _submission_error(folder, name, "is not a regular file")
         size = place.stat().st_size
         in_all += size
         if size > MAX_BYTES or in_all > MAX_TOTAL_BYTES:
-            raise _refused(
+            raise _submission_error(
                 folder, name, f"is longer than {MAX_BYTES:_} bytes, or all are than {MAX_TOTAL_BYTES:_}"
             )
         if sha256(place) != listed[name]:
-            raise _refused(folder, name, "was changed after it was submitted")
+            raise _submission_error(folder, name, "was changed after it was submitted")
     return found
 
 
@@ -229,7 +229,7 @@ def is_submission(path: Path) -> bool:
 
 def _manifest(folder: Path) -> _Manifest:
     if not is_submission(folder):
-        raise _refused(folder, MANIFEST, "is missing")
+        raise _submission_error(folder, MANIFEST, "is missing")
     try:
         raw = read_file(folder / MANIFEST, MAX_BYTES, links=False)
         whole = json.loads(raw)
@@ -237,17 +237,17 @@ def _manifest(folder: Path) -> _Manifest:
         # Compare bytes, not only content: a manifest has one canonical form.
         intact = raw == plain_json(whole) and whole["sha256"] == sha256(plain_json(body))
     except DataError as error:
-        raise _refused(folder, MANIFEST, f"cannot be read: {error.what}") from None
+        raise _submission_error(folder, MANIFEST, f"cannot be read: {error.what}") from None
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        raise _refused(folder, MANIFEST, "cannot be read") from None
+        raise _submission_error(folder, MANIFEST, "cannot be read") from None
     if not intact:
-        raise _refused(folder, MANIFEST, "was changed after it was submitted")
+        raise _submission_error(folder, MANIFEST, "was changed after it was submitted")
     if whole.get("format") != FORMAT:
-        raise _refused(folder, MANIFEST, f"is of another version, not in the format {FORMAT!r}")
+        raise _submission_error(folder, MANIFEST, f"is of another version, not in the format {FORMAT!r}")
     try:
         return _Manifest.model_validate(whole)
     except (ValidationError, RecursionError):
-        raise _refused(folder, MANIFEST, f"is not in the format {FORMAT!r}") from None
+        raise _submission_error(folder, MANIFEST, f"is not in the format {FORMAT!r}") from None
 
 
 def found_files(folder: Path) -> Iterator[str]:
@@ -258,18 +258,18 @@ def found_files(folder: Path) -> Iterator[str]:
         with os.scandir(place) as entries:
             for count, entry in enumerate(entries):
                 if count > MAX_FILES:
-                    raise _refused(folder, place.name, f"has more than {MAX_FILES:_} files")
+                    raise _submission_error(folder, place.name, f"has more than {MAX_FILES:_} files")
                 known = place == folder and entry.name in {PUBLIC, CHECKER}
                 if not (known and entry.is_dir(follow_symlinks=False)):
                     yield Path(entry.path).relative_to(folder).as_posix()
 
 
-def _refused(folder: Path, name: str, what: str) -> DataError:
+def _submission_error(folder: Path, name: str, what: str) -> DataError:
     return DataError(
         "submission_not_trusted",
         "the submission cannot be trusted: {file} {problem}",
         where=str(folder / name),
-        fix="ask for the submission again, as the session wrote it",
+        fix="request an unmodified copy of the submission",
         file=name,
         problem=what,
     )
@@ -299,7 +299,7 @@ def leaving(stem: str, output: Output, *, disarmed: bool = True) -> dict[str, by
     stem
         File name without suffix.
     output
-        The output.
+        Output to write.
     disarmed
         As in :func:`csv_text`.
     """

@@ -71,7 +71,7 @@ def write_submission(
     if not outputs:
         raise OutputError(
             "nothing_to_submit",
-            "there is no output to submit",
+            "no output to submit",
             where="session {name}",
             fix="make one first",
             name=name,
@@ -83,7 +83,7 @@ def write_submission(
             "output_names_repeated",
             "two outputs have the same name: {names}",
             where="session {name}",
-            fix="give each a name of its own",
+            fix="give each a unique name",
             names=some(twice),
             name=name,
         )

@@ -110,11 +110,11 @@ class EnclosingTable:
             stride,
             starts,
             _starts([v.n_leaves for v in self.variables]),
-            *_joined(above),
-            *_joined(below),
+            *_concatenate(above),
+            *_concatenate(below),
             longest,
             np.array(wider, dtype=np.int64),
-            _joined(skipped)[1],
+            _concatenate(skipped)[1],
         )
 
 
@@ -137,7 +137,7 @@ def cross_table_of(table: LabelledRelations) -> EnclosingTable | None:
         shape = tuple(len(d) for d in table.dimensions)
         cross_table = EnclosingTable(shape, variables, np.arange(table.n_cells))
     else:
-        linked = _linked(table)
+        linked = _derive_variables(table)
         if linked is None:
             return None
         cross_table = linked
@@ -148,7 +148,7 @@ def cross_table_of(table: LabelledRelations) -> EnclosingTable | None:
     )
 
 
-def _linked(table: LabelledRelations) -> EnclosingTable | None:
+def _derive_variables(table: LabelledRelations) -> EnclosingTable | None:
     """Derive the variables of linked tables from their labels and relations."""
     labels = table.labels
     if labels.positions is None:
@@ -212,7 +212,7 @@ def _starts(sizes: Sequence[int]) -> Integers:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _joined(lists: Sequence[Any]) -> tuple[Integers, Integers]:
+def _concatenate(lists: Sequence[Any]) -> tuple[Integers, Integers]:
     """Concatenate lists; return the start of each, and the concatenation."""
     return _starts([len(part) for part in lists]), np.concatenate(
         [np.asarray(part, dtype=np.int64) for part in lists]

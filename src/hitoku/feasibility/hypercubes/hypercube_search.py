@@ -108,7 +108,7 @@ class HypercubeSearch:
         position = self.cross_table.position[self.requirements.cells]
         return np.concatenate([position, position]), self.requirements.sign
 
-    def _asked(self) -> tuple[Integers, Integers, Floats, Mask]:
+    def _requirement_arrays(self) -> tuple[Integers, Integers, Floats, Mask]:
         return *self._places, self.requirements.amount, self.requirements.even
 
     def route(
@@ -122,7 +122,7 @@ class HypercubeSearch:
         """Find witnesses, or cheaper ones, in this order; stop if ``tick`` returns False."""
         from hitoku.kernels.hypercube_routing import route  # noqa: PLC0415 - loads numba
 
-        asked, effort = self._asked(), effort or self._effort
+        asked, effort = self._requirement_arrays(), effort or self._effort
         chunk = max(16, min(CHUNK, CAPACITY // (2 * self._longest)))
         for first in range(0, len(order), chunk):
             self._make_room()
@@ -161,7 +161,7 @@ class HypercubeSearch:
 
         worst = np.flatnonzero((self.use > 0) & (self.cost > 0))
         worst = worst[np.lexsort((worst, -self.cost[worst]))]
-        asked, chunk = self._asked(), 10 * CHUNK if self.cross_table.size > LARGE else CHUNK
+        asked, chunk = self._requirement_arrays(), 10 * CHUNK if self.cross_table.size > LARGE else CHUNK
         for first in range(0, len(worst), chunk):
             self._make_room()
             cells = worst[first : first + chunk]

@@ -12,7 +12,9 @@ from hitoku.model import Deviations, Integers
 MAX_PACKS = 48
 
 
-def packed(hypercubes: HypercubeSearch, slacks: Slacks, spread: float = np.inf) -> tuple[Deviations, int]:
+def pack_witnesses(
+    hypercubes: HypercubeSearch, slacks: Slacks, spread: float = np.inf
+) -> tuple[Deviations, int]:
     """Add witnesses up while sums stay within all slacks and every requirement stays met.
 
     Witnesses that are feasible in both directions share separate sums, which come first: their opposites

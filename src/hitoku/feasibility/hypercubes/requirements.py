@@ -36,8 +36,8 @@ class Slacks:
         value = value * scale
         near = np.rint(value)
         value = np.where(np.abs(value - near) <= SUM_ROUNDING * np.abs(value).max(initial=1.0), near, value)
-        down = _floored(value - bounds[0])
-        up = _floored(bounds[1] - value)
+        down = _floor(value - bounds[0])
+        up = _floor(bounds[1] - value)
         return cls(scale, np.where(movable, down, 0.0), np.where(movable, up, 0.0))
 
     @property
@@ -63,14 +63,14 @@ def _scale(value: Floats, *, integer: bool) -> float:
     return float(2.0 ** np.floor(np.log2(2.0**44 / max(largest, 1.0))))
 
 
-def _floored(room: Floats) -> Floats:
+def _floor(room: Floats) -> Floats:
     near = np.rint(room)
     with np.errstate(invalid="ignore"):  # infinite slacks remain infinite
         whole = np.abs(room - near) <= ROUNDING * np.abs(room)
     return np.maximum(np.where(whole, near, np.floor(room)), 0.0)
 
 
-def _ceiled(level: Floats) -> Floats:
+def _ceil(level: Floats) -> Floats:
     near = np.rint(level)
     return np.where(np.abs(level - near) <= ROUNDING * np.abs(level), near, np.ceil(level))
 
@@ -103,7 +103,7 @@ class Requirements:
         """
         cells = np.flatnonzero(need.unsafe)
         lower, upper, width = (
-            _ceiled(level[cells] * slacks.scale) for level in (need.lower, need.upper, need.width)
+            _ceil(level[cells] * slacks.scale) for level in (need.lower, need.upper, need.width)
         )
         # A single value is not protected, whatever the levels.
         width = np.maximum(width, 1.0)

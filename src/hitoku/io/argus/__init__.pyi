@@ -32,7 +32,7 @@ from hitoku.io.argus.columns import Marks as Marks
 from hitoku.io.argus.columns import Variable as Variable
 from hitoku.io.argus.columns import bare as bare
 from hitoku.io.argus.columns import parsed_numbers as parsed_numbers
-from hitoku.io.argus.columns import separated as separated
+from hitoku.io.argus.columns import split_lines as split_lines
 from hitoku.io.argus.export import export_release as export_release
 from hitoku.io.argus.export import export_table as export_table
 from hitoku.io.argus.export import read_export as read_export
@@ -64,7 +64,7 @@ from hitoku.io.argus.table_file import read_table as read_table
 from hitoku.io.argus.table_writer import write_table as write_table
 from hitoku.io.argus.text import found_file as found_file
 from hitoku.io.argus.text import lines_of as lines_of
-from hitoku.io.argus.text import quoted as quoted
+from hitoku.io.argus.text import quote as quote
 from hitoku.io.argus.text import read_text as read_text
 from hitoku.io.argus.text import stand_ins as stand_ins
 from hitoku.io.argus.text import words_of as words_of

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph, csr_array
 
 from hitoku.errors import DataError, OutputError, did_you_mean
 from hitoku.io.argus.columns import BY_HAND, UNSAFE, ArgusStatus, Judged
-from hitoku.io.argus.text import lines_of, quoted, read_text, write_text
+from hitoku.io.argus.text import lines_of, quote, read_text, write_text
 from hitoku.messages import Text
 from hitoku.model import Integers, Need, Table
 
@@ -93,7 +93,7 @@ def _entry(parts: Sequence[str], n_variables: int, line: int) -> AprioriEntry:
     if len(parts) <= n_variables:
         raise _RefusedError(
             "apriori_line_short",
-            "{n} part(s) in a line; {n_variables} codes and an action are due",
+            "{n} part(s) in a line; expected {n_variables} codes and an action",
             "check the separator, and give a code for every variable",
             n=len(parts),
             n_variables=n_variables,
@@ -101,7 +101,10 @@ def _entry(parts: Sequence[str], n_variables: int, line: int) -> AprioriEntry:
     codes, action, rest = tuple(parts[:n_variables]), parts[n_variables].lower(), parts[n_variables + 1 :]
     if action not in ACTIONS:
         raise _RefusedError(
-            "apriori_action_unknown", "{action!r} is no action", did_you_mean(action, ACTIONS), action=action
+            "apriori_action_unknown",
+            "{action!r} is not an action",
+            did_you_mean(action, ACTIONS),
+            action=action,
         )
     try:
         # An empty field at the end of a line is ignored.
@@ -125,7 +128,7 @@ def write_apriori(path: str | Path, entries: Iterable[AprioriEntry], separator: 
     for entry in entries:
         codes = [code.strip() for code in entry.codes]
         for code in codes:
-            if separator in quoted(code, "code") or code.startswith("//"):
+            if separator in quote(code, "code") or code.startswith("//"):
                 raise OutputError(
                     "code_not_for_apriori_file",
                     "code {code!r} cannot stand in an a priori file",

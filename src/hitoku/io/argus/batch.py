@@ -54,7 +54,7 @@ OPTIONS = {
     "AR": (INTERMEDIATE,),
 }
 NOT_HERE = {
-    "GOINTERACTIVE": "there are no windows: take the line out, and look at the release folder of --out",
+    "GOINTERACTIVE": "not interactive: remove the line, and open the release folder given with --out",
     "ANCO": "take the line out; hitoku audits every table that it writes",
     "COVER": "take the line out; tables linked with table 0 need no cover table here",
     "JJ": 'write <WRITETABLE> (1,6,,"file.jj") for a JJ file',
@@ -124,7 +124,7 @@ class _Reader:
         elif name not in COMMANDS:
             self.refuse(
                 "batch_command_unknown",
-                "<{command}> is no command of a batch",
+                "<{command}> is not a batch command",
                 did_you_mean(name, COMMANDS),
                 command=name,
             )
@@ -134,7 +134,7 @@ class _Reader:
     def finish(self) -> Batch:
         self.end_session()
         if not self.problems and not self.sessions:
-            self.refuse("batch_without_table", "the batch asks for no table", "see <SPECIFYTABLE>")
+            self.refuse("batch_without_table", "the batch specifies no table", "see <SPECIFYTABLE>")
         refuse_problems(self.path, self.problems)
         return Batch(self.path, tuple(self.sessions), self.logbook, self.version_file, tuple(self.notes))
 
@@ -181,13 +181,13 @@ class _Reader:
                 "batch_table_specified_early", "a table is specified before its data and metadata are opened"
             )
             return
-        variables, *parts = split(rest, "|")
+        variables, *parts = split_outside_quotes(rest, "|")
         by = tuple(quoted or plain for quoted, plain in QUOTED_OR_PLAIN.findall(variables))
-        parts = [*(unquoted(part) for part in parts), "", "", ""]
+        parts = [*(unquote(part) for part in parts), "", "", ""]
         response, shadow, cost, *power = parts
-        last = split(cost, ",")
+        last = split_outside_quotes(cost, ",")
         exponent = power[0] if power and power[0] else (last[1] if len(last) > 1 else "1")
-        cost = unquoted(last[0]) if last else ""
+        cost = unquote(last[0]) if last else ""
         if not by or not response:
             self.refuse("batch_table_incomplete", "a table needs variables and a response", SPECIFY)
             return
@@ -214,7 +214,7 @@ class _Reader:
                 response=response,
                 shadow="" if shadow == response else shadow,
                 cost=cost,
-                power=self.number(unquoted(exponent), "the exponent of the cost") or 0.0,
+                power=self.number(unquote(exponent), "the exponent of the cost") or 0.0,
             )
         )
         self.open.append(number)
@@ -255,7 +255,7 @@ class _Reader:
         self.open = []
 
     def recode(self, rest: str) -> None:
-        parts = [unquoted(part) for part in split(rest, ",")]
+        parts = [unquote(part) for part in split_outside_quotes(rest, ",")]
         if len(parts) != 3:
             self.refuse(
                 "batch_recoding_incomplete", "a recoding names table, variable, and a file or level", RECODE
@@ -292,7 +292,7 @@ class _Reader:
             self.change(number, recodings=(*asked.recodings, one))
 
     def apriori(self, rest: str) -> None:
-        parts = [unquoted(part) for part in split(rest, ",")]
+        parts = [unquote(part) for part in split_outside_quotes(rest, ",")]
         if not 3 <= len(parts) <= 5 or any(part not in {"0", "1"} for part in parts[3:]):
             self.refuse(
                 "batch_apriori_incomplete",
@@ -318,7 +318,7 @@ class _Reader:
             )
             return
         name = match["name"].upper()
-        arguments = [unquoted(part) for part in split(match["inside"], ",")]
+        arguments = [unquote(part) for part in split_outside_quotes(match["inside"], ",")]
         number = self.table(arguments[0] if arguments else "", linked=True)
         if name == "RND":
             self.refuse(
@@ -335,7 +335,7 @@ class _Reader:
         elif name not in {*REPLACED, "OPT", "CTA"}:
             self.refuse(
                 "batch_method_unknown",
-                "{method} is no method",
+                "{method} is not a method",
                 did_you_mean(name, [*REPLACED, "OPT", "CTA"]),
                 method=name,
             )
@@ -352,7 +352,7 @@ class _Reader:
 
     def write(self, rest: str) -> None:
         inside = rest.removeprefix("(").removesuffix(")")
-        parts = [unquoted(part) for part in split(inside, ",")]
+        parts = [unquote(part) for part in split_outside_quotes(inside, ",")]
         kind = whole(parts[1]) if len(parts) == 4 and parts[3] else None
         if kind is None:
             self.refuse(
@@ -367,9 +367,7 @@ class _Reader:
                 "batch_type_7_not_supported", "type 7 (cell key method) is not supported", "types 1 to 6 are"
             )
         elif not CSV <= kind < CKM:
-            self.refuse(
-                "batch_safe_file_type_unknown", "there is no safe file of type {type}", WRITE, type=kind
-            )
+            self.refuse("batch_safe_file_type_unknown", "no safe file of type {type}", WRITE, type=kind)
         options = self.options(parts[2], kind)
         done = any(one.table in {0, number} for one in self.suppress)
         self.writes.append(
@@ -410,8 +408,8 @@ class _Reader:
         self.version_file = self.file(rest)
 
     def solver(self, rest: str) -> None:
-        word = split(rest, ",")[0] if rest else ""
-        self.note(f"solver {unquoted(word)}: hitoku has its own, no licence is needed; not used")
+        word = split_outside_quotes(rest, ",")[0] if rest else ""
+        self.note(f"solver {unquote(word)}: hitoku has its own, no licence is needed; not used")
 
     def silent(self, _rest: str) -> None:
         self.note("<SILENT> makes no difference here")
@@ -430,14 +428,14 @@ class _Reader:
             self.refuse(
                 "batch_table_suppressed_twice",
                 "{table} is suppressed already",
-                "recode, apply a priori files and suppress once, in this order; <CLEAR> starts anew",
+                "recode, apply a priori files and suppress once, in this order; <CLEAR> starts again",
                 table=Text("table {number}", number=number) if number else Text("a table"),
             )
             return False
         return True
 
     def file(self, rest: str) -> str:
-        name = unquoted(rest)
+        name = unquote(rest)
         if not name:
             self.refuse("batch_file_name_missing", "a file name is missing", "write it in double quotes")
         return name
@@ -462,7 +460,7 @@ class _Reader:
         if number is None or not (0 if linked else 1) <= number <= len(self.tables):
             self.refuse(
                 "batch_table_unknown",
-                "there is no table {table!r} yet",
+                "no table {table!r} yet",
                 "{n_tables} table(s) are specified above",
                 table=text,
                 n_tables=len(self.tables),
@@ -506,12 +504,12 @@ COMMANDS: dict[str, Callable[[_Reader, str], None]] = {
 }
 
 
-def split(text: str, separator: str) -> list[str]:
+def split_outside_quotes(text: str, separator: str) -> list[str]:
     """Split a text at separators outside quotes.
 
     Examples
     --------
-    >>> split('"t.hst",1,",",1', ",")
+    >>> split_outside_quotes('"t.hst",1,",",1', ",")
     ['"t.hst"', '1', '","', '1']
     """
     parts = re.split(rf'{re.escape(separator)}(?=(?:[^"]*"[^"]*")*[^"]*$)', text)
@@ -529,7 +527,7 @@ def whole(text: str) -> int | None:
     return int(text) if re.fullmatch("[0-9]{1,9}", text) else None
 
 
-def unquoted(text: str) -> str:
+def unquote(text: str) -> str:
     """Remove surrounding blanks and quotes."""
     text = text.strip()
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text.strip('"')

@@ -66,7 +66,7 @@ def check_batch(batch: Batch, *, anywhere: bool = False, overwrite: bool = True)
     Parameters
     ----------
     batch
-        The batch.
+        Batch to check.
     anywhere
         Whether it may write outside its folder. Default: False.
     overwrite
@@ -232,7 +232,7 @@ class _Checker:
             self.refuse(
                 ready.asked.line,
                 "batch_column_unknown",
-                "{column!r} is no {role} of this table",
+                "{column!r} is not a {role} of this table",
                 did_you_mean(name, known),
                 column=name,
                 role=part,
@@ -275,7 +275,7 @@ class _Checker:
                 self.refuse(
                     line,
                     "batch_rule_needs_microdata",
-                    "{rule} needs microdata: a table does not tell",
+                    "{rule} requires microdata",
                     "mark cells by hand (.hst)",
                     rule=rule,
                 )
@@ -295,7 +295,7 @@ class _Checker:
             self.refuse(
                 line,
                 "batch_frequency_missing",
-                "the table does not tell how many contribute",
+                "the table has no numbers of contributors",
                 "add a column <FREQUENCY>",
             )
 
@@ -305,7 +305,7 @@ class _Checker:
             (write.line, name)
             for session in self.batch.sessions
             for write in session.writes
-            for name in _written(write, session.tables[write.table - 1].by)
+            for name in _written_files(write, session.tables[write.table - 1].by)
         ]
         named += [(0, name) for name in (self.batch.logbook, self.batch.version_file) if name]
         taken: set[Path] = set()
@@ -335,8 +335,8 @@ class _Checker:
         if PureWindowsPath(name).drive and not Path(name).drive:
             raise DataError(
                 "windows_path",
-                "{path!r} is a place on Windows",
-                fix="name files without a drive: they stand beside the batch",
+                "{path!r} is a path on Windows",
+                fix="name files without a drive: they must be in the folder of the batch",
                 path=name,
             )
         path = self.folder / Path(name.replace("\\", "/"))
@@ -345,20 +345,20 @@ class _Checker:
             raise DataError(
                 "outside_batch_folder",
                 "{path!r} stands outside the folder of the batch",
-                fix="write beside the batch, or allow it with --anywhere",
+                fix="write into the folder of the batch, or pass --anywhere",
                 path=name,
             )
         if not self.overwrite and path.exists() and not path.is_dir():
             raise DataError(
                 "batch_file_exists",
-                "{file!r} is there already",
+                "{file!r} exists already",
                 fix="move it away, or allow it with --overwrite",
                 file=path.name,
             )
         if not path.parent.is_dir():
             raise DataError(
                 "no_folder_for_file",
-                "there is no folder for {file!r}",
+                "no folder for {file!r}",
                 fix="make the folder first",
                 file=path.name,
             )
@@ -376,7 +376,7 @@ class _Checker:
         return path
 
 
-def _written(write: Write, by: Sequence[str]) -> list[str]:
+def _written_files(write: Write, by: Sequence[str]) -> list[str]:
     """Return the files written by a command; an intermediate table includes metadata and hierarchies."""
     if write.kind != INTERMEDIATE:
         return [write.file]

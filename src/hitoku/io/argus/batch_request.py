@@ -111,7 +111,7 @@ def parse_safety(text: str, refuse: Refuse) -> Safety:
         match = RULE.fullmatch(part)
         name = match["name"].upper() if match else part
         if match is None or name not in KINDS:
-            refuse(Text("{part!r} is no rule", part=part), did_you_mean(name, KINDS))
+            refuse(Text("{part!r} is not a rule", part=part), did_you_mean(name, KINDS))
             continue
         most, lengths = KINDS[name]
         try:
@@ -161,7 +161,7 @@ def _make_safety(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
     req = _requests(found["REQ"], refuse)
     if [0.0] in found["ZERO"]:
         refuse(
-            "ZERO asks for a range above zero",
+            "ZERO requires a range above zero",
             Text("write {example}, or leave it out", example=EXAMPLES["ZERO"]),
         )
     return Safety(
@@ -183,7 +183,7 @@ def _remainders(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Remai
         q = rest[0] if len(rest) == 2 else 100.0
         n = _whole("P", rest[-1], refuse) if rest else 1
         if share and (not 0 < share < q <= 100) and not share == q == 100:
-            refuse("P asks for p below q, both in percent up to 100", _example("P"))
+            refuse("P requires p below q, both in percent up to 100", _example("P"))
         elif share:
             rules.append(Remainder(share, q, max(n, 1), place >= 2))
     return tuple(rules)
@@ -194,7 +194,7 @@ def _shares(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Share, ..
     rules = []
     for place, (top, k) in enumerate(found):
         if top and not 0 < k <= 100:
-            refuse("NK asks for a share above 0 and up to 100 percent", _example("NK"))
+            refuse("NK requires a share above 0 and up to 100 percent", _example("NK"))
         elif top:
             rules.append(Share(_whole("NK", top, refuse), k, place >= 2))
     return tuple(rules)
@@ -208,7 +208,7 @@ def _requests(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Request
         if first or second
     )
     if any(max(rule.first, rule.second) > 100 for rule in rules):
-        refuse("REQ asks for more than 100 percent", _example("REQ"))
+        refuse("REQ requires more than 100 percent", _example("REQ"))
     return rules
 
 

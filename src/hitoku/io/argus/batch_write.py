@@ -92,7 +92,7 @@ def write_batch(run: BatchRun, checked: Checked, out: Path | None, *, force: boo
     with private_folder(folder, batch.path.stem) as draft:
         made = _safe_files(run, checked, draft) if allowed else []
         log = [*run.log, *_proofs(run, draft / "certificate.json.gz")]
-        log += [_told(target, secret=secret) for _, target, secret in made]
+        log += [_log_line(target, secret=secret) for _, target, secret in made]
         if not allowed:
             log.append("nothing but this logbook is written: a table is not safe")
         texts = {batch.logbook: "".join(f"{line}\n" for line in log)}
@@ -145,7 +145,7 @@ def _safe_files(run: BatchRun, checked: Checked, draft: Path) -> list[tuple[Path
             place = draft / str(len(made))
             place.mkdir()
             target = checked.targets[write.file]
-            shown = _shown(write, tables[write.table - 1])
+            shown = _table_as_of(write, tables[write.table - 1])
             files = write_safe_file(place / target.name, shown, write.kind, write.options)
             secret = confidential(write.kind, write.options)
             # Metadata and hierarchies of the first file contain no values.
@@ -153,11 +153,11 @@ def _safe_files(run: BatchRun, checked: Checked, draft: Path) -> list[tuple[Path
     return made
 
 
-def _told(target: Path, *, secret: bool) -> str:
+def _log_line(target: Path, *, secret: bool) -> str:
     return f"written: {target.name}{', confidential: not for publication' if secret else ''}"
 
 
-def _shown(write: Write, done: Done) -> SafeTable:
+def _table_as_of(write: Write, done: Done) -> SafeTable:
     """Return a table as of the command: before suppression, only unsafe cells are suppressed."""
     return done.safe if write.protected else replace(done.safe, protection=None)
 

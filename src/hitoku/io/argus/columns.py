@@ -14,7 +14,7 @@ import numpy as np
 
 from hitoku.errors import DataError, OutputError
 from hitoku.io.argus.batch_request import Safety
-from hitoku.io.argus.text import quoted
+from hitoku.io.argus.text import quote
 from hitoku.model import TOTAL, Floats, Integers, Mask, Need, Protection, Table
 
 
@@ -155,7 +155,7 @@ class Variable:
         return quantity or self.part not in (None, "status")
 
 
-def written(variable: Variable, layout: Layout) -> list[str]:
+def variable_lines(variable: Variable, layout: Layout) -> list[str]:
     """Return the lines of a variable in an ``.rda`` file."""
     name = variable.name
     if not name or name.startswith(("<", "//")):
@@ -172,8 +172,8 @@ def written(variable: Variable, layout: Layout) -> list[str]:
         "free": (variable.length,),
         "table": (),
     }[layout]
-    words = [quoted(name, "name") if blank else name, *map(str, places)]
-    head = " ".join([*words, *(quoted(code, "missing code") for code in variable.missing)])
+    words = [quote(name, "name") if blank else name, *map(str, places)]
+    head = " ".join([*words, *(quote(code, "missing code") for code in variable.missing)])
     return [head, *(" ".join(["   ", *map(str, words)]) for words in _keywords(variable))]
 
 
@@ -184,12 +184,12 @@ def _keywords(variable: Variable) -> list[list[object]]:
     tree, labels = variable.hierarchy_file, variable.code_list
     lines: list[tuple[bool, list[object]]] = [
         (variable.recodable, ["<RECODEABLE>"]),
-        (variable.recodable, ["<TOTCODE>", quoted(variable.total, "code")]),
-        (labels is not None, ["<CODELIST>", quoted(labels or "", "file name")]),
+        (variable.recodable, ["<TOTCODE>", quote(variable.total, "code")]),
+        (labels is not None, ["<CODELIST>", quote(labels or "", "file name")]),
         (variable.hierarchical, ["<HIERARCHICAL>"]),
         (bool(variable.levels), ["<HIERLEVELS>", *variable.levels]),
-        (tree is not None, ["<HIERCODELIST>", quoted(tree or "", "file name")]),
-        (tree is not None, ["<HIERLEADSTRING>", quoted(variable.lead, "indent")]),
+        (tree is not None, ["<HIERCODELIST>", quote(tree or "", "file name")]),
+        (tree is not None, ["<HIERLEADSTRING>", quote(variable.lead, "indent")]),
         (bool(variable.distance), ["<DISTANCE>", *variable.distance]),
         (variable.numeric, ["<NUMERIC>", *numeric[:1]]),
         (bool(column), [*column]),
@@ -197,7 +197,7 @@ def _keywords(variable: Variable) -> list[list[object]]:
         (variable.decimals != 0, ["<DECIMALS>", variable.decimals]),
         (variable.weight, ["<WEIGHT>"]),
         (variable.holding, ["<HOLDING>"]),
-        (bool(variable.request), ["<REQUEST>", *(quoted(code, "request code") for code in variable.request)]),
+        (bool(variable.request), ["<REQUEST>", *(quote(code, "request code") for code in variable.request)]),
     ]
     return [words for applies, words in lines if applies]
 
@@ -205,10 +205,10 @@ def _keywords(variable: Variable) -> list[list[object]]:
 def _cell_key(keyword: str, values: str) -> list[object]:
     if not values:
         return [keyword]
-    return [keyword, quoted(values, "file name") if "FILE" in keyword else values]
+    return [keyword, quote(values, "file name") if "FILE" in keyword else values]
 
 
-def separated(text: str, separator: str, names: Sequence[str], where: str) -> list[list[str]]:
+def split_lines(text: str, separator: str, names: Sequence[str], where: str) -> list[list[str]]:
     """Split every line at the separator into columns of raw entries (see :func:`bare`).
 
     Blanks around a value are ignored, blanks within double quotes belong to the code. Unlike in CSV files,
@@ -256,7 +256,7 @@ def bare(column: Sequence[str]) -> list[str]:
     >>> bare([" a", '" 1"'])
     ['a', ' 1']
     """
-    spelt = {entry: _unquoted(entry.strip()) for entry in set(column)}
+    spelt = {entry: _unquote(entry.strip()) for entry in set(column)}
     return [spelt[entry] for entry in column]
 
 
@@ -284,7 +284,7 @@ def _refuse_misfits(text: str, separator: str, names: Sequence[str], where: str)
             )
 
 
-def _unquoted(entry: str) -> str:
+def _unquote(entry: str) -> str:
     return entry[1:-1] if len(entry) > 1 and entry[0] == entry[-1] == '"' else entry
 
 

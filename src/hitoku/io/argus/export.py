@@ -25,7 +25,7 @@ from hitoku.io.argus.metadata import Metadata, read_metadata
 from hitoku.io.argus.safe_files import SafeTable, write_safe_file
 from hitoku.io.argus.table_file import GivenTable, read_table
 from hitoku.io.argus.table_writer import SEPARATOR, write_table
-from hitoku.io.argus.text import ArgusLimit, StandIns, quoted, stand_ins, write_text
+from hitoku.io.argus.text import ArgusLimit, StandIns, quote, stand_ins, write_text
 from hitoku.io.release import read_numbers, read_release
 from hitoku.model import Integers, Need, Protection, Release, Table
 
@@ -132,7 +132,7 @@ def _refuse(table: Table, release: Release) -> None:
     if not withheld.any() and not Grid.of(table.value).same(release.published).all():
         raise OutputError(
             "adjusted_release_without_pattern",
-            "the release publishes adjusted values: there is no pattern of withheld cells to check",
+            "the release publishes adjusted values, so it has no suppression pattern to check",
             where="release",
             fix="compare public/table.csv with the table by hand",
         )
@@ -153,10 +153,10 @@ def _levels(table: Table, need: Need, release: Release) -> Need:
     wide = need.unsafe & release.withheld & (need.width > need.lower + need.upper)
     if not wide.any():
         return need
-    room = Interval().bounds(release).upper - table.value
+    slack = Interval().bounds(release).upper - table.value
     # Interval ends have rounding errors.
-    room = np.floor(room * 1e6 + 0.5) / 1e6
-    upper = np.minimum(room, need.width - need.lower)
+    slack = np.floor(slack * 1e6 + 0.5) / 1e6
+    upper = np.minimum(slack, need.width - need.lower)
     lower = np.minimum(need.width - upper, table.value - table.lower)
     return replace(
         need,
@@ -181,9 +181,9 @@ def _marks(table: Table, need: Need, protection: Protection) -> list[AprioriEntr
 
 
 def _batch(columns: Metadata, name: str) -> list[str]:
-    variables = "".join(quoted(variable.name, "variable") for variable in columns.spanning)
-    response = quoted(columns.of_part("value")[0].name, "response")
-    price = quoted(columns.of_part("cost")[0].name, "cost") if name == CHECK else ""
+    variables = "".join(quote(variable.name, "variable") for variable in columns.spanning)
+    response = quote(columns.of_part("value")[0].name, "response")
+    price = quote(columns.of_part("cost")[0].name, "cost") if name == CHECK else ""
     own = {
         RELEASE: [f'<APRIORI> "{RELEASE}.hst",1,"{SEPARATOR}",1,0'],
         CHECK: ["<SOLVER> FREE", "<SUPPRESS> OPT(1,10)"],
@@ -205,7 +205,7 @@ def _notes(table: Table, need: Need, release: Release) -> list[str]:
     if published:
         notes.append(f"the release publishes {published} unsafe cell(s), which τ-ARGUS will take as withheld")
     if np.any(need.width > 0):
-        notes.append("τ-ARGUS knows no required widths: the table asks for levels that add up to them")
+        notes.append("τ-ARGUS does not support widths: the table requires levels that add up to them")
     if np.isfinite(table.upper).any() or np.any((table.lower != 0) & np.isfinite(table.lower)):
         notes.append("a table for τ-ARGUS holds no bounds that outsiders know: only the JJ file has them")
     if table.frequency is not None and np.any(release.withheld & (table.frequency == 0)):

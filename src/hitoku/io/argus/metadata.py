@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 from hitoku.errors import DataError, OutputError, ParameterError, did_you_mean
-from hitoku.io.argus.columns import COLUMN_PARTS, NUMERIC_PARTS, Layout, Part, Variable, written
+from hitoku.io.argus.columns import COLUMN_PARTS, NUMERIC_PARTS, Layout, Part, Variable, variable_lines
 from hitoku.io.argus.text import (
     ArgusLimit,
     Word,
     found_file,
     lines_of,
-    quoted,
+    quote,
     read_text,
     words_of,
     write_text,
@@ -126,7 +126,7 @@ def read_metadata(path: str | Path, *, kind: Kind | None = None) -> Metadata:
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     kind
         "microdata" or "table"; in τ-ARGUS the command that opens the data decides. Default: table if a table
         keyword occurs or a variable is alone on its line.
@@ -159,12 +159,12 @@ def write_metadata(path: str | Path, metadata: Metadata) -> None:
     """Write an ``.rda`` file; reading it gives the same metadata."""
     lines = []
     if metadata.separator is not None:
-        lines.append(f"<SEPARATOR> {quoted(metadata.separator, 'separator')}")
+        lines.append(f"<SEPARATOR> {quote(metadata.separator, 'separator')}")
     if metadata.layout == "table":
         letters = {keyword: getattr(metadata, letter) for keyword, letter in LETTERS.items()}
-        lines += [f"{keyword} {quoted(letter, 'status letter')}" for keyword, letter in letters.items()]
+        lines += [f"{keyword} {quote(letter, 'status letter')}" for keyword, letter in letters.items()]
     for variable in metadata.variables:
-        lines += written(variable, metadata.layout)
+        lines += variable_lines(variable, metadata.layout)
     again = parse_metadata(
         "\n".join(lines),
         name=Path(path).name,
@@ -175,8 +175,8 @@ def write_metadata(path: str | Path, metadata: Metadata) -> None:
             "metadata_not_for_rda_file",
             "these metadata cannot be written as an .rda file",
             where=Path(path).name,
-            fix="the format has no room for {lost}",
-            lost=_lost(metadata, again),
+            fix="the format cannot represent {lost}",
+            lost=_first_lost_property(metadata, again),
         )
     write_text(path, lines, "metadata")
 
@@ -218,7 +218,7 @@ class _Line(NamedTuple):
         if len(values) != 1:
             self.refuse(
                 "metadata_value_count",
-                "{keyword} takes one value, {n} are there",
+                "{keyword} takes one value, got {n}",
                 "put a value with blanks in double quotes",
                 keyword=keyword,
                 n=len(values),
@@ -290,7 +290,7 @@ class _Reader:
             if len(values) < n_places:
                 line.refuse(
                     "metadata_place_missing",
-                    "variable {variable!r} lacks its place in the record",
+                    "variable {variable!r} lacks its position in the record",
                     "write name, first column, width" if n_places == 2 else "write name, width",
                     variable=name,
                 )
@@ -502,7 +502,7 @@ SEVERAL_VALUES: dict[str, Callable[[_Line, Sequence[str], Variable], dict[str, A
 }
 
 
-def _lost(metadata: Metadata, again: Metadata) -> str:
+def _first_lost_property(metadata: Metadata, again: Metadata) -> str:
     """Return the first property that the file does not preserve."""
     for before, after in zip(metadata.variables, again.variables, strict=False):
         for entry in fields(Variable):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.io.argus.columns import bare, parsed_numbers, separated
+from hitoku.io.argus.columns import bare, parsed_numbers, split_lines
 from hitoku.io.argus.metadata import Metadata, Variable
 from hitoku.io.argus.text import read_text
 from hitoku.model import Floats
@@ -53,10 +53,10 @@ def read_microdata(
     forced = {metadata.variable(name).name.casefold() for name in quantities}
     text = read_text(path, "microdata")
     if metadata.layout == "fixed":
-        columns = _fixed(text, chosen, path.name)
+        columns = _split_fixed_width(text, chosen, path.name)
     else:
         names = [variable.name for variable in metadata.variables]
-        split = separated(text, str(metadata.separator), names, path.name)
+        split = split_lines(text, str(metadata.separator), names, path.name)
         columns = [split[names.index(v.name)] for v in chosen]
         columns = [c if v.is_number else bare(c) for v, c in zip(chosen, columns, strict=True)]
     return pd.DataFrame(
@@ -69,7 +69,7 @@ def read_microdata(
     )
 
 
-def _fixed(text: str, variables: Sequence[Variable], where: str) -> list[list[str]]:
+def _split_fixed_width(text: str, variables: Sequence[Variable], where: str) -> list[list[str]]:
     """Split every record at the columns of its variables, all records at once."""
     # UTF-32: one number of four bytes per character, because columns count characters.
     plain = text.replace("\r\n", "\n").replace("\t", " ")
@@ -111,7 +111,7 @@ def _place(variable: Variable) -> slice:
     if variable.start is None or variable.length is None:
         raise DataError(
             "variable_without_position",
-            "variable {variable!r} has no place in the record",
+            "variable {variable!r} has no position in the record",
             where="metadata",
             fix="give its first column and width",
             variable=variable.name,

@@ -1,9 +1,9 @@
-"""cross table, 2 pivot table>>1 cross table, 2 pivot table, 3 code and value, 4 SBS, 5 intermediate, 6 JJ.
+"""Safe files of τ-ARGUS: 1 cross table, 2 pivot table, 3 code and value, 4 SBS, 5 intermediate, 6 JJ.
 
-A withheld cell is ``x``, an empty one ``-``. Files with statuses (``AS+``), SBS, intermediate and JJ files
-hold the values of withheld cells too, and statuses tell unsafe cells from those withheld with them: such
-files are confidential. An intermediate file (type 5) can be read again with its ``.rda``, also where cells
-are withheld (letter M).
+A suppressed cell is ``x``, an empty one ``-``. Files with statuses (``AS+``), SBS, intermediate and JJ files
+are confidential, because they contain the values of suppressed cells, or distinguish primary from secondary
+suppressions. An intermediate file (type 5) can be read again with its ``.rda``, even if cells are suppressed
+(letter M).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hitoku.io.argus.batch_request import CODE_VALUE, CSV, INTERMEDIATE, JJ, PIV
 from hitoku.io.argus.columns import UNSAFE, ArgusStatus, Judged, Part
 from hitoku.io.argus.metadata import Metadata, Variable, write_metadata
 from hitoku.io.argus.table_writer import SEPARATOR, only_tree
-from hitoku.io.argus.text import ArgusLimit, quoted, write_text
+from hitoku.io.argus.text import ArgusLimit, quote, write_text
 from hitoku.io.argus.tree import LEAD, write_tree
 from hitoku.io.jj import write_jj
 from hitoku.model import Bounds, Dimension, Floats, Integers, Mask, Protection
@@ -88,7 +88,7 @@ def ordered_codes(dimension: Dimension) -> tuple[str, ...]:
 
 def coded(code: str, options: frozenset[str], separator: str = ",") -> str:
     if "QU" in options:
-        return quoted(code, "code")
+        return quote(code, "code")
     if separator in code or '"' in code:
         raise OutputError(
             "code_needs_quotes",
@@ -377,7 +377,9 @@ def _flag(judged: Judged, status: Integers, cell: int) -> list[str]:
     if own not in UNSAFE or own is ArgusStatus.FREQUENCY:
         return [FLAGS.get(own, "V")]
     why = judged.need.why(cell)
-    dominated = [rule.n for place, rule in enumerate(judged.safety.nk) if _named("dominance", place) in why]
+    dominated = [
+        rule.n for place, rule in enumerate(judged.safety.nk) if _rule_name("dominance", place) in why
+    ]
     if dominated:
         flag, ranks = ("B", 1) if dominated[0] == 1 else ("C", 2)
     elif own is ArgusStatus.RULE:
@@ -391,7 +393,7 @@ def _flag(judged: Judged, status: Integers, cell: int) -> list[str]:
     return [flag, *(f"{share:.1f}" for share in (shares if flag == "F" else [shares.sum()]))]
 
 
-def _named(rule: str, place: int) -> str:
+def _rule_name(rule: str, place: int) -> str:
     """Return the name of the rule of a kind by its position, as in needs."""
     return f"{rule} {place + 1}" if place else rule
 

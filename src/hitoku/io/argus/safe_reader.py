@@ -96,7 +96,7 @@ def _rows(path: Path, least: int) -> list[list[str]]:
         # Not "from error": its message may contain parts of the file.
         raise DataError(
             "line_not_entries",
-            "a line is no list of entries",
+            "a line is not a list of entries",
             where=path.name,
             fix="take the file as written",
         ) from None
@@ -160,7 +160,7 @@ def read_suppressed_table(path: str | Path, table: Table) -> tuple[Mask, list[Fi
     path
         Code-value or pivot file, with or without statuses.
     table
-        The true table.
+        True table.
     """
     cells = read_code_value(path, len(table.labels.names))
     places = {

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hitoku.errors import DataError, ParameterError, TableError, did_you_mean, some
-from hitoku.io.argus.columns import Part, bare, parsed_numbers, separated
+from hitoku.io.argus.columns import Part, bare, parsed_numbers, split_lines
 from hitoku.io.argus.metadata import Metadata, Variable
 from hitoku.io.argus.text import read_text
 from hitoku.io.argus.tree import tree_of
@@ -178,7 +178,7 @@ class _File:
         self.name = path.name
         self.metadata = metadata
         names = [variable.name for variable in metadata.variables]
-        columns = separated(read_text(path, "table"), str(metadata.separator), names, path.name)
+        columns = split_lines(read_text(path, "table"), str(metadata.separator), names, path.name)
         self.columns = dict(zip(names, map(bare, columns), strict=True))
         figures = [self.columns[v.name] for v in metadata.variables if v.is_number]
         signs = {sign for column in figures for entry in column for sign in ",." if sign in entry}
@@ -405,7 +405,7 @@ def _counts(column: Floats, where: str) -> Integers:
     if wrong.any():
         raise DataError(
             "frequency_not_a_count",
-            "{n} cell(s) have a frequency that is no count",
+            "{n} cell(s) have a frequency that is not a count",
             where=where,
             fix="frequencies are whole numbers, not below zero",
             n=int(wrong.sum()),

@@ -13,7 +13,7 @@ from hitoku.errors import OutputError, TableError
 from hitoku.io.argus.columns import Part, digits
 from hitoku.io.argus.metadata import Metadata, Variable, write_metadata
 from hitoku.io.argus.table_file import EMPTY, PROTECTED, SAFE, UNSAFE, Letters
-from hitoku.io.argus.text import quoted, write_text
+from hitoku.io.argus.text import quote, write_text
 from hitoku.io.argus.tree import LEAD, write_tree
 from hitoku.model import Dimension, Floats, Hierarchy, Need, Table
 
@@ -61,8 +61,8 @@ def write_table(
     if need is not None and len(need) != table.n_cells:
         raise TableError(
             "need_of_other_table",
-            "a need of {n_need} cells for a table of {n_table}",
-            fix="assess this very table",
+            "need has {n_need} cells, table has {n_table}",
+            fix="assess this table",
             n_need=len(need),
             n_table=table.n_cells,
         )
@@ -110,7 +110,7 @@ def _codes(table: Table, path: Path) -> list[_Column]:
                     variable=dimension.name,
                     separator=SEPARATOR,
                 )
-        names = [quoted(code, "code") for code in dimension.codes]
+        names = [quote(code, "code") for code in dimension.codes]
         variable = Variable(
             dimension.name,
             recodable=True,

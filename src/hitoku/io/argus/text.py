@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hitoku.errors import DataError, OutputError, did_you_mean
-from hitoku.files import new_file, read_csv, unpacked, write_csv, write_file
+from hitoku.files import new_file, read_csv, unpack, write_csv, write_file
 from hitoku.model import Dimension, Hierarchy, Labels, Table
 
 WORD = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+)')
@@ -69,7 +69,7 @@ def read_text(path: str | Path, what: str) -> str:
     path = Path(path)
     try:
         raw = path.read_bytes()
-        plain = unpacked(raw)
+        plain = unpack(raw)
     except (OSError, EOFError, zlib.error) as error:
         beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
         known = did_you_mean(path.name, beside, otherwise="check the path")
@@ -77,7 +77,7 @@ def read_text(path: str | Path, what: str) -> str:
             "cannot_read_named_file",
             "cannot read the {kind} {file!r}",
             where=str(path.parent),
-            fix="it is there, but damaged or not for you to read" if path.name in beside else known,
+            fix="it exists, but is damaged or not readable" if path.name in beside else known,
             kind=what,
             file=path.name,
         ) from error
@@ -133,12 +133,12 @@ def words_of(line: str) -> list[Word]:
     return words
 
 
-def quoted(value: str, what: str) -> str:
+def quote(value: str, what: str) -> str:
     """Return a value in double quotes; raise OutputError if it contains one.
 
     Examples
     --------
-    >>> quoted("a b", "code")
+    >>> quote("a b", "code")
     '"a b"'
     """
     if '"' in value or "\n" in value or "\r" in value:
@@ -216,7 +216,7 @@ def found_file(name: str, folders: Sequence[Path], what: str) -> Path:
         "named_file_missing",
         "the {kind} {file!r} is not there",
         where=", ".join(str(folder) for folder in folders),
-        fix=did_you_mean(given.name, beside, otherwise="put it beside the metadata file"),
+        fix=did_you_mean(given.name, beside, otherwise="put it into the folder of the metadata file"),
         kind=what,
         file=name,
     )
@@ -273,7 +273,7 @@ class StandIns:
         if not rows or tuple(rows[0]) != HEAD or any(len(row) != len(HEAD) for row in rows):
             raise DataError(
                 "not_stand_ins",
-                "this is no list of stand-ins",
+                "not a list of stand-ins",
                 where=path.name,
                 fix="its columns are {head}",
                 head=", ".join(HEAD),
@@ -324,12 +324,12 @@ def stand_ins(table: Table) -> StandIns:
     ({'région': 'region'}, {'région': {'é': 'e_2', '日本': 'u65e5u672c'}})
     """
     called = [dimension.name for dimension in table.dimensions]
-    names = _renamed([*called, table.measure] if table.measure not in called else called)
-    codes = {dimension.name: _renamed(dimension.codes) for dimension in table.dimensions}
+    names = _stand_ins([*called, table.measure] if table.measure not in called else called)
+    codes = {dimension.name: _stand_ins(dimension.codes) for dimension in table.dimensions}
     return StandIns(names, {variable: some for variable, some in codes.items() if some})
 
 
-def _renamed(words: Iterable[str]) -> dict[str, str]:
+def _stand_ins(words: Iterable[str]) -> dict[str, str]:
     """Give a stand-in to every word that is not ASCII; no two words are the same but for case."""
     words = list(words)
     taken = {word.strip().casefold() for word in words if word.isascii()}

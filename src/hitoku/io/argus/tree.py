@@ -1,6 +1,6 @@
 """Code trees of τ-ARGUS: an indented list (``.hrc``), or the digits of the codes.
 
-The total is never listed. Depth is told by how often the indent sign stands before the code; blanks after it
+The total is never listed. Depth is the number of indent signs before the code; blanks after it
 belong to the code, for codes in fixed columns are as wide as their column.
 """
 
@@ -38,7 +38,7 @@ def read_tree(path: str | Path, lead: str = LEAD, total: str = TOTAL) -> Hierarc
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     lead
         The sign, or signs, by which each level is indented.
     total
@@ -51,7 +51,7 @@ def read_tree(path: str | Path, lead: str = LEAD, total: str = TOTAL) -> Hierarc
 def parse_tree(text: str, lead: str = LEAD, total: str = TOTAL, *, name: str = "tree") -> Hierarchy:
     r"""Read the text of an ``.hrc`` file; see :func:`read_tree`.
 
-    A group may have the code of another node: records have the codes of leaves, so it is told apart by its
+    A group may have the code of another node: records have the codes of leaves, so it is identified by its
     path. Two leaves of one code are refused, for no record could say to which it belongs.
 
     Examples
@@ -70,7 +70,7 @@ def parse_tree(text: str, lead: str = LEAD, total: str = TOTAL, *, name: str = "
     for number, raw in enumerate(text.splitlines(), 1):
         if not raw.strip() or raw.strip().startswith("//"):
             continue
-        depth, code = _split(raw, lead)
+        depth, code = _split_line(raw, lead)
         where = f"{name}, line {number}"
         if not code.strip():
             raise HierarchyError(
@@ -142,7 +142,7 @@ def _tell_apart(nodes: Sequence[TreeLine], total: str, name: str) -> list[str]:
                     "code_repeated",
                     "code {code!r} occurs twice",
                     where="{name}, lines {lines} and {node_line}",
-                    fix="rename one: {own!r}, by which it would be told apart, is a code as well",
+                    fix="rename one: {own!r}, which would distinguish it, is also a code",
                     code=node.code,
                     name=name,
                     lines=nodes[keeps[node.code]].line,
@@ -163,7 +163,7 @@ def write_tree(path: str | Path, hierarchy: Hierarchy, lead: str = LEAD) -> None
         line = lead * depth[place] + code
         unclear = code.startswith(".") or line.strip().startswith("//") or len(line.splitlines()) != 1
         # A dot starts the program's own level signs; the rest would be read back as something else.
-        if unclear or not lead or _split(line, lead) != (depth[place], code):
+        if unclear or not lead or _split_line(line, lead) != (depth[place], code):
             raise OutputError(
                 "code_not_for_hrc_file",
                 "code {code!r} cannot be written in an .hrc file indented by {indent!r}",
@@ -233,9 +233,9 @@ def tree_of(variable: Variable, metadata: Metadata, codes: Iterable[str]) -> Hie
     Parameters
     ----------
     variable
-        What the metadata say about it.
+        Description of the variable in the metadata.
     metadata
-        Where files are looked for.
+        Metadata, whose folder contains the named files.
     codes
         Codes of the column; the total and missing codes may be among them.
     """
@@ -262,7 +262,7 @@ def tree_of(variable: Variable, metadata: Metadata, codes: Iterable[str]) -> Hie
     return Hierarchy.from_pairs(pairs, total=variable.total)
 
 
-def _split(line: str, lead: str) -> tuple[int, str]:
+def _split_line(line: str, lead: str) -> tuple[int, str]:
     """Depth and code of a line; blanks before the indent say nothing, blanks after it belong to the code."""
     line = line.replace("\t", " ").rstrip()
     if line.lstrip().startswith(lead):

@@ -61,7 +61,7 @@ def write_formats(
     name
         Name of the table, and of its files without suffix.
     publication
-        The publication.
+        Table to publish, with its texts.
     formats
         Names of formats. ``csv`` is always included, because the proof refers to it. Default: the usual
         formats, without the workbook for large tables.
@@ -72,7 +72,7 @@ def write_formats(
         if formats is None and one.name == "xlsx" and not comfortable(publication):
             left_out[f"{name}{one.suffix}"] = (
                 f"{publication.release.n_cells:,} cells are too many to leaf through in a workbook; "
-                'a recipe can ask for it all the same: formats = ["xlsx"]'
+                'a recipe can select it nevertheless: formats = ["xlsx"]'
             )
             continue
         one.write(folder / f"{name}{one.suffix}", publication)

@@ -28,8 +28,8 @@ def json_stat(publication: Publication) -> dict[str, Any]:
     >>> from hitoku.model import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> release = Release.of(table, Protection.withhold(table, table.inner))
-    >>> told = json_stat(Publication(release=release))
-    >>> told["size"], told["value"][:3], told["status"]["0"]
+    >>> dataset = json_stat(Publication(release=release))
+    >>> dataset["size"], dataset["value"][:3], dataset["status"]["0"]
     ([3, 3], [None, None, 35], 'c')
     """
     release, labels = publication.release, publication.release.labels
@@ -38,7 +38,7 @@ def json_stat(publication: Publication) -> dict[str, Any]:
     if labels.positions is not None:
         places = np.ravel_multi_index([labels.column(v) for v in range(len(labels.names))], labels.shape)
     statuses = _statuses(publication)
-    told: dict[str, Any] = {
+    dataset: dict[str, Any] = {
         "version": "2.0",
         "class": "dataset",
         "label": publication.heading,
@@ -65,8 +65,8 @@ def json_stat(publication: Publication) -> dict[str, Any]:
         },
     }
     if publication.source:
-        told["source"] = publication.source
-    return told
+        dataset["source"] = publication.source
+    return dataset
 
 
 def write_json_stat(path: Path, publication: Publication) -> None:

@@ -153,7 +153,7 @@ CSV_PLAIN = Format("csv-plain", ".plain.csv", "codes as they are, for programs a
 
 
 def write_sdmx_csv(path: Path, publication: Publication) -> None:
-    """Write what leaves, one row per cell; ``OBS_VALUE`` is empty where withheld."""
+    """Write the published table with one row per cell; ``OBS_VALUE`` is empty for suppressed cells."""
     refuse_taken(path, publication.release.labels.names)
     columns = {**public_columns(publication), "OBS_VALUE": publication.texts}
     write_cells(path, publication.release.labels, columns, disarmed=False)

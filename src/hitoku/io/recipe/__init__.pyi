@@ -1,5 +1,5 @@
 from hitoku.io.recipe.draft import draft_recipe as draft_recipe
-from hitoku.io.recipe.draft import guessed as guessed
+from hitoku.io.recipe.draft import guess_columns as guess_columns
 from hitoku.io.recipe.draft import write_draft as write_draft
 from hitoku.io.recipe.keys import COLUMN_KEYS as COLUMN_KEYS
 from hitoku.io.recipe.keys import UNLESS_UNSAFE as UNLESS_UNSAFE

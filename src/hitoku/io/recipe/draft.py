@@ -14,10 +14,10 @@ from hitoku.io.pages import MAX_CELLS
 from hitoku.tabulation import (
     Column,
     columns_of,
+    determined_pairs,
     find_totals,
     kept_open,
     n_combinations,
-    nested,
     read_column_tree,
 )
 from hitoku.toml import toml_key, toml_value
@@ -28,25 +28,25 @@ MAX_NUMBER_CODES = 30
 RECORDS_PER_CODE = 10
 
 
-def _named(*words: str) -> re.Pattern[str]:
+def _name_pattern(*words: str) -> re.Pattern[str]:
     """Return a pattern for column names that contain one of these words."""
     return re.compile(rf"(^|[^a-z])({'|'.join(words)})s?([^a-z]|$)", re.IGNORECASE)
 
 
-LIKE_UNIT = _named(
+LIKE_UNIT = _name_pattern(
     "id", "ident", "nr", "no", "key", "unit", "person", "firm", "enterprise", "respondent", "index"
 )
-LIKE_HOLDING = _named("holding", "owner", "enterprise_?group", "parent", "trust")
-LIKE_WEIGHT = _named("weight", "wgt", "grossing")
-LIKE_CODE = _named(
+LIKE_HOLDING = _name_pattern("holding", "owner", "enterprise_?group", "parent", "trust")
+LIKE_WEIGHT = _name_pattern("weight", "wgt", "grossing")
+LIKE_CODE = _name_pattern(
     "code", "class", "region", "county", "sector", "nace", "isic", "nuts", "zip", "year", "month"
 )
-LIKE_COUNT = _named(
+LIKE_COUNT = _name_pattern(
     *("n", "nb", "obs", "freq", "frequency", "count", "number", "ant", "persons", "respondents"),
     *("anzahl", "betriebe", "unternehmen", "personen", "fälle", "nombre", "effectif", "aantal"),
     *("件数", "度数", "人数", "事業所数", "企業数", "世帯数"),
 )
-LIKE_MARK = _named("status", "mark", "marked", "flag", "secret", "suppressed", "withheld")
+LIKE_MARK = _name_pattern("status", "mark", "marked", "flag", "secret", "suppressed", "withheld")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Guess:
         return self.quantities[0] if self.quantities else None
 
 
-def guessed(n_records: int, columns: Iterable[Column]) -> Guess:
+def guess_columns(n_records: int, columns: Iterable[Column]) -> Guess:
     """Guess which columns contain codes, a quantity, and names of respondents.
 
     Examples
@@ -77,7 +77,7 @@ def guessed(n_records: int, columns: Iterable[Column]) -> Guess:
     ...     Column("region", "text", 8, 0, negative=False),
     ...     Column("turnover", "number", 870, 0, negative=False),
     ... ]
-    >>> guess = guessed(900, columns)
+    >>> guess = guess_columns(900, columns)
     >>> guess.unit, [column.name for column in guess.codes], guess.value.name
     ('firm', ['region'], 'turnover')
     """
@@ -111,21 +111,21 @@ def _role(column: Column, n_records: int) -> str:
         return "mark"
     if _are_codes(column, n_records):
         return "codes"
-    return "quantity" if numeric and not _names(column) and not _coded(column) else ""
+    return "quantity" if numeric and not _names(column) and not _looks_like_code(column) else ""
 
 
 def _names(column: Column) -> bool:
     return column.kind == "whole" and bool(LIKE_UNIT.search(column.name))
 
 
-def _coded(column: Column) -> bool:
+def _looks_like_code(column: Column) -> bool:
     return column.kind == "whole" and bool(LIKE_CODE.search(column.name))
 
 
 def _are_codes(column: Column, n_records: int) -> bool:
     if column.total:
         return True
-    if column.kind == "text" or _coded(column):
+    if column.kind == "text" or _looks_like_code(column):
         # Columns with at most this many codes need fewer records per code.
         most = max(n_records // RECORDS_PER_CODE, min(n_records // 2, 20), 2)
         return 2 <= column.n_distinct <= min(MAX_CODES, most)
@@ -139,12 +139,12 @@ def finest(codes: Iterable[Column], nests: set[tuple[str, str]]) -> list[Column]
     left: list[Column] = []
     listed = list(codes)
     for place, column in enumerate(listed):
-        told = [
+        lines = [
             other
             for rank, other in enumerate(listed)
             if (other.name, column.name) in nests and ((column.name, other.name) not in nests or rank < place)
         ]
-        if not told:
+        if not lines:
             left.append(column)
     return left
 
@@ -179,10 +179,10 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
         n_records, columns = columns_of(path)
         if not any(column.total for column in columns):
             columns = find_totals(path, columns)
-        guess = guessed(n_records, columns)
+        guess = guess_columns(n_records, columns)
         _refuse_unnamed(path, columns, guess)
         # Number of code-like columns whose pairs are compared.
-        nests = nested(path, guess.codes[:12])
+        nests = determined_pairs(path, guess.codes[:12])
         cells, counted = finest(guess.codes, nests), count_of(guess)
         per_cell = are_cells(n_records, n_combinations(path, cells), cells)
     totals = _totals(path, columns, able=counted is not None and per_cell)
@@ -214,7 +214,7 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
         *_nesting(nests),
         "",
         *body,
-        "# Where the release goes: public/ is what leaves, checker/ the evidence, confidential.",
+        "# Folder of the release: public/ is published, checker/ is confidential evidence.",
         f"out = {toml_value(release)}",
         '# formats = ["csv", "html", "xlsx"]  # files in public/; also sdmx-csv, parquet, json-stat',
         "",
@@ -229,7 +229,7 @@ def _totals(path: Path, columns: Sequence[Column], *, able: bool) -> list[str]:
     codes = {column.total: None for column in marked}
     if not codes:
         return []
-    told = some(f"{column.total!r} in column {column.name!r}" for column in marked)
+    totals = some(f"{column.total!r} in column {column.name!r}" for column in marked)
     if not able or path.suffix.lower() != ".csv" or len(codes) > 1:
         raise DataError(
             "file_has_totals",
@@ -237,9 +237,9 @@ def _totals(path: Path, columns: Sequence[Column], *, able: bool) -> list[str]:
             where=path.name,
             fix="leave rows with totals out; or spell totals alike in a CSV file with one row per cell, and "
             "call the column with the number of respondents n or count",
-            totals=told,
+            totals=totals,
         )
-    return [f"total = {toml_value(next(iter(codes)))}  # the code of totals: {told}", ""]
+    return [f"total = {toml_value(next(iter(codes)))}  # the code of totals: {totals}", ""]
 
 
 def _refuse_unnamed(path: Path, columns: Sequence[Column], guess: Guess) -> None:
@@ -294,8 +294,8 @@ def _few(codes: Iterable[Column], nests: set[tuple[str, str]]) -> list[Column]:
     size = 1
     for column in codes:
         grown = size * (column.n_distinct + 1)
-        told = any({(one.name, column.name), (column.name, one.name)} & nests for one in chosen)
-        if len(chosen) < 2 and (grown <= MAX_CELLS or not chosen) and not told:
+        nested = any({(one.name, column.name), (column.name, one.name)} & nests for one in chosen)
+        if len(chosen) < 2 and (grown <= MAX_CELLS or not chosen) and not nested:
             chosen.append(column)
             size = grown
     return chosen
@@ -329,8 +329,8 @@ def _codes(chosen: Iterable[Column]) -> list[str]:
     gaps = [column.name for column in chosen if column.n_missing]
     if not gaps:
         return []
-    told = f"# {' and '.join(gaps)} {'is' if len(gaps) == 1 else 'are'} missing in some records."
-    return [told, 'missing = "code"  # they go under the code "missing"; "error" refuses them', ""]
+    comment = f"# {' and '.join(gaps)} {'is' if len(gaps) == 1 else 'are'} missing in some records."
+    return [comment, 'missing = "code"  # they go under the code "missing"; "error" refuses them', ""]
 
 
 def _protection(value: Column | None) -> list[str]:
@@ -350,7 +350,7 @@ def _protection(value: Column | None) -> list[str]:
     return [
         "# What makes a cell unsafe.",
         *rules,
-        "# width = 9  # how wide an interval must stay; without it the rules say how far cells are blurred",
+        "# width = 9  # minimum interval width; without it, the rules determine the protection of cells",
         *insiders,
         "",
         "# What chooses the cells withheld with them: auto looks at the table and says what it took.",

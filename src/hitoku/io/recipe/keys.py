@@ -51,12 +51,12 @@ class RecipeOrigin(Origin):
         return error.copy_as(where=where, fix=self.spoken(error.fix))
 
 
-def _named(given: Any, kind: str, example: str) -> Any:
+def _validate_named(given: Any, kind: str, example: str) -> Any:
     """Validate a text, or a table with a name."""
     if isinstance(given, str) or (isinstance(given, dict) and isinstance(given.get("name"), str)):
         return given
     fix = f'write "{example}", or {{name = "{example.partition(":")[0]}", ...}}'
-    raise Refused("recipe_word_or_table", "a {kind} is a word, or a table with a name", fix, kind=kind)
+    raise Refused("recipe_word_or_table", "a {kind} must be a text, or a table with a name", fix, kind=kind)
 
 
 def _texts(given: Any) -> Any:
@@ -80,7 +80,7 @@ def _selection(given: Any) -> Any:
     raise Refused("recipe_selection", "cells are chosen by the codes of some variables", fix)
 
 
-def _kept(given: Any) -> Any:
+def _validate_kept(given: Any) -> Any:
     """Validate codes by variable, and whether unsafe cells among them may be suppressed."""
     if not isinstance(given, dict) or UNLESS_UNSAFE not in given:
         return _selection(given)
@@ -125,7 +125,7 @@ def _insiders(given: Any) -> Any:
     """Validate the insiders setting."""
     if not isinstance(given, str):
         raise Refused(
-            "recipe_insiders", "insiders is a word", 'write "singletons", or "contributors:coalition=2"'
+            "recipe_insiders", "insiders must be a text", 'write "singletons", or "contributors:coalition=2"'
         )
     try:
         parse_insiders(given)
@@ -144,13 +144,15 @@ def _against(given: Any) -> Any:
     return listed
 
 
-RuleWord = Annotated[Any, BeforeValidator(partial(_named, kind="rule", example="p_percent:p=10"))]
-MethodWord = Annotated[Any, BeforeValidator(partial(_named, kind="method", example="greedy:tidy=true"))]
+RuleWord = Annotated[Any, BeforeValidator(partial(_validate_named, kind="rule", example="p_percent:p=10"))]
+MethodWord = Annotated[
+    Any, BeforeValidator(partial(_validate_named, kind="method", example="greedy:tidy=true"))
+]
 FormatWord = Annotated[str, AfterValidator(_format)]
 Against = Annotated[list[str], BeforeValidator(_against)]
 InsidersWord = Annotated[str, BeforeValidator(_insiders)]
 Texts = Annotated[list[str], BeforeValidator(_texts)]
-KeptCells = Annotated[dict[str, list[str]], BeforeValidator(_kept)]
+KeptCells = Annotated[dict[str, list[str]], BeforeValidator(_validate_kept)]
 Cells = Annotated[dict[str, list[str]], BeforeValidator(_selection)]
 
 
@@ -195,11 +197,11 @@ class TableKeys(BaseModel):
     totals: Literal["check", "recompute"] = Field(
         "check", description="cells: totals in the file must add up, or are added up again"
     )
-    start: str | None = Field(None, description="a CSV file of cells that somebody withheld by hand")
+    start: str | None = Field(None, description="a CSV file of cells suppressed by hand")
     mark: str | None = Field(None, description="column that marks cells withheld by hand")
     decimals: (
         Annotated[int, whole(0, 9, "2 keeps cents; leave the key out to keep values as they are")] | None
-    ) = Field(None, description="round every record's value to so many decimals before adding")
+    ) = Field(None, description="round every record's value to this number of decimals before adding")
     encoding: str | None = Field(None, description="text files: cp1252, shift-jis, ...; left out, found")
     separator: str | None = Field(None, description="text files: sign between columns; left out, found")
     decimal: str | None = Field(None, description='text files: "." or ","; left out, found')
@@ -318,7 +320,7 @@ class RecipeKeys(TableKeys):
         default_factory=list, description="cells that are published whatever this exposes"
     )
     costs: list[CostKeys] = Field(
-        default_factory=list, description="cells that are dearer or cheaper to withhold"
+        default_factory=list, description="cells that are more expensive or cheaper to suppress"
     )
     counts: CountsKeys | None = Field(
         None, description="protect a magnitude table together with the counts behind it"

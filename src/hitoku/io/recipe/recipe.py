@@ -14,8 +14,8 @@ from hitoku.errors import DataError, HitokuError, did_you_mean
 from hitoku.io.recipe.keys import UNLESS_UNSAFE, CountsKeys, RecipeKeys, RecipeOrigin, TableKeys
 from hitoku.messages import Text
 from hitoku.methods import METHODS, Method, method_from_parts
-from hitoku.rules import RULES, Rule, made, parsed
-from hitoku.toml import load_toml, toml_text, validated
+from hitoku.rules import RULES, Rule, build_from_spec, parse_spec
+from hitoku.toml import load_toml, toml_text, validate_keys
 
 # Keys for only one of the two kinds of data.
 OF_RECORDS = ("weight", "unit", "holding", "where", "magnitude", "missing", "unseen", "top", "decimals")
@@ -97,7 +97,7 @@ class Recipe:
                 file=path.name,
             ) from None
         given, origin = load_toml(text, path.name, "recipe")
-        return cls._checked(given, path.parent, RecipeOrigin(origin.name, origin.lines), text)
+        return cls._from_keys(given, path.parent, RecipeOrigin(origin.name, origin.lines), text)
 
     @classmethod
     def of(cls, given: Mapping[str, Any], folder: str | Path = ".") -> Recipe:
@@ -110,11 +110,11 @@ class Recipe:
         (Recipe(firms.csv by region: min_frequency, auto), Auto())
         """
         kept = {name: value for name, value in given.items() if value is not None}
-        return cls._checked(kept, Path(folder), RecipeOrigin(), toml_text(kept))
+        return cls._from_keys(kept, Path(folder), RecipeOrigin(), toml_text(kept))
 
     @classmethod
-    def _checked(cls, given: dict[str, Any], folder: Path, origin: RecipeOrigin, text: str) -> Recipe:
-        keys = validated(RecipeKeys, given, origin)
+    def _from_keys(cls, given: dict[str, Any], folder: Path, origin: RecipeOrigin, text: str) -> Recipe:
+        keys = validate_keys(RecipeKeys, given, origin)
         if not keys.rules and not keys.unsafe:
             raise origin.error(
                 ("rules",),
@@ -136,14 +136,14 @@ class Recipe:
             raise origin.error(
                 ("width",),
                 "recipe_width_beside_counts",
-                "beside counts the width of magnitudes is a share of their value",
+                "with counts, the width of magnitudes is a share of their value",
                 "give width_share = 0.3; the width of counts stands in [counts]",
             )
         if keys.counts is not None and any(UNLESS_UNSAFE in selection for selection in keys.keep):
             raise origin.error(
                 ("keep",),
                 "recipe_unsafe_cells_beside_counts",
-                "beside counts it is not known beforehand which cells are unsafe",
+                "with counts, unsafe cells are not known in advance",
                 "leave {unless_unsafe} or counts out",
                 unless_unsafe=UNLESS_UNSAFE,
             )
@@ -176,7 +176,7 @@ def _name(word: Any) -> str:
 def _parts(word: Any, kind: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(word, dict):
         return str(word["name"]), {name: value for name, value in word.items() if name != "name"}
-    return parsed(word, kind, RULES if kind == "rule" else METHODS)
+    return parse_spec(word, kind, RULES if kind == "rule" else METHODS)
 
 
 def _rules(words: Sequence[Any], origin: RecipeOrigin, at: tuple[str, ...]) -> tuple[Rule, ...]:
@@ -184,7 +184,7 @@ def _rules(words: Sequence[Any], origin: RecipeOrigin, at: tuple[str, ...]) -> t
     for place, word in enumerate(words):
         try:
             name, given = _parts(word, "rule")
-            rules.append(made(name, given, RULES, "rule"))
+            rules.append(build_from_spec(name, given, RULES, "rule"))
         except HitokuError as error:
             raise origin.blamed(error, (*at, place)) from None
     return tuple(rules)
@@ -219,7 +219,7 @@ def _tables(keys: RecipeKeys, origin: RecipeOrigin) -> dict[str, TableKeys]:
                 ("tables", place, "name"),
                 "recipe_table_name",
                 "a table cannot be called {name!r}: {reason}",
-                "give every table a name of its own, in more than upper and lower case",
+                "give every table a unique name; upper and lower case do not count",
                 name=entry.name,
                 reason=why,
             )
@@ -268,7 +268,7 @@ def _refuse_reading(table: TableKeys, path: tuple[str | int, ...], origin: Recip
         raise origin.error(
             (*path, "spark"),
             "spark_without_engine",
-            "spark is the address of no engine",
+            "spark must be the address of an engine",
             'add engine = "spark"',
         )
 
@@ -330,7 +330,7 @@ def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: Recip
             raise origin.error(
                 (*path, "hierarchies", name),
                 "recipe_hierarchy_unknown",
-                "hierarchy of {variable!r}, which is no variable of the table",
+                "hierarchy for unknown variable {variable!r}",
                 misplaced if name in RecipeKeys.model_fields else did_you_mean(name, table.by),
                 variable=name,
             )

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from hitoku.errors import DataError, HitokuError
 from hitoku.files import write_csv
-from hitoku.io.number_texts import printed
+from hitoku.io.number_texts import format_numbers
 from hitoku.model import Attributions, Dimension, Hierarchy, Protection, Table
 
 FILE, NESTED = "fingerprints.json", "nested.json"
@@ -46,8 +46,8 @@ def read_fingerprints(folder: Path, n_cells: int) -> list[str]:
 
 def write_nested(checker: Path, nested: Nested) -> None:
     """Write the columns that group the codes of each variable, with the entry of each code."""
-    told = json.dumps(nested, indent=0, ensure_ascii=False, sort_keys=True)
-    (checker / NESTED).write_text(told + "\n", encoding="utf-8")
+    content = json.dumps(nested, indent=0, ensure_ascii=False, sort_keys=True)
+    (checker / NESTED).write_text(content + "\n", encoding="utf-8")
 
 
 def read_nested(folder: Path) -> Nested:
@@ -56,13 +56,13 @@ def read_nested(folder: Path) -> Nested:
     if not path.is_file():
         return {}
     try:
-        told = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
         return {
             str(name): {
                 str(column): {str(code): str(entry) for code, entry in entries.items()}
                 for column, entries in columns.items()
             }
-            for name, columns in told.items()
+            for name, columns in content.items()
         }
     except (OSError, ValueError, AttributeError):
         raise DataError(
@@ -76,14 +76,14 @@ def read_nested(folder: Path) -> Nested:
 def write_groups(path: Path, learnt: Attributions) -> None:
     """Write requirements for groups: sums of cells by index, and the range each must be able to reach."""
     sums = learnt.sums
-    told: dict[str, Any] = {
+    content: dict[str, Any] = {
         "cells": np.split(sums.indices, sums.indptr[1:-1]),
         "weights": np.split(sums.data, sums.indptr[1:-1]),
         "goal": learnt.goal.tolist(),
         "group": learnt.group.tolist(),
     }
-    told = {name: [x if np.ndim(x) == 0 else x.tolist() for x in part] for name, part in told.items()}
-    path.write_text(json.dumps(told, separators=(",", ":")) + "\n", encoding="utf-8")
+    content = {name: [x if np.ndim(x) == 0 else x.tolist() for x in part] for name, part in content.items()}
+    path.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def write_judged_groups(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -96,16 +96,16 @@ def read_groups(path: Path, n_cells: int) -> Attributions:
     if not path.is_file():
         return Attributions.none(n_cells)
     try:
-        told = json.loads(path.read_text("utf-8"))
-        cells, weights = told["cells"], told["weights"]
+        content = json.loads(path.read_text("utf-8"))
+        cells, weights = content["cells"], content["weights"]
         ends = np.cumsum([0, *(len(part) for part in cells)])
         flat = [np.array([x for part in parts for x in part]) for parts in (weights, cells)]
         sums = sparse.csr_array((flat[0], flat[1], ends), shape=(len(cells), n_cells))
-        return Attributions(sums, told["goal"], told["group"])
+        return Attributions(sums, content["goal"], content["group"])
     except (OSError, ValueError, TypeError, KeyError, HitokuError) as error:
         raise DataError(
             "groups_request_unreadable",
-            "cannot read what is asked for groups",
+            "cannot read the requirements on groups",
             where=str(path),
             fix="take the file from the release again",
         ) from error
@@ -116,13 +116,13 @@ Trees = Mapping[str, tuple[Dimension, ...]]
 
 def write_hierarchies(path: Path, tables: Trees) -> None:
     """Write the hierarchies of every table: by variable a list of hierarchies, as parents of codes."""
-    told = {
+    content = {
         name: {d.name: [_parents(tree) for tree in d.hierarchies] for d in dimensions}
         for name, dimensions in tables.items()
         if dimensions
     }
     # Not sorted: codes are in display order.
-    path.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_hierarchies(path: Path) -> dict[str, tuple[Dimension, ...]]:
@@ -130,13 +130,13 @@ def read_hierarchies(path: Path) -> dict[str, tuple[Dimension, ...]]:
     if not path.is_file():
         return {}
     try:
-        told = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
         return {
             name: tuple(
                 Dimension(variable, tuple(Hierarchy.from_parents(t["parents"], t["total"]) for t in trees))
                 for variable, trees in variables.items()
             )
-            for name, variables in told.items()
+            for name, variables in content.items()
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, HitokuError) as error:
         raise DataError(
@@ -159,7 +159,7 @@ def write_steps(path: Path, table: Table, protection: Protection) -> None:
     """Write the steps of a method: suppressed cell, reason, protected cell, and intervals if recorded."""
     rows: list[Sequence[Any]] = [STEP_COLUMNS]
     for number, step in enumerate(protection.steps, 1):
-        ends = printed(np.array([*step.before, *step.after]), integer=table.integer)
+        ends = format_numbers(np.array([*step.before, *step.after]), integer=table.integer)
         whom = table.describe(step.protects) if step.protects >= 0 else ""
         rows.append([number, table.describe(step.cell), step.reason, whom, *ends])
     write_csv(path, rows)

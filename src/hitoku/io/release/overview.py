@@ -46,7 +46,7 @@ class TableSpot:
     label_x: float
     label_y: float
     anchor: str
-    told: str
+    label: str
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class LinkLine:
     x2: float
     y2: float
     width: float
-    told: str
+    label: str
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def link_picture(group: Sequence[Node]) -> LinkPicture:
     Examples
     --------
     >>> picture = link_picture([("a", 9, {"b": 3}), ("b", 12, {"a": 3})])
-    >>> [spot.name for spot in picture.spots], [line.told for line in picture.lines]
+    >>> [spot.name for spot in picture.spots], [line.label for line in picture.lines]
     (['a', 'b'], ['a and b share 3 cells'])
     """
     radius = 0.0 if len(group) == 1 else max(34.0, len(group) * 2 * LinkSize.LARGEST / (2 * math.pi) * 1.15)
@@ -112,8 +112,8 @@ def _link_lines(group: Sequence[Node], spots: Mapping[str, TableSpot]) -> list[L
                 continue
             one, two = spots[name], spots[other]
             width = round(min(7.0, 0.7 + 0.9 * math.log2(n)), 1)
-            told = f"{name} and {other} share {n:,} cell{'' if n == 1 else 's'}"
-            found.append(LinkLine(one.x, one.y, two.x, two.y, width, told))
+            label = f"{name} and {other} share {n:,} cell{'' if n == 1 else 's'}"
+            found.append(LinkLine(one.x, one.y, two.x, two.y, width, label))
     return found
 
 
@@ -126,7 +126,7 @@ overview.html  the verdict, which tables link where, what each withholds, what i
 overview.csv   the same, a line for every table
 
 Tables that share nothing were protected apart. Every folder beside this one is a release with its own
-evidence and certificate: public/ is what leaves, checker/ stays.
+evidence and certificate: public/ is published, checker/ is confidential.
 
 """
 

@@ -46,7 +46,7 @@ def read_release(path: str | Path) -> tuple[Table, Need, Release]:
                 relative_to=file.relative_to(folder),
             )
     summary = _summary(summary_file)
-    labels, published = _shown(public_file)
+    labels, published = _read_published(public_file)
     table, need = read_jj(table_file, integer=bool(summary.get("integer", False)))
     hidden = None
     if summary.get("hidden"):
@@ -174,7 +174,7 @@ def read_numbers(folder: Path, labels: Labels, name: str) -> Floats | None:
 
 def _part(folder: Path, name: str, file: Path, whole: Release, summary: dict[str, Any]) -> Release:
     """Read a linked table as published."""
-    labels, published = _shown(file)
+    labels, published = _read_published(file)
     dimensions = read_hierarchies(folder / "checker" / "hierarchies.json").get(name, ())
     cross = Labels.cross(dimensions)
     if (cross.names, cross.codes, len(cross)) == (labels.names, labels.codes, len(labels)):
@@ -253,7 +253,7 @@ def _summary(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _shown(path: Path) -> tuple[Labels, Floats]:
+def _read_published(path: Path) -> tuple[Labels, Floats]:
     """Read the published table: codes of every cell, and its value, NaN where suppressed."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -325,7 +325,7 @@ def _transmit(release: Path, to: str, file: Path, table: str) -> None:
     if to not in TRANSMITTED:
         raise ParameterError(
             "format_cannot_mark_confidential",
-            "format {format} cannot tell what is confidential",
+            "format {format} cannot mark confidential cells",
             where="confidential",
             fix="use {transmitted}",
             format=to,

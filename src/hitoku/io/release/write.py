@@ -62,7 +62,7 @@ FILES = {
     "linked.json": "which cell of the whole each cell of a linked table is",
     "summary.json": "counts, verdict, recipe, versions, hashes of the published files",
     "steps.csv": "what was withheld when, why and for whom, where the method decides cell by cell",
-    "recipe.toml": "what was asked for, where a recipe was run",
+    "recipe.toml": "recipe, if one was run",
 }
 
 NOT_SAFE = """NOT SAFE. The verdict refuses this release; it was written because force was given.
@@ -176,8 +176,8 @@ def _write_evidence(
         proof.write(checker / "certificate.json.gz")
     write_jj(checker / "table.jj.gz", table, need, protection)
     if plan.places:
-        told = {name: places.tolist() for name, places in plan.places.items()}
-        (checker / "linked.json").write_text(json.dumps(told) + "\n", encoding="utf-8")
+        places_by_table = {name: places.tolist() for name, places in plan.places.items()}
+        (checker / "linked.json").write_text(json.dumps(places_by_table) + "\n", encoding="utf-8")
         group = OverviewGroup.of("table", "..", outcome, plan.parts, plan.places)
         write_overview(checker / "overview.csv", [group])
         write_overview_page(checker / "overview.html", [group], plan.title)

@@ -220,7 +220,7 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
         AuditStep(
             "adding and subtracting",
             "combines published cells without other knowledge",
-            join([Text("{n:,} unsafe cells can be worked out exactly", n=own), wasted]),
+            join([Text("{n:,} unsafe cells can be derived exactly", n=own), wasted]),
             "bad" if own else "good",
         ),
         AuditStep(
@@ -247,7 +247,7 @@ def steps(cells: Cells) -> tuple[AuditStep, ...]:
                 "group",
                 "computes which cells all members of a group must be in, for any possible counts",
                 Text(
-                    "{groups:,} groups looked at; {open_groups:,} are given away",
+                    "{groups:,} groups examined; {open_groups:,} are disclosed",
                     groups=s["groups"],
                     open_groups=s["open_groups"],
                 ),
@@ -325,7 +325,7 @@ class DisclosedRow:
     n_more: int  # Number of findings not listed.
 
 
-def disclosed(cells: Cells, rows: Iterable[Row]) -> list[DisclosedRow]:
+def list_disclosures(cells: Cells, rows: Iterable[Row]) -> list[DisclosedRow]:
     """Return the disclosures of every failed row."""
     found = []
     for row in rows:

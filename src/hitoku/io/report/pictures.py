@@ -64,11 +64,11 @@ def _scale(value: float, ends: tuple[float, ...], span: float) -> _Scale:
     seen = [min(max(end, value - far), value + far) for end in (*ends, value)]
     known = [end for end in seen if math.isfinite(end)]
     left, right = min(known), max(known)
-    room = (right - left) or abs(value) or 1.0
+    margin = (right - left) or abs(value) or 1.0
     # Infinite end without requirement: extend by the known range.
-    left = left - room if -math.inf in seen else left
-    right = right + room if math.inf in seen else right
-    return _Scale(left, right) if right > left else _Scale(left - room, right + room)
+    left = left - margin if -math.inf in seen else left
+    right = right + margin if math.inf in seen else right
+    return _Scale(left, right) if right > left else _Scale(left - margin, right + margin)
 
 
 def interval_bar(
@@ -186,7 +186,7 @@ def waterfall(found: Arithmetic, name: Callable[[int], str]) -> Waterfall:
     Parameters
     ----------
     found
-        The sum.
+        Sum to draw.
     name
         Returns the codes of a cell.
 

@@ -1,4 +1,4 @@
-"""Report on a release: one self-contained page, reproducible byte for byte.
+"""Disclosure control report: one self-contained page, reproducible byte for byte.
 
 The page is confidential: it shows true values. Its security policy allows only the embedded style and script,
 by their hashes; it makes no network requests.
@@ -30,7 +30,7 @@ from hitoku.io.number_texts import interval, number, percent, times
 from hitoku.io.pages import MAX_CELLS, MAX_LISTED, render
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release_cells import Cells
-from hitoku.io.report.findings import classes, disclosed, figures, light, remarks, row_class, steps
+from hitoku.io.report.findings import classes, figures, light, list_disclosures, remarks, row_class, steps
 from hitoku.io.report.pictures import adjusted_bar, interval_bar
 from hitoku.model import Mask, Verdict
 
@@ -170,7 +170,7 @@ def page(
         sentences=verdict.sentences(say),
         light=light(verdict, cells.protection.caution),
         row_class=row_class,
-        disclosed=disclosed(cells, verdict.rows),
+        disclosed=list_disclosures(cells, verdict.rows),
         figures=figures(cells),
         classes=classes(cells),
         remarks=remarks(cells)[:MAX_LISTED],
@@ -245,7 +245,7 @@ def _layers(cells: Cells, order: list[int]) -> list[tuple[str, str, dict[int, st
         found.append(("share", "largest share", texts(lambda c: percent(float(share[c])) or NOTHING)))
     if adjusted is not None:
         moved, relative = adjusted.deviation, adjusted.relative
-        found.append(("moved", "change", texts(lambda c: _signed(float(moved[c])))))
+        found.append(("moved", "change", texts(lambda c: _with_sign(float(moved[c])))))
         found.append(("relative", "relative change", texts(lambda c: percent(abs(float(relative[c]))))))
     else:
         inferred = texts(lambda c: interval(low[c], high[c]) or UNKNOWN, cells.protection.withheld)
@@ -254,7 +254,7 @@ def _layers(cells: Cells, order: list[int]) -> list[tuple[str, str, dict[int, st
     return [*found, ("required", "required", asked)]
 
 
-def _signed(change: float) -> str:
+def _with_sign(change: float) -> str:
     return f"+{number(change)}" if change > 0 else number(change)
 
 
@@ -338,7 +338,9 @@ def _data(
     """Return the data of the script: layers, and details for the panel."""
     labels, rules = cells.table.labels, list(cells.need.rules)
     columns = [labels.column(variable) for variable in range(len(labels.names))]
-    told = {place: cells.why(cell) for place, cell in enumerate(order) if cells.decision[cell] != "published"}
+    reasons = {
+        place: cells.why(cell) for place, cell in enumerate(order) if cells.decision[cell] != "published"
+    }
     return {
         "names": labels.names,
         "codes": labels.codes,
@@ -363,6 +365,6 @@ def _data(
             for place, cell in enumerate(order)
             if cells.need.unsafe[cell]
         },
-        "why": {place: say(text) for place, text in told.items() if text},
+        "why": {place: say(text) for place, text in reasons.items() if text},
         "words": {text: say(text) for text in WORDS if say(text) != text},
     }

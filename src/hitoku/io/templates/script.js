@@ -64,7 +64,7 @@
     add(say("rules"), (data.hits[k] ?? []).map((rule) => data.rules[rule]).join(", "));
     add(say("verdict"), data.verdict[k], td.classList.contains("x") ? "x" : "");
     panel.append(list);
-    panel.parentElement.classList.add("told");
+    panel.parentElement.classList.add("open");
     const row = document.getElementById(`r${td.id.slice(1)}`);
     const bar = row?.querySelector("svg");
     if (bar) panel.append(bar.cloneNode(true));

@@ -7,4 +7,4 @@ from hitoku.methods.adjust.rounding import finest as finest
 from hitoku.methods.adjust.rounding import round_controlled as round_controlled
 from hitoku.methods.adjust.senses import AllowedDeviations as AllowedDeviations
 from hitoku.methods.adjust.senses import fewest_changes as fewest_changes
-from hitoku.methods.adjust.senses import hashed as hashed
+from hitoku.methods.adjust.senses import hash_senses as hash_senses

@@ -18,7 +18,7 @@ from hitoku.errors import (
 from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, cheapest, conflict, not_decided
 from hitoku.methods.adjust.rounding import RoundingGrid, finest, round_and_add_up, round_controlled
 from hitoku.methods.adjust.senses import AllowedDeviations, senses
-from hitoku.methods.keep import Keep, kept
+from hitoku.methods.keep import Keep, kept_cells
 from hitoku.methods.method import Progress, Promise, Traits
 from hitoku.methods.run import run
 from hitoku.methods.tuning import ADJUST
@@ -151,12 +151,12 @@ class Adjust:
             self,
             weights=np.append(weight, ADJUST.unprinted_weight * float(weight.min()) * ones),
             senses=senses,
-            keep=np.append(kept(table, self.keep), ones == 0),
+            keep=np.append(kept_cells(table, self.keep), ones == 0),
         )
 
     def adjust(self, table: Table, need: Need, progress: Progress | None = None) -> Adjusted:
         """Adjust a table; return also directions, multipliers and repairs of the optimiser."""
-        stay = kept(table, self.keep)
+        stay = kept_cells(table, self.keep)
         if self.zeros == "keep":
             stay = stay | ((table.value == 0) & ~need.unsafe)
         grid = self._grid(table)
@@ -165,10 +165,10 @@ class Adjust:
         task = AdjustmentProblem(
             table.relations, levels, self._weight(table), self.norm, self.time_limit_s, self.gap, work
         )
-        wanted, chosen, problem = self._solved(task, table, progress)
+        wanted, chosen, problem = self._solve(task, table, progress)
         found = chosen.found
-        deviation, bounds = _moved(found), _bounds(problem, found)
-        printed = None if grid is None else self._printed(problem, deviation, bounds, grid, work)
+        deviation, bounds = _deviation_of(found), _bounds(problem, found)
+        printed = None if grid is None else self._round_to_grid(problem, deviation, bounds, grid, work)
         value = table.value + deviation
         if printed is not None and grid is not None:
             deviation = printed
@@ -203,7 +203,7 @@ class Adjust:
         if not RoundingGrid(1).holds(table.value):
             raise ProtectionError(
                 "table_not_whole",
-                "whole numbers are asked for, but the table has others",
+                "integers are required, but the table has other values",
                 where="integer",
                 fix="leave integer=False, or round the table first",
             )
@@ -239,7 +239,7 @@ class Adjust:
             )
         return weight
 
-    def _printed(
+    def _round_to_grid(
         self,
         problem: DeviationProgram,
         deviation: Floats,
@@ -272,7 +272,7 @@ class Adjust:
             )
         return found
 
-    def _solved(
+    def _solve(
         self, task: AdjustmentProblem, table: Table, progress: Progress | None
     ) -> tuple[Floats, Chosen, DeviationProgram]:
         """Return the requested directions, the chosen ones with their optimum, and the problem solved."""
@@ -319,7 +319,7 @@ def _on_grid(levels: AllowedDeviations, grid: RoundingGrid | None) -> AllowedDev
     return replace(levels, **parts)
 
 
-def _moved(found: Closest) -> Floats:
+def _deviation_of(found: Closest) -> Floats:
     if found.deviation is None:
         raise SolverError(
             "optimum_without_point", "an optimum without a point", where="adjust", fix="report this"

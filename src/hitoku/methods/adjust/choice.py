@@ -66,7 +66,7 @@ def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress |
     Parameters
     ----------
     task
-        The table.
+        Adjustment problem of the table.
     starts
         Initial directions; the best of them also limits how far a cell needs to move.
     progress
@@ -91,7 +91,7 @@ def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress |
     bound = 0.0 if np.isnan(found.bound) else found.bound + form.constant
     if found.x is not None:
         sense = form.senses(found.x[form.choice], len(task.weight))
-        best = _better(best, sense, _solved(task, sense))
+        best = _better(best, sense, _solve_directions(task, sense))
     elif found.status is not integer.SolverStatus.LIMIT:
         # The cut-off equals the cost of the best known table, so nothing beyond it is better.
         bound = cost
@@ -99,7 +99,9 @@ def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress |
 
 
 def _best_of(task: AdjustmentProblem, starts: list[Floats]) -> Chosen:
-    known = [(sense, found) for sense in starts if (found := _solved(task, sense)) and found.optimal]
+    known = [
+        (sense, found) for sense in starts if (found := _solve_directions(task, sense)) and found.optimal
+    ]
     if not known:
         sense = task.repair_senses(starts[0])
         known = [(sense, task.closest(sense))]
@@ -111,7 +113,7 @@ def _best_of(task: AdjustmentProblem, starts: list[Floats]) -> Chosen:
             "senses_lead_to_no_table",
             "senses that an integer program found lead to no table",
             where="{n_sense} unsafe cells",
-            fix="look for values of very different size in one table, or ask for repair='elastic'",
+            fix="look for values of very different size in one table, or set repair='elastic'",
             n_sense=int(np.count_nonzero(sense)),
         )
     return Chosen(sense, found, -np.inf)
@@ -128,7 +130,7 @@ def not_decided(n_unsafe: int) -> SolverError:
     )
 
 
-def _solved(task: AdjustmentProblem, sense: Floats) -> Closest | None:
+def _solve_directions(task: AdjustmentProblem, sense: Floats) -> Closest | None:
     """Return the closest table for these directions, or None if no algorithm has a trustworthy answer."""
     try:
         return task.closest(sense)
@@ -160,12 +162,12 @@ def _branch(task: AdjustmentProblem, form: Disjunction, best: Chosen, progress: 
         if progress is not None:
             progress(bound, cost)
         undecided = np.isnan(fixed)
-        relaxed = _relaxed(task, form, fixed, bound)
+        relaxed = _relax_node(task, form, fixed, bound)
         if relaxed is None:
             continue
         share, below = relaxed
         sense = form.senses(np.where(undecided, share, fixed), len(task.weight))
-        found = _solved(task, sense)
+        found = _solve_directions(task, sense)
         best = _better(best, sense, found)
         if not undecided.any():
             unsolved = min(unsolved, below) if found is None else unsolved
@@ -178,7 +180,7 @@ def _branch(task: AdjustmentProblem, form: Disjunction, best: Chosen, progress: 
     return Chosen(best.sense, best.found, min(unsolved, best.found.cost))
 
 
-def _relaxed(
+def _relax_node(
     task: AdjustmentProblem, form: Disjunction, fixed: Floats, bound: float
 ) -> tuple[Floats, float] | None:
     """Return shares and bound of a node, or None if no table satisfies the fixed directions."""

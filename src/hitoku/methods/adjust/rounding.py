@@ -42,7 +42,7 @@ class Sums:
         Parameters
         ----------
         relations
-            The relations.
+            Relations between the cells.
         kept
             Cells that do not move.
         """
@@ -55,13 +55,13 @@ class Sums:
             inner[cells] = False
         leaves = np.flatnonzero(inner & ~kept)
         chosen = sparse.csr_array((np.ones(len(leaves)), (leaves, np.arange(len(leaves)))), (n, len(leaves)))
-        filled = _filled(chosen, rounds)
+        filled = _express_cells(chosen, rounds)
         tied = sparse.csr_array(sparse.vstack([relations @ filled, filled[np.flatnonzero(kept & ~inner)]]))
         tied.eliminate_zeros()
         tied = tied[np.flatnonzero(np.diff(tied.indptr))]
         if tied.shape[0] * tied.shape[1] > ADJUST.max_tie_entries:
             return None
-        solved = _solved(np.unique(tied.toarray().astype(np.int32), axis=0))
+        solved = _solve_integers(np.unique(tied.toarray().astype(np.int32), axis=0))
         if solved is None:
             return None
         pivots, ties = solved
@@ -109,7 +109,7 @@ def _rounds(relations: Any) -> tuple[tuple[Any, Integers], ...] | None:
     return tuple(rounds)
 
 
-def _filled(chosen: Any, rounds: tuple[tuple[Any, Integers], ...]) -> Any:
+def _express_cells(chosen: Any, rounds: tuple[tuple[Any, Integers], ...]) -> Any:
     """Express every cell in terms of the chosen ones."""
     filled = chosen
     n = chosen.shape[0]
@@ -119,12 +119,12 @@ def _filled(chosen: Any, rounds: tuple[tuple[Any, Integers], ...]) -> Any:
     return filled
 
 
-def _solved(rows: Any) -> tuple[Integers, Any] | None:
+def _solve_integers(rows: Any) -> tuple[Integers, Any] | None:
     """Solve integer equations for some columns, by elimination with pivots ±1; None if that fails.
 
     Examples
     --------
-    >>> pivots, ties = _solved(np.array([[1, 1, -1, 0], [0, 1, 1, -1]]))
+    >>> pivots, ties = _solve_integers(np.array([[1, 1, -1, 0], [0, 1, 1, -1]]))
     >>> pivots, ties.tolist()
     (array([0, 3]), [[0, -1, 1, 0], [0, 1, 1, 0]])
     """
@@ -217,7 +217,7 @@ def round_and_add_up(
     bounds
         Lowest and highest deviation of each cell.
     grid
-        The grid.
+        Grid of the values.
     again
         Finds the deviation for tighter bounds; called if a total misses its bound by a few steps.
     """

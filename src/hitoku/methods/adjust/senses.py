@@ -59,7 +59,7 @@ class AllowedDeviations:
         _refuse(
             table,
             unsafe & (down == 0) & (up == 0),
-            "come without a level, so nobody says how far they must move",
+            "come without a level, so the required deviation is unknown",
             "give a width with the rules, or levels with the rule given",
         )
         lower = np.where(kept, 0.0, table.lower - table.value)
@@ -69,7 +69,7 @@ class AllowedDeviations:
             table,
             unsafe & ~levels.can(UP) & ~levels.can(DOWN),
             "can move far enough neither up nor down within their bounds",
-            "widen lower or upper of the table, or ask for less",
+            "widen lower or upper of the table, or require less",
         )
         return levels
 
@@ -128,7 +128,7 @@ def senses(table: Table, levels: AllowedDeviations, chosen: Any, key: str) -> Fl
         elif chosen == "down":
             wanted = np.full(len(unsafe), DOWN)
         elif chosen == "hash":
-            wanted = hashed(table, np.flatnonzero(unsafe), key)
+            wanted = hash_senses(table, np.flatnonzero(unsafe), key)
         else:
             raise ParameterError(
                 "unknown_senses",
@@ -143,7 +143,7 @@ def senses(table: Table, levels: AllowedDeviations, chosen: Any, key: str) -> Fl
             wanted = np.where((wanted == UP) & ~levels.can(UP), DOWN, wanted)
             wanted = np.where((wanted == DOWN) & ~levels.can(DOWN), UP, wanted)
     else:
-        wanted = given(chosen, len(unsafe))
+        wanted = validate_senses(chosen, len(unsafe))
         if np.any(unsafe & (wanted == 0)):
             raise ParameterError(
                 "unsafe_cell_without_sense",
@@ -154,7 +154,7 @@ def senses(table: Table, levels: AllowedDeviations, chosen: Any, key: str) -> Fl
     return np.where(unsafe, wanted, 0).astype(np.float64)
 
 
-def given(chosen: Any, n_cells: int) -> Floats:
+def validate_senses(chosen: Any, n_cells: int) -> Floats:
     """Validate directions given as an array."""
     try:
         array = np.sign(np.array(chosen, dtype=np.float64))
@@ -178,7 +178,7 @@ def given(chosen: Any, n_cells: int) -> Floats:
     return np.asarray(array)
 
 
-def hashed(table: Table, cells: Any, key: str) -> Floats:
+def hash_senses(table: Table, cells: Any, key: str) -> Floats:
     """Derive the direction of some cells from a keyed hash of what identifies them; zero elsewhere.
 
     If the table has contributors: their number and the largest contributions, which are the same in every
@@ -189,7 +189,7 @@ def hashed(table: Table, cells: Any, key: str) -> Floats:
     --------
     >>> one = Table.from_array([3, 5], names=["region"])
     >>> two = Table.from_array([[1, 2], [4, 1]], names=["region", "nace"])
-    >>> same = hashed(one, [0, 1], "secret")[:2] == hashed(two, [2, 5], "secret")[[2, 5]]
+    >>> same = hash_senses(one, [0, 1], "secret")[:2] == hash_senses(two, [2, 5], "secret")[[2, 5]]
     >>> bool(same.all())
     True
     """
@@ -291,7 +291,7 @@ def fewest_changes(
             "no_senses_within_limits",
             "not decided: no senses were found within the limits of time and work",
             where="method adjust, {k} unsafe cells",
-            fix="raise time_limit_s or work_limit, or ask for repair='elastic'",
+            fix="raise time_limit_s or work_limit, or set repair='elastic'",
             k=k,
         )
     if found.x is None:
@@ -299,7 +299,7 @@ def fewest_changes(
             "no_safe_senses",
             "no senses lead to a safe table",
             where="{k} unsafe cells",
-            fix="free some of the cells that are kept, widen bounds, or ask for repair='elastic'",
+            fix="free some of the cells that are kept, widen bounds, or set repair='elastic'",
             k=k,
         )
     turned = np.zeros(n)

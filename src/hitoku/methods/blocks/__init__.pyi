@@ -22,9 +22,9 @@ from hitoku.methods.blocks.structural_zeros import wide_around_zeros as wide_aro
 from hitoku.methods.blocks.terms import Terms as Terms
 from hitoku.methods.blocks.terms import beside_zeros as beside_zeros
 from hitoku.methods.blocks.terms import claim as claim
+from hitoku.methods.blocks.terms import is_supported as is_supported
 from hitoku.methods.blocks.terms import of_counts as of_counts
 from hitoku.methods.blocks.terms import of_flat_counts as of_flat_counts
 from hitoku.methods.blocks.terms import protection_of as protection_of
 from hitoku.methods.blocks.terms import refuse_other_kinds as refuse_other_kinds
 from hitoku.methods.blocks.terms import totals as totals
-from hitoku.methods.blocks.terms import treated as treated

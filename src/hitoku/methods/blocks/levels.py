@@ -143,9 +143,9 @@ def refuse_small_totals(table: Table, values: Integers, terms: Terms) -> None:
     if len(places):
         raise ScopeError(
             "overall_totals_too_small",
-            "{n} total(s) over all codes are too small to be published beside what they hide",
+            "{n} total(s) over all codes are too small to be published with the cells they hide",
             where="cells {cells}",
-            fix="merge their codes with others, or ask for a smaller width; {public}",
+            fix="merge their codes with others, or require a smaller width; {public}",
             n=len(places),
             cells=some((table.describe(int(p)) for p in places[:4]), 3),
             public=PUBLIC,
@@ -164,13 +164,13 @@ def by_sections(
     Parameters
     ----------
     table, need
-        A table of counts with more than two variables, and its need.
-    All variables except two: each combination of their codes is a section.
-        All variables but two: each combination of their codes is a section.
+        Table of counts with more than two variables, and its need.
+    variables
+        All variables except two: each combination of their codes is a section.
     rules, width
         As passed to :func:`hitoku.assess`.
     treat
-        Protects one section.
+        Function that protects one section.
     """
     refuse_sections(table, variables, rules)
     others = [place for place, d in enumerate(table.dimensions) if d.name in variables]

@@ -78,12 +78,12 @@ def magnitude_pattern(
             rows, columns = nodes.rows[hit], nodes.columns[hit]
             withheld[rows[:, :, None], columns[:, None, :]] = True
             local = values[rows[:, :, None], columns[:, None, :]]
-            reach = reached(local.sum(axis=2), local.sum(axis=1), nodes.axis, nodes.cut, asked.sole)
+            reach = attainable_ranges(local.sum(axis=2), local.sum(axis=1), nodes.axis, nodes.cut, asked.sole)
             calls[nodes.number[hit]] = asked.short(rows, columns, local, reach)
     return withheld, calls[np.concatenate([nodes.number for nodes in levels[0]])]
 
 
-def reached(
+def attainable_ranges(
     rows: Integers, columns: Integers, axis: int, cut: int, sole: tuple[int, int, int]
 ) -> AttainableRange:
     """Return the ranges of cells over the tables with the sums and the reason of their rectangle.
@@ -102,7 +102,7 @@ def reached(
         Requirements of a unit of a single contributor: below, above, width.
     """
     if axis == 0:
-        turned = reached(columns, rows, 1, cut, sole)
+        turned = attainable_ranges(columns, rows, 1, cut, sole)
         return AttainableRange(turned.least.swapaxes(1, 2), turned.most.swapaxes(1, 2))
     shape = (*rows.shape, columns.shape[1])
     ones, far = np.ones(shape, dtype=np.int64), np.full(shape, FAR)

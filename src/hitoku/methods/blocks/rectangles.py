@@ -59,7 +59,7 @@ def tree(expected: Integers, split: str) -> list[list[Nodes]]:
         depth: list[Nodes] = []
         parts: dict[tuple[int, int], list[tuple[Integers, Integers, Integers]]] = {}
         for number, some_rows, some_columns in waiting:
-            rows, columns, local = ordered(expected, some_rows, some_columns)
+            rows, columns, local = sort_lines(expected, some_rows, some_columns)
             axis, cut = cuts(local, split)
             for way in np.unique(np.stack([axis, cut]), axis=1).T:
                 mine = (axis == way[0]) & (cut == way[1])
@@ -88,7 +88,7 @@ def joined(group: Sequence[tuple[Integers, Integers, Integers]]) -> tuple[Intege
     return numbers, rows, columns
 
 
-def ordered(expected: Integers, rows: Integers, columns: Integers) -> tuple[Integers, Integers, Integers]:
+def sort_lines(expected: Integers, rows: Integers, columns: Integers) -> tuple[Integers, Integers, Integers]:
     """Sort the lines of nodes by their expected sum; return that, too."""
     local = expected[rows[:, :, None], columns[:, None, :]]
     by_row = np.argsort(local.sum(axis=2), axis=1, kind="stable")
@@ -150,7 +150,7 @@ def pattern(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -
     """
     withheld = np.zeros(values.shape, dtype=np.bool_)
     for roots in levels[0]:
-        lost = ~settled(roots, terms, values, np.ones(len(roots.number), dtype=np.bool_))
+        lost = ~wide_enough(roots, terms, values, np.ones(len(roots.number), dtype=np.bool_))
         withheld[roots.rows[lost][:, :, None], roots.columns[lost][:, None, :]] = True
     unsafe = terms.unsafe(values)
     calls = np.zeros(1 + max(int(nodes.number.max()) for level in levels for nodes in level), dtype=np.bool_)
@@ -162,11 +162,11 @@ def pattern(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -
                 hit = np.asarray(calls[nodes.children].any(axis=1))
             if hit.any():
                 withheld[nodes.rows[hit][:, :, None], nodes.columns[hit][:, None, :]] = True
-                calls[nodes.number[hit]] = ~settled(nodes, terms, values, hit)
+                calls[nodes.number[hit]] = ~wide_enough(nodes, terms, values, hit)
     return withheld if terms.free is None else withheld & terms.free
 
 
-def settled(nodes: Nodes, terms: Terms, values: Integers, chosen: Mask) -> Mask:
+def wide_enough(nodes: Nodes, terms: Terms, values: Integers, chosen: Mask) -> Mask:
     """Return for the chosen nodes whether their sums leave their cells wide enough."""
     rows, columns = nodes.rows[chosen], nodes.columns[chosen]
     local = values[rows[:, :, None], columns[:, None, :]]
@@ -239,7 +239,7 @@ def _done(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -> 
             )
             hit[nodes.number] = mine
             if mine.any():
-                calls[nodes.number[mine]] = ~settled(nodes, terms, values, mine)
+                calls[nodes.number[mine]] = ~wide_enough(nodes, terms, values, mine)
     for level in levels:
         for nodes in level:
             if nodes.axis >= 0:

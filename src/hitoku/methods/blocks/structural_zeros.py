@@ -49,8 +49,8 @@ def push(
         if path is None:
             break
         lowered, raised = path
-        room = [int(values[cell] - lower[cell]) for cell in lowered]
-        step = min([most - pushed, *room, *(int(upper[cell] - values[cell]) for cell in raised)])
+        slack = [int(values[cell] - lower[cell]) for cell in lowered]
+        step = min([most - pushed, *slack, *(int(upper[cell] - values[cell]) for cell in raised)])
         for cell in lowered:
             values[cell] -= step
         for cell in raised:

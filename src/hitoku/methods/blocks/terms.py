@@ -164,7 +164,7 @@ def of_counts(table: Table) -> bool:
     return bool(table.integer and (table.frequency is None or np.array_equal(table.frequency, table.value)))
 
 
-def treated(table: Table) -> bool:
+def is_supported(table: Table) -> bool:
     """Return whether a table has two variables, each with one hierarchy, and no negative values."""
     two_way = len(table.dimensions) == 2 and all(len(d.hierarchies) == 1 for d in table.dimensions)
     return bool(two_way and not np.any(table.value < 0))
@@ -172,7 +172,7 @@ def treated(table: Table) -> bool:
 
 def refuse_other_kinds(table: Table) -> None:
     """Raise unless the table is two-way, and attackers know only that no value is negative."""
-    if not treated(table):
+    if not is_supported(table):
         raise ScopeError(
             "only_two_way_tables",
             "only two-way tables are treated, of values that are not negative, with one hierarchy "
@@ -206,7 +206,7 @@ def refuse_zeros(table: Table) -> None:
         raise ScopeError(
             "structural_zeros_not_supported",
             "structural zeros are treated in flat tables of counts alone: with levels or "
-            "magnitudes it is not shown that withheld cells beside them can move far enough",
+            "magnitudes it is not shown that suppressed cells next to them can move far enough",
             where="blocks",
             fix="publish the finest level with its totals alone, or use another method",
         )
@@ -243,7 +243,7 @@ def refuse_telling_totals(table: Table, cells: Integers) -> None:
             "totals_tell_too_much",
             "{n} cell(s) could be unsafe, and the totals alone tell more about them than allowed",
             where="cells {cells}",
-            fix="merge their codes with others, or ask for a smaller width; {public}",
+            fix="merge their codes with others, or require a smaller width; {public}",
             n=len(cells),
             cells=some((table.describe(int(p)) for p in cells[:4]), 3),
             public=PUBLIC,
@@ -261,7 +261,7 @@ def refuse_other_rules(
         if not np.array_equal(judge_counts(table, inner, numbers, rules)[inner], expected):
             raise ScopeError(
                 "rule_asks_for_more",
-                "a rule asks for more than whether a count is small, or large for its totals",
+                "a rule considers more than whether a count is small, or large for its totals",
                 where="blocks, rules",
                 fix="use rules such as MinFrequency",
             )
@@ -328,7 +328,7 @@ def refuse_other_needs(table: Table, need: Need, width: Integers, unsafe: Mask) 
     if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width > width):
         raise ScopeError(
             "need_wider_than_method",
-            "the need asks for more than the width that the method was given",
+            "the need requires a larger width than the method's",
             where="blocks, width",
             fix="give assess the same width and groups=False, and rules no levels of their own",
         )

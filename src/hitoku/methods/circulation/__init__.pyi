@@ -8,4 +8,4 @@ from hitoku.methods.circulation.circulation import free_moves as free_moves
 from hitoku.methods.circulation.circulation import prices as prices
 from hitoku.methods.circulation.parts import PartSearch as PartSearch
 from hitoku.methods.circulation.reach import CellReach as CellReach
-from hitoku.methods.circulation.reach import levelled as levelled
+from hitoku.methods.circulation.reach import level_prices as level_prices

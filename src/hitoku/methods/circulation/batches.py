@@ -19,9 +19,9 @@ from scipy import sparse
 
 from hitoku.feasibility import Pattern
 from hitoku.feasibility.hypercubes import Requirements, Slacks
-from hitoku.methods.circulation.reach import FAR, CellReach, levelled
+from hitoku.methods.circulation.reach import FAR, CellReach, level_prices
 from hitoku.model import Deviations, Floats, Integers, Mask
-from hitoku.solver.linear import LinearProgram, Warm, opened
+from hitoku.solver.linear import LinearProgram, Warm, open_program
 from hitoku.solver.solution import CountedWork
 
 # Cap on slacks, as a multiple of the largest requirement of a batch: ends of similar size, a quicker solver.
@@ -46,7 +46,7 @@ class Batches:
 
     Parameters
     ----------
-    rooms, requirements
+    slacks, requirements
         Possible and required movement.
     price
         Price of each cell; zero if it is suppressed in any case.
@@ -54,13 +54,13 @@ class Batches:
         Cells whose prices set the scale for others: all except zeros, which are expensive by convention.
     """
 
-    def __init__(self, rooms: Slacks, requirements: Requirements, price: Floats, ordinary: Mask) -> None:
+    def __init__(self, slacks: Slacks, requirements: Requirements, price: Floats, ordinary: Mask) -> None:
         self.price, self.ordinary, self._requirements = price, ordinary, requirements
         self._cell = np.concatenate([requirements.cells, requirements.cells])
-        even = np.minimum(rooms.even, FAR)
-        self._rooms = {
+        even = np.minimum(slacks.even, FAR)
+        self._slacks = {
             True: (even, even),
-            False: (np.minimum(rooms.down, FAR), np.minimum(rooms.up, FAR)),
+            False: (np.minimum(slacks.down, FAR), np.minimum(slacks.up, FAR)),
         }
 
     def assigned(self, batches: Iterable[WitnessBatch]) -> list[WitnessBatch]:
@@ -69,14 +69,14 @@ class Batches:
         left = requirements.amount > 0
         for batch in batches:
             mine = np.flatnonzero(left & (requirements.even == batch.even))
-            served = mine[self._reached(batch.change, mine, even=batch.even)]
+            served = mine[self._reached_requirements(batch.change, mine, even=batch.even)]
             if len(served):
                 left[served] = False
                 unit = float(np.median(requirements.amount[served]))
                 kept.append(WitnessBatch(batch.change, served, unit, batch.even))
         return kept
 
-    def _reached(self, change: Floats, requirements: Integers, *, even: bool) -> Mask:
+    def _reached_requirements(self, change: Floats, requirements: Integers, *, even: bool) -> Mask:
         far = change[self._cell[requirements]]
         far = np.abs(far) if even else far * self._requirements.sign[requirements]
         return np.asarray(far >= self._requirements.amount[requirements])
@@ -107,7 +107,8 @@ class Batches:
     ) -> tuple[Floats, Floats]:
         n, amount = len(cells), step * np.ceil(self._requirements.amount[batch.served] / step)
         far = FARTHEST * float(amount.max(initial=1.0))
-        down, up = (step * np.floor(np.minimum(room[cells], far) / step) for room in self._rooms[batch.even])
+        slacks = self._slacks[batch.even]
+        down, up = (step * np.floor(np.minimum(slack[cells], far) / step) for slack in slacks)
         if held is not None:
             down, up = np.where(held[cells], down, 0.0), np.where(held[cells], up, 0.0)
         low, high = np.zeros(2 * n), np.concatenate([up, down]) / batch.unit
@@ -120,11 +121,11 @@ class Batches:
 
     def fits(self, batch: WitnessBatch, change: Floats) -> bool:
         """Return whether a deviation serves the requirements of a batch and keeps all slacks."""
-        down, up = self._rooms[batch.even]
+        down, up = self._slacks[batch.even]
         return bool(
             np.all(change >= -down)
             and np.all(change <= up)
-            and np.all(self._reached(change, batch.served, even=batch.even))
+            and np.all(self._reached_requirements(change, batch.served, even=batch.even))
         )
 
 
@@ -158,7 +159,7 @@ class BatchProgram:
         """
         n_rows, n_columns = self._both.shape
         program = LinearProgram(np.zeros(n_columns), self._both, np.zeros(n_rows), upper=np.ones(n_columns))
-        return opened(program, work_limit=work_limit, work=work, dual=True)
+        return open_program(program, work_limit=work_limit, work=work, dual=True)
 
     def solved(
         self, batch: WitnessBatch, weight: Floats, warm: Warm, held: Mask | None = None
@@ -193,7 +194,7 @@ def read_batches(deviations: Deviations, n_even: int, n_cells: int) -> list[Witn
     return read
 
 
-def written(batches: Sequence[WitnessBatch], scale: int) -> Deviations:
+def batch_deviations(batches: Sequence[WitnessBatch], scale: int) -> Deviations:
     """Return batches as deviations."""
     moved = [np.flatnonzero(batch.change) for batch in batches]
     return Deviations.of(
@@ -269,7 +270,7 @@ def _sweep(
         others = size - (1.0 - OWN) * _size(batch)
         # Starting from the basis of another batch takes longer than starting from none.
         warm.forget()
-        found = program.solved(batch, levelled(state.price / (others + eps), state.ordinary), warm)
+        found = program.solved(batch, level_prices(state.price / (others + eps), state.ordinary), warm)
         if found is not None:
             size += _size(found) - _size(batch)
             batches[number] = found
@@ -309,7 +310,7 @@ class BatchTidy:
         self._held = state.moved(batches) | self._pinned
         self._pattern = Pattern(relations, np.ones(len(self._held), dtype=bool), self._held)
         self._program = BatchProgram(reach, relations, state, np.flatnonzero(self._held))
-        self._weight = levelled(state.price, self._held & state.ordinary)
+        self._weight = level_prices(state.price, self._held & state.ordinary)
         self.tried = 0
 
     def run(self, most_cells: int, work: CountedWork, more: Callable[[], bool]) -> list[WitnessBatch]:

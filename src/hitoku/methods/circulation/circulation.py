@@ -27,7 +27,7 @@ from hitoku.feasibility.hypercubes import (
     Requirements,
     Slacks,
     cross_table_of,
-    packed,
+    pack_witnesses,
 )
 from hitoku.methods.circulation.batches import (
     AGAIN,
@@ -36,15 +36,15 @@ from hitoku.methods.circulation.batches import (
     Batches,
     BatchProgram,
     BatchTidy,
+    batch_deviations,
     read_batches,
     swept,
-    written,
 )
 from hitoku.methods.circulation.parts import PartSearch
 from hitoku.methods.circulation.reach import CellReach, KnownChanges
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy import unreachable
-from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
+from hitoku.methods.keep import Keep, by_hand, kept_cells, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.run import run
 from hitoku.model import Deviations, Floats, Integers, Mask, Need, Protection, Table
@@ -130,7 +130,7 @@ class Circulation:
         Parameters
         ----------
         table
-            The table.
+            Table to protect.
         need
             Unsafe cells, and their required protection.
         progress
@@ -147,15 +147,15 @@ class Circulation:
         """Decide over the reals; :func:`hitoku.methods.run.run` does the rest."""
         began = time.monotonic()
         cost = costs(table, self.cost)
-        stay = kept(table, self.keep)
+        stay = kept_cells(table, self.keep)
         refuse_unsafe(table, need, stay)
         start = by_hand(table, self.start, stay)
         first = need.unsafe | start
         movable = (~stay | first) & (table.upper > table.lower)
-        rooms = Slacks.of(table.value, table.lower, table.upper, movable, integer=table.integer)
-        requirements = Requirements.of(need, rooms, table.describe)
-        free = free_moves(table.relations, rooms, requirements, first)
-        search = Search(table, rooms, requirements, prices(table, need, cost, first), movable)
+        slacks = Slacks.of(table.value, table.lower, table.upper, movable, integer=table.integer)
+        requirements = Requirements.of(need, slacks, table.describe)
+        free = free_moves(table.relations, slacks, requirements, first)
+        search = Search(table, slacks, requirements, prices(table, need, cost, first), movable)
         clock = Clock(began, self.time_limit_s, 1 + self.rounds, progress)
         search.run(self.rounds, clock)
         withheld = first.copy()
@@ -174,7 +174,7 @@ class Circulation:
 
 
 def free_moves(
-    relations: sparse.csr_array, rooms: Slacks, requirements: Requirements, held: Mask
+    relations: sparse.csr_array, slacks: Slacks, requirements: Requirements, held: Mask
 ) -> Deviations:
     """Serve requirements through cells that are suppressed in any case, and mark them as served.
 
@@ -182,12 +182,12 @@ def free_moves(
     ----------
     relations
         Relations of the table.
-    rooms, requirements
+    slacks, requirements
         Possible and required movement; the amounts of requirements that are served become zero.
     held
         Cells that are suppressed in any case.
     """
-    cells = np.flatnonzero(Incidence.of(relations).movable(held & (rooms.down + rooms.up > 0)))
+    cells = np.flatnonzero(Incidence.of(relations).movable(held & (slacks.down + slacks.up > 0)))
     n, place = len(requirements.cells), np.searchsorted(cells, requirements.cells)
     loose = np.isin(requirements.cells, cells)
     levels = Levels.none(len(cells))
@@ -196,7 +196,7 @@ def free_moves(
     levels.width[place[loose]] = requirements.width[loose]
     found: list[tuple[Integers, Integers]] = []
     part = sparse.csr_array(relations[:, cells])
-    problem = Problem.deviations(part, -rooms.down[cells], rooms.up[cells])
+    problem = Problem.deviations(part, -slacks.down[cells], slacks.up[cells])
     network = NetworkCirculation.of(problem, levels, CountedWork(FLOW_WORK))
     if network is not None:
         for change in network.deviations(FEW):
@@ -206,7 +206,7 @@ def free_moves(
         served = cells[network.cells[network.levels.required & ~(lacking[0] | lacking[1])]]
         free = np.flatnonzero(np.isin(requirements.cells, served))
         requirements.amount[free] = requirements.amount[n + free] = 0.0
-    return Deviations.of(found, int(rooms.scale))
+    return Deviations.of(found, int(slacks.scale))
 
 
 def prices(table: Table, need: Need, cost: Floats, first: Mask) -> Floats:
@@ -275,16 +275,16 @@ class Search:
     """One run, from the first witnesses to the final ones."""
 
     def __init__(
-        self, table: Table, rooms: Slacks, requirements: Requirements, price: Floats, movable: Mask
+        self, table: Table, slacks: Slacks, requirements: Requirements, price: Floats, movable: Mask
     ) -> None:
-        self._table, self._rooms, self._requirements, self._price = table, rooms, requirements, price
+        self._table, self._slacks, self._requirements, self._price = table, slacks, requirements, price
         self._movable = movable
         self._reach: CellReach | None = None
         self.work, self._known = CountedWork(MAX_WORK), KnownChanges(table.n_cells)
         cross_table = cross_table_of(table)
         self._crossed = cross_table is not None
         self._cross_table = cross_table or EnclosingTable((table.n_cells,), (), np.arange(table.n_cells))
-        self.hypercubes = HypercubeSearch(self._cross_table, rooms, requirements, price)
+        self.hypercubes = HypercubeSearch(self._cross_table, slacks, requirements, price)
 
     def deviations(self, rounds: int, clock: Clock) -> Deviations:
         """Combine witnesses into few common deviations; make these cheaper if the table is not too large."""
@@ -293,26 +293,26 @@ class Search:
         except KeyboardInterrupt:
             clock.interrupt()
             for requirement in self.hypercubes.open().tolist():
-                self._reached(requirement)
-            return packed(self.hypercubes, self._rooms)[0]
+                self._reach_by_programs(requirement)
+            return pack_witnesses(self.hypercubes, self._slacks)[0]
 
     def _few(self, rounds: int, clock: Clock) -> Deviations:
         small = self._table.n_cells <= SMALL
         if rounds == 0 or not clock.searches or self._table.n_cells > LARGEST_SWEPT:
-            return packed(self.hypercubes, self._rooms)[0]
+            return pack_witnesses(self.hypercubes, self._slacks)[0]
         if self._crossed and not self._sweeps and small:
             self._search_parts(clock)
-        deviations, _ = packed(self.hypercubes, self._rooms)
+        deviations, _ = pack_witnesses(self.hypercubes, self._slacks)
         return self._cheaper(deviations, rounds, clock) if len(deviations) else deviations
 
     def _cheaper(self, deviations: Deviations, rounds: int, clock: Clock) -> Deviations:
         """Make common deviations cheaper; return the given ones if that fails."""
         small = self._table.n_cells <= SMALL
-        state = Batches(self._rooms, self._requirements, self._price, self._table.value != 0)
-        batches = read_batches(*packed(self.hypercubes, self._rooms, SPREAD), self._table.n_cells)
+        state = Batches(self._slacks, self._requirements, self._price, self._table.value != 0)
+        batches = read_batches(*pack_witnesses(self.hypercubes, self._slacks, SPREAD), self._table.n_cells)
         relations = self._table.relations
         program = BatchProgram(
-            self.reach, relations, state, np.flatnonzero((self._rooms.even > 0) | state.moved(batches))
+            self.reach, relations, state, np.flatnonzero((self._slacks.even > 0) | state.moved(batches))
         )
         first = SHARPNESS_SMALL if small else SHARPNESS
         long = small or not self._sweeps
@@ -330,13 +330,13 @@ class Search:
             )
             if self._sweeps and not clock.passed():
                 break
-        better = written(batches, deviations.scale)
+        better = batch_deviations(batches, deviations.scale)
         cost = [self._price[np.unique(each.cells)].sum() for each in (deviations, better)]
         return better if cost[1] < cost[0] else deviations
 
     def _search_parts(self, clock: Clock) -> None:
         """Search the pattern again, part by part."""
-        parts = PartSearch(self._table.relations, self._rooms, self._price, self.hypercubes, self.reach)
+        parts = PartSearch(self._table.relations, self._slacks, self._price, self.hypercubes, self.reach)
         parts.run(SEARCHED, clock.goes_on)
 
     @property
@@ -353,9 +353,9 @@ class Search:
         """Give every requirement a witness, then make the witnesses cheaper together."""
         hypercubes = self.hypercubes
         if self._crossed:
-            hypercubes.serve(self._rooms, tick=_telling(clock))
+            hypercubes.serve(self._slacks, tick=_telling(clock))
         for requirement in hypercubes.by_size(hypercubes.open()).tolist():
-            self._reached(requirement)
+            self._reach_by_programs(requirement)
         try:
             more = clock.passed()
             for _ in range(rounds if self._crossed and not self._sweeps else 0):
@@ -370,7 +370,7 @@ class Search:
             # Kernels finish before an interruption takes effect, so every requirement still has a witness.
             clock.interrupt()
 
-    def _reached(self, requirement: int) -> None:
+    def _reach_by_programs(self, requirement: int) -> None:
         """Give one requirement a witness by linear programs; raise if there is none."""
         hypercubes, requirements, n = self.hypercubes, self._requirements, len(self._requirements.cells)
         if hypercubes.served(requirement):
@@ -379,9 +379,9 @@ class Search:
         if self._linear(requirement):
             return
         self._stop_if_over()
-        cell, rooms = int(requirements.cells[place]), (self._rooms.down, self._rooms.up)
+        cell, slacks = int(requirements.cells[place]), (self._slacks.down, self._slacks.up)
         asked = float(requirements.lower[place] + requirements.upper[place] + requirements.width[place])
-        down, up = self.reach.farthest(cell, rooms, asked)
+        down, up = self.reach.farthest(cell, slacks, asked)
         self._stop_if_over()
         if not requirements.split(place, down, up):
             raise unreachable(self._table, [cell])
@@ -399,10 +399,10 @@ class Search:
     def _linear(self, requirement: int, *, whole: bool = False) -> bool:
         """Look for a witness by linear programs, or by integer programs over neighbourhoods."""
         hypercubes, requirements, n = self.hypercubes, self._requirements, len(self._requirements.cells)
-        rooms = (
-            (self._rooms.even, self._rooms.even)
+        slacks = (
+            (self._slacks.even, self._slacks.even)
             if requirements.even[requirement]
-            else (self._rooms.down, self._rooms.up)
+            else (self._slacks.down, self._slacks.up)
         )
         sign, cell, amount = (
             1 if requirement < n else -1,
@@ -417,7 +417,7 @@ class Search:
             return True
         price = np.where(hypercubes.use[self._cross_table.position] > 0, 0.01, 1.0) * self._price + 1e-9
         search = self.reach.whole_change if whole else self.reach.change
-        found = search(cell, sign, amount, rooms, price)
+        found = search(cell, sign, amount, slacks, price)
         if found is not None:
             self._known.add(found, even=bool(requirements.even[requirement]))
             hypercubes.put(requirement, self._cross_table.position[found.cells], found.amounts)

@@ -43,7 +43,7 @@ class PartSearch:
 
     Parameters
     ----------
-    relations, rooms, price
+    relations, slacks, price
         Properties of the table's cells; prices are zero if they are suppressed in any case.
     hypercubes
         The witnesses; better ones replace them.
@@ -54,35 +54,35 @@ class PartSearch:
     def __init__(
         self,
         relations: sparse.csr_array,
-        rooms: Slacks,
+        slacks: Slacks,
         price: Floats,
         hypercubes: HypercubeSearch,
         reach: CellReach,
     ) -> None:
-        self._rooms, self._hypercubes, self._reach = rooms, hypercubes, reach
+        self._slacks, self._hypercubes, self._reach = slacks, hypercubes, reach
         self._relations, self._pinned = Incidence.of(relations), price <= 0
-        self._able = (rooms.up > 0) | (rooms.down > 0)
+        self._able = (slacks.up > 0) | (slacks.down > 0)
         n, grid, nothing = len(price), CostScale.of(price), np.zeros(0, dtype=np.int64)
         self._step = 1.0 if grid.whole else 0.0
-        self._used = _used(hypercubes, n)
+        self._moved_cells = _moved_cells(hypercubes, n)
         signed = Instance(
             cells=np.arange(n),
             relations=relations,
-            up=rooms.up,
-            down=rooms.down,
+            up=slacks.up,
+            down=slacks.down,
             forced=self._pinned,
             weight=grid.weight,
             tie=np.zeros(n, dtype=np.int64),
             levels=ProtectionLevels(nothing, nothing.astype(np.int8), nothing.astype(np.float64)),
         )
         # If all requirements of a part hold both ways, one way is enough: the opposite fits, too.
-        self._problems = {False: signed, True: replace(signed, up=rooms.even, down=rooms.even)}
+        self._problems = {False: signed, True: replace(signed, up=slacks.even, down=slacks.even)}
         self._around = Neighbourhoods(signed)
 
     @property
     def pattern(self) -> Mask:
         """Suppressed cells."""
-        return np.asarray(self._used.any(axis=0) | self._pinned)
+        return np.asarray(self._moved_cells.any(axis=0) | self._pinned)
 
     def run(self, work: int, more: Callable[[], bool]) -> None:
         """Search around every cell, repeatedly, until nothing improves.
@@ -109,10 +109,10 @@ class PartSearch:
         """Search the pattern again with some cells released; return whether it became cheaper."""
         pattern, requirements = self.pattern, self._hypercubes.requirements
         kept = pattern & ~freed
-        touched = np.flatnonzero(self._used[:, freed].any(axis=1))
+        touched = np.flatnonzero(self._moved_cells[:, freed].any(axis=1))
         if len(touched) > MAX_REQUIREMENTS:
             return False
-        alive = freed | self._used[touched].any(axis=0)
+        alive = freed | self._moved_cells[touched].any(axis=0)
         alive |= self._candidates(freed, pattern)
         both_ways = bool(requirements.even[touched].all())
         problem = self._problems[both_ways]
@@ -127,9 +127,9 @@ class PartSearch:
             return False
         new = kept.copy()
         new[alive] |= found
-        lost = touched[self._used[touched][:, ~new].any(axis=1)]
+        lost = touched[self._moved_cells[touched][:, ~new].any(axis=1)]
         budget.work += PER_WITNESS * len(lost)
-        return self._replaced(lost, np.flatnonzero(new & alive))
+        return self._replace_witnesses(lost, np.flatnonzero(new & alive))
 
     def _candidates(self, freed: Mask, pattern: Mask) -> Mask:
         """Return the cheapest nearby cells that may be added, half of them adjacent to the released ones."""
@@ -151,9 +151,9 @@ class PartSearch:
         side[len(touched) :] = DOWN
         return ProtectionLevels(requirements.cells[requirement % n], side, requirements.amount[requirement])
 
-    def _replaced(self, lost: Integers, cells: Integers) -> bool:
+    def _replace_witnesses(self, lost: Integers, cells: Integers) -> bool:
         """Give requirements new witnesses through some cells; all or none."""
-        hypercubes, requirements, rooms = self._hypercubes, self._hypercubes.requirements, self._rooms
+        hypercubes, requirements, slacks = self._hypercubes, self._hypercubes.requirements, self._slacks
         n = len(requirements.cells)
         asked = [
             (
@@ -164,7 +164,7 @@ class PartSearch:
             )
             for k in lost.tolist()
         ]
-        ends = {True: (rooms.even, rooms.even), False: (rooms.down, rooms.up)}
+        ends = {True: (slacks.even, slacks.even), False: (slacks.down, slacks.up)}
         found: list[Change] = []
         for change in self._reach.within(cells, asked, ends):
             if change is None:
@@ -172,12 +172,12 @@ class PartSearch:
             found.append(change)
         for requirement, change in zip(lost.tolist(), found, strict=True):
             hypercubes.put(requirement, hypercubes.cross_table.position[change.cells], change.amounts)
-            self._used[requirement] = False
-            self._used[requirement, change.cells] = True
+            self._moved_cells[requirement] = False
+            self._moved_cells[requirement, change.cells] = True
         return True
 
 
-def _used(hypercubes: HypercubeSearch, n_cells: int) -> Mask:
+def _moved_cells(hypercubes: HypercubeSearch, n_cells: int) -> Mask:
     """Return for each requirement which cells its witness moves."""
     requirement, cell, _ = hypercubes.shown_entries()
     used = np.zeros((len(hypercubes.requirements.amount), n_cells), dtype=bool)

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from hitoku.model import Floats, Integers, Mask, Table
 from hitoku.solver import integer
-from hitoku.solver.linear import LinearProgram, Solution, Warm, opened
+from hitoku.solver.linear import LinearProgram, Solution, Warm, open_program
 from hitoku.solver.solution import CountedWork
 
 # A vertex further than this from an integer is not integer.
@@ -117,7 +117,7 @@ class CellReach:
         self._whole: Any = self._columns.astype(np.int64) if whole else None
 
     def change(
-        self, cell: int, sign: int, amount: float, rooms: tuple[Floats, Floats], price: Floats
+        self, cell: int, sign: int, amount: float, slacks: tuple[Floats, Floats], price: Floats
     ) -> Change | None:
         """Find a cheap change that moves a cell by an amount up or down; None if there is none.
 
@@ -125,16 +125,16 @@ class CellReach:
         ----------
         cell, sign, amount
             Cell, direction, number of steps.
-        rooms
+        slacks
             Slacks of all cells down and up.
         price
             Price of moving each cell.
         """
         asked = cell, sign, amount
         for cheapest, enough in self._lean:
-            near = self._cheap(asked, rooms, price, cheapest, enough)
-            nearer = (np.minimum(rooms[0], CAPS[0] * amount), np.minimum(rooms[1], CAPS[0] * amount))
-            found = self._gathered(near, asked, nearer, price, 1.0)
+            near = self._cheap(asked, slacks, price, cheapest, enough)
+            nearer = (np.minimum(slacks[0], CAPS[0] * amount), np.minimum(slacks[1], CAPS[0] * amount))
+            found = self._gather_cells(near, asked, nearer, price, 1.0)
             if found is not None:
                 return found
         near = self._everything if len(self._everything) <= AT_ONCE else np.array([cell])
@@ -145,18 +145,18 @@ class CellReach:
             # Bounds of very different size make the solver's zero imprecise: distant ones are brought closer
             # while that does not exclude a solution.
             for cap in (*CAPS, FAR / amount) if last else CAPS[:1]:
-                nearer = (np.minimum(rooms[0], cap * amount), np.minimum(rooms[1], cap * amount))
+                nearer = (np.minimum(slacks[0], cap * amount), np.minimum(slacks[1], cap * amount))
                 for step in STEPS if self._integer else STEPS[:1]:
-                    found = None if step > amount else self._gathered(near, asked, nearer, price, step)
+                    found = None if step > amount else self._gather_cells(near, asked, nearer, price, step)
                     if found is not None:
                         return found
             if self._integer and len(near) <= FEW:
-                found = self._read(near, self._whole_change(near, asked, rooms, price, last=last))
+                found = self._read(near, self._whole_change(near, asked, slacks, price, last=last))
             if found is not None or last:
                 return found
 
     def whole_change(
-        self, cell: int, sign: int, amount: float, rooms: tuple[Floats, Floats], price: Floats
+        self, cell: int, sign: int, amount: float, slacks: tuple[Floats, Floats], price: Floats
     ) -> Change | None:
         """Find the change of :meth:`change` by integer programs over growing neighbourhoods.
 
@@ -170,7 +170,7 @@ class CellReach:
             near = wider
             # Distant bounds prevent an integer program from ending.
             for cap in CAPS:
-                nearer = (np.minimum(rooms[0], cap * amount), np.minimum(rooms[1], cap * amount))
+                nearer = (np.minimum(slacks[0], cap * amount), np.minimum(slacks[1], cap * amount))
                 found = self._read(near, self._whole_change(near, asked, nearer, price, last=False))
                 if found is not None:
                     return found
@@ -180,7 +180,7 @@ class CellReach:
         self,
         cells: Integers,
         asked: Iterable[tuple[int, int, float, bool]],
-        rooms: Mapping[bool, tuple[Floats, Floats]],
+        slacks: Mapping[bool, tuple[Floats, Floats]],
     ) -> Iterator[Change | None]:
         """Find changes of some cells only, as small as possible; None if they do not suffice.
 
@@ -190,19 +190,19 @@ class CellReach:
             Cells that may move, ascending.
         asked
             Requirements: cell, direction, number of steps, whether the opposite must fit too.
-        rooms
+        slacks
             Slacks of all cells down and up, by whether the opposite must fit.
         """
         n, relations = len(cells), self._relations(cells)
         both = sparse.hstack([relations, -relations], format="csr")
         ones, nothing = np.ones(2 * n), np.zeros(2 * n)
         program = LinearProgram(ones, both, np.zeros(both.shape[0]), nothing, ones)
-        with opened(program, dual=True) as warm:
+        with open_program(program, dual=True) as warm:
             for cell, sign, amount, even in asked:
-                yield self._moved_least(warm, cells, (cell, sign, amount), rooms[even])
+                yield self._moved_least(warm, cells, (cell, sign, amount), slacks[even])
 
     def _moved_least(
-        self, warm: Warm, cells: Integers, asked: tuple[int, int, float], rooms: tuple[Floats, Floats]
+        self, warm: Warm, cells: Integers, asked: tuple[int, int, float], slacks: tuple[Floats, Floats]
     ) -> Change | None:
         cell, sign, amount = asked
         n, place = len(cells), int(np.searchsorted(cells, cell))
@@ -210,7 +210,7 @@ class CellReach:
         for cap in (CAPS[0], FAR / amount):
             for step in (step for step in (STEPS if self._integer else STEPS[:1]) if step <= amount):
                 unit = step * np.ceil(amount / step)
-                down, up = (step * np.floor(np.minimum(room[cells], cap * unit) / step) for room in rooms)
+                down, up = (step * np.floor(np.minimum(slack[cells], cap * unit) / step) for slack in slacks)
                 low, high = np.zeros(2 * n), np.concatenate([up, down]) / unit
                 low[wanted], high[other] = 1.0, 0.0
                 warm.bounds(low, high)
@@ -221,11 +221,11 @@ class CellReach:
                         return found
         return None
 
-    def _gathered(
+    def _gather_cells(
         self,
         cells: Integers,
         asked: tuple[int, int, float],
-        rooms: tuple[Floats, Floats],
+        slacks: tuple[Floats, Floats],
         price: Floats,
         step: float,
     ) -> Change | None:
@@ -233,7 +233,7 @@ class CellReach:
         best, least, weight = None, np.inf, price
         cell, sign, amount = asked
         coarse = cell, sign, np.ceil(amount / step)
-        parts = np.floor(rooms[0] / step), np.floor(rooms[1] / step)
+        parts = np.floor(slacks[0] / step), np.floor(slacks[1] / step)
         for _ in range(self._tries):
             program = self._program(cells, coarse, parts, weight)
             found = None if program is None else self._read(cells, self._least(program), step)
@@ -249,13 +249,13 @@ class CellReach:
         self,
         cells: Integers,
         asked: tuple[int, int, float],
-        rooms: tuple[Floats, Floats],
+        slacks: tuple[Floats, Floats],
         price: Floats,
         *,
         last: bool,
     ) -> Solution | None:
         """Solve for integers, if no vertex of the linear program is integer."""
-        program = self._program(cells, asked, rooms, price)
+        program = self._program(cells, asked, slacks, price)
         if program is None or self._least(program).x is None:
             return None
         limit = NODES_LAST if last else NODES
@@ -263,12 +263,12 @@ class CellReach:
             integer.IntegerProgram(*_parts(program)), gap=0.1, work_limit=limit, work=self._work
         )
 
-    def farthest(self, cell: int, rooms: tuple[Floats, Floats], cap: float) -> tuple[float, float]:
+    def farthest(self, cell: int, slacks: tuple[Floats, Floats], cap: float) -> tuple[float, float]:
         """Return how far a cell can move down and up if all cells may move, up to a cap, in integer steps."""
         near = np.array([cell])
         while len(wider := self._wider(near)) > len(near):
             near = wider
-        low, high = -np.minimum(rooms[0][near], FAR), np.minimum(rooms[1][near], FAR)
+        low, high = -np.minimum(slacks[0][near], FAR), np.minimum(slacks[1][near], FAR)
         place = int(np.searchsorted(near, cell))
         low[place], high[place] = max(low[place], -cap), min(high[place], cap)
         relations, cost = self._relations(near), np.zeros(len(near))
@@ -303,7 +303,7 @@ class CellReach:
     def _cheap(
         self,
         asked: tuple[int, int, float],
-        rooms: tuple[Floats, Floats],
+        slacks: tuple[Floats, Floats],
         price: Floats,
         cheapest: int,
         enough: int,
@@ -313,9 +313,9 @@ class CellReach:
         The cheapest of the relation join first, preferring those that close several relations at once.
         """
         cell, _, amount = asked
-        room = np.minimum(np.maximum(rooms[0], rooms[1]), amount)
-        able = self._movable & (room > 0)
-        expense = price * (amount / np.maximum(room, 1.0))
+        slack = np.minimum(np.maximum(slacks[0], slacks[1]), amount)
+        able = self._movable & (slack > 0)
+        expense = price * (amount / np.maximum(slack, 1.0))
         cells = np.array([cell])
         for _ in range(LEAN_STEPS):
             rows, times = np.unique(self._columns[:, cells].indices, return_counts=True)
@@ -342,11 +342,11 @@ class CellReach:
         return part[np.flatnonzero(np.diff(part.indptr))]
 
     def _program(
-        self, cells: Integers, asked: tuple[int, int, float], rooms: tuple[Floats, Floats], price: Floats
+        self, cells: Integers, asked: tuple[int, int, float], slacks: tuple[Floats, Floats], price: Floats
     ) -> LinearProgram | None:
         """Build the search over some cells, all others fixed; None if the cell itself has no slack."""
         cell, sign, amount = asked
-        down, up = np.minimum(rooms[0][cells], FAR), np.minimum(rooms[1][cells], FAR)
+        down, up = np.minimum(slacks[0][cells], FAR), np.minimum(slacks[1][cells], FAR)
         place = int(np.searchsorted(cells, cell))
         low = np.zeros(2 * len(cells))
         # Columns: every cell up, then every cell down.
@@ -359,11 +359,11 @@ class CellReach:
         both = sparse.hstack([relations, -relations], format="csr")
         # A cell with little slack moves little: its price counts once, not per step.
         cost = np.tile(price[cells], 2) / np.minimum(np.maximum(ends, 1.0), amount)
-        cost = levelled(cost, (ends > 0) & np.tile(self._ordinary[cells], 2))
+        cost = level_prices(cost, (ends > 0) & np.tile(self._ordinary[cells], 2))
         return LinearProgram(cost, both, np.zeros(both.shape[0]), low, ends)
 
     def _least(self, program: LinearProgram) -> Solution:
-        with opened(program, work=self._work, dual=True) as warm:
+        with open_program(program, work=self._work, dual=True) as warm:
             return warm.solve(program.cost, details=False)
 
     def _read(self, cells: Integers, solution: Solution | None, step: float = 1.0) -> Change | None:
@@ -372,7 +372,7 @@ class CellReach:
         return self.exact(cells, step * (solution.x[: len(cells)] - solution.x[len(cells) :]))
 
 
-def levelled(cost: Floats, ordinary: Mask) -> Floats:
+def level_prices(cost: Floats, ordinary: Mask) -> Floats:
     """Reduce the range of prices, relative to the most expensive ordinary cell."""
     most_expensive = float(cost[ordinary].max(initial=0.0)) or 1.0
     return np.clip(cost, CHEAPEST * most_expensive, DEAREST * most_expensive)

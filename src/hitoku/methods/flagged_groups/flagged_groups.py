@@ -28,7 +28,7 @@ from hitoku.methods.blocks import (
     refuse_other_kinds,
     totals,
 )
-from hitoku.methods.flagged_groups.flags import closure, flagged, groups_of
+from hitoku.methods.flagged_groups.flags import closure, flag_groups, groups_of
 from hitoku.methods.flagged_groups.witness_walk import FlaggedRelease, WitnessWalk
 from hitoku.methods.method import Progress, Traits, rules_and_width
 from hitoku.methods.run import run
@@ -112,15 +112,15 @@ class FlaggedGroups:
         rows, columns = values.shape
         expected = expectation(*totals(table, rows, columns), self.expected, None)
         withheld = np.zeros((rows + 1, columns + 1), dtype=np.bool_)
-        withheld[:-1, :-1], steps = witnessed(values, terms, expected, self.group, self.closure)
+        withheld[:-1, :-1], steps = suppress_with_witnesses(values, terms, expected, self.group, self.closure)
         stated = claim(terms, None if self.expected is None else expected)
         if stated is not None:
             stated |= {"version": 3, "group": self.group, "closure": self.closure}
-            stated["steps"] = [_written(step, columns + 1) for step in steps]
+            stated["steps"] = [_step_between(step, columns + 1) for step in steps]
         return protection_of(table, need, withheld.ravel(), stated, method="flagged_groups")
 
 
-def witnessed(
+def suppress_with_witnesses(
     values: Integers, terms: Terms, expected: Integers, size: int, count: int
 ) -> tuple[Mask, list[Step]]:
     """Suppress flagged groups and cells that let them move; return also steps through tables of one release.
@@ -132,7 +132,7 @@ def witnessed(
     >>> from hitoku.methods.blocks import expectation
     >>> values = np.array([[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
     >>> expected = expectation(values.sum(axis=1), values.sum(axis=0), None)
-    >>> withheld, steps = witnessed(values, Terms.below((4, 4), 5, 9), expected, 2, 1)
+    >>> withheld, steps = suppress_with_witnesses(values, Terms.below((4, 4), 5, 9), expected, 2, 1)
     >>> withheld.astype(int)
     array([[1, 1, 0, 1],
            [0, 0, 0, 0],
@@ -147,7 +147,7 @@ def witnessed(
             fix="use the method blocks",
         )
     group = groups_of(expected, size)
-    marked = flagged(group, terms.unsafe(values))
+    marked = flag_groups(group, terms.unsafe(values))
     if not marked.any():
         return marked, []
     hidden = closure(marked, expected, int(terms.width.max()), count)
@@ -161,7 +161,7 @@ def witnessed(
             "no tables were found that show the same and leave every cell wide enough",
             where="flagged_groups",
             fix="publish nothing of this table, and do not try other parameters on it: that it was refused "
-            "depends on its cells; for the next table ask for a larger group, or for the method blocks",
+            "depends on its cells; for the next table require a larger group, or use the method blocks",
         )
     first, *others = walk.steps
     away = {cell: there - int(values[cell]) for cell, there in first.items() if there != values[cell]}
@@ -179,6 +179,6 @@ def refuse_other_tables(table: Table) -> None:
         )
 
 
-def _written(step: Step, across: int) -> list[list[int]]:
+def _step_between(step: Step, across: int) -> list[list[int]]:
     """Return a step between tables: positions among all cells of the table, and changes."""
     return [[row * across + column for row, column in step], [*step.values()]]

@@ -33,12 +33,12 @@ def groups_of(expected: Integers, size: int) -> Integers:
     return group.reshape(expected.shape)
 
 
-def flagged(group: Integers, unsafe: Mask) -> Mask:
+def flag_groups(group: Integers, unsafe: Mask) -> Mask:
     """Return which cells belong to a group with an unsafe cell.
 
     Examples
     --------
-    >>> flagged(np.array([[0, 1], [1, 0]]), np.array([[True, False], [False, False]])).astype(int)
+    >>> flag_groups(np.array([[0, 1], [1, 0]]), np.array([[True, False], [False, False]])).astype(int)
     array([[1, 0],
            [0, 1]])
     """

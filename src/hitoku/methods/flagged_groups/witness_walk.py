@@ -105,13 +105,13 @@ class WitnessWalk:
         """Make one cell of every flagged group unsafe, and keep it so."""
         waiting = sorted(self.members)
         for _ in range(FLAGGED_GROUPS.rounds):
-            waiting = [group for group in waiting if not self._guarded(group, self.members[group])]
+            waiting = [group for group in waiting if not self._guard_one(group, self.members[group])]
             if not waiting:
                 return True
             self._change_guards()
         return False
 
-    def _guarded(self, group: int, candidates: list[Cell]) -> bool:
+    def _guard_one(self, group: int, candidates: list[Cell]) -> bool:
         """Make one of these cells unsafe, the nearest first; nothing changes if that fails."""
         for cell in sorted(candidates, key=lambda one: abs(self._lacks(one))):
             touched: set[Cell] = set()
@@ -149,7 +149,7 @@ class WitnessWalk:
         guard = self.guards[group]
         before = self.values.copy()
         self._bound(guard, kept=False)
-        if self._guarded(group, [cell for cell in self.members[group] if cell != guard]):
+        if self._guard_one(group, [cell for cell in self.members[group] if cell != guard]):
             self._note(before, None)
         else:
             self._bound(guard, kept=True)
@@ -177,10 +177,11 @@ class WitnessWalk:
         rows, columns = np.flatnonzero(hidden[:, column]), np.flatnonzero(hidden[row])
         rows, columns = rows[rows != row], columns[columns != column]
         if len(rows) and len(columns):
-            room = np.minimum(self._room(rows, column, -way)[:, None], self._room(row, columns, -way)[None])
-            room = np.minimum(room, self._room(rows[:, None], columns[None], way))
-            i, j = divmod(int(room.argmax()), len(columns))
-            if room[i, j] >= most:
+            slack = self._slack(row, columns, -way)[None]
+            slack = np.minimum(self._slack(rows, column, -way)[:, None], slack)
+            slack = np.minimum(slack, self._slack(rows[:, None], columns[None], way))
+            i, j = divmod(int(slack.argmax()), len(columns))
+            if slack[i, j] >= most:
                 other = int(rows[i]), int(columns[j])
                 for each, sign in ((cell, 1), (other, 1), ((other[0], column), -1), ((row, other[1]), -1)):
                     self.values[each] += sign * way * most
@@ -195,10 +196,10 @@ class WitnessWalk:
         self.values[cell] = own + way * moved
         touched.add(cell)
 
-    def _room(self, rows: Integers | int, columns: Integers | int, way: int) -> Integers:
+    def _slack(self, rows: Integers | int, columns: Integers | int, way: int) -> Integers:
         at = rows, columns
-        room = self.upper[at] - self.values[at] if way > 0 else self.values[at] - self.lower[at]
-        return np.asarray(room)
+        slack = self.upper[at] - self.values[at] if way > 0 else self.values[at] - self.lower[at]
+        return np.asarray(slack)
 
     def narrow(self) -> Iterator[tuple[int, Cell]]:
         """List groups and their cells that are not wide yet and may be unsafe in some table."""

@@ -17,7 +17,7 @@ from hitoku.methods.gauss.singletons import NAMES as NAMES
 from hitoku.methods.gauss.singletons import AnySums as AnySums
 from hitoku.methods.gauss.singletons import Space as Space
 from hitoku.methods.gauss.singletons import ZeroSums as ZeroSums
-from hitoku.methods.gauss.singletons import named as named
+from hitoku.methods.gauss.singletons import singleton_treatment as singleton_treatment
 from hitoku.methods.gauss.span import CHOICES as CHOICES
 from hitoku.methods.gauss.span import Span as Span
 from hitoku.methods.gauss.span import walk as walk

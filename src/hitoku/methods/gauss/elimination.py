@@ -196,7 +196,7 @@ class EliminationProblem:
     def _walk(self, columns: Sequence[Column], unsafe: Sequence[Column]) -> Elimination:
         """Process candidates one after another, with a singleton test."""
         n_rows = 1 + max((row for column in columns for row in column), default=-1)
-        columns, unsafe, owner = _ranked(columns, unsafe, self._owners() or [])
+        columns, unsafe, owner = _renumber_rows(columns, unsafe, self._owners() or [])
         test, watched = self._test(columns, unsafe, owner)
         walked = walk(
             columns,
@@ -264,7 +264,7 @@ def _with_sums(relations: Any, sums: Sequence[Column], cell_of: Integers) -> Any
     return sparse.vstack([wider, sparse.csr_array((data, (row, cell)), shape=shape)], format="csr")
 
 
-def _ranked(
+def _renumber_rows(
     columns: Sequence[Column], unsafe: Sequence[Column], owner: Sequence[int]
 ) -> tuple[list[Column], list[Column], list[int]]:
     """Renumber the rows, singletons last: a column led by one of them consists of singletons only."""

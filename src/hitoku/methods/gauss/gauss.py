@@ -18,9 +18,9 @@ from hitoku.errors import ParameterError
 from hitoku.methods.gauss.elimination import EliminationProblem
 from hitoku.methods.gauss.incidence import by_coalition, by_frequency, by_value, columns_of, relations_of
 from hitoku.methods.gauss.proof import proof
-from hitoku.methods.gauss.singletons import named
+from hitoku.methods.gauss.singletons import singleton_treatment
 from hitoku.methods.gauss.table_problem import TableProblem, next_to_withhold, owners_of, too_narrow, unpin
-from hitoku.methods.keep import Keep, kept, refuse_unsafe
+from hitoku.methods.keep import Keep, kept_cells, refuse_unsafe
 from hitoku.methods.method import Progress, Promise, Traits
 from hitoku.methods.run import run
 from hitoku.model import Integers, Mask, Need, Protection, Release, Table
@@ -88,7 +88,7 @@ def secondary(
             columns=lambda: columns,
             relations=lambda: relations_of(matrix),
             owner=_owner(singleton, n_rows),
-            singletons=named(singletons),
+            singletons=singleton_treatment(singletons),
         )
         .solve()
         .secondary
@@ -239,7 +239,7 @@ class Gauss:
 
     def __post_init__(self) -> None:
         check_parameters(self)
-        object.__setattr__(self, "singletons", named(self.singletons))
+        object.__setattr__(self, "singletons", singleton_treatment(self.singletons))
 
     def __repr__(self) -> str:
         order = self.order if isinstance(self.order, str) else "own"
@@ -281,7 +281,7 @@ class Gauss:
                 progress(float(rounds), float("inf"))
 
     def _problem(self, table: Table, need: Need) -> TableProblem:
-        stay = kept(table, self.keep)
+        stay = kept_cells(table, self.keep)
         refuse_unsafe(table, need, stay)
         n = table.n_cells
         forced = as_mask(self.forced, n, "forced")

@@ -45,10 +45,10 @@ def incidence_of(table: Table) -> tuple[list[Column], Integers]:
         inner[matrix.indices[matrix.indptr[alone[::-1]]]] = alone[::-1]
         indices, ends = matrix.indices.tolist(), matrix.indptr.tolist()
         return [dict.fromkeys(indices[ends[j] : ends[j + 1]], 1) for j in range(table.n_cells)], inner
-    return _solved(table)
+    return _solve(table)
 
 
-def _solved(table: Table) -> tuple[list[Column], Integers]:
+def _solve(table: Table) -> tuple[list[Column], Integers]:
     # Rows of the span are cells, the last total first, so that a relation is solved for its widest total.
     height = _heights(table)
     place = np.argsort(-height, kind="stable")
@@ -144,7 +144,7 @@ def by_frequency(table: Table, *, zeros_first: bool = True) -> Integers:
     Parameters
     ----------
     table
-        The table.
+        Table to protect.
     zeros_first
         Empty cells come before all others: they are published whenever possible.
 

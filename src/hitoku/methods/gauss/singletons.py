@@ -32,12 +32,12 @@ MAGNITUDE = ("pairs", "firm_pairs", "firms", "all_firms")
 ALIASES = {r_name: name for name, r_name in NAMES.items()} | {"numFFT": "pairs", "num": "none"}
 
 
-def named(singletons: str) -> str:
+def singleton_treatment(singletons: str) -> str:
     """Return hitoku's name of a treatment of singletons, given hitoku's or R's.
 
     Examples
     --------
-    >>> named("anySum"), named("group_sums")
+    >>> singleton_treatment("anySum"), singleton_treatment("group_sums")
     ('any_sums', 'group_sums')
     """
     name = ALIASES.get(singletons, singletons)
@@ -131,7 +131,7 @@ class AnySums:
                 return True
             else:
                 known = self.implied_rows(span, rest)
-                if contained(span, known):
+                if consists_of_rows(span, known):
                     self.guard(span, rest)
                     return True
                 for follows in sorted(known):
@@ -147,7 +147,7 @@ class AnySums:
         """Protect a sum that was refused, if the test requires it."""
 
 
-def contained(span: Span, rows: Iterable[int]) -> bool:
+def consists_of_rows(span: Span, rows: Iterable[int]) -> bool:
     """Return whether some watched column, reduced, has only these rows."""
     known = set(rows)
     return any(span.finish(watched).keys() <= known for row in known for watched in span.filed(row))
@@ -181,12 +181,12 @@ class ZeroSums(AnySums):
         while grown:
             touched = set().union(*(self.having.get(row, ()) for row in known))
             follow = {self.left[number] - known for number in touched} & groups
-            follow |= {rows for rows in self._summed(known) if rows}
+            follow |= {rows for rows in self._zero_parts(known) if rows}
             grown = bool(follow)
             known.update(*follow)
         return known
 
-    def _summed(self, known: set[int]) -> Iterator[frozenset[int]]:
+    def _zero_parts(self, known: set[int]) -> Iterator[frozenset[int]]:
         """Yield the unknown parts of published combinations of zeros with one sign: each is zero."""
         for combination in self.published:
             signs = {row: sign for row, sign in combination.items() if row not in known}
@@ -239,15 +239,15 @@ class Firms:
         rest = span.finish(column)
         return self._follows(span, rest) or self._harms(span, rest)
 
-    def _known(self, span: Span) -> list[Column]:
+    def _published_combinations(self, span: Span) -> list[Column]:
         """Return the published combinations of singletons."""
         return span.published(self.first)
 
     def _follows(self, span: Span, column: Column) -> bool:
         """Return whether some firm can derive a combination of singletons, apart from its own."""
-        known = _linked(column, self._known(span))
+        known = _connected_columns(column, self._published_combinations(span))
         for firm in self._firms([column, *known]):
-            if self._spanned(self._without(firm, known), self._without(firm, [column]))[0]:
+            if self._in_span(self._without(firm, known), self._without(firm, [column]))[0]:
                 return True
         return False
 
@@ -255,14 +255,14 @@ class Firms:
         """Return whether publishing a combination of singletons would disclose an unsafe one."""
         watched = [(w, 0) for w in span.watched_from(self.first)]
         watched += [(w, self._own(w)) for w in self.inside]
-        known = _linked(column, [*self._known(span), *(w for w, _ in watched)])
+        known = _connected_columns(column, [*self._published_combinations(span), *(w for w, _ in watched)])
         rows = set(column).union(*known)
         watched = [(w, firm) for w, firm in watched if rows & w.keys()]
-        known = [k for k in self._known(span) if rows & k.keys()]
+        known = [k for k in self._published_combinations(span) if rows & k.keys()]
         for firm in (0, *self._firms([column, *known, *(w for w, _ in watched)])):
             others = [w for w, own in watched if own == 0 or own != firm]
-            before = self._spanned(self._without(firm, known), self._without(firm, others))
-            after = self._spanned(self._without(firm, [*known, column]), self._without(firm, others))
+            before = self._in_span(self._without(firm, known), self._without(firm, others))
+            after = self._in_span(self._without(firm, [*known, column]), self._without(firm, others))
             if before != after:
                 return True
         return False
@@ -278,7 +278,7 @@ class Firms:
         """Return columns without the rows of one firm (unchanged for firm zero)."""
         return [{row: v for row, v in column.items() if self.owner[row] != firm} for column in columns]
 
-    def _spanned(self, columns: Iterable[Column], asked: Iterable[Column]) -> list[bool]:
+    def _in_span(self, columns: Iterable[Column], asked: Iterable[Column]) -> list[bool]:
         """Return which columns lie in the span of others."""
         span = Span(len(self.owner))
         for column in columns:
@@ -286,7 +286,7 @@ class Firms:
         return [span.reduce(column) < 0 for column in asked]
 
 
-def _linked(column: Column, columns: Iterable[Column]) -> list[Column]:
+def _connected_columns(column: Column, columns: Iterable[Column]) -> list[Column]:
     """Return the columns connected with this one through shared rows."""
     rows, waiting = set(column), list(columns)
     found: list[Column] = []

@@ -69,7 +69,7 @@ class Span:
     def __len__(self) -> int:
         return self._n
 
-    def _reduced(self, entries: Entries, *, everywhere: bool = False) -> Entries:
+    def _reduce(self, entries: Entries, *, everywhere: bool = False) -> Entries:
         rest: Entries = self._kernel.reduce_column(
             *entries, self._lead, self._stored, self._space, everywhere, ONE
         )
@@ -80,12 +80,12 @@ class Span:
 
         The remainder is stored for :meth:`moved` and :meth:`publish`.
         """
-        self._last = self._reduced(_entries(column))
+        self._last = self._reduce(_entries(column))
         return int(self._last[0][0]) if len(self._last[0]) else -1
 
     def finish(self, column: Column) -> Column:
         """Reduce a column in all its rows; the remainder does not depend on earlier steps."""
-        return column_of(self._reduced(_entries(column), everywhere=True))
+        return column_of(self._reduce(_entries(column), everywhere=True))
 
     def watch(self, column: Column) -> int:
         """File an unsafe column under its leading row; return the row, or -1 if it is in the span already."""
@@ -124,7 +124,7 @@ class Span:
             mixed = self._kernel.subtract_multiple(
                 own_rows, own_values, rows, values, np.uint64(factor), self._space[0], ONE
             )
-            rest = self._reduced(mixed)
+            rest = self._reduce(mixed)
             out.append((int(rest[0][0]) if len(rest[0]) else -1, rest))
         return out
 

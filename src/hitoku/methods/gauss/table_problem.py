@@ -172,7 +172,7 @@ def next_to_withhold(table: Table, order: Integers, cells: Integers, closed: Mas
     Parameters
     ----------
     table
-        The table.
+        Table to protect.
     order
         All cells, the most important first.
     cells
@@ -192,9 +192,9 @@ def next_to_withhold(table: Table, order: Integers, cells: Integers, closed: Mas
             if not len(near) and int(mask.sum()) == len(reach):
                 raise NeedError(
                     "cell_cannot_be_blurred",
-                    "an unsafe cell cannot be blurred as far as asked: everything around it is withheld",
+                    "an unsafe cell cannot reach its required protection: everything around it is suppressed",
                     where="cell {cell}",
-                    fix="ask for less, keep fewer cells, or merge codes",
+                    fix="require less, keep fewer cells, or merge codes",
                     cell=table.describe(cell),
                 )
             reach = np.flatnonzero(mask).tolist()

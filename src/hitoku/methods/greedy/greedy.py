@@ -19,7 +19,7 @@ from hitoku.feasibility import PUSH_WORK_LIMIT
 from hitoku.messages import Text
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit, unnecessary
-from hitoku.methods.keep import Keep, by_hand, kept, publish_redundant, refuse_unsafe
+from hitoku.methods.keep import Keep, by_hand, kept_cells, publish_redundant, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.run import run
 from hitoku.methods.tuning import GREEDY
@@ -114,7 +114,7 @@ class Greedy:
         Parameters
         ----------
         table
-            The table.
+            Table to protect.
         need
             Unsafe cells, and their required protection.
         progress
@@ -132,9 +132,9 @@ class Greedy:
 
     def decide(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Decide over the reals; :func:`hitoku.methods.run.run` does the rest."""
-        found = self._walked(table, need, progress)
+        found = self._walk(table, need, progress)
         while self.every == "withheld" and found.secondary.any():
-            more = self._walked(table, _of_all(need, found), progress, found.withheld)
+            more = self._walk(table, _of_all(need, found), progress, found.withheld)
             steps = (*found.steps, *more.steps)
             settled = bool(np.array_equal(more.withheld, found.withheld))
             secondary = more.withheld & ~need.unsafe
@@ -143,12 +143,12 @@ class Greedy:
                 break
         return found
 
-    def _walked(
+    def _walk(
         self, table: Table, need: Need, progress: Progress | None, so_far: Mask | None = None
     ) -> Protection:
         """Run one walk for the unsafe cells of a need, from a pattern or from cells given in ``start``."""
         cost = costs(table, self.cost)
-        stay = kept(table, self.keep)
+        stay = kept_cells(table, self.keep)
         refuse_unsafe(table, need, stay)
         start = by_hand(table, self.start if so_far is None else so_far, stay)
         first = need.unsafe | start
@@ -359,6 +359,6 @@ def unreachable(table: Table, cells: list[int]) -> NeedError:
         if len(cells) == 1
         else "{n} cells cannot reach their protection, though everything in reach is withheld that may be",
         where=Text("cells {cells}", cells=named) if len(cells) > 1 else Text("cell {cell}", cell=named),
-        fix="let more be withheld (keep, fixed: margins too), merge codes, or ask for a smaller width",
+        fix="allow more suppression (keep, fixed: margins too), merge codes, or require a smaller width",
         n=len(cells),
     )

@@ -345,7 +345,7 @@ def unnecessary(
     table, need
         Table, and its requirements, which the pattern must meet.
     withheld
-        The pattern.
+        Current pattern.
     removable
         Cells that may be published, none of them unsafe.
     cost

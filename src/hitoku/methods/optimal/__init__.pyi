@@ -5,8 +5,8 @@ from hitoku.methods.optimal.attacker_subproblems import TableauSubproblems as Ta
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for as subproblems_for
 from hitoku.methods.optimal.cuts import Cuts as Cuts
 from hitoku.methods.optimal.cuts import capacity_cuts as capacity_cuts
+from hitoku.methods.optimal.cuts import dot_rows as dot_rows
 from hitoku.methods.optimal.cuts import factor as factor
-from hitoku.methods.optimal.cuts import filled as filled
 from hitoku.methods.optimal.cuts import star_cuts as star_cuts
 from hitoku.methods.optimal.cuts import strengthen as strengthen
 from hitoku.methods.optimal.cuts import zero_half_cuts as zero_half_cuts

@@ -53,7 +53,7 @@ class Tableau:
 
     def __init__(self, instance: Instance, rows: sparse.csr_array, pivots: Integers) -> None:
         self._instance, self._rows, self._pivots = instance, rows, pivots
-        self._rooms, self._forced = np.array([instance.up, instance.down]), np.array(instance.forced)
+        self._slacks, self._forced = np.array([instance.up, instance.down]), np.array(instance.forced)
         self._parts = tuple(np.asarray(a, dtype=np.int64) for a in (rows.indptr, rows.indices, rows.data))
         self._reset()
 
@@ -105,7 +105,7 @@ class Tableau:
         )
         n_cuts, solved, turned = push_levels(
             (self._tableau, self._basic, self._nonbasic), (self._parts, self._pivots),
-            np.ascontiguousarray(x), self._rooms, self._forced, np.flatnonzero(x > PIVOT),
+            np.ascontiguousarray(x), self._slacks, self._forced, np.flatnonzero(x > PIVOT),
             (levels.cell, levels.side.astype(np.int64), levels.amount),
             exact, least, flows, reach, settled, (ptr, index, data),
         )  # fmt: skip
@@ -190,8 +190,8 @@ class FlowSubproblems:
         place[used] = np.arange(len(used))
         cell, amount = instance.levels.cell[level], instance.levels.amount[level]
         up = sense == UP
-        room = np.where(up, instance.up[cell], instance.down[cell])
-        wanted = np.minimum(room, amount)
+        slack = np.where(up, instance.up[cell], instance.down[cell])
+        wanted = np.minimum(slack, amount)
         n_nodes = instance.relations.shape[0] + 1
         near = np.zeros((len(level), n_nodes), dtype=np.bool_)
         far, reach = near.copy(), np.zeros(len(level))

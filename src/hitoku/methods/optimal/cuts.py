@@ -108,7 +108,7 @@ def strengthen(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Floats]
     Rounding: divide by one of the coefficients and round up. Both hold for integral patterns only.
     """
     at = x[cells]
-    best_cells, best, score = cells, c, violated(c, at)
+    best_cells, best, score = cells, c, cut_violation(c, at)
     order = np.argsort(-at, kind="stable")
     granted = order[(at[order] > 0.3) & (c[order] < 1 - 1e-9)][:12]
     left, mask = 1.0, np.ones(len(c), dtype=bool)
@@ -118,7 +118,7 @@ def strengthen(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Floats]
             break
         mask[j] = False
         row = np.minimum(c[mask] / left, 1.0)
-        s = violated(row, at[mask])
+        s = cut_violation(row, at[mask])
         if s > score + 1e-9:
             best_cells, best, score = cells[mask].copy(), row, s
     divisors = np.unique(best[(best < 1 - 1e-9) & (best > 0.05)])[::-1][:6]
@@ -132,18 +132,18 @@ def strengthen(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Floats]
         down = np.floor(base / divisor)
         row = down + np.minimum(1.0, (base / divisor - down) / fraction)
         row = np.minimum(row / np.ceil(1 / divisor), 1.0)
-        s = violated(row, base_at)
+        s = cut_violation(row, base_at)
         if s > score + 1e-9:
             best_cells, best, score = base_cells, row, s
     return best_cells, np.maximum(best, LEAST_COEFFICIENT)
 
 
-def violated(c: Floats, at: Floats) -> float:
+def cut_violation(c: Floats, at: Floats) -> float:
     """Return how far a point lies on the wrong side of ``c @ x >= 1``."""
-    return (1.0 - filled(c, at)) / float(np.sqrt(filled(c, c))) if len(c) else np.inf
+    return (1.0 - dot_rows(c, at)) / float(np.sqrt(dot_rows(c, c))) if len(c) else np.inf
 
 
-def filled(c: Floats, at: Floats) -> float:
+def dot_rows(c: Floats, at: Floats) -> float:
     """Return ``c @ at`` without a linear algebra library, whose threads are slow for rows this short."""
     return float((c * at).sum())
 
@@ -186,11 +186,11 @@ def zero_half_cuts(rows: SparseRows, times: Integers, x: Floats) -> list[tuple[I
     times
         Factor that makes each of them integral, zero for rows to be ignored.
     x
-        The point to cut off.
+        Point to cut off.
     """
     # Numba takes a second to load.
     from hitoku.kernels.sparse_rows import across  # noqa: PLC0415
-    from hitoku.kernels.zero_half import combine, halved, parities  # noqa: PLC0415
+    from hitoku.kernels.zero_half import combine, halve_rows, parities  # noqa: PLC0415
 
     slack = (across(*rows, x) - 1.0) * times
     usable = np.flatnonzero((times > 0) & (slack < 1 - 2 * LEAST_VIOLATION))
@@ -224,7 +224,7 @@ def zero_half_cuts(rows: SparseRows, times: Integers, x: Floats) -> list[tuple[I
     if not best:
         return []
     members = np.frombuffer(b"".join(some for some, _ in best), dtype=np.uint64).reshape(len(best), -1).copy()
-    ptr, index, data, score = halved(members, tuple(rows), times, usable, x, LEAST_VIOLATION)
+    ptr, index, data, score = halve_rows(members, tuple(rows), times, usable, x, LEAST_VIOLATION)
     ends = [slice(ptr[k], ptr[k + 1]) for k in np.argsort(-score, kind="stable")[:MAX_KEPT]]
     return [(index[here].copy(), data[here].copy()) for here in ends]
 

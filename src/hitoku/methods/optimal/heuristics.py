@@ -220,7 +220,7 @@ SPAN, REWARD = 1e4, 1e3
 def first_patterns(engine: Subproblems, cost: Floats) -> Iterator[Mask]:
     """Yield safe patterns, found quickly, in order of improving cost."""
     instance, budget = engine.instance, engine.budget
-    amounts = wanted(instance)
+    amounts = required_movements(instance)
     cells = np.flatnonzero((amounts[0] > 0) | (amounts[1] > 0))
     moves = Movements(instance, cells, amounts, np.where(instance.forced, 0.0, cost), budget)
     # Networks are searched so fast that a rough start is enough.
@@ -259,7 +259,7 @@ def _without_stragglers(
     return pattern
 
 
-def wanted(instance: Instance) -> tuple[Floats, Floats]:
+def required_movements(instance: Instance) -> tuple[Floats, Floats]:
     """Return the required movement of every cell up and down; a width is split evenly if slack allows."""
     levels = instance.levels
     up, down = np.zeros(len(instance)), np.zeros(len(instance))
@@ -273,7 +273,7 @@ def wanted(instance: Instance) -> tuple[Floats, Floats]:
     return up, down
 
 
-def balanced(instance: Instance, cells: Integers, amount: Floats) -> Floats:
+def balance_directions(instance: Instance, cells: Integers, amount: Floats) -> Floats:
     """Choose a direction for each of some cells, largest first, that balances its relations."""
     columns = sparse.csc_array(instance.relations)
     tilt, way = np.zeros(instance.relations.shape[0]), np.ones(len(cells))
@@ -320,7 +320,7 @@ class Movements:
         amounts = amounts[0][cells], amounts[1][cells]
         largest = np.maximum(*amounts)
         self._unit = float(np.median(largest))
-        self._way = balanced(instance, cells, largest)
+        self._way = balance_directions(instance, cells, largest)
         self._amounts = amounts[0] / self._unit, amounts[1] / self._unit
         self._up, self._down = (np.minimum(r / self._unit, FAR_MOVED) for r in (instance.up, instance.down))
         some = cost[self._others]
@@ -334,8 +334,8 @@ class Movements:
 
     def first(self, rounds: int) -> Moved | None:
         """Move at prices that spread each cell's cost over its slack."""
-        room = np.maximum(self._up, self._down)[self._others]
-        return self._settled(self._cost / np.clip(room, UNMOVED, 1.0), None, rounds)
+        slack = np.maximum(self._up, self._down)[self._others]
+        return self._update_prices(self._cost / np.clip(slack, UNMOVED, 1.0), None, rounds)
 
     def shaken(self, best: Moved, times: int) -> Moved:
         """Search for something cheaper near the best."""
@@ -345,10 +345,10 @@ class Movements:
             shaken = self._random.random(len(self._others)) < SHAKEN
             noise = np.exp(self._random.normal(size=len(self._others)))
             price = np.where(shaken, self._cost * noise, self._price(best))
-            best = self._settled(price, best, SETTLE) or best
+            best = self._update_prices(price, best, SETTLE) or best
         return best
 
-    def _settled(self, price: Floats, best: Moved | None, rounds: int) -> Moved | None:
+    def _update_prices(self, price: Floats, best: Moved | None, rounds: int) -> Moved | None:
         """Update prices while that helps; return the better of the result and ``best``."""
         last: Moved | None = None
         for _ in range(rounds):
@@ -377,8 +377,8 @@ class Movements:
         k, m, n = self._cells, len(self._others), len(self._cells)
         ahead = way > 0
         amount = np.where(ahead, *self._amounts)
-        room = np.where(ahead, self._up[k], self._down[k])
-        beyond = np.maximum(room - amount, 0.0)
+        slack = np.where(ahead, self._up[k], self._down[k])
+        beyond = np.maximum(slack - amount, 0.0)
         high = np.concatenate([self._up[self._others], self._down[self._others], *(2 * [np.zeros(n)])])
         low = np.zeros(2 * (m + n))
         for start, length in ((2 * m, amount), (2 * m + n, beyond)):

@@ -18,7 +18,7 @@ from hitoku.attacks import Interval
 from hitoku.errors import NeedError, SolverError
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
+from hitoku.methods.keep import Keep, by_hand, kept_cells, refuse_unsafe
 from hitoku.methods.method import Progress, Traits
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.cuts import star_cuts
@@ -238,7 +238,7 @@ class Optimal:
         """Decide over the reals; :func:`hitoku.methods.run.run` does the rest."""
         began = time.monotonic()
         cost = costs(table, self.cost, self.power)
-        stay = kept(table, self.keep)
+        stay = kept_cells(table, self.keep)
         refuse_unsafe(table, need, stay)
         start = None if self.start is None else by_hand(table, self.start, stay)
         withhold = np.zeros(table.n_cells, dtype=bool)
@@ -254,10 +254,10 @@ class Optimal:
             # The pattern is checked even after an interruption; a second one ends the check.
             refuse_unprotected(table, need, found)
         except SolverError as error:
-            return self._continued(table, need, found, cost, error)
+            return self._continue_by_cells(table, need, found, cost, error)
         return found
 
-    def _continued(
+    def _continue_by_cells(
         self, table: Table, need: Need, found: Protection, cost: Floats, error: SolverError
     ) -> Protection:
         """Continue cell by cell from a pattern that rounding called safe and the attack does not."""
@@ -274,7 +274,7 @@ class Optimal:
     def with_sums(self, table: Table, learnt: Attributions) -> Optimal:
         """Return the method for a table with additional cells, which are suppressed at no cost."""
         nothing = np.zeros(len(learnt), dtype=np.bool_)
-        stay = kept(table, self.keep)
+        stay = kept_cells(table, self.keep)
         start = None if self.start is None else by_hand(table, self.start, stay)
         return replace(
             self,
@@ -289,7 +289,7 @@ class Optimal:
         """Return the comparison of patterns of a small two-way table; for attackers who know this method."""
         if self.power is not None or self.withhold is not None:
             return None
-        return two_way(table, self.cost, kept(table, self.keep))
+        return two_way(table, self.cost, kept_cells(table, self.keep))
 
     def _small(self, table: Table, need: Need, cost: Floats, stay: Mask, withhold: Mask) -> Protection | None:
         if not fits(table, stay) or np.any(withhold & stay):

@@ -38,14 +38,14 @@ def levels_of(table: Table, need: Need) -> ProtectionLevels:
     unsafe = np.flatnonzero(need.unsafe)
     up, down = need.upper[unsafe], need.lower[unsafe]
     width = need.width[unsafe]
-    rooms = table.upper[unsafe] - table.value[unsafe], table.value[unsafe] - table.lower[unsafe]
+    slacks = table.upper[unsafe] - table.value[unsafe], table.value[unsafe] - table.lower[unsafe]
     nothing = (up == 0) & (down == 0) & (width == 0)
     least = np.ones(len(unsafe))
     if not table.integer:
         size = np.abs(table.value)
         usual = _usual(table, size, unsafe, nothing)
         least = np.maximum(POINT * np.maximum(1.0, size[unsafe]), LEAST * usual)
-    width = np.where(nothing, np.minimum(least, rooms[0] + rooms[1]), width)
+    width = np.where(nothing, np.minimum(least, slacks[0] + slacks[1]), width)
     # A point stays a point: requiring nothing would not detect that.
     width = np.where(nothing & (width == 0), least, width)
     wide = width > up + down
@@ -82,9 +82,9 @@ def presolve(table: Table, need: Need, weight: Floats, *, keep: Mask, withhold: 
             "free them in keep or table.fixed, or make the need smaller")  # fmt: skip
     up, down = table.upper - table.value, table.value - table.lower
     levels = levels_of(table, need)
-    room = _room(levels, up, down)
-    _refuse(table, np.unique(levels.cell[room < levels.amount * (1 - 1e-12)]),
-            "cannot be blurred as required: what an outsider is assumed to know already pins them down",
+    slack = _slack(levels, up, down)
+    _refuse(table, np.unique(levels.cell[slack < levels.amount * (1 - 1e-12)]),
+            "cannot be protected as required: an outsider is assumed to know them too closely",
             "widen table.lower and table.upper there, or require less")  # fmt: skip
     lonely = np.diff(sparse.csc_array(table.relations).indptr) == 0
     levels = levels.take(~lonely[levels.cell])
@@ -104,8 +104,8 @@ def presolve(table: Table, need: Need, weight: Floats, *, keep: Mask, withhold: 
     )
     instance = whole.kept(alive)
     instance = _lean(instance)
-    instance = instance.with_levels(~_reached(instance, instance.forced.astype(np.float64)))
-    unmet = ~_reached(instance, np.ones(len(instance)))
+    instance = instance.with_levels(~_reached_levels(instance, instance.forced.astype(np.float64)))
+    unmet = ~_reached_levels(instance, np.ones(len(instance)))
     _refuse(table, instance.cells[np.unique(instance.levels.cell[unmet])],
             "cannot be protected even when every cell that may be withheld is",
             "let more cells be withheld (keep, table.fixed), merge codes, or require less")  # fmt: skip
@@ -120,7 +120,7 @@ def presolve(table: Table, need: Need, weight: Floats, *, keep: Mask, withhold: 
     )
 
 
-def _room(levels: ProtectionLevels, up: Floats, down: Floats) -> Floats:
+def _slack(levels: ProtectionLevels, up: Floats, down: Floats) -> Floats:
     above, below = up[levels.cell], down[levels.cell]
     return np.select([levels.side == UP, levels.side == DOWN], [above, below], above + below)
 
@@ -148,7 +148,7 @@ def _lean(instance: Instance) -> Instance:
     )
 
 
-def _reached(instance: Instance, x: Floats) -> Mask:
+def _reached_levels(instance: Instance, x: Floats) -> Mask:
     # By counting alone, most cells cannot move if only the unsafe ones are suppressed.
     able = Incidence.of(instance.relations).movable(x > 0)
     asked = np.flatnonzero(able[instance.levels.cell])

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
-from hitoku.methods.optimal.cuts import Cuts, factor, filled, strengthen, zero_half_cuts
+from hitoku.methods.optimal.cuts import Cuts, dot_rows, factor, strengthen, zero_half_cuts
 from hitoku.methods.optimal.instance import INTEGRAL, Budget, Instance
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.row_pool import MAX_AT_ONCE, RowPool
@@ -108,7 +108,7 @@ class Relaxation:
         if not rows:
             return
         if self._pool is not None:
-            numbers = self._numbered(self._pool, rows)
+            numbers = self._row_numbers(self._pool, rows)
             added, times = self._pool.together(numbers), self._pool.times(numbers)
         else:
             own = [row for row in rows if not isinstance(row, int)]
@@ -120,7 +120,7 @@ class Relaxation:
         self._numbers = np.concatenate([self._numbers, numbers])
         self._times = np.concatenate([self._times, times])
 
-    def _numbered(self, pool: RowPool, rows: Sequence[Found]) -> Integers:
+    def _row_numbers(self, pool: RowPool, rows: Sequence[Found]) -> Integers:
         """Return the numbers of rows in the pool, after adding missing ones.
 
         The pool may drop others for that, which are then found again.
@@ -191,12 +191,12 @@ class Relaxation:
         if self._pool is not None and not whole:
             return self._separate_pooled(self._pool, x, full, root=root)
         found, reached = self.engine.separate(full, exact=whole)
-        rows: list[Found] = [*_distinct([_strengthened(row, full) for row in found], full, VIOLATION)]
+        rows: list[Found] = [*_distinct([_strengthen(row, full) for row in found], full, VIOLATION)]
         if not whole and self.network:
             self._remember(found)
             if len(rows) < FEW and not self.halving:
                 near = [
-                    (cells, c) for cells, c in self._known.values() if filled(c, full[cells]) < 1 + NEARLY
+                    (cells, c) for cells, c in self._known.values() if dot_rows(c, full[cells]) < 1 + NEARLY
                 ]
                 rows += _distinct([strengthen(*row, full) for row in near], full, VIOLATION_AGAIN)
         if whole and not rows and not reached.all():
@@ -221,7 +221,7 @@ class Relaxation:
         self._exhausted = len(found) < FEW
         if self.network:
             # Knapsack covers matter there; elsewhere the chosen rows are strengthened later.
-            found = [_strengthened(row, full) for row in found]
+            found = [_strengthen(row, full) for row in found]
         new = pool.add([(self._place[cells], c) for cells, c in found])
         taken = pool.violated(x, VIOLATION, most, pool.still(np.concatenate([known, new])))
         rows: list[Found] = taken.tolist()
@@ -259,7 +259,7 @@ class Relaxation:
         return [(self.free[columns], c) for columns, c in zero_half_cuts(self.master.parts, self._times, x)]
 
 
-def _strengthened(row: Row, full: Floats) -> Row:
+def _strengthen(row: Row, full: Floats) -> Row:
     """Strengthen a row; a set-cover row cannot be strengthened."""
     return row if row[1].min(initial=1.0) >= 1.0 else strengthen(*row, full)
 
@@ -268,6 +268,6 @@ def _distinct(rows: list[Row], full: Floats, violation: float) -> list[Row]:
     """Return distinct rows that the point violates by enough."""
     seen: dict[tuple[bytes, bytes], Row] = {}
     for cells, c in rows:
-        if 1 - filled(c, full[cells]) > violation:
+        if 1 - dot_rows(c, full[cells]) > violation:
             seen.setdefault((cells.tobytes(), c.tobytes()), (cells, c))
     return list(seen.values())

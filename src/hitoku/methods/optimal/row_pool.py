@@ -86,9 +86,9 @@ class RowPool:
         self._ptr = np.concatenate([self._ptr, begin + np.cumsum(lengths)])
         end = int(self._ptr[-1])
         if end > len(self._data):
-            room = np.zeros(2 * end - len(self._data), dtype=np.int64)
-            self._index = np.concatenate([self._index, room])
-            self._data = np.concatenate([self._data, room.astype(np.float64)])
+            capacity = np.zeros(2 * end - len(self._data), dtype=np.int64)
+            self._index = np.concatenate([self._index, capacity])
+            self._data = np.concatenate([self._data, capacity.astype(np.float64)])
         self._index[begin:end] = np.concatenate([columns for columns, _ in rows])
         self._data[begin:end] = np.concatenate([c for _, c in rows])
         norm, times = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
@@ -141,8 +141,8 @@ class RowPool:
             self._dense = np.zeros((0, 0), dtype=np.float32)
             return np.arange(n_rows)
         if n_rows > self._dense.shape[1]:
-            room = min(2 * n_rows, MAX_DENSE // len(x))
-            self._dense, self._n_dense = np.zeros((len(x), room), dtype=np.float32), 0
+            capacity = min(2 * n_rows, MAX_DENSE // len(x))
+            self._dense, self._n_dense = np.zeros((len(x), capacity), dtype=np.float32), 0
         write_dense(self._dense, self._n_dense, self._ptr, self._index, self._data)
         self._n_dense = n_rows
         return np.asarray(perhaps_short(self._dense, n_rows, x, least, self._idle, PATIENCE))

@@ -65,9 +65,9 @@ def pattern_of_small(table: Table, need: Need, cost: Floats, keep: Mask, withhol
         wanted[place[levels.cell[mine]], at] = np.ceil(levels.amount[mine] - 1e-9).astype(np.int64)
     from hitoku.kernels.patterns import FAR, cheapest  # noqa: PLC0415 - numba takes a second to load
 
-    rooms = [np.minimum(room, FAR).astype(np.int64) for room in (up, down)]
+    slacks = [np.minimum(slack, FAR).astype(np.int64) for slack in (up, down)]
     rows, columns = (len(d.leaves) for d in table.dimensions)
-    status, found, _ = cheapest(rows, columns, *rooms, wanted, weight, forced, allowed, NODES)
+    status, found, _ = cheapest(rows, columns, *slacks, wanted, weight, forced, allowed, NODES)
     if status != 1:
         return None
     withheld = need.unsafe | withhold
@@ -140,12 +140,12 @@ def cheapest_by_enumeration(
     if len(free) > TINY:
         return None
     budget.spend()
-    patterns, value = _listed(len(free)), goal.value(instance.forced) + _sums(goal.cost[free])
+    patterns, value = _list_patterns(len(free)), goal.value(instance.forced) + _sums(goal.cost[free])
     best, most = start, goal.value(start)
     # Patterns of the same cost determine which cells the tie-break must consider.
     near = np.flatnonzero(value <= most + goal.within(most))
     near = near[np.lexsort((near, value[near]))]
-    near = near[_filled(patterns[near], free, len(instance), rows)]
+    near = near[_satisfying_patterns(patterns[near], free, len(instance), rows)]
     possible = instance.forced | start
     possible[free] |= patterns[near].any(axis=0)
     hopeless = np.array([goal.hopeless(one, most) for one in value[near].tolist()], dtype=bool)
@@ -170,17 +170,17 @@ def cheapest_by_enumeration(
         # A pattern that is not safe needs another cell: valid despite rounding.
         lacking = ~patterns[candidates[0]]
         candidates = candidates[(patterns[candidates] & lacking).any(axis=1)]
-        candidates = candidates[_filled(patterns[candidates], free, len(instance), Cuts.of(new))]
+        candidates = candidates[_satisfying_patterns(patterns[candidates], free, len(instance), Cuts.of(new))]
     return None
 
 
 @cache
-def _listed(n: int) -> Mask:
+def _list_patterns(n: int) -> Mask:
     """List all patterns of some cells, the lexicographically smallest first.
 
     Examples
     --------
-    >>> _listed(2).astype(int).tolist()
+    >>> _list_patterns(2).astype(int).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
     patterns: Mask = (np.arange(1 << n)[:, None] >> np.arange(n)[::-1]) & 1 == 1
@@ -202,7 +202,7 @@ def _sums(cost: Floats) -> Floats:
     return value
 
 
-def _filled(patterns: Mask, free: Integers, n_cells: int, rows: Cuts) -> Mask:
+def _satisfying_patterns(patterns: Mask, free: Integers, n_cells: int, rows: Cuts) -> Mask:
     """Return which patterns satisfy all rows."""
     place = np.full(n_cells, -1)
     place[free] = np.arange(len(free))

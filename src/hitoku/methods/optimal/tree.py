@@ -212,15 +212,15 @@ class BranchAndCut:
                 return None if self.goal.hopeless(bound, self.value) else relaxed
             if not whole:
                 # On a dense tableau they save more nodes than they cost time only in the trees of networks.
-                if (root or halved) and (len(rows) < FEW or self._stalled(history, SHORT_STALL)):
+                if (root or halved) and (len(rows) < FEW or self._has_stalled(history, SHORT_STALL)):
                     rows += relaxation.halves(x)
                 share = ROOT_STALL_SHARE if root and len(x) <= ROOT_COLUMNS else STALL_SHARE
-                if not rows or len(history) > rounds or self._stalled(history, STALL_ROUNDS, share):
+                if not rows or len(history) > rounds or self._has_stalled(history, STALL_ROUNDS, share):
                     return relaxed
             relaxation.purge(relaxed, PURGE_ROOT if root else PURGE_NODE)
             relaxation.add(rows)
 
-    def _stalled(self, history: list[float], rounds: int, share: float = STALL_SHARE) -> bool:
+    def _has_stalled(self, history: list[float], rounds: int, share: float = STALL_SHARE) -> bool:
         """Return whether the bound gained little recently.
 
         Before a pattern is known the gap is meaningless; then the bound itself is the reference.

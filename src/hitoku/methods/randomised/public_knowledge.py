@@ -146,7 +146,7 @@ def refuse_telling_totals(table: Table, cells: Integers) -> None:
             "totals_tell_too_much",
             "{n} cell(s) could be unsafe, and the totals alone tell more about them than allowed",
             where="cells {cells}",
-            fix="merge their codes with others, or ask for a smaller width",
+            fix="merge their codes with others, or require a smaller width",
             n=len(cells),
             cells=some((table.describe(int(p)) for p in cells[:4]), 3),
         )

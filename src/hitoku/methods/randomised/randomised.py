@@ -21,7 +21,7 @@ from hitoku.rules import Rule
 
 SEEDED = "randomised, seeded: for experiments only"
 CAUTION = (
-    "The pattern was drawn with a fixed seed, for an experiment. Whoever knows or guesses the seed can undo "
+    "The pattern was drawn with a fixed seed, for an experiment. Anyone who knows or guesses it can undo "
     "the protection: draw again without one."
 )
 STOPPED = "not decided: stopped at its work limit, so everything is withheld"
@@ -250,7 +250,7 @@ def refuse_other_needs(table: Table, need: Need, public: PublicKnowledge, values
     if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width[public.inner] > public.width):
         raise ScopeError(
             "need_wider_than_method",
-            "the need asks for more than the width that the method was given",
+            "the need requires a larger width than the method's",
             where="randomised, width",
             fix="give assess the same width and groups=False, and rules no levels of their own",
         )

@@ -61,7 +61,7 @@ def change_user(call: Call) -> Response:
         users.set_active(call.connection, row.login, active=what == "let-in", by=call.who.login)
     else:
         raise ParameterError(
-            "action_impossible", "this cannot be done", where="users", fix="nobody shuts themselves out"
+            "action_impossible", "this cannot be done", where="users", fix="users cannot lock themselves out"
         )
     return call.go("/users", "person-changed")
 
@@ -105,7 +105,7 @@ def show_policy(call: Call) -> Response:
         "policy.html",
         row=row,
         parts=load_toml(row.text, row.name)[0],
-        changed=policies.changed(call.connection, row),
+        changed=policies.changed_lines(call.connection, row),
         job=jobs.of(call.connection, Job.DRY_RUN, number),
         result=policies.dry_run_result(call.context, number),
     )

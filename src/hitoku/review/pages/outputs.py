@@ -16,7 +16,7 @@ from hitoku.io import MAX_LISTED, MAX_ROWS
 from hitoku.review import deciding, drawing, reviewing
 from hitoku.review.actions import Action, Call, field_of
 from hitoku.review.deciding import cells_of_form, expiry_of_form, facts_of_form, rests_on
-from hitoku.review.drawing import changes, unpacked
+from hitoku.review.drawing import changes, unpack_columns
 from hitoku.review.states import RequestState
 from hitoku.review.submitting import previous
 from hitoku.review.tables import output, submission
@@ -31,7 +31,7 @@ MAX_CELLS = 3_000
 @lru_cache(maxsize=64)
 def _read(path: Path) -> Any:
     found = json.loads(path.read_bytes())
-    return {**found, "cells": unpacked(found["cells"])} if isinstance(found, dict) else found
+    return {**found, "cells": unpack_columns(found["cells"])} if isinstance(found, dict) else found
 
 
 def view_of(call: Call, turn: int, place: int) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def show(call: Call) -> Response:
     layers = drawing.layers_of(view["cells"]) if evidence else {"leaving": drawing.LAYERS["leaving"]}
     asked = call.http.query_params
     layer = asked.get("layer", "leaving")
-    grid, pages = _paged(view["grid"], page_number(call.http))
+    grid, pages = _split_into_pages(view["grid"], page_number(call.http))
     siblings = call.connection.execute(
         sa.select(output).where(output.c.submission == row.submission).order_by(output.c.place)
     ).all()
@@ -76,7 +76,7 @@ def show(call: Call) -> Response:
         "siblings": siblings,
         "present": present,
         "ballot": reviewing.ballot(call.connection, call.number, call.who.id, listed),
-        "opened": {} if own else reviewing.opened(call.connection, call.number, call.standing),
+        "opened": {} if own else reviewing.open_votes(call.connection, call.number, call.standing),
         "recommended": {} if own else deciding.settled_choices(call.connection, call.number),
         "decision": None
         if own
@@ -85,7 +85,7 @@ def show(call: Call) -> Response:
         "docket": made,
         "decided_facts": [] if made.decisions.get(row.id) is None else rests_on(made.decisions[row.id]),
         "comments": reviewing.visible(call.connection, call.number, call.who, call.standing, row.id),
-        "changed": _changed(call, row, view),
+        "changed": _find_changes(call, row, view),
         "variables": list(view["published"])[:-1],
     }
     return call.page("grid.html" if call.htmx and asked.get("part") == "grid" else "output.html", **values)
@@ -118,7 +118,7 @@ def drawer(call: Call) -> Response:
         "drawer.html",
         label=cells["label"][cell],
         shown=cells["shown"][cell],
-        told=drawing.sentences(cells, cell, view["verdicts"]),
+        sentences=drawing.sentences(cells, cell, view["verdicts"]),
         mark=drawing.mark(cells, cell),
     )
 
@@ -128,7 +128,7 @@ def cast(call: Call) -> Response:
     row, choice = _row(call), call.form.get("choice", "")
     if choice not in reviewing.CHOICES:
         raise ParameterError(
-            "no_such_vote", "no such vote", where="choice", fix="approve, or ask for a change"
+            "no_such_vote", "no such vote", where="choice", fix="approve, or request a change"
         )
     if field_of(call, "text").strip():
         reviewing.say(
@@ -152,7 +152,7 @@ def decide(call: Call) -> Response:
     """Store a decision of phase 2."""
     row, choice = _row(call), call.form.get("choice", "")
     if choice not in {"approve", "refuse"}:
-        raise ParameterError("no_such_decision", "no such decision", where="choice", fix="approve or refuse")
+        raise ParameterError("no_such_decision", "no such decision", where="choice", fix="approve or reject")
     deciding.decide(
         call.connection,
         call.number,
@@ -219,7 +219,7 @@ def _row(call: Call) -> Any:
     return call.output
 
 
-def _paged(grid: list[dict[str, Any]], page: int) -> tuple[list[dict[str, Any]], int]:
+def _split_into_pages(grid: list[dict[str, Any]], page: int) -> tuple[list[dict[str, Any]], int]:
     """Split a long table into pages, section by section."""
     total = sum(len(section["rows"]) for section in grid)
     wide = max((len(section["columns"]) for section in grid), default=1)
@@ -248,7 +248,7 @@ def _around(view: dict[str, Any], wanted: set[int]) -> list[dict[str, Any]]:
     return found
 
 
-def _changed(call: Call, row: Any, view: dict[str, Any]) -> dict[str, Any] | None:
+def _find_changes(call: Call, row: Any, view: dict[str, Any]) -> dict[str, Any] | None:
     """Return the changes of an output since the previous turn; None if there is nothing to compare."""
     before = previous(call.connection, call.number)
     if before is None or row.turn != before.turn + 1:

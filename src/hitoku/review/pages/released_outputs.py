@@ -9,7 +9,7 @@ from hitoku.io import MAX_LISTED
 from hitoku.review import deciding, jobs, log, reviewing
 from hitoku.review.actions import Action, Call
 from hitoku.review.jobs import Job
-from hitoku.review.releases import RECEIPT, ask_release, checkers_of, letter, packed
+from hitoku.review.releases import RECEIPT, ask_release, checkers_of, letter, zip_release
 from hitoku.review.tables import log as log_table
 from hitoku.review.tables import release, request
 from hitoku.web import page_number, whole_number
@@ -43,7 +43,7 @@ def archive(call: Call) -> Response:
     """Download the released files."""
     name = f"request-{call.number}.zip"
     return Response(
-        packed(call.connection, call.context, call.number),
+        zip_release(call.connection, call.context, call.number),
         media_type="application/zip",
         headers={"content-disposition": f'attachment; filename="{name}"'},
     )

@@ -107,7 +107,7 @@ def nonce_of(call: Call) -> str:
     nonce = call.form.get("nonce", "")
     if not (8 <= len(nonce) <= 64 and nonce.replace("-", "").replace("_", "").isalnum()):
         raise ParameterError(
-            "form_not_ours", "the form is not ours", where="nonce", fix="open the page again"
+            "form_not_ours", "invalid or expired form", where="nonce", fix="open the page again"
         )
     return nonce
 
@@ -167,8 +167,10 @@ def overview(call: Call) -> dict[str, Any]:
         "report": json.loads(turn.report) if turn is not None and turn.report else None,
         "outputs": [(each, json.loads(each.principles)) for each in outputs],
         "ballot": reviewing.ballot(connection, number, call.who.id, outputs),
-        "opened": {} if call.who.id == what.author else reviewing.opened(connection, number, what),
-        "split": [] if not call.may("settle") else [each.id for each in reviewing.split(connection, number)],
+        "opened": {} if call.who.id == what.author else reviewing.open_votes(connection, number, what),
+        "split": []
+        if not call.may("settle")
+        else [each.id for each in reviewing.disputed_outputs(connection, number)],
         "settled": deciding.settled_choices(connection, number) if call.who.id != what.author else {},
         "docket": deciding.docket(connection, number, outputs),
         "show_decisions": call.who.id != what.author
@@ -183,7 +185,7 @@ def overview(call: Call) -> dict[str, Any]:
         "days": call.context.settings.turnaround_days,
         "nonce": secrets.token_urlsafe(16),
         "all_pass": bool(outputs) and all(each.status == "pass" for each in outputs),
-        "silent": reviewing.unexplained(connection, number) if call.may("give back") else [],
+        "silent": reviewing.unexplained_requests(connection, number) if call.may("give back") else [],
     }
 
 

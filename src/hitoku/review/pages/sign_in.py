@@ -34,7 +34,7 @@ def sign_in(call: Call) -> Response:
     """Check a password and begin a session."""
     login, back = call.form.get("login", "").strip(), call.form.get("next", "/")
     origin = _origin(call, login)
-    if users.throttled(call.connection, login, origin):
+    if users.is_throttled(call.connection, login, origin):
         wrong = "There were too many attempts. Wait a quarter of an hour, or ask the administrator."
         return call.page("login.html", status=429, login=login, wrong=wrong, next=back)
     found = call.prepared
@@ -70,7 +70,7 @@ def _origin(call: Call, login: str) -> str:
 def compare(call: Call) -> Person | None:
     """Check the password before taking the write lock, because hashing is slow by design."""
     login = call.form.get("login", "").strip()
-    if users.throttled(call.connection, login, _origin(call, login)):
+    if users.is_throttled(call.connection, login, _origin(call, login)):
         return None
     return users.password_matches(call.connection, login, call.form.get("password", ""))
 
@@ -117,7 +117,7 @@ def back_from_elsewhere(call: Call) -> Response:
         )
     login = provider.login(asked["code"], begun)
     with writing(call.context.engine) as connection:
-        found = users.known(connection, login)
+        found = users.user_by_login(connection, login)
         if found is None:
             log.append(
                 connection,
@@ -143,7 +143,7 @@ def _provider(call: Call) -> Provider:
     if provider is None:
         raise DataError(
             "no_identity_provider",
-            "there is no identity provider here",
+            "no identity provider is configured",
             where="oidc",
             fix="sign in with a password",
         )

@@ -183,7 +183,7 @@ def refuse_other_than_parquet(data: str | Path) -> None:
     if not str(data).rstrip("/").lower().endswith(PARQUET):
         raise DataError(
             "spark_needs_parquet",
-            "Spark is to read {path!r}, which is no Parquet file by its name",
+            "Spark is to read {path!r}, whose name is not that of a Parquet file",
             where="data",
             fix="give the path of a .parquet file or folder, or a Spark frame that reads anything else",
             path=Path(data).name,

@@ -153,9 +153,9 @@ class Spark:
         """Return columns that name a contributor, with SQL for each; the first that is not null counts."""
         columns = ["h"] if level == "holdings" else []
         columns += ["u"] if "u" in self.names else []
-        return tuple((f"k{place}", self._named(column)) for place, column in enumerate(columns))
+        return tuple((f"k{place}", self._nonblank_name(column)) for place, column in enumerate(columns))
 
-    def _named(self, column: str) -> str:
+    def _nonblank_name(self, column: str) -> str:
         kind = self.types[column]
         if kind == "string":
             return f"CASE WHEN trim(r.{column}) <> '' THEN r.{column} END"
@@ -324,8 +324,8 @@ def _memory(session: Any, memory_limit: str | None) -> int:
     """Return the memory limit: as given, or that of this machine or of a worker, if known."""
     allowed = allowed_memory(memory_limit)
     with translate_errors("spark"):
-        told = session.conf.get("spark.executor.pyspark.memory", None)
-    found = re.fullmatch(r"(\d+)([kmgt]?)b?", str(told or "").lower())
+        setting = session.conf.get("spark.executor.pyspark.memory", None)
+    found = re.fullmatch(r"(\d+)([kmgt]?)b?", str(setting or "").lower())
     if found is None:
         return allowed
     # Spark reads a plain number as MiB.
@@ -371,9 +371,9 @@ def translate_errors(where: str) -> Iterator[None]:
         package = type(error).__module__.partition(".")[0]
         if package not in {"pyspark", "py4j", "grpc", "pyarrow"}:
             raise
-        told = str(error)
-        other = re.search(rf"{OTHER_VERSION} (\S+)", told)
-        if other is not None or "No module named 'hitoku" in told:
+        text = str(error)
+        other = re.search(rf"{OTHER_VERSION} (\S+)", text)
+        if other is not None or "No module named 'hitoku" in text:
             found = other[1] if other is not None else "none"
             raise TableError(
                 "spark_version_differs",
@@ -383,7 +383,7 @@ def translate_errors(where: str) -> Iterator[None]:
                 found=found,
                 own=own_version(),
             ) from None
-        missing = re.search(r"No module named '(\w+)", told)
+        missing = re.search(r"No module named '(\w+)", text)
         if missing is not None:
             raise TableError(
                 "spark_package_missing",

@@ -80,7 +80,7 @@ def _refuse_address(address: str | None) -> None:
     if scheme in PORTS and not any(_answers(host, PORTS[scheme]) for host in hosts.split(",")):
         raise ParameterError(
             "no_answer_at_address",
-            "nobody answers at {address!r}",
+            "cannot connect to {address!r}",
             where=where,
             fix="check host and port, and that the cluster runs",
             address=address,

@@ -74,7 +74,7 @@ def rank_contributors(batches: Batches, work: Work) -> Batches:
     state = State.empty(work.cube, work.ranking, work.numbers)
     if any(len(batch) for batch in listed):
         table = pa.Table.from_batches(listed)
-        who, n_who = _numbered([table.column(key) for key in work.keys])
+        who, n_who = _number_contributors([table.column(key) for key in work.keys])
         bits = leaf_bits(work.cube)
         key = (who.astype(np.uint64) << np.uint64(bits)) | table.column("leaf").to_numpy().astype(np.uint64)
         rows = np.arange(len(key), dtype=np.int64)
@@ -103,7 +103,7 @@ def merge_blocks(batches: Batches, work: Work) -> Batches:
             unpack(packed, work.ranking, own, block * BLOCK)
     for (part, block), rows in sorted(merged.items()):
         places = np.flatnonzero(rows[:, cell_rows.COUNT])
-        yield _packed(part, block, places + block * BLOCK, rows[places])
+        yield _pack_block(part, block, places + block * BLOCK, rows[places])
 
 
 def unpack(packed: bytes, ranking: Ranking, target: Floats, start: int) -> None:
@@ -115,7 +115,7 @@ def unpack(packed: bytes, ranking: Ranking, target: Floats, start: int) -> None:
     cell_rows.merge_rows(rows.copy(), places, target, ranking.weighted, ranking.absolute)
 
 
-def _numbered(columns: list[Any]) -> tuple[Integers, int]:
+def _number_contributors(columns: list[Any]) -> tuple[Integers, int]:
     """Assign numbers to contributors; if a column has no name the next one is used, numbered apart."""
     number = np.full(len(columns[0]), -1, dtype=np.int64)
     n_numbers = 0
@@ -145,10 +145,10 @@ def _blocks(state: State) -> Batches:
         cuts = np.flatnonzero(np.diff(places // BLOCK)) + 1
         for own in np.split(places, cuts):
             if len(own):
-                yield _packed(part, int(own[0]) // BLOCK, own, rows[own])
+                yield _pack_block(part, int(own[0]) // BLOCK, own, rows[own])
 
 
-def _packed(part: int, block: int, places: Integers, rows: Floats) -> pa.RecordBatch:
+def _pack_block(part: int, block: int, places: Integers, rows: Floats) -> pa.RecordBatch:
     packed = places.astype(np.int64).tobytes() + rows.tobytes()
     return pa.RecordBatch.from_arrays(
         [pa.array([part], pa.int32()), pa.array([block], pa.int64()), pa.array([packed], pa.binary())],
