@@ -1,4 +1,7 @@
-"""Random publications of a small register: bands that shift, two geographies, levels, filters, crosses."""
+"""Random publications of a small register: bands that shift, two geographies, levels, filters, crosses.
+
+Tables may have options of their own, and some are made from a copy of the file.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import pandas as pd
 
 # Two geographies of the same towns that cut across each other, and two bandings of the same ages.
 TOWNS = ["t1", "t2", "t3", "t4", "t5"]
-COLUMNS = ("county", "zone", "band", "group", "sex", "works")
+COLUMNS = ("county", "zone", "band", "group", "sex", "works", "town")
 MAX_KEPT = {"sex": 1, "works": 1, "county": 2, "group": 1, "zone": 1}
 
 
@@ -31,7 +34,7 @@ def register(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def tables_of(rng: np.random.Generator, records: pd.DataFrame) -> dict[str, dict]:
-    """Return two to four tables."""
+    """Return two to four tables; ``levels`` are columns above one of theirs, ``options`` further keys."""
     tables: dict[str, dict] = {}
     used = list(rng.choice(COLUMNS, int(rng.integers(2, 4)), replace=False))
     for number in range(int(rng.integers(2, 5))):
@@ -45,13 +48,22 @@ def tables_of(rng: np.random.Generator, records: pd.DataFrame) -> dict[str, dict
             for name, codes in where.items():
                 left = left[left[name].isin(codes)]
             where = where if len(left) else {}
-        tables[f"t{number}"] = {"by": by, "where": where}
+        above = ["county", "zone"][int(rng.integers(2))]
+        levels = {"town": above} if "town" in by and above not in by and rng.random() < 0.7 else {}
+        options = [*[{}] * 5, {"top": 4}, {"top": 5}, {"data": "copy.csv"}][int(rng.integers(8))]
+        tables[f"t{number}"] = {"by": by, "where": where, "levels": levels, "options": options}
     return tables
 
 
 def combinations_of(records: pd.DataFrame, base: pd.DataFrame, tables: dict[str, dict]) -> pd.DataFrame:
     """Return the possible combinations of codes of the tables' columns, with their numbers of records."""
-    names = list(dict.fromkeys(name for spec in tables.values() for name in (*spec["by"], *spec["where"])))
+    names = list(
+        dict.fromkeys(
+            name
+            for spec in tables.values()
+            for name in (*spec["by"], *spec["where"], *spec["levels"].values())
+        )
+    )
     every = base[names].drop_duplicates().reset_index(drop=True)
     counts = records.groupby(names).size().rename("records").reset_index()
     found = every.merge(counts, on=names, how="left")

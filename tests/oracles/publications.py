@@ -32,7 +32,8 @@ def published_rows(
             inside = kept.copy()
             for column, code in zip(release.labels.names, release.labels.codes_of(int(cell)), strict=True):
                 if code != "Total":
-                    inside &= (combinations[column] == code).to_numpy()
+                    above = (spec.get("levels") or {}).get(column, column)
+                    inside &= ((combinations[column] == code) | (combinations[above] == code)).to_numpy()
             found.append(inside)
     return np.array(found).reshape(len(found), len(combinations))
 
@@ -47,7 +48,8 @@ def small_sets(
     combinations
         Every combination of codes that readers take for possible, with its number of ``records``.
     tables, parts
-        For each table ``by`` and ``where``, and what readers see of it.
+        For each table ``by``, ``where`` and ``levels``, the column above another one whose codes are cells,
+        too; and what readers see of it.
     n
         Least number of records of a set; an empty one is harmless.
     """
