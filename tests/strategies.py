@@ -1,7 +1,7 @@
 """Random tables for property tests: counts, magnitudes with their contributors, hierarchies, protections.
 
-Tables are small, so that an obviously right twin can keep up, and varied: empty cells, single contributors
-and crowds occur side by side, so that a rule finds safe and unsafe cells in the same table.
+Tables are small, so that reference implementations are fast enough, and varied: empty cells, single
+contributors and crowds occur side by side, so that a rule finds safe and unsafe cells in the same table.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ LAYERS = [
 ]
 LAYER = {name: place for place, names in enumerate(LAYERS) for name in names}
 
-# Doors: where a package of others may be known. Numpy is the only one without a door.
+# Packages that may import each third-party library. Only numpy may be imported everywhere.
 ONLY_IN = {
     "highspy": {"solver"},
     "numba": {"kernels"},
@@ -264,7 +264,7 @@ def past_facades(source: str, module: str) -> list[str]:
 def complaints(source: str, module: str, *, is_package: bool = False) -> list[str]:
     """What a module imports against the arrows; empty when all is well."""
     if module == "hitoku":
-        return []  # the front door shows everything
+        return []  # the top-level package exports everything
     if module.split(".", maxsplit=1)[0] == "hitoku_papers":
         return _of_the_papers(source, module, is_package=is_package)
     home = module.split(".")[1]
@@ -474,14 +474,14 @@ def test_unassigned_third_party_import_is_found():
             "hitoku.feasibility.problem", "from hitoku.model.table import Table", id="toolbox, truth"
         ),
         pytest.param("hitoku.feasibility.problem", "import hitoku.attacks.interval", id="toolbox, attack"),
-        pytest.param("hitoku.attacks.interval", "import highspy", id="solver outside its door"),
+        pytest.param("hitoku.attacks.interval", "import highspy", id="solver outside its package"),
         pytest.param("hitoku.methods.gauss", "from numba import njit", id="numba outside kernels"),
         pytest.param("hitoku.evidence.verify", "import numpy", id="verify, numpy"),
         pytest.param("hitoku.evidence.verify_blocks", "import numpy", id="verify_blocks, numpy"),
         pytest.param("hitoku.evidence.verify_witnesses", "import numpy", id="verify_witnesses, numpy"),
         pytest.param("hitoku.evidence.verify", "from hitoku.errors import HitokuError", id="verify, ours"),
         pytest.param("hitoku.evidence.verify", "from . import audit", id="verify, ours, relative"),
-        pytest.param("hitoku.rules.dominance", "import hitoku as ht", id="the front door from inside"),
+        pytest.param("hitoku.rules.dominance", "import hitoku as ht", id="the top-level package from inside"),
         pytest.param("hitoku.gadgets.thing", "", id="package without a layer"),
         pytest.param("hitoku_papers.page", "from hitoku.cli.terminal import echo", id="papers, cli"),
         pytest.param("hitoku_papers.page", "import hitoku.review.log", id="papers, review"),
@@ -502,9 +502,9 @@ def test_forbidden_layer_import_is_found(module, source):
         pytest.param(
             "hitoku.attacks.interval", "from hitoku.model.release import Release", id="attack, release"
         ),
-        pytest.param("hitoku.solver.linear", "import highspy", id="solver behind its door"),
+        pytest.param("hitoku.solver.linear", "import highspy", id="solver in its package"),
         pytest.param("hitoku.evidence.verify", "import json\nfrom fractions import Fraction", id="verify"),
-        pytest.param("hitoku", "from hitoku.cli import main", id="the front door"),
+        pytest.param("hitoku", "from hitoku.cli import main", id="the top-level package"),
         pytest.param("hitoku_papers.page", "from hitoku.io.jj import read_jj\nimport scipy", id="papers"),
     ],
 )

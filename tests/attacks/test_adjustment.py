@@ -169,14 +169,14 @@ def test_l1_optimum_matches_another_solver(data):
     relations = table.relations.toarray()
     rise = [(max(low, 0), max(high, 0)) for low, high in zip(problem.lower, problem.upper, strict=True)]
     fall = [(max(-high, 0), max(-low, 0)) for low, high in zip(problem.lower, problem.upper, strict=True)]
-    twin = linprog(
+    reference = linprog(
         np.tile(problem.weight, 2),
         A_eq=np.hstack([relations, -relations]),
         b_eq=np.zeros(len(relations)),
         bounds=rise + fall,
     )
     cost = problem.weight @ np.abs(release.published - estimates.value[0])
-    assert cost == pytest.approx(twin.fun, rel=1e-6, abs=1e-9)
+    assert cost == pytest.approx(reference.fun, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("most", [0.05, 0.5, 1.0, 1.7])

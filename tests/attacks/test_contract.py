@@ -228,7 +228,7 @@ def _about_bounds(case: Staged, bounds: Bounds) -> list[str]:
     if np.any(bounds.lower[shown] != release.published[shown]) or np.any(bounds.width[shown] != 0):
         found.append("a published cell is not what it is")
     if case.brute_force is None:
-        found.append("nothing to hold its bounds against: give a brute-force twin in STAGED")
+        found.append("no brute-force reference implementation in STAGED")
     else:
         every = case.brute_force()
         narrow = (bounds.lower > every.lower + rounding) | (bounds.upper < every.upper - rounding)

@@ -1,4 +1,4 @@
-"""Joint cells of two partitions against plain twins."""
+"""Joint cells of two partitions compared with reference implementations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a need met? One predicate for bounds in floating point, and its exact twin in the proofs."""
+"""Predicates that decide whether a need is met: in floating point, and exactly in the proofs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Safety by its definition, and the arithmetic of a disclosure redone: slow twins of the audit."""
+"""Slow reference implementations of the audit: safety by definition, arithmetic of disclosures."""
 
 from __future__ import annotations
 

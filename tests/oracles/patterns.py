@@ -1,4 +1,4 @@
-"""Every pattern in order of cost, judged by scipy's linprog: the slow twin of optimal suppression."""
+"""Reference implementation of optimal suppression: patterns in order of cost, judged by scipy."""
 
 from __future__ import annotations
 

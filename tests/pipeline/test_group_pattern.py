@@ -1,4 +1,4 @@
-"""Derivable groups through every door: recipes, the command line, the demo, sessions, the known method."""
+"""Derivable groups in every interface: recipes, command line, demo, sessions, known method."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.errors import ParameterError, SolverError
-from hitoku.solver import integer as door
+from hitoku.solver import integer
 from hitoku.solver.integer import IntegerProgram, solve
 from hitoku.solver.linear import SolverStatus
 from hitoku.solver.solution import CountedWork
@@ -106,9 +106,9 @@ def test_fractional_point_is_retried_then_rejected(monkeypatch):
         asked.append(options["mip_feasibility_tolerance"])
         return made(options)
 
-    made = door.engine
-    monkeypatch.setattr(door, "engine", engine)
-    monkeypatch.setattr(door, "_whole", lambda *_: None)
+    made = integer.engine
+    monkeypatch.setattr(integer, "engine", engine)
+    monkeypatch.setattr(integer, "_whole", lambda *_: None)
     with pytest.raises(SolverError, match="no trustworthy answer"):
         solve(knapsack())
     assert asked == [1e-6, 1e-9]
@@ -116,11 +116,11 @@ def test_fractional_point_is_retried_then_rejected(monkeypatch):
 
 def test_rounding_is_a_correction_not_a_decision():
     program = IntegerProgram([1, 1], [[1, 1]], [3])
-    scale = door.Scale.of(program.relations, np.array([3.0]), fixed=program.integer)
-    assert door._whole(np.array([1 + 1e-7, 2 - 1e-7]), program, scale).tolist() == [1, 2]
-    assert door._whole(np.array([1.01, 1.99]), program, scale) is None
-    assert door._whole(np.array([1.0, 1.0]), program, scale) is None
-    assert door._whole(np.array([4.0, -1.0]), program, scale) is None
+    scale = integer.Scale.of(program.relations, np.array([3.0]), fixed=program.integer)
+    assert integer._whole(np.array([1 + 1e-7, 2 - 1e-7]), program, scale).tolist() == [1, 2]
+    assert integer._whole(np.array([1.01, 1.99]), program, scale) is None
+    assert integer._whole(np.array([1.0, 1.0]), program, scale) is None
+    assert integer._whole(np.array([4.0, -1.0]), program, scale) is None
 
 
 def test_root_stops_at_work_limit(monkeypatch):
@@ -128,11 +128,11 @@ def test_root_stops_at_work_limit(monkeypatch):
     rng = np.random.default_rng(1)
     relations = rng.integers(20, 60, (4, 40)).astype(float)
     program = IntegerProgram(rng.integers(20, 60, 40), relations, relations.sum(axis=1) // 2, 0, 1)
-    limit = 2.5 * door.STEPS_PER_ROUND * (program.relations.nnz + sum(program.relations.shape))
+    limit = 2.5 * integer.STEPS_PER_ROUND * (program.relations.nnz + sum(program.relations.shape))
     work = CountedWork(limit)
     assert solve(program, work=work).status is SolverStatus.LIMIT
     assert work.done == limit
-    monkeypatch.setattr(door, "STEPS_PER_ROUND", 0)
+    monkeypatch.setattr(integer, "STEPS_PER_ROUND", 0)
     work = CountedWork(limit)
     assert solve(program, work=work).status is SolverStatus.LIMIT
     assert work.done > 1.5 * limit

@@ -1,4 +1,4 @@
-"""The door for convex programs: right answers, and no wrong one that is called optimal."""
+"""Convex quadratic programs: correct answers, and no wrong one accepted as optimal."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def logit_of(people):
     return {"term": ["Intercept", "C(region)[T.S]"], "coefficient": [base, other - base]}
 
 
-DOORS = {
+OUTPUTS = {
     "mean": lambda p: [by_region("mean", p, "sick", "mean")],
     "sum": lambda p: [by_region("sum", p, "sick", "sum")],
     "0/100": lambda p: [by_region("mean", p, "percent", "mean")],
@@ -166,11 +166,11 @@ DOORS = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize(("n_sick", "found"), [(3, {"few values"}), (96, {"few values"}), (40, set())])
-def test_rare_attribute_is_counted_through_every_output(door, n_sick, found):
+def test_rare_attribute_is_counted_through_every_output(output, n_sick, found):
     people = sick(n_sick)
-    assert kinds(people, ["region"], *DOORS[door](people)) == found
+    assert kinds(people, ["region"], *OUTPUTS[output](people)) == found
 
 
 def test_standard_errors_reveal_total_deviation():

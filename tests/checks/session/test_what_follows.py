@@ -209,7 +209,7 @@ def sick():
     return people
 
 
-DOORS = {
+OUTPUTS = {
     "mean": lambda work: work.mean("sick", by="region"),
     "std": lambda work: work.summary("std", "sick", by="region"),
     "covariance": lambda work: work.summary("covariance", "sick", "sick", by="region"),
@@ -238,7 +238,7 @@ MODELS = {
 
 
 @both
-@pytest.mark.parametrize("ask", DOORS.values(), ids=DOORS)
+@pytest.mark.parametrize("ask", OUTPUTS.values(), ids=OUTPUTS)
 def test_count_of_three_is_never_published(policy, ask, tmp_path):
     people = sick()
     work = ht.Session("study", people, policy=policy)
@@ -266,7 +266,7 @@ def test_paths_stay_open_with_ten_units_each(policy):
     people = sick()
     people.loc[:29, "sick"] = 1
     people["coded"] = people["percent"] = people["sick"]
-    for ask in (*MODELS.values(), *DOORS.values()):
+    for ask in (*MODELS.values(), *OUTPUTS.values()):
         # Coded 0 and 3: a table of sums of zeros and ones is refused as such.
         work = ht.Session("study", people.assign(coded=people["coded"] * 3), policy=policy)
         assert ask(work).status is Clearance.PASS

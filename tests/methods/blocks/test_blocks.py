@@ -137,7 +137,7 @@ def test_some_examples_are_not_fully_suppressed():
 
 
 def test_suppressing_leaves_without_sum_test_would_leak():
-    # The culprit: every leaf with an unsafe cell, and no joining.
+    # Negative control: every leaf with an unsafe cell, and no joining.
     example = np.array(EXAMPLES["two pairs"][0])
     terms = Terms.below(example.shape, 2, 3)
     found = defaultdict(list)

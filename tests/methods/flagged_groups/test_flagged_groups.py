@@ -57,7 +57,7 @@ def test_rejection_follows_from_release_and_flags(listed):
 
 
 def test_publishing_without_witnesses_would_leak():
-    # The culprit: groups and further cells, and no walk.
+    # Negative control: groups and further cells, and no walk.
     narrow = 0
     for values, threshold, width, zeros, size, count in EXAMPLES.values():
         example = np.array(values)

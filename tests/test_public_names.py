@@ -1,4 +1,4 @@
-"""The front door: every public name is there, typed, and loaded only when somebody asks for it."""
+"""Top-level package: every public name exists, is typed, and is loaded only when used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.test_architecture import SRC
 import hitoku
 
 STUB = SRC / "__init__.pyi"
-# What takes long to load, and who only looks at the door has no use for.
+# Slow imports that `import hitoku` does not need.
 HEAVY = {
     "numpy",
     "scipy",
