@@ -77,9 +77,9 @@ def invented(shape: tuple[int, ...], share: float, seed: int) -> tuple[Table, Ne
     return made_unsafe(Table.from_array(magnitudes(random, shape)), share, random)
 
 
-def hierarchical(levels: tuple[tuple[int, ...], ...], share: float) -> tuple[Table, Need]:
+def hierarchical(levels: tuple[tuple[int, ...], ...], share: float, seed: int = SEED) -> tuple[Table, Need]:
     """Return a table of hierarchical variables with given numbers of groups and members."""
-    random = np.random.default_rng(SEED)
+    random = np.random.default_rng(seed)
     trees, codes = {}, []
     for place, (groups, members) in enumerate(levels):
         name = f"v{place}"

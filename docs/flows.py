@@ -1,4 +1,7 @@
-"""Draw the two flows of explanation/architecture.md from the tables on that page: python docs/flows.py."""
+"""Draw the flows of explanation/architecture.md and the users of explanation/feasibility.md: python docs/flows.py.
+
+Both are read from the tables on these pages, which tests compare with the sources.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 PAGE = Path(__file__).parent / "explanation" / "architecture.md"
+TOOLBOX = PAGE.with_name("feasibility.md")
 IMAGES = Path(__file__).parent / "images"
 ROW = re.compile(
     r"^\| (?P<step>[^|]+) \| `(?P<file>[^`]+)` \| `(?P<name>\w+)` \| (?P<gives>[^|]+) \|$", re.MULTILINE
@@ -88,8 +92,47 @@ def draw(flow: list[dict[str, str]]) -> Figure:
     return figure
 
 
+def users(page: Path = TOOLBOX) -> dict[str, list[str]]:
+    """Return the users of every module of the toolbox, from the table of users."""
+    section = page.read_text("utf-8").split("## Who uses what")[1].split("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
+    (_, *names), *body = [[cell.strip().strip("`") for cell in row] for row in rows]
+    return {
+        module: [name for name, mark in zip(names, marks, strict=True) if mark] for module, *marks in body
+    }
+
+
+def draw_users(toolbox: dict[str, list[str]]) -> Figure:
+    """Draw the modules of the toolbox on the left, the packages that use them on the right."""
+    packages = list(dict.fromkeys(name for names in toolbox.values() for name in names))
+    rows, width = max(len(toolbox), len(packages)), 6.4
+    figure = Figure(figsize=(width, 0.46 * rows), facecolor=PAPER)
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(rows, 0))
+    axes.axis("off")
+    sides = ((0.9, list(toolbox), "monospace"), (width - 0.9, packages, "sans-serif"))
+    spots = {
+        name: (x, (place + 0.5) * rows / len(names))
+        for x, names, _ in sides
+        for place, name in enumerate(names)
+    }
+    for module, names in toolbox.items():
+        for name in names:
+            (x, y), (to_x, to_y) = spots[module], spots[name]
+            (line,) = axes.plot([x + 0.78, to_x - 0.78], [y, to_y], color=LINE, lw=0.9, alpha=0.7, zorder=1)
+            line.set_gid(f"{module} > {name}")
+    for x, names, family in sides:
+        for name in names:
+            y = spots[name][1]
+            box = FancyBboxPatch((x - 0.76, y - 0.3), 1.52, 0.6, boxstyle="round,pad=0.02", zorder=3)
+            box.set(facecolor=BOX, edgecolor=LINE)
+            axes.add_patch(box)
+            axes.text(x, y, name, ha="center", va="center", fontsize=8, color=INK, family=family, zorder=4)
+    return figure
+
+
 if __name__ == "__main__":
     # Text is kept as text, for searching and for the test; no date and fixed ids, for identical bytes in every run.
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "hitoku", "font.family": "DejaVu Sans"})
     for file, heading in FLOWS.items():
         draw(steps(heading)).savefig(IMAGES / file, metadata={"Date": None, "Creator": None})
+    draw_users(users()).savefig(IMAGES / "toolbox.svg", metadata={"Date": None, "Creator": None})

@@ -156,5 +156,9 @@ def test_users_of_the_feasibility_toolbox_match_imports():
     }
     found = {module: users for module, users in users_of_feasibility().items() if module in drawn}
     assert drawn == found
+    picture = (ROOT / "docs" / "images" / "toolbox.svg").read_text("utf-8")
+    lines = set(re.findall(r'<g id="(\w+) (?:>|&gt;) ([\w ]+)">', picture))
+    expected = {(module, name) for module, names in drawn.items() for name in names}
+    assert lines == expected, "draw it again: python docs/flows.py"
     # What the table leaves out is used inside the package, or is the budget that all share.
     assert users_of_feasibility().keys() - drawn.keys() <= {"deadline"}

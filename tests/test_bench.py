@@ -24,6 +24,7 @@ SHORT = {
     "known_method": "--sides 8 --methods blocks greedy --walks 1 --steps 2",
     "large": "--only h3_1k",
     "matching": "--sides 3 --tables 2 --limit 10000",
+    "method_stages": "--short",
     "optimal": "--only v2d_20 --limit 5",
     "out_of_core": "--records 2000",
     "proof": "--short",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
@@ -36,23 +35,6 @@ def relaxation_over(n: int, rows) -> Relaxation:
     relaxation = Relaxation(instance, Objective(one, 1.0), Budget())
     relaxation.add([(columns + 1, c) for columns, c in rows])
     return relaxation
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_forced_cells_are_in_every_feasible_pattern(seed):
-    rng = np.random.default_rng(seed)
-    n = 6
-    rows = []
-    for _ in range(4):
-        columns = np.sort(rng.choice(n, int(rng.integers(1, 4)), replace=False))
-        rows.append((columns, rng.choice([1.0, 0.5, 1 / 3], len(columns))))
-    upper = (rng.random(n) < 0.6).astype(np.float64)
-    lower = relaxation_over(n, rows).propagate(np.zeros(n), upper)
-    dense = np.array([np.bincount(columns, c, n) for columns, c in rows])
-    fits = [x for x in product((0.0, 1.0), repeat=n) if np.all(dense @ x > 1 - 1e-9) and np.all(x <= upper)]
-    assert all(np.all(lower <= x) for x in fits)
-    alone = {int(c[0]) for c in ([j for j in cells if upper[j]] for cells, _ in rows) if len(c) == 1}
-    assert all(lower[j] == 1 for j in alone)
 
 
 def test_dropped_pool_row_is_not_added(monkeypatch):

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.cuts import Cuts, dot_rows, factor, strengthen, zero_half_cuts
-from hitoku.methods.optimal.instance import INTEGRAL, Budget, Instance
+from hitoku.methods.optimal.instance import Budget, Instance
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.row_pool import MAX_AT_ONCE, RowPool
 from hitoku.model import Floats, Integers, Mask
@@ -239,18 +239,6 @@ class Relaxation:
         """Store rows unchanged, to strengthen them for other points."""
         for cells, c in rows:
             self._known.setdefault((cells.tobytes(), c.tobytes()), (cells, c))
-
-    def propagate(self, lower: Floats, upper: Floats) -> Floats:
-        """Raise lower bounds to one if a row cannot be satisfied without a column."""
-        ptr, columns, data = self.master.parts
-        first, n_rows = ptr[self.standing], len(ptr) - 1 - self.standing
-        there = upper[columns[first:]] > 0
-        row = np.repeat(np.arange(n_rows), np.diff(ptr[self.standing :]))[there]
-        column, c = columns[first:][there], data[first:][there]
-        most = np.bincount(row, weights=c, minlength=n_rows)
-        lower = lower.copy()
-        lower[column[most[row] - c < 1 - INTEGRAL]] = 1.0
-        return lower
 
     def halves(self, x: Floats) -> list[Found]:
         """Separate {0, 1/2} cuts, if they are enabled."""

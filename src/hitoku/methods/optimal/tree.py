@@ -180,12 +180,12 @@ class BranchAndCut:
     def _fix_columns(
         self, relaxed: Relaxed, lower: Floats, upper: Floats, *, ties: bool
     ) -> tuple[Floats, Floats]:
-        """Fix columns whose other value lifts the bound to the incumbent, by reduced cost, and propagate."""
+        """Fix columns whose other value lifts the bound to the incumbent, by reduced cost."""
         slack = self.value - relaxed.bound - self.relaxation.paid
         slack += self.goal.within(self.value) if ties else -self.goal.gain(self.value)
         upper = np.where((lower == 0) & (relaxed.reduced > slack), 0.0, upper)
         lower = np.where((upper == 1) & (relaxed.reduced < -slack), 1.0, lower)
-        return self.relaxation.propagate(lower, upper), upper
+        return lower, upper
 
     def _cutting_planes(self, rounds: int, *, root: bool) -> Relaxed | None:
         """Alternate between solving the relaxation and adding cuts; None when the node is pruned."""
