@@ -108,6 +108,7 @@ WITHOUT_A_FACADE = ("hitoku.kernels", "hitoku.solver", "hitoku.evidence.verify")
 # Tests that reach into modules: the first lower a limit, or watch or break a call, where it is looked up; the
 # others read a figure that a module works with, or test an algorithm that only its own module calls.
 REACH_INSIDE = {
+    "bench/method_stages.py",
     "tests/attacks/test_differencing_condensed.py",
     "tests/attacks/test_differencing_verifying.py",
     "tests/checks/submission/test_faults.py",
