@@ -372,7 +372,8 @@ def test_cycling_active_set_method_is_stopped(monkeypatch):
     assert set(given) == {quadratic_program.STEPS_PER_LINE * 3}
 
 
-def test_session_at_comparison_limit_needs_review():
+def test_session_at_comparison_limit_needs_review(monkeypatch):
+    monkeypatch.setattr("hitoku.attacks.differencing.atoms.MAX_TOGETHER", 1)
     random = np.random.default_rng(1)
     people = pd.DataFrame({name: random.integers(0, 4, 200).astype(str) for name in "ab"})
 

@@ -54,6 +54,40 @@ def sum_over(
     return float(weights @ np.array(sums))
 
 
+def linear_basis(
+    columns: Mapping[str, np.ndarray[Any, Any]],
+) -> tuple[list[str], dict[str, np.ndarray[Any, Any]]]:
+    """Return the columns that are not sums of others, and every column as a constant and factors of these."""
+    basis: list[str] = []
+    found: dict[str, np.ndarray[Any, Any]] = {}
+    for name, own in columns.items():
+        rows = np.column_stack([np.ones(len(own)), *(columns[each] for each in basis)])
+        factors = np.linalg.lstsq(rows, own, rcond=None)[0]
+        if not np.allclose(rows @ factors, own, rtol=EXACT, atol=EXACT * np.abs(own).max()):
+            basis.append(name)
+            factors = np.eye(1, len(basis) + 1, len(basis))[0]
+        found[name] = np.where(np.abs(factors) < CLOSE, 0, factors)
+    return basis, {name: np.pad(own, (0, len(basis) + 1 - len(own))) for name, own in found.items()}
+
+
+def sum_without(
+    left: int, shapes: np.ndarray[Any, Any], factors: np.ndarray[Any, Any]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
+    """Return weights of sums that cancel for all atoms but one, and the factors of its amounts, or None.
+
+    ``shapes`` has a row for each sum and a column for each atom, ``factors`` a column for each variable.
+    """
+    others = np.delete(shapes, left, axis=1)
+    outside = (others[:, :, None] * factors[:, None]).reshape(len(shapes), -1)
+    turned, sizes, _ = np.linalg.svd(outside, full_matrices=True)
+    free = turned[:, int((sizes > CLOSE).sum()) :]
+    inside = free.T @ (shapes[:, [left]] * factors)
+    if np.abs(inside).max(initial=0) < CLOSE:
+        return None
+    best = int(np.abs(inside).max(axis=1).argmax())
+    return free[:, best], inside[best]
+
+
 def count_solutions(values: np.ndarray[Any, Any], n: int, agrees: Any) -> list[tuple[int, ...]]:
     """List the counts of each value that agree with what is known; nothing where nothing is known."""
     first = np.arange(n + 1)

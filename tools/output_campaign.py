@@ -27,7 +27,7 @@ from tools.output_solver import Attacker, Claim, Released
 import hitoku as ht
 
 POLICIES = ("japan-2017", "essnet-2009")
-CODES = ("region", "job", "sex", "disease", "twin")
+CODES = ("region", "job", "sex", "disease", "twin", "kept")
 Request = tuple[str, dict[str, Any]]
 Random = np.random.Generator
 
@@ -68,6 +68,10 @@ def make_people(rng: Random, *, many: bool) -> pd.DataFrame:
         month[(people["sex"] == "f") & (rng.random(n) < rng.choice([0.92, 0.97]))] = 3.0
     people["month"] = month
     people["event"] = (rng.random(n) < rng.choice([0.5, 1.0])).astype(int)
+    # Sums of which give those of others, and everybody but the first.
+    people["shifted"], people["turned"] = people["income"] + 1, 5 - 2 * people["hours"]
+    people["total"] = people["income"] + people["hours"]
+    people["kept"] = np.where(np.arange(n) < 1, "no", "yes")
     return people
 
 
@@ -204,6 +208,24 @@ def ask_perfect(rng: Random) -> list[Request]:
     return pool[3:5] + pool[:1] if rng.random() < 0.5 else _some(rng, pool, 3)
 
 
+def ask_related(rng: Random) -> list[Request]:
+    """Means and sums of variables that are sums of each other, of everybody and of nearly everybody."""
+    values = ["income", "hours", "total", "shifted", "turned"]
+    kept: list[dict[str, Any]] = [{}, {}, {"kept": ["yes"]}, {"disease": ["none"]}]
+    pool: list[Request] = [
+        (
+            str(rng.choice(["mean", "sum"])),
+            {
+                "value": str(value),
+                "by": [] if rng.random() < 0.7 else ["sex"],
+                "where": kept[rng.integers(len(kept))],
+            },
+        )
+        for value in rng.permutation(values)
+    ]
+    return _some(rng, pool, 4)
+
+
 def ask_curves(rng: Random) -> list[Request]:
     """Curves of events over time."""
     by = ["sex"] if rng.random() < 0.5 else _by(rng)
@@ -226,6 +248,7 @@ THEMES: tuple[Callable[[Random], list[Request]], ...] = (
     ask_alike,
     ask_perfect,
     ask_curves,
+    ask_related,
 )
 
 

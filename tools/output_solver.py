@@ -28,9 +28,11 @@ from tools.count_solver import CountSystem
 from tools.equations import (
     count_solutions,
     f_test_groups,
+    linear_basis,
     order_statistics,
     percent_of,
     sum_over,
+    sum_without,
     welch_groups,
 )
 from tools.released import CLOSE, EVERYBODY, EXACT, Claim, Group, Released, in_group, words
@@ -65,6 +67,7 @@ class Attacker:
         self._tests(outputs)
         self._close()
         self._differences()
+        self._dependent()
         self._few_values()
         self._alike()
         self._percentiles()
@@ -294,6 +297,29 @@ class Attacker:
                 self.claim("difference", f"{value} of two people", true=true)
             else:
                 self.claim("difference", f"mean {value} of {n} people: {total / n:.6g}", true=true)
+
+    def _dependent(self) -> None:
+        """Add and subtract sums of variables that are sums of each other until one or two people are left."""
+        known = [
+            (group, value, mean)
+            for (name, group, value, _), mean in self.facts.items()
+            if name == "mean" and value in self.people
+        ]
+        names = sorted({value for _, value, _ in known})
+        basis, factors = linear_basis({name: self.people[name].to_numpy(float) for name in names})
+        if len(factors) == len(basis):
+            return
+        member = np.array([self._holds(group) for group, _, _ in known])
+        lead = np.array([factors[value] for _, value, _ in known])
+        # Readers know how many people each group has, and so the sums without the constants.
+        sums = (np.array([mean for _, _, mean in known]) - lead[:, 0]) * member.sum(axis=1)
+        shapes, atom, size = np.unique(member, axis=1, return_inverse=True, return_counts=True)
+        for left in np.flatnonzero(size <= 2):
+            found = sum_without(left, shapes, lead[:, 1:])
+            if found is not None:
+                people = self.people[basis].to_numpy(float)[atom.ravel() == left].sum(axis=0)
+                true = np.isclose(found[0] @ sums, found[1] @ people, rtol=1e-4)
+                self.claim("related", f"sum of {size[left]} people from {len(known)} sums", true=bool(true))
 
     def _few_left(self, rows: Mapping[Group, np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         """Return sets of few people that sums over groups could give: groups, differences, rests."""

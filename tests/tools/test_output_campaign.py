@@ -51,6 +51,16 @@ def test_week_has_38_different_requests():
     assert len({repr(each) for each in WEEK}) == len(WEEK) == 38
 
 
+def test_nothing_follows_from_sums_of_dependent_variables(monkeypatch):
+    monkeypatch.setattr(output_campaign, "THEMES", (output_campaign.ask_related,))
+    tally = Tally()
+    for seed in range(40):
+        run_session(seed, "japan-2017", tally)
+    assert tally.fallen == tally.wrong == []
+    assert tally.outputs["pass"] > 80
+    assert tally.outputs["fail"] > 20
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("policy", output_campaign.POLICIES)
 def test_passing_outputs_withstand_the_solver(policy):

@@ -266,3 +266,20 @@ def test_differences_of_largest_shares_are_found():
     mean = ("mean", {"value": "income"}, {"mean_income": [people["income"].mean()]})
     assert kinds(people, [], *shares, mean) == {"largest"}
     assert kinds(people, [], shares[0], mean) == set()
+
+
+def test_means_of_a_sum_and_its_parts_leave_one_person():
+    rng = np.random.default_rng(2)
+    people = pd.DataFrame({"wages": rng.normal(30, 5, 50), "rents": rng.normal(9, 2, 50), "kept": "yes"})
+    people.loc[7, "kept"] = "no"
+    people["total"] = people.wages - 2 * people.rents + 3
+    kept = people[people.kept == "yes"]
+
+    def mean(frame, value):
+        where = {} if frame is people else {"where": {"kept": ["yes"]}}
+        return ("mean", {"value": value, **where}, {f"mean_{value}": [float(frame[value].mean())]})
+
+    two = [mean(people, "wages"), mean(people, "rents")]
+    assert "related" in kinds(people, ["kept"], *two, mean(kept, "total"))
+    assert "related" not in kinds(people, ["kept"], *two)
+    assert "related" not in kinds(people, ["kept"], two[0], mean(kept, "total"))

@@ -106,6 +106,43 @@ def test_reopened_ledger_contains_remembered_outputs(tmp_path):
     assert (
         str(finding) == "a group: 60 - 30 - 28 = 2 units, from output 0 and output 1 and new (not classified)"
     )
+    assert ledger.scope == "all outputs tested together"
+
+
+@pytest.mark.parametrize("n_outputs", [5, 6, 9])
+def test_long_chains_are_found(tmp_path, n_outputs):
+    unit = np.arange(300)
+    part = np.minimum(unit // 30, n_outputs - 2)
+    part[0] = -1  # one unit is in none of the parts
+    ledger = opened(tmp_path, 300, threshold=10)
+    for number in range(n_outputs):
+        inside = part >= -1 if number == 0 else part == number - 1
+        inside &= part < n_outputs - 1
+        name, last = f"output {number}", number == n_outputs - 1
+        found = ledger.check(name, [Partition.published(name, inside.astype(int))])
+        assert [finding.n_units for finding in found] == [1] * last
+        ledger.remember(name, [Partition.published(name, inside.astype(int))])
+    assert len(found[0].outputs) == n_outputs
+
+
+def test_bound_on_a_group_that_does_not_follow_exactly(tmp_path):
+    """(first + second - third) / 2 counts two units, and one more by half."""
+    atoms = np.repeat([0, 1, 2, 3], [2, 5, 5, 1])
+    cells = [np.isin(atoms, inside).astype(int) for inside in ([0, 1, 3], [0, 2], [1, 2])]
+    ledger = opened(tmp_path, 13, threshold=5)
+    for number in range(2):
+        ledger.remember(str(number), [Partition.published(str(number), cells[number])])
+    (finding,) = ledger.check("new", [Partition.published("new", cells[2])])
+    assert finding.concern is Concern.BOUND
+    assert finding.verdict.status is Clearance.REVIEW
+    assert "1/2 x 8 + 1/2 x 7 - 1/2 x 10" in str(finding)
+
+
+def test_too_many_combinations_are_searched_up_to_four_outputs(tmp_path, monkeypatch):
+    monkeypatch.setattr("hitoku.attacks.differencing.atoms.MAX_TOGETHER", 1)
+    ledger = opened(tmp_path)
+    ledger.remember("first", *table_1("first", [19, 26], FIRST))
+    assert [each.n_units for each in ledger.check("second", *table_1("second", [21, 26], SECOND))] == [1]
     assert ledger.scope == "tested up to four outputs together"
 
 
@@ -264,11 +301,12 @@ def test_harmless_output_passes_with_scope(tmp_path):
     (verdict,) = ledger.verdicts(findings)
     assert (verdict.status, verdict.text) == (
         Clearance.PASS,
-        "tested up to four outputs together, against 1 released before",
+        "all outputs tested together, against 1 released before",
     )
 
 
-def test_search_limit_is_reported_and_remembered(tmp_path):
+def test_search_limit_is_reported_and_remembered(tmp_path, monkeypatch):
+    monkeypatch.setattr("hitoku.attacks.differencing.atoms.MAX_TOGETHER", 1)
     path, unit = tmp_path / "x.ledger", np.arange(100)
     ledger = Ledger.open(path, data_hash="d", n_units=100)
     for number, inside in enumerate([unit < 60, unit < 30, unit >= 70]):
@@ -286,7 +324,31 @@ def test_search_limit_is_reported_and_remembered(tmp_path):
     assert [found.concern for found in again.check("new", new)] == [Concern.SMALL_GROUP]
 
 
-def test_comparison_at_its_limit_is_not_decided(tmp_path):
+@pytest.mark.parametrize(
+    ("effort", "income", "rules", "concern"),
+    [
+        pytest.param(
+            None, 1000.0, [Dominance(1, 50)], Concern.MAGNITUDE, id="derived sums of 15 and 45 units"
+        ),
+        pytest.param(0, 1000.0, [Dominance(1, 50)], Concern.LIMIT, id="not derived within the limit"),
+        pytest.param(None, 1.0, [Dominance(1, 50)], None, id="no unit dominates"),
+        pytest.param(0, 1000.0, [], None, id="counts need no search"),
+    ],
+)
+def test_search_limit_matters_to_magnitudes_of_large_groups(tmp_path, effort, income, rules, concern):
+    unit = np.arange(100)
+    measures = {"income": Measure.of(np.where(unit == 50, income, 1.0))}
+    ledger = Ledger.open(tmp_path / "x.ledger", data_hash="d", n_units=100)
+    ledger.search.effort = ledger.search.effort if effort is None else effort
+    for name, inside in (("all", unit < 60), ("young", unit < 30)):
+        ledger.remember(name, [Partition.published(name, inside.astype(int))], measures=measures)
+    new = [Partition.published("new", ((unit >= 30) & (unit < 45)).astype(int))]
+    found = ledger.check("new", new, measures=measures, rules=rules)
+    assert {each.concern for each in found} == ({concern} if concern else set())
+
+
+def test_comparison_at_its_limit_is_not_decided(tmp_path, monkeypatch):
+    monkeypatch.setattr("hitoku.attacks.differencing.atoms.MAX_TOGETHER", 1)
     path, unit = tmp_path / "x.ledger", np.arange(100)
     ledger = Ledger.open(path, data_hash="d", n_units=100)
     ledger.remember("first", [Partition.published("first", (unit < 60).astype(int))])

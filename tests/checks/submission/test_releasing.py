@@ -175,6 +175,7 @@ def test_incomplete_comparison_needs_a_decision(tmp_path, ledger, monkeypatch):
     work.frequency_table(by="job", name="jobs")
     folder = work.submit(tmp_path / "long")
     monkeypatch.setattr("hitoku.attacks.differencing.comparing.MAX_DERIVED", 0)
+    monkeypatch.setattr("hitoku.attacks.differencing.atoms.MAX_TOGETHER", 1)
     done = let_go(folder, ledger, decided("regions", "differencing"), partial=True)
     assert [each.name for each in done.receipt.outputs] == ["regions"]
     assert set(done.receipt.stayed) == {"jobs"}

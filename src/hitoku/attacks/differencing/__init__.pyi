@@ -1,6 +1,8 @@
 from hitoku.attacks.differencing.alike import Alike as Alike
 from hitoku.attacks.differencing.atoms import Disclosed as Disclosed
+from hitoku.attacks.differencing.atoms import judge_together as judge_together
 from hitoku.attacks.differencing.common_refinement import CommonRefinement as CommonRefinement
+from hitoku.attacks.differencing.common_refinement import combinations as combinations
 from hitoku.attacks.differencing.comparing import SingledOut as SingledOut
 from hitoku.attacks.differencing.defined import Defined as Defined
 from hitoku.attacks.differencing.defined import defined_differences as defined_differences

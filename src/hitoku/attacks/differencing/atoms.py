@@ -16,6 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.attacks.differencing.axes import in_words
+from hitoku.attacks.differencing.common_refinement import refine
+from hitoku.attacks.differencing.partition import Partition
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError
 from hitoku.messages import Text, join
@@ -24,6 +26,10 @@ from hitoku.solver.linear import LinearProgram, SolverStatus, solve
 
 # Largest number of combinations of codes that are examined individually.
 MAX_ATOMS = 200_000
+# The same for units, and for published cells; above it, linear programs would take minutes.
+MAX_TOGETHER = 500
+# Coefficients of a proof are fractions with denominators up to this.
+MAX_DENOMINATOR = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,20 +117,26 @@ class Atoms:
 
     def disclosed(self, threshold: float) -> list[Disclosed]:
         """Find the groups below a threshold, the smallest first."""
+        return self.judge(threshold)[0]
+
+    def judge(self, threshold: float) -> tuple[list[Disclosed], int]:
+        """Find the groups below a threshold, the smallest first, and count the atoms that stay undecided."""
         # Small published cells were handled when they were published.
         small = self.sums[np.flatnonzero(self.value < threshold)]
         judged = np.asarray(small.sum(axis=0)).ravel() > 0
         covered = np.asarray(self.sums.sum(axis=0)).ravel() > 0
         found: list[Disclosed] = []
+        undecided = 0
         for atom in np.flatnonzero(self._short(covered & ~judged, threshold)):
             if judged[atom]:
                 continue
             one, support = self._proof(int(atom))
             judged |= support
+            undecided += one is None
             # Empty groups are the subject of the rules on groups.
             if one is not None and 0 < one.most < threshold:
                 found.append(one)
-        return sorted(found, key=lambda each: (each.most, each.group))
+        return sorted(found, key=lambda each: (each.most, each.group)), undecided
 
     def _short(self, asked: Mask, threshold: float) -> Mask:
         """Return which of some atoms cannot contain as many units as the threshold."""
@@ -182,7 +194,7 @@ class Atoms:
             return None, nothing
         # A solver's numbers prove nothing; the fractions that they approximate are added up exactly.
         chosen = np.flatnonzero(np.abs(solution.x) > 1e-9)
-        times = {int(c): rational(round(float(solution.x[c]), 9)) for c in chosen}
+        times = {int(c): Fraction(float(solution.x[c])).limit_denominator(MAX_DENOMINATOR) for c in chosen}
         covers = self._added_up(times)
         if any(amount < 0 for amount in covers.values()) or covers.get(atom, 0) < 1:
             return None, nothing
@@ -230,3 +242,58 @@ def number_of_atoms(points: Sequence[int], most: int = MAX_ATOMS) -> int:
             most=most,
         )
     return n_atoms
+
+
+def judge_together(
+    parts: Sequence[Partition], threshold: float, most: int | None = None
+) -> tuple[list[Disclosed], int] | None:
+    """Find the groups that partitions of units single out, considering all of them at once.
+
+    Parameters
+    ----------
+    parts
+        Published partitions with a common quantity; the terms of a proof have their positions, and cells
+        from 0.
+    threshold
+        Minimum size of a group.
+    most
+        Maximum number of atoms, combinations of cells that occur, and of cells; default ``MAX_TOGETHER``.
+
+    Returns
+    -------
+    The groups, and the number of undecided atoms; None where there are more atoms, or more cells.
+
+    Examples
+    --------
+    >>> ages = [10] * 18 + [19] + [25] * 38
+    >>> first = Partition.published("first", np.where(np.array(ages) <= 18, 1, 2))
+    >>> second = Partition.published("second", np.where(np.array(ages) <= 20, 1, 2))
+    >>> [(each.most, each.exact) for each in judge_together([first, second], 10)[0]]
+    [(1.0, True)]
+    """
+    n_cells = sum(len(part) for part in parts)
+    most = MAX_TOGETHER if most is None else most
+    if n_cells > most:
+        return None
+    block, n = np.zeros(parts[0].n_units, dtype=np.int32), 1
+    codes: list[Integers] = []
+    for part in parts:
+        finer, first = refine(block, part.codes, n, len(part) + 1)
+        codes = [each[block[first]] for each in codes] + [part.codes[first].astype(np.int64)]
+        block, n = finer, len(first)
+        if n > most:
+            return None
+    starts = np.cumsum([0, *map(len, parts)])
+    rows = [start + own[own > 0] - 1 for start, own in zip(starts, codes, strict=False)]
+    columns = [np.flatnonzero(own) for own in codes]
+    places = np.concatenate(rows), np.concatenate(columns)
+    sums = sparse.coo_array((np.ones(len(places[0])), places), shape=(n_cells, n)).tocsr()
+    return Atoms(
+        names=("atom",),
+        points=([str(place) for place in range(n)],),
+        possible=np.arange(n),
+        sums=sparse.csr_array(sums),
+        value=np.concatenate([part.sizes[1:] for part in parts]).astype(np.float64),
+        cells=[(place, cell) for place, part in enumerate(parts) for cell in range(len(part))],
+        labels=[""] * n_cells,
+    ).judge(threshold)

@@ -8,12 +8,14 @@ the group.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import lcm
 
 import numpy as np
 
 from hitoku.attacks.differencing.alike import Alike
+from hitoku.attacks.differencing.atoms import Disclosed, judge_together
 from hitoku.attacks.differencing.comparing import (
     EFFORT,
     FEW_UNITS,
@@ -22,9 +24,10 @@ from hitoku.attacks.differencing.comparing import (
     SingledOut,
 )
 from hitoku.attacks.differencing.condensed import condense, divide_blocks, expand, in_one_block
+from hitoku.attacks.differencing.joint_partition import dense
 from hitoku.attacks.differencing.partition import Certificate, Codes, Hashes, Partition, unit_keys
 from hitoku.attacks.differencing.verifying import verify
-from hitoku.errors import DataError, ParameterError
+from hitoku.errors import DataError, ParameterError, SolverError
 from hitoku.model import Integers
 from hitoku.solver.solution import MINUTES
 
@@ -89,12 +92,27 @@ class DifferencingSearch:
         self._unread: list[Partition] = []
         # Refinement by the last output: usually it is released next.
         self._ahead: tuple[tuple[Partition, ...], Alike | None] = (), None
+        # Names that are added to what an output publishes, for amounts that depend on each other.
+        self._common: Callable[[frozenset[str]], frozenset[str]] | None = None
         # Usually a checked output is released next.
         self._last: tuple[tuple[Partition, ...], Searched] | None = None
 
     def check(self, output: Sequence[Partition]) -> list[SingledOut]:
         """Return the groups below the threshold that an output would single out; nothing is stored."""
         return list(self.searched(output).small)
+
+    def compare_by(self, common: Callable[[frozenset[str]], frozenset[str]]) -> None:
+        """Compare published quantities by further names, which a function adds to them."""
+        self._common, self._last = common, None
+
+    def _add_names(self, part: Partition) -> Partition:
+        """Return a partition with the further names of what it publishes."""
+        if self._common is None:
+            return part
+        cells = part.certificates if any(part is each for each in self.derived) else ()
+        places = {(name, number) for certificate in cells for name, number, _ in certificate}
+        every = [self._places[place].publishes for place in places] or [part.publishes]
+        return replace(part, publishes=frozenset[str].intersection(*map(self._common, every)))
 
     def release(self, output: Sequence[Partition]) -> None:
         """Add an output, and its implications."""
@@ -169,6 +187,66 @@ class DifferencingSearch:
         verify(found.small, {**self._places, **_find_partitions(output)})
         return found
 
+    def together(
+        self, output: Sequence[Partition]
+    ) -> tuple[list[SingledOut], list[tuple[SingledOut, Disclosed]], bool]:
+        """Return what an output singles out with all released ones, and whether this is everything.
+
+        However many outputs it takes, no group is missed: see :class:`Atoms`.
+
+        Returns
+        -------
+        tuple
+            Groups that follow exactly, those of a search included; sums that count some units several times
+            or in part; and whether all atoms were decided.
+        """
+        task = self._comparison(output)
+        every = [*task.released, *task.output]
+        sets = {
+            tuple(place for place, part in enumerate(every) if quantity in part.publishes)
+            for own in task.output
+            for quantity in own.publishes
+        }
+        found, complete = self.check(output), True
+        bounds: dict[int, tuple[SingledOut, Disclosed]] = {}
+        known, new = {group.hash for group in found}, {name for part in output for name in part.outputs}
+        for places in sorted(each for each in sets if len({every[place].outputs for place in each}) > 1):
+            parts = [every[place] for place in places]
+            try:
+                judged = judge_together(parts, self.threshold)
+            except SolverError:
+                judged = None
+            complete &= judged is not None and not judged[1]
+            for one in judged[0] if judged else ():
+                group, whole = self._count_units(one, parts, output)
+                if group.hash in known or len(group.outputs) < 2 or not new & group.outputs:
+                    continue
+                if one.exact and whole:
+                    verify([group], {**self._places, **_find_partitions(output)})
+                    found.append(group)
+                    known.add(group.hash)
+                else:
+                    bounds.setdefault(group.hash, (group, one))
+        return found, list(bounds.values()), complete
+
+    def _count_units(
+        self, one: Disclosed, parts: Sequence[Partition], output: Sequence[Partition]
+    ) -> tuple[SingledOut, bool]:
+        """Return the units that a sum of cells of some partitions counts, and whether it has no fractions."""
+        scale = lcm(*(term.times.denominator for term in one.terms))
+        certificate = {
+            cell: int(term.times * scale)
+            for term in one.terms
+            for cell in parts[term.release].certificates[term.cell]
+        }
+        places = {**self._places, **_find_partitions(output)}
+        counted = np.zeros(self.n_units, dtype=np.int64)
+        for (name, part, cell), times in certificate.items():
+            counted += times * (dense(places[name, part]) == cell)
+        members = np.flatnonzero(counted)
+        hashed = int(self.keys[members].sum(dtype=np.uint64))
+        return SingledOut(certificate=certificate, members=members, hash=hashed), scale == 1
+
     def clashes(self, output: Sequence[Partition]) -> list[SingledOut]:
         """Return what an output discloses with a single other one: a fast test that is often conclusive."""
         return list(replace(self._comparison(output), depth=min(self.depth, 2), effort=0).searched().small)
@@ -177,10 +255,11 @@ class DifferencingSearch:
         """Return the input of a search; units that all outputs treat alike are merged."""
         self._name(output)
         self._divide()
-        alike = divide_blocks(self._alike, output)
-        self._ahead = tuple(output), alike
+        if self._ahead[0] != tuple(output):
+            self._ahead = tuple(output), divide_blocks(self._alike, output)
+        alike = self._ahead[1]
         released, derived, new = (
-            [expand(part) if alike is None else condense(part, alike) for part in parts]
+            [expand(part) if alike is None else condense(part, alike) for part in map(self._add_names, parts)]
             for parts in (self.released, self.derived, output)
         )
         return SearchTask(

@@ -10,6 +10,8 @@ from hitoku.checks.ledger.entry import implied_tables as implied_tables
 from hitoku.checks.ledger.entry import receipts as receipts
 from hitoku.checks.ledger.entry import receipts_of as receipts_of
 from hitoku.checks.ledger.ledger import Ledger as Ledger
+from hitoku.checks.ledger.related_amounts import Related as Related
+from hitoku.checks.ledger.related_amounts import amounts_in as amounts_in
 from hitoku.checks.ledger.settings import DEPTH as DEPTH
 from hitoku.checks.ledger.settings import FEWEST as FEWEST
 from hitoku.checks.ledger.settings import Settings as Settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ from hitoku.attacks.differencing import (
     Certificate,
     ClassifiedGroup,
     Definition,
+    Disclosed,
     DisclosureBasis,
     Nested,
     SingledOut,
@@ -43,6 +44,8 @@ class Concern(StrEnum):
 
     SMALL_GROUP = "small group"
     MAGNITUDE = "magnitude"
+    RELATED = "related amounts"
+    BOUND = "upper bound"
     NOT_TESTABLE = "not testable"
     LIMIT = "limit of work"
 
@@ -69,7 +72,8 @@ class DifferencingFinding:
         A disclosure that needs the data, or that cannot be tested, needs review; any other fails.
         """
         review = (
-            self.concern in {Concern.NOT_TESTABLE, Concern.LIMIT} or self.basis is DisclosureBasis.IN_DATA
+            self.concern in {Concern.NOT_TESTABLE, Concern.LIMIT, Concern.RELATED, Concern.BOUND}
+            or self.basis is DisclosureBasis.IN_DATA
         )
         return PrincipleVerdict(
             principle=Principle.DIFFERENCING,
@@ -109,6 +113,32 @@ class Speaker:
             names = tuple(sorted(group.outputs, key=lambda name: (name == self.new, name)))
             together.setdefault(names, []).append(group)
         return [self._finding(names, own, concern, because) for names, own in together.items()]
+
+    def bound(self, group: SingledOut, added: Disclosed, *, decided: bool) -> DifferencingFinding:
+        """Return the finding for a sum that counts some units of a group several times, or in part.
+
+        It is an upper bound on the size of the group, below the threshold. Where it is not decided whether
+        amounts of different variables can be added, it needs review.
+        """
+        names = tuple(sorted(group.outputs, key=lambda name: (name == self.new, name)))
+        classified = classify_certificate(group.certificate, self._definitions(group), self.nested)
+        # A name is written once, although an output may have several partitions.
+        terms = tuple(
+            replace(term, release=names.index(name))
+            for term, (name, _, _) in zip(added.terms, group.certificate, strict=True)
+        )
+        said = replace(added, group=classified.group or Text("a group"), terms=terms)
+        text = said.describe(dict(enumerate(map(self.shown, names))), units=True)
+        whole = added.exact or all(term.times.denominator == 1 for term in added.terms)
+        return DifferencingFinding(
+            concern=Concern.SMALL_GROUP if whole and decided else Concern.BOUND,
+            outputs=tuple(map(self.shown, names)),
+            n_groups=1,
+            n_units=int(added.most),
+            basis=classified.basis,
+            text=Text("{text} ({basis})", text=text, basis=Text(classified.basis)),
+            remedy=self._remedy(names),
+        )
 
     def _definitions(self, group: SingledOut) -> dict[str, Definition | None]:
         """Return the definitions that cover the cells of a group; None for the others."""
@@ -330,4 +360,19 @@ def search_limit_finding(left_out: int, unfinished: int) -> DifferencingFinding:
             left_out=left_out,
         ),
         remedy="coarser groups leave less to compare; or have a person look at it",
+    )
+
+
+def nearly_same(name: str, n_units: int) -> DifferencingFinding:
+    """Return the finding that a variable follows from released ones, except for a few units."""
+    return DifferencingFinding(
+        concern=Concern.RELATED,
+        outputs=(),
+        n_units=n_units,
+        text=Text(
+            "{name} follows from variables released before for all but {n} unit(s), which are disclosed",
+            name=name,
+            n=n_units,
+        ),
+        remedy="release the amounts of the earlier variables only, or have a person look at it",
     )

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from hitoku.attacks.differencing import COUNTS, Alike, Cell, Certificate, Definition, Partition, SingledOut
 from hitoku.checks.ledger.store import LedgerStore, as_written, read_store
 from hitoku.checks.principles import Said
-from hitoku.errors import DataError
+from hitoku.errors import DataError, ParameterError
 from hitoku.model import Contributors, Floats, Integers, Table
 from hitoku.rules import Rule
 
@@ -347,3 +347,15 @@ def receipts(path: str | Path) -> tuple[Receipt, ...]:
     """Return the receipts of a ledger file, in order."""
     with as_written(Path(path)):
         return receipts_of(read_store(Path(path)))
+
+
+def output_key(project: str, name: str) -> str:
+    """Return the key of an output among those of all projects."""
+    if "/" in project:
+        raise ParameterError(
+            "project_name_has_slash",
+            "a project's name cannot have a slash",
+            where="ledger",
+            fix="use a dash instead",
+        )
+    return f"{project}/{name}"

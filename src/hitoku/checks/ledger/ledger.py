@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,14 @@ from hitoku.checks.ledger.differencing_finding import (
     Concern,
     DifferencingFinding,
     Speaker,
+    nearly_same,
     not_testable,
     search_limit_finding,
 )
-from hitoku.checks.ledger.entry import Entry, Measure, failing, half_width
+from hitoku.checks.ledger.entry import Entry, Measure, failing, half_width, output_key
+from hitoku.checks.ledger.related_amounts import Related, amounts_in, judge_related, published_by
 from hitoku.checks.ledger.settings import (
+    ALL_TOGETHER,
     DEPTH,
     describe_tests,
     is_allowed_group,
@@ -68,7 +71,7 @@ class Ledger:
     ...     print(finding)
     a group: 39 - 38 = 1 unit, from first and second (not classified)
     >>> ledger.scope
-    'tested up to four outputs together'
+    'all outputs tested together'
     """
 
     def __init__(
@@ -83,6 +86,9 @@ class Ledger:
         self._data_hash = ""
         self._numbering = Numbering(store.path, search.n_units)
         self._made: tuple[tuple[str | Partition, ...], list[Partition]] | None = None
+        self._relations: Callable[[Sequence[str]], Related] | None = None
+        self._related = Related()
+        self._complete = False
 
     @classmethod
     def open(
@@ -99,6 +105,7 @@ class Ledger:
         contents: Pseudonyms | None = None,
         draft: bool = False,
         store: LedgerStore | None = None,
+        relations: Callable[[Sequence[str]], Related] | None = None,
     ) -> Ledger:
         """Open a ledger, or prepare a new one; nothing is written yet.
 
@@ -128,6 +135,8 @@ class Ledger:
             Whether to keep outputs in memory only.
         store
             The ledger's store, if it is open already.
+        relations
+            Returns how variables depend on each other. Default: only amounts of one variable are compared.
         """
         place = Path(path or "ledger")
         if store is None and path is not None and place.exists():
@@ -160,7 +169,7 @@ class Ledger:
         search = DifferencingSearch(vectors.n_units, threshold=threshold, depth=store.depth, keys=keys)
         ledger = cls(store, search, project, vectors)
         ledger.unit, ledger._data_hash, ledger._draft = unit, data_hash, draft
-        ledger._numbering = numbering
+        ledger._numbering, ledger._relations = numbering, relations
         for plain in store.of("output"):
             ledger._load(Entry.from_dict(plain))
         return ledger
@@ -186,7 +195,8 @@ class Ledger:
     @property
     def scope(self) -> str:
         """Description of the scope of the test; never "safe"."""
-        said, known = [describe_tests(self.search.depth)], self._n_known
+        tested = ALL_TOGETHER if self._complete else describe_tests(self.search.depth)
+        said, known = [tested], self._n_known
         if known and (new := self._numbering.n_new(known)):
             n = self._numbering.n_own
             said.append(Text("{new:,} of {n:,} units are new to the ledger", new=new, n=n))
@@ -241,7 +251,8 @@ class Ledger:
             known = list(self._entries)
             return [self._not_testable(known, Text("{name} is not testable", name=name))] if known else []
         own = self._own(key, parts, definition)
-        small = self.search.check(own)
+        self._relate(own)
+        small, bounds, self._complete = self.search.together(own)
         every = {**self._parts, key: own}
         speaker = Speaker(
             new=key,
@@ -251,27 +262,56 @@ class Ledger:
             shown=self._display_name,
             unit=self.unit,
         )
-        publishes = self._published_quantities(key, own)
+        publishes = {each: published_by(its) for each, its in every.items() if its}
         by_what: dict[str, list[SingledOut]] = {}
+        related: list[SingledOut] = []
         for group in (each for each in small if not is_allowed_group(each, publishes)):
             common = frozenset[str].intersection(*(publishes[name] for name in group.outputs))
+            if not common:
+                related.append(group)
+                continue
             said = sorted(each for each in common if not published_ranks([each]))
             named = Text("by statements about {names}", names=some(said, 3))
-            what = "" if publishes_counts(common) else named
-            by_what.setdefault(what, []).append(group)
+            by_what.setdefault("" if publishes_counts(common) else named, []).append(group)
         findings = [
             finding
             for what, groups in by_what.items()
             for finding in speaker.findings(groups, Concern.SMALL_GROUP, what)
+        ]
+        for names, follow, groups in judge_related(related, every, self._related):
+            concern = Concern.SMALL_GROUP if follow else Concern.RELATED
+            findings += speaker.findings(groups, concern, Text("by {names}", names=Text(names)))
+        for group, added in bounds:
+            common = frozenset[str].intersection(*(publishes[name] for name in group.outputs))
+            findings.append(speaker.bound(group, added, decided=bool(common)))
+        findings += [
+            nearly_same(new, n)
+            for variables, n in self._related.nearly.items()
+            for new in amounts_in(published_by(own))
+            if variables.difference(self._amounts()) == {new}
         ]
         if measures and rules:
             findings += self._magnitudes(own, measures, rules, percent, speaker)
         if self._unknown:
             findings.append(self._not_testable(self._unknown, Text("not testable")))
         found = self.search.searched(own)
-        if found.left_out or found.unfinished:
+        # The rules for magnitudes are tested for the groups that the search derives.
+        if (found.left_out or found.unfinished) and (not self._complete or (measures and rules)):
             findings.append(search_limit_finding(found.left_out, found.unfinished))
         return findings
+
+    def _amounts(self) -> list[str]:
+        """Return the variables with released amounts, in the order of their release."""
+        listed = [amounts_in(published_by(parts)) for parts in self._parts.values()]
+        return list(dict.fromkeys(name for names in listed for name in names))
+
+    def _relate(self, own: Sequence[Partition]) -> None:
+        """Find out how the amounts of an output depend on released ones, and compare those that do."""
+        if self._relations is not None:
+            related = self._relations([*self._amounts(), *amounts_in(published_by(own))])
+            if related is not self._related:
+                self._related = related
+                self.search.compare_by(related.add_common_names)
 
     def clashes(
         self, name: str, parts: Sequence[Partition] | None, definition: Definition | None = None
@@ -289,12 +329,13 @@ class Ledger:
             return False
         key = self._free(name)
         own = self._own(key, parts, definition)
-        publishes = self._published_quantities(key, own)
-        return any(not is_allowed_group(each, publishes) for each in self.search.clashes(own))
-
-    def _published_quantities(self, key: str, own: Sequence[Partition]) -> dict[str, frozenset[str]]:
-        """Return the published quantities of every output, including a new one."""
-        return {name: _publishes(parts) for name, parts in {**self._parts, key: own}.items() if parts}
+        self._relate(own)
+        publishes = {each: published_by(its) for each, its in {**self._parts, key: own}.items() if its}
+        return any(
+            not is_allowed_group(each, publishes)
+            and frozenset[str].intersection(*(publishes[name] for name in each.outputs))
+            for each in self.search.clashes(own)
+        )
 
     def verdicts(self, findings: Sequence[DifferencingFinding]) -> tuple[PrincipleVerdict, ...]:
         """Convert findings to verdicts; without findings, return the scope of the test."""
@@ -308,7 +349,10 @@ class Ledger:
             text=Text("{scope}, against {n} released before", scope=self.scope, n=n_outputs)
             if n_outputs
             else "nothing before it",
-            numbers={"outputs": n_outputs, "together": self.search.depth},
+            numbers={
+                "outputs": n_outputs,
+                "together": n_outputs + 1 if self._complete else self.search.depth,
+            },
         )
         return (passed,)
 
@@ -335,6 +379,8 @@ class Ledger:
         """
         key = self._free(name)
         own = None if parts is None else self._own(key, parts, definition)
+        if own:
+            self._relate(own)
         found = self.search.searched(own) if own else None
         remembered = Entry(
             name=name,
@@ -345,7 +391,7 @@ class Ledger:
             measures={each: measure.as_dict() for each, measure in (measures or {}).items()},
             parts=None if own is None else (),
             derived=(),
-            publishes=_publishes(own) if own else COUNTS,
+            publishes=published_by(own) if own else COUNTS,
             left_out=found.left_out + found.unfinished if found else 0,
             said=tuple(said),
         )
@@ -379,7 +425,7 @@ class Ledger:
         return entry
 
     def _load(self, entry: Entry) -> None:
-        key = _key(entry.project, entry.name)
+        key = output_key(entry.project, entry.name)
         self._entries[key] = entry
         if entry.parts is None:
             return
@@ -407,13 +453,13 @@ class Ledger:
     def unused(self, name: str) -> str:
         """Return an unused name for an output, with a number appended if needed."""
         number, found = 1, name
-        while _key(self.project, found) in self._entries:
+        while output_key(self.project, found) in self._entries:
             number += 1
             found = f"{name} #{number}"
         return found
 
     def _free(self, name: str) -> str:
-        key = _key(self.project, name)
+        key = output_key(self.project, name)
         if key in self._entries:
             raise ParameterError(
                 "output_already_in_ledger",
@@ -490,19 +536,3 @@ class Ledger:
         """Return the displayed name of an output, with its project if it is another one."""
         project, _, name = key.partition("/")
         return name if project == self.project else f"{name} (project {project or 'without a name'})"
-
-
-def _publishes(parts: Sequence[Partition]) -> frozenset[str]:
-    return frozenset[str]().union(*(part.publishes for part in parts))
-
-
-def _key(project: str, name: str) -> str:
-    """Return the key of an output among those of all projects."""
-    if "/" in project:
-        raise ParameterError(
-            "project_name_has_slash",
-            "a project's name cannot have a slash",
-            where="ledger",
-            fix="use a dash instead",
-        )
-    return f"{project}/{name}"

@@ -249,6 +249,9 @@ def required_settings(path: str | Path) -> Settings:
     return found
 
 
+ALL_TOGETHER = Text("all outputs tested together")
+
+
 def describe_tests(depth: int) -> str:
     """Describe how many outputs were tested together."""
     return TESTED.get(depth) or Text("tested up to {n} outputs together", n=depth)

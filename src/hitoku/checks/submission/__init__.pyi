@@ -14,7 +14,8 @@ from hitoku.checks.submission.releasing import RECEIPT as RECEIPT
 from hitoku.checks.submission.releasing import Released as Released
 from hitoku.checks.submission.releasing import release as release
 from hitoku.checks.submission.releasing import write_released as write_released
-from hitoku.checks.submission.same_variable import multiples as multiples
+from hitoku.checks.submission.same_variable import LinearRelations as LinearRelations
+from hitoku.checks.submission.same_variable import same_variable as same_variable
 from hitoku.checks.submission.submission import CHECKER as CHECKER
 from hitoku.checks.submission.submission import PUBLIC as PUBLIC
 from hitoku.checks.submission.submission import Submission as Submission

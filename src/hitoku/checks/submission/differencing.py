@@ -21,6 +21,7 @@ from hitoku.checks.ledger import (
     Entry,
     LedgerStore,
     Measure,
+    amounts_in,
     describe_tests,
     next_to,
     settings_of,
@@ -214,28 +215,55 @@ def _compare(
     # Counts are compared with counts, and amounts with amounts of the same variable.
     alike = {tuple(each for each in earlier if what in each.publishes) for what in sorted(own.publishes)}
     for before in sorted(alike, key=len):
-        together = [*before, own]
-        try:
-            disclosed += [(together, each) for each in _new(together, threshold, MAX_TOGETHER)]
-        except HitokuError:
-            how = "two at a time"
-            for each in before:
-                try:
-                    disclosed += [([each, own], one) for one in _new([each, own], threshold, MAX_OF_TWO)]
-                except HitokuError:
-                    unjoined.append(each.name)
+        together, apart = _join_outputs(own, before, threshold)
+        disclosed += together
+        unjoined += apart or ()
+        how = how if apart is None else "two at a time"
     found = (*_next_to_one_another(own, earlier), *(_verdicts(own, disclosed, earlier) if disclosed else ()))
     if found:
         return found
     unjoined += [
         each.name for each in earlier if each.publishes & own.publishes and _are_unrelated(each, own)
     ]
+    # Without the data it is not known which variables are sums of others.
+    amounts = tuple(each for each in earlier if amounts_in(each.publishes))
+    if amounts and amounts_in(own.publishes) and amounts not in alike:
+        few = {
+            group[place].name
+            for group, each in _join_outputs(own, amounts, threshold)[0]
+            for place in each.releases
+        }
+        unjoined += sorted(few - {own.name})
     tested = Text("tested through codes with {n} output(s), {how}", n=len(earlier), how=Text(how))
     if unjoined:
         names = list(dict.fromkeys(unjoined))
         template = "what it discloses with {names} can be tested with the data only; {tested}"
         return (not_tested(Text(template, names=some(names, 20), tested=tested), names),)
     return (_passing_verdict(tested if earlier else "nothing before it", len(earlier)),)
+
+
+def _join_outputs(
+    own: Defined, before: Sequence[Defined], threshold: int
+) -> tuple[list[tuple[list[Defined], Disclosed]], list[str] | None]:
+    """Join an output with earlier ones, or with each of them where all are too many.
+
+    Returns
+    -------
+    tuple
+        The groups of few units, with the outputs joined; and the names of outputs that are too large for two,
+        None if all were joined.
+    """
+    together = [*before, own]
+    try:
+        return [(together, each) for each in _new(together, threshold, MAX_TOGETHER)], None
+    except HitokuError:
+        disclosed, apart = [], []
+    for each in before:
+        try:
+            disclosed += [([each, own], one) for one in _new([each, own], threshold, MAX_OF_TWO)]
+        except HitokuError:
+            apart.append(each.name)
+    return disclosed, apart
 
 
 def _next_to_one_another(own: Defined, earlier: Sequence[Defined]) -> tuple[PrincipleVerdict, ...]:

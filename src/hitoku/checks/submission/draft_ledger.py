@@ -28,7 +28,13 @@ from hitoku.checks.ledger import (
 from hitoku.checks.outputs import Output
 from hitoku.checks.policies import Policy
 from hitoku.checks.principles import Clearance, PrincipleVerdict
-from hitoku.checks.submission.same_variable import judge_together, measured_alike, publishes_alike, said_by
+from hitoku.checks.submission.same_variable import (
+    LinearRelations,
+    judge_together,
+    measured_alike,
+    publishes_alike,
+    said_by,
+)
 from hitoku.checks.unit_records import MISSING, Records
 from hitoku.errors import ParameterError
 from hitoku.messages import Text
@@ -152,6 +158,7 @@ def open_ledger(
         contents=contents,
         draft=draft,
         store=store,
+        relations=LinearRelations(records, policy.units.minimum).among,
     )
 
 
