@@ -367,7 +367,7 @@ class _Reader:
                 "batch_type_7_not_supported", "type 7 (cell key method) is not supported", "types 1 to 6 are"
             )
         elif not CSV <= kind < CKM:
-            self.refuse("batch_safe_file_type_unknown", "no safe file of type {type}", WRITE, type=kind)
+            self.refuse("unknown_safe_file_type", "no safe file of type {type}", WRITE, type=kind)
         options = self.options(parts[2], kind)
         done = any(one.table in {0, number} for one in self.suppress)
         self.writes.append(
