@@ -11,8 +11,8 @@ from tools.campaign.__main__ import (
     asked,
     attacked,
     audited,
-    dear,
     differs,
+    find_cheaper,
     is_met,
     kept,
     moved,
@@ -96,8 +96,8 @@ def test_expensive_pattern_is_detected():
     assert cheapest(sums, table.value, table.lower, need.unsafe, need.lower, need.upper, need.width) == 4
     instance = Instance("2 dimensions", table, sums, need.unsafe, need.lower)
     square = np.isin(np.arange(25), [0, 3, 15, 18])
-    assert dear(instance, need, Protection.withhold(table, square)) == []
-    assert dear(instance, need, Protection.withhold(table, square | (np.arange(25) == 4))) == [
+    assert find_cheaper(instance, need, Protection.withhold(table, square)) == []
+    assert find_cheaper(instance, need, Protection.withhold(table, square | (np.arange(25) == 4))) == [
         "5 cells are called the cheapest, 4 are"
     ]
 

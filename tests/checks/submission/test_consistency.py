@@ -99,7 +99,7 @@ def test_valid_evidence_has_no_contradiction(outputs):
         ("ols", ("n_parameters",), 3, "fewer degrees of freedom"),
         ("ols", ("n_leverage",), 100_000, "not one leverage"),
         ("ols", ("leverage",), 1.5, "outside of 0 to 1"),
-        ("ols", ("smallest_cell",), 12, "no table"),
+        ("ols", ("smallest_cell",), 12, "not a table"),
         ("ols", ("standard_error", 0), -1.0, "below zero"),
         ("ols", ("support", 0), 81, "not all units"),
         ("logit", ("binary",), False, "not binary"),

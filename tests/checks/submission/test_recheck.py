@@ -265,7 +265,7 @@ def test_forged_number_is_found_with_data(folder, file):
 
 def test_shown_suppressed_cell_is_found(folder):
     resealed(folder, TABLE, setting("published", "count", 2, to=3))
-    assert any("not withheld" in text for text in said(recheck(folder)))
+    assert any("or is not suppressed" in text for text in said(recheck(folder)))
 
 
 def test_altered_public_file_is_found(folder):

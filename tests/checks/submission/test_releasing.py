@@ -190,7 +190,7 @@ def test_exception_releases_named_numbers(mixed, ledger):
         word = decided("top", "individual_value", cells=cells)
         check = recheck(mixed, data=PEOPLE, ledger=ledger, decisions=[word])
         top = check.outputs[2]
-        assert (top.status, top.state) == ("exception granted", OutputState.LEAVES)
+        assert (top.status, top.state) == ("exception granted", OutputState.RELEASABLE)
         assert str(top.output.published["max_income"][0] or "x") == shown
     done = let_go(mixed, ledger, word, partial=True)
     assert PEOPLE.income.max() == 56.0
@@ -208,7 +208,7 @@ def test_decision_releases_one_cell(tmp_path, ledger):
     assert (found.row["units"], found.row["interval"], found.state) == (
         "exception granted",
         "exception granted",
-        OutputState.LEAVES,
+        OutputState.RELEASABLE,
     )
     done = let_go(folder, ledger, word)
     shown = {(row["region"], row["job"]): row["count"] for row in rows(done.folder, "01-people.csv")}
@@ -235,14 +235,14 @@ def test_decision_covers_only_its_cells(tmp_path, ledger):
         return found.state
 
     small, smaller = [{"region": "W"}], [{"region": "E"}]
-    assert state(decided("means", "units", cells=small)) is OutputState.LEAVES
+    assert state(decided("means", "units", cells=small)) is OutputState.RELEASABLE
     # The second is opened for another reason: nobody has said that two people are enough.
     words = decided("means", "units", cells=small), decided("means", "dominance", cells=smaller)
     assert state(*words) is OutputState.UNDECIDED
-    assert state(*words, decided("means", "units", cells=smaller)) is OutputState.LEAVES
+    assert state(*words, decided("means", "units", cells=smaller)) is OutputState.RELEASABLE
     # Two people are also dominated by one of them.
     assert state(decided("means", "units", cells=[*small, *smaller])) is OutputState.UNDECIDED
-    assert state(decided("means", cells=[*small, *smaller])) is OutputState.LEAVES
+    assert state(decided("means", cells=[*small, *smaller])) is OutputState.RELEASABLE
 
 
 def test_missing_cells_raise_with_their_names(mixed, ledger):
@@ -263,7 +263,10 @@ def test_total_is_named_by_omission_or_code(mixed, ledger):
 
 def test_expired_decision_is_ignored(mixed, ledger):
     word = decided("lowest", expires=date(2026, 12, 31))
-    for day, state in ((date(2026, 12, 31), OutputState.LEAVES), (date(2027, 1, 1), OutputState.UNDECIDED)):
+    for day, state in (
+        (date(2026, 12, 31), OutputState.RELEASABLE),
+        (date(2027, 1, 1), OutputState.UNDECIDED),
+    ):
         assert (
             recheck(mixed, ledger=ledger, data=PEOPLE, decisions=[word], today=day).outputs[1].state is state
         )
