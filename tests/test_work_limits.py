@@ -16,6 +16,7 @@ from hitoku.coalitions import InsiderVerdict, contributions_in
 from hitoku.errors import SolverError, TableError
 from hitoku.evidence import CellOutcome, judge, judge_attack, outcome, witness_search
 from hitoku.feasibility import NetworkCirculation
+from hitoku.feasibility.hypercubes import hypercube_search
 from hitoku.methods import circulation, insiders, whole_numbers
 from hitoku.methods.greedy import STOPPED, greedy
 from hitoku.model import Colour, Status
@@ -479,3 +480,23 @@ def test_interrupted_interval_attack_keeps_audited_pattern(monkeypatch):
     assert found.audit.safe
     assert found.bounds.unknown[found.protection.withheld].all()
     assert np.all(found.bounds.lower <= table.value)
+
+
+def test_hypercubes_are_searched_among_all_leaves_within_a_limit(monkeypatch):
+    tried: list[int] = []
+    inner = hypercube_search.HypercubeSearch.route
+
+    def noted(self, order, *, effort=None, pieces=(1,), tick=None):
+        tried.append(len(order) if effort else 0)
+        inner(self, order, effort=effort, pieces=pieces, tick=tick)
+
+    table, need = cube(4)
+    need = ht.Need(unsafe=need.unsafe, width=table.value[-1] / 8)
+    monkeypatch.setattr(hypercube_search.HypercubeSearch, "route", noted)
+    ht.Circulation().protect(table, need)
+    assert sum(tried) > 0
+    tried.clear()
+    monkeypatch.setattr(hypercube_search, "MAX_WORK", 1)
+    found = ht.Circulation().protect(table, need)
+    assert sum(tried) == 0
+    assert ht.audit(table, need, ht.Release.of(table, found)).safe

@@ -83,7 +83,7 @@ def test_fractional_counts_are_remarked(integer):
     table = Table(value=TABLE.value, relations=TABLE.relations, integer=integer)
     found, _ = shown(square(0.5, 0, 0, 3), table=table)
     assert found.safe
-    assert any("whole numbers" in finding.reason for finding in found.findings)
+    assert any("integers became fractions" in finding.reason for finding in found.findings)
     assert not shown(square(0, 0, 0, 3), table=table)[0].findings
 
 

@@ -148,8 +148,8 @@ def test_insider_protection_keeps_the_outsider_bound():
     firms = register(n=60, seed=2)
     table = tabulate(firms.records, by=["activity"], value="turnover", unit="enterprise")
     rules = [PPercent(p=10)]
-    alone = protect_table(table, rules, method=Auto(), insiders=False).protection
-    inside = protect_table(table, rules, method=Auto(), insiders=True).protection
+    alone = protect_table(table, rules, method=Auto(), insiders=False, groups=False).protection
+    inside = protect_table(table, rules, method=Auto(), insiders=True, groups=False).protection
     assert alone.proven
     assert "nothing cheaper is safe" in alone.note
     assert inside.withheld.sum() > alone.withheld.sum()

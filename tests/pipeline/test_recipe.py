@@ -347,7 +347,7 @@ def test_tabulated_records_use_marks_of_another_file(kitchen, method):
             "out =",
             'forced = [{trade = "mills"}]\nout =',
             "line 6, key forced",
-            "auto cannot",
+            "auto has no option",
             id="forced",
         ),
         pytest.param(

@@ -67,7 +67,7 @@ def test_team_name_round_trips(tmp_path, team):
         (("set-password", "FOLDER", "nobody"), "no person 'nobody'"),
         (("unlock", "FOLDER", "nobody"), "no person 'nobody'"),
         (("--folder", "FOLDER", "--demo"), "nothing to serve"),
-        (("--demo", "--host", "0.0.0.0"), "stays on this machine"),  # noqa: S104 - refused
+        (("--demo", "--host", "0.0.0.0"), "runs on this machine only"),  # noqa: S104 - refused
         (("migrate", "NOTHING"), "no review.toml"),
     ],
 )

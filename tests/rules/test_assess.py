@@ -172,14 +172,14 @@ class TooShort:
         pytest.param([], RuleError, "no rules", id="none"),
         pytest.param(MinFrequency(5), ParameterError, "not a list", id="one rule"),
         pytest.param("p_percent", ParameterError, "not a list", id="a word"),
-        pytest.param(["p_percent"], ParameterError, "no rule", id="a list of words"),
+        pytest.param(["p_percent"], ParameterError, "is not a rule", id="a list of words"),
         pytest.param(
             [MinFrequency],
             ParameterError,
             r"rule 1 is the class MinFrequency\n.*\n.*write MinFrequency\(",
             id="a class",
         ),
-        pytest.param([None], ParameterError, "no rule", id="nothing"),
+        pytest.param([None], ParameterError, "is not a rule", id="nothing"),
         pytest.param([TooShort()], RuleError, "11 cells", id="a verdict too short"),
     ],
 )

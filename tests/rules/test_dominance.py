@@ -115,7 +115,7 @@ def test_negative_contributions_are_ranked_as_chosen(magnitude, largest, total, 
 
 
 def test_negative_contributions_require_a_ranking():
-    with pytest.raises(RuleError, match="below zero") as caught:
+    with pytest.raises(RuleError, match="negative contributions") as caught:
         Dominance(1, 80).assess(one_cell(60, -20))
     assert "magnitude" in caught.value.fix
 

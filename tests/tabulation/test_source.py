@@ -179,7 +179,7 @@ ERRORS = [
         records_with(w=["1", "secret", "2"]), {},
         DataError, "'w' contains text", id="text weight",
     ),
-    pytest.param(records_with(x=[1, "secret", 2.5]), {}, DataError, "mixes several types", id="mixed"),
+    pytest.param(records_with(x=[1, "secret", 2.5]), {}, DataError, "mixes several kinds", id="mixed"),
     pytest.param(records_with()[:0], {}, DataError, "the data are empty", id="empty"),
     pytest.param(records_with(), {"by": ["gg"]}, DataError, "did you mean 'g'?", id="no such column"),
     pytest.param(

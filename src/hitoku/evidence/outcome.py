@@ -232,7 +232,7 @@ def inferable(release: Release, *, adjusted: bool) -> Bounds:
     if adjusted:
         return Bounds(lower=release.lower, upper=release.upper)
     try:
-        return Interval(most_cells=LARGEST_GROUP, work_limit=SECONDS).bounds(release)
+        return Interval(most_cells=LARGEST_GROUP, work_limit=SECONDS / 3).bounds(release)
     except KeyboardInterrupt:
         LOGGER.warning("interrupted: the pattern is kept as audited, and no intervals are reported")
         withheld = release.withheld

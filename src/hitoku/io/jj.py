@@ -73,8 +73,8 @@ def read_jj(path: str | Path, *, integer: bool = False) -> tuple[Table, Need]:
     >>> path = Path(tempfile.mkdtemp()) / "table.jj"
     >>> write_jj(path, table, Need(unsafe=table.value == 1, width=9))
     >>> read, need = read_jj(path, integer=True)
-    >>> read, need.width.max()
-    (Table(9 cells, 6 relations), 9.0)
+    >>> read, float(need.width.max())
+    (Table(9 cells, 6 relations, whole numbers), 9.0)
     """
     file = _read(Path(path))
     value, cost, lower, upper, *levels = file.columns.T

@@ -18,7 +18,18 @@ from hitoku.errors import NeedError, SolverError, must_be, some
 from hitoku.methods.attribution import open_groups
 from hitoku.methods.method import Progress, guaranteed_bounds, traits_of
 from hitoku.methods.whole_numbers import close_in_whole_numbers
-from hitoku.model import SUM_ROUNDING, Floats, Integers, Mask, Need, Protection, Table, groups_by_size, slack
+from hitoku.model import (
+    BOUND,
+    SUM_ROUNDING,
+    Floats,
+    Integers,
+    Mask,
+    Need,
+    Protection,
+    Table,
+    groups_by_size,
+    slack,
+)
 from hitoku.solver.linear import LinearProgram, SolverStatus, open_program
 
 
@@ -61,24 +72,29 @@ def refuse_cramped(table: Table, need: Need, withheld: Mask) -> None:
         for cell in _cramped_cells(table, need, withheld, group, far)
     ]
     if cells:
-        raise _refusal(table, need, f"cells {some((table.describe(cell) for cell in cells[:4]), 3)}")
+        where = f"cells {some((table.describe(cell) for cell in cells[:4]), 3)}"
+        raise _refusal(orders_apart(table, need), where)
 
 
 def out_of_scale(table: Table, need: Need, error: SolverError) -> NeedError | SolverError:
-    """Return the error for a solver that failed: the scale, if that is the cause."""
-    if orders_apart(table, need) * SUM_ROUNDING <= 1:
+    """Return the error for a solver that failed: the scale, if that is the cause.
+
+    That is likely if levels, or values, are further apart than a solver's numbers are precise.
+    """
+    sizes = np.abs(table.value[table.value != 0])
+    apart = max(orders_apart(table, need), sizes.max() / sizes.min() if len(sizes) else 0.0)
+    if apart * BOUND <= 1:
         return error
-    return _refusal(table, need, f"{int(need.unsafe.sum()):,} unsafe cells of {table.n_cells:,}")
+    return _refusal(apart, f"{int(need.unsafe.sum()):,} unsafe cells of {table.n_cells:,}")
 
 
-def _refusal(table: Table, need: Need, where: str) -> NeedError:
-    apart = np.log10(orders_apart(table, need))
+def _refusal(apart: float, where: str) -> NeedError:
     return NeedError(
         "scales_too_far_apart",
         "levels and values are {magnitudes:.0f} orders of magnitude apart: solvers tell fewer apart",
         where=where,
         fix="protect small and large units apart, publish in larger units, or try the method circulation",
-        magnitudes=apart,
+        magnitudes=np.log10(apart),
     )
 
 

@@ -175,3 +175,12 @@ def test_percent_must_be_a_number(tmp_path):
         work.percentile("x", "50")
     work.percentile("x", np.int64(50))
     assert recheck(work.submit(tmp_path / "s"), data=data).ok
+
+
+def test_decimal_commas_of_a_file_are_read_as_tabulate_reads_them(tmp_path):
+    file = tmp_path / "firms.csv"
+    lines = [f"{'small' if k % 2 else 'large'};{k},5" for k in range(80)]
+    file.write_text("\n".join(["size;turnover", *lines]) + "\n", encoding="utf-8")
+    mean = ht.Session("commas", file).mean("turnover", by="size").frame
+    assert mean["mean_turnover"].to_dict() == {"large": 39.5, "small": 40.5}
+    assert ht.tabulate(file, by=["size"], value="turnover").value.tolist() == [40 * 39.5, 40 * 40.5, 80 * 40]

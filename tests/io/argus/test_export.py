@@ -161,7 +161,7 @@ def test_unsupported_release_features_are_noted(tmp_path):
     table = Table.from_array([[20, 15, 7], [72, 0, 30]], names=["region", "size"])
     released(tmp_path / "release", table, [MinFrequency(5, zeros=True)], width=9)
     done = export_release(tmp_path / "release", tmp_path / "argus")
-    assert any("required widths" in note for note in done.notes)
+    assert any("does not support widths" in note for note in done.notes)
     assert any("empty cells are withheld" in note for note in done.notes)
     _, need = read_jj(tmp_path / "argus" / "table.jj")
     assert need.width.max() == 9

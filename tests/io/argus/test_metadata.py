@@ -169,7 +169,7 @@ def test_layout_is_detected_or_declared(text, kind, layout):
         ('A 1 2\n<HIERCODELIST> "a.hrc"', "'A' has a <HIERCODELIST> but is not <HIERARCHICAL>", 1, ""),
         ('A 1 2\n<HIERARCHICAL>\n<HIERLEVELS> 1 1\n<HIERCODELIST> "x"', "variable 'A' has two trees", 1, ""),
         ("A 1 2 <NUMERIC>", "a keyword stands on the line of variable 'A'", 1, ""),
-        ("A 1 2\n<TOTCODE>", "<TOTCODE> takes one value, 0 are there", 2, ""),
+        ("A 1 2\n<TOTCODE>", "<TOTCODE> takes one value, got 0", 2, ""),
         ("A 1 2\n<DECIMALS> two", "the number of decimals is not a whole number", 2, ""),
         ("A 1 2\n<REQUEST> 1 2 3", "<REQUEST> has 3 codes", 2, ""),
         ("A 1 2\n<DISTANCE> 1 2 3 4 5 6", "<DISTANCE> has 6 numbers", 2, ""),

@@ -56,10 +56,10 @@ def read(tmp_path):
         pytest.param("hierarchies = 'r.csv'", "line 5, key hierarchies", "a table", "braces", id="no table"),
         pytest.param("[hierarchies]\nregion = 7", "line 6, key hierarchies, region", "a text", "", id="tree"),
         pytest.param(
-            "[hierarchies]\nsizes = 'x'", "line 6, key hierarchies", "no variable", "'size'", id="whose"
+            "[hierarchies]\nsizes = 'x'", "line 6, key hierarchies", "unknown variable", "'size'", id="whose"
         ),
         pytest.param(
-            "[hierarchies]\nout = 'x'", "line 6", "no variable", "above [hierarchies]", id="too low"
+            "[hierarchies]\nout = 'x'", "line 6", "unknown variable", "above [hierarchies]", id="too low"
         ),
         pytest.param(
             "[counts]\nrules = ['group_disclosure']\nout = 'x'", "line 7", "no key 'out'", "above", id="lower"
@@ -127,14 +127,16 @@ def read(tmp_path):
             "[[tables]]\nname = 'a'\n[[tables]]\nname = 'a'",
             "line 8, key tables, entry 2",
             "another one is",
-            "own",
+            "unique",
             id="twice",
         ),
         pytest.param(
             "[[tables]]\nname = 'a'\n[[tables]]\nname = 'A'", "line 8", "another one is", "case", id="case"
         ),
-        pytest.param("[[tables]]\nname = 'Table'", "line 6", "called 'Table'", "own", id="taken in capitals"),
-        pytest.param("[[tables]]\nname = 'table'", "line 6", "called 'table'", "own", id="taken"),
+        pytest.param(
+            "[[tables]]\nname = 'Table'", "line 6", "called 'Table'", "unique", id="taken in capitals"
+        ),
+        pytest.param("[[tables]]\nname = 'table'", "line 6", "called 'table'", "unique", id="taken"),
         pytest.param(
             "[[tables]]\nname = '../x'", "line 6", "a name for files", "letters", id="a path as name"
         ),

@@ -298,7 +298,7 @@ def test_optimal_senses_need_no_repair():
 def test_missing_integer_solution_raises():
     table = Table.from_array([10.5, 20.5], names=["region"])
     need = Need(unsafe=[True, False, False], lower=2.0, upper=2.0)
-    with pytest.raises(ProtectionError, match="whole numbers"):
+    with pytest.raises(ProtectionError, match="integers are required"):
         Adjust(integer=True).protect(table, need)
 
 

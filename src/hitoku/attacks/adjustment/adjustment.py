@@ -132,8 +132,8 @@ class Adjustment:
 
     name: ClassVar[str] = "adjustment"
     assumes: ClassVar[str] = (
-        "that the values were adjusted, by which norm, and what the scenario grants: unsafe cells, bounds, "
-        "and perhaps senses, levels and slack"
+        "the values were adjusted, the norm, and the facts of the scenario: unsafe cells, bounds, "
+        "and possibly senses, levels and slack"
     )
     adjusted: ClassVar[bool] = True
 

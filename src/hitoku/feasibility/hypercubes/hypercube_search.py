@@ -16,12 +16,13 @@ import numpy as np
 from hitoku.feasibility.hypercubes.cross_table import EnclosingTable
 from hitoku.feasibility.hypercubes.requirements import Requirements, Slacks
 from hitoku.model import Floats, Integers, Mask
+from hitoku.solver.solution import SECONDS, CountedWork
 
 # Price of a cell in use for further witnesses, as a share of its cost, divided by the number of users.
 SHARE = 0.1
 # Efforts: starts of every search, cells that further hypercubes may cancel, and number of leaves up to which
 # all are tried.
-EFFORT, EFFORT_LARGE = (3, 8, 2**20), (3, 2, 48)
+EFFORT, EFFORT_LARGE, EFFORT_LARGE_OPEN = (3, 8, 2**20), (3, 2, 48), (24, 2, 48)
 EFFORT_OPEN, EFFORT_HARD = (3, 2, 2**20), (12, 8, 2**20)
 # Above this number of positions, searches make less effort.
 LARGE = 30_000
@@ -30,6 +31,10 @@ ONE, MANY = (1,), (1, 2, 4, 8, 16)
 MAX_USERS = 60
 # Number of cells to avoid before users are listed again; ten times as many in large tables.
 CHUNK = 2_000
+# Work limit of searches among all leaves for requirements that a quick search left open.
+MAX_WORK = SECONDS
+# Numbers that a solver reads in the time in which a leaf is tried.
+READS_PER_LEAF = 20
 # Maximum number of entries of witnesses that one call adds.
 CAPACITY = 2**21
 
@@ -137,19 +142,31 @@ class HypercubeSearch:
     def serve(self, slacks: Slacks, tick: Tick | None = None) -> None:
         """Find a witness of every requirement: one hypercube, several for parts of it, or one per direction.
 
-        Requirements that remain open have no witness of hypercubes that this search can find.
+        Requirements that remain open have no witness of hypercubes that this search can find within its limit
+        of work.
         """
+        work = CountedWork(MAX_WORK)
         self.route(self.by_size(self.requirements.made), tick=tick)
-        self.route(self.by_size(self.open()), effort=EFFORT_OPEN)
+        if self.cross_table.size > LARGE:
+            self.route(self.by_size(self.open()), effort=EFFORT_LARGE_OPEN)
+        self._route_open(EFFORT_OPEN, ONE, work)
         if self.cross_table.size > LARGE:
             # Sums of many hypercubes take a hundred times as long as one, so they are tried last.
-            self.route(self.by_size(self.open()), effort=EFFORT_HARD)
-        self.route(self.by_size(self.open()), effort=EFFORT_HARD, pieces=MANY)
+            self._route_open(EFFORT_HARD, ONE, work)
+        self._route_open(EFFORT_HARD, MANY, work)
         for requirement in self.open().tolist():
             if self.requirements.even[requirement]:
                 cell = self.requirements.cells[requirement]
                 self.requirements.split(requirement, float(slacks.down[cell]), float(slacks.up[cell]))
-        self.route(self.by_size(self.open()), effort=EFFORT_HARD, pieces=MANY)
+        self._route_open(EFFORT_HARD, MANY, work)
+
+    def _route_open(self, effort: tuple[int, int, int], pieces: Sequence[int], work: CountedWork) -> None:
+        """Route open requirements among all leaves, as many as the work limit allows."""
+        shape = self.cross_table.shape
+        each = READS_PER_LEAF * effort[0] * sum(shape) * 2 ** (len(shape) - 1) * sum(pieces)
+        order = self.by_size(self.open())[: int(work.left // each)]
+        work.add(each * len(order))
+        self.route(order, effort=effort, pieces=pieces)
 
     def by_size(self, requirements: Integers) -> Integers:
         """Sort requirements by size, the largest first."""
