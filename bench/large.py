@@ -29,7 +29,7 @@ from matplotlib.figure import Figure
 
 import hitoku as ht
 from bench import OUT, keep
-from hitoku.cli import call_warm_up, circulate_a_little
+from hitoku.cli import circulate_a_little
 from hitoku.io.argus import read_metadata, read_suppressed_table, write_table
 
 RULES = [ht.PPercent(p=10), ht.FewContributors(n=3)]
@@ -130,7 +130,6 @@ def measure(name: str, *, greedy: bool) -> dict[str, object]:
     table = tables(name)
     need = needs(name, table)
     circulate_a_little()
-    call_warm_up("circulation")
     row: dict[str, object] = {"case": name, "cells": table.n_cells, "unsafe": int(need.unsafe.sum())}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "certificate.json.gz"
@@ -149,7 +148,6 @@ def judge_others(name: str) -> dict[str, object]:
     table = tables(name)
     need = needs(name, table)
     circulate_a_little()
-    call_warm_up("circulation")
     protection = ht.Circulation().protect(table, need)
     gaps = protection.secondary & (np.random.default_rng(2).random(table.n_cells) < 0.02)
     row: dict[str, object] = {

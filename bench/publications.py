@@ -24,7 +24,7 @@ import numpy as np
 
 import hitoku as ht
 from bench import keep
-from hitoku.cli import call_warm_up, circulate_a_little
+from hitoku.cli import circulate_a_little
 from hitoku.pipeline import assess_filter_remainder
 
 RULES = [ht.PPercent(p=10), ht.FewContributors(n=3)]
@@ -132,7 +132,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", choices=REGISTERS, default=list(REGISTERS))
     circulate_a_little()
-    call_warm_up("circulation")
     results = {name: run(name) for name in parser.parse_args().only}
     keep("publications", results)
     for name, row in results.items():

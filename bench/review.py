@@ -315,7 +315,9 @@ def load(served, options, asked):
         each.join()
     busy = (served.cpu() - cpu) / (time.perf_counter() - begun)
     percent = {
-        f"p{p}_ms": {kind: round(float(np.percentile(own, p)) * 1000, 1) for kind, own in took.items()}
+        f"p{p}_ms": {
+            kind: round(float(np.percentile(own or [np.nan], p)) * 1000, 1) for kind, own in took.items()
+        }
         for p in (50, 95)
     }
     return {**percent, "core": round(busy, 3), "failed": len(failed), "rate": options.rate}

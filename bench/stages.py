@@ -55,7 +55,7 @@ COALITIONS = {
     "program of all cells": (coalition_search, "SMALL", 0),
 }
 INTERVALS = {
-    "tied": (ends, "tied", lambda _: None),
+    "tied": (ends, "tie_cells", lambda _: None),
     "sums of goals": (ends.Pushes, "_together", lambda *_, **__: None),
 }
 

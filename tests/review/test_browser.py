@@ -167,7 +167,7 @@ def test_all_roles_work_by_mouse_concurrently(centre, somebody, tmp_path):
     aki = somebody.page("aki")
     aki.get_by_role("link", name="Users").click()
     aki.get_by_role("row", name="Emi Ono").get_by_role("button", name="Disable").click()
-    sync_api.expect(aki.get_by_role("row", name="Emi Ono")).to_contain_text("shut out")
+    sync_api.expect(aki.get_by_role("row", name="Emi Ono")).to_contain_text("disabled")
     assert somebody.quiet() == []
 
 

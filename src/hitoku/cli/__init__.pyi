@@ -10,7 +10,6 @@ from hitoku.cli.terminal import OUR_BUG as OUR_BUG
 from hitoku.cli.terminal import lines as lines
 from hitoku.cli.terminal import progress as progress
 from hitoku.cli.terminal import write_in_any_encoding as write_in_any_encoding
-from hitoku.cli.warm_up import call_warm_up as call_warm_up
 from hitoku.cli.warm_up import circulate_a_little as circulate_a_little
 from hitoku.cli.warm_up import jobs as jobs
 from hitoku.cli.warm_up import look_inside_a_little as look_inside_a_little

@@ -18,7 +18,18 @@ from scipy import sparse
 
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit
-from hitoku.model import LIMIT, Floats, Integers, Labels, Need, Protection, Release, Table, counted_table
+from hitoku.model import (
+    LEVEL,
+    LIMIT,
+    Floats,
+    Integers,
+    Labels,
+    Need,
+    Protection,
+    Release,
+    Table,
+    counted_table,
+)
 from hitoku.rules import GroupTotals
 
 # Limits: pairs of cells that are compared, sets of three or more cells, and sets that are audited.
@@ -103,8 +114,10 @@ def with_sets(table: Table, sets: Sequence[CellSet], asked: GroupTotals) -> tupl
     wider = sparse.csr_array((old.data, old.indices, old.indptr), shape=(old.shape[0], n + k))
     value = np.array([table.value[list(one)].sum() for one in sets])
     least = np.array([asked.form.least_total(asked.largest[list(one)].tolist()) for one in sets])
-    beyond = np.array([asked.total[list(one)].sum() for one in sets]) * LIMIT
-    lack = least - value + (beyond if asked.form.strict else -beyond)
+    total = np.array([asked.total[list(one)].sum() for one in sets])
+    lack = least - value + (LIMIT if asked.form.strict else -LIMIT) * total
+    # Just beyond a limit is less than a solver can distinguish from zero, so that a little more is required.
+    lack = np.where(lack > 0, np.maximum(lack, LEVEL * total), 0.0)
     no = np.zeros(k)
     whole = replace(
         table,
@@ -124,7 +137,7 @@ def with_sets(table: Table, sets: Sequence[CellSet], asked: GroupTotals) -> tupl
         hidden=np.append(~table.shown, np.ones(k, dtype=np.bool_)),
         linked=(),
     )
-    return whole, _need(n + k, n + np.arange(k), np.maximum(lack, 0.0))
+    return whole, _need(n + k, n + np.arange(k), lack)
 
 
 class _Atoms:
