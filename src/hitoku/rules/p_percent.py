@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from hitoku.model import LIMIT, Need, Table
+from hitoku.model import LEVEL, LIMIT, Need, Table
 from hitoku.parameters import Count, Percent
 from hitoku.rules.levels import from_distance, need_of_rule, ranked_at
 from hitoku.rules.rule import Level, check_rule
@@ -74,7 +74,7 @@ def small_remainder(
     unsafe = lacking > rounding
     if strict:
         unsafe = (lacking >= -rounding) & (first > 0)
-        # At the limit, the shortfall is small but positive.
-        lacking = np.where(unsafe, np.maximum(lacking, rounding), lacking)
+        # At the limit, the shortfall is small but positive, and large enough for a solver to see.
+        lacking = np.where(unsafe, np.maximum(lacking, LEVEL * np.abs(ranked.total)), lacking)
     distance = from_distance(table, ranked, lacking)
     return need_of_rule(table, rule, unsafe, distance, distance)
