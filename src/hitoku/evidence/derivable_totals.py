@@ -115,8 +115,8 @@ def with_sets(table: Table, sets: Sequence[CellSet], asked: GroupTotals) -> tupl
     value = np.array([table.value[list(one)].sum() for one in sets])
     least = np.array([asked.form.least_total(asked.largest[list(one)].tolist()) for one in sets])
     total = np.array([asked.total[list(one)].sum() for one in sets])
-    lack = least - value + (LIMIT if asked.form.strict else -LIMIT) * total
-    # Just beyond a limit is less than a solver can distinguish from zero, so that a little more is required.
+    # Strictly more than a limit is required by a margin that solvers distinguish from the limit itself.
+    lack = least - value + (LEVEL if asked.form.strict else -LIMIT) * total
     lack = np.where(lack > 0, np.maximum(lack, LEVEL * total), 0.0)
     no = np.zeros(k)
     whole = replace(
